@@ -1,0 +1,35 @@
+"""The obfuscation methods and the fitness estimation, in the clear.
+
+This is the specification: the secure versions pass the same tests. Pure functions on arrays.
+"""
+
+from tacit.disclosure.above import Above
+from tacit.disclosure.best import BestMode, parse_best_mode
+from tacit.disclosure.buckets import Buckets
+from tacit.disclosure.estimation import Estimator, estimate, estimator_named, exponential, linear
+from tacit.disclosure.exact import Exact
+from tacit.disclosure.method import Disclosure, ranks
+from tacit.disclosure.order import Order
+from tacit.disclosure.parse import PAPER_CONFIGURATIONS, parse_disclosure
+from tacit.disclosure.quantiles import Quantiles
+from tacit.disclosure.top import Top
+
+__all__ = [
+    "PAPER_CONFIGURATIONS",
+    "Above",
+    "BestMode",
+    "Buckets",
+    "Disclosure",
+    "Estimator",
+    "Exact",
+    "Order",
+    "Quantiles",
+    "Top",
+    "estimate",
+    "estimator_named",
+    "exponential",
+    "linear",
+    "parse_best_mode",
+    "parse_disclosure",
+    "ranks",
+]

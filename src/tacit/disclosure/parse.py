@@ -1,0 +1,75 @@
+"""Reading a disclosure from its text, such as `top:15`."""
+
+from __future__ import annotations
+
+from tacit.disclosure.above import Above
+from tacit.disclosure.buckets import Buckets
+from tacit.disclosure.exact import Exact
+from tacit.disclosure.method import Disclosure
+from tacit.disclosure.order import Order
+from tacit.disclosure.quantiles import Quantiles
+from tacit.disclosure.top import Top
+from tacit.errors import DisclosureError
+
+EXAMPLES = "none, order, quantiles:5, buckets:5, top:15 or above:90"
+
+PAPER_CONFIGURATIONS = (
+    "none",
+    "buckets:20",
+    "buckets:10",
+    "buckets:5",
+    "above:95",
+    "above:90",
+    "above:80",
+    "order",
+    "quantiles:20",
+    "quantiles:10",
+    "quantiles:5",
+    "top:15",
+    "top:30",
+    "top:60",
+)
+"""The fourteen configurations of the paper's Table 2, in the order of its result tables."""
+
+
+def parse_disclosure(text: str, /) -> Disclosure:
+    """Read a disclosure.
+
+    >>> parse_disclosure("quantiles:5")
+    Quantiles(groups=5)
+    >>> parse_disclosure("median")
+    Traceback (most recent call last):
+    tacit.errors.DisclosureError: 'median' is not a disclosure; use none, order, quantiles:5, \
+buckets:5, top:15 or above:90
+    """
+    method, colon, argument = text.strip().partition(":")
+    if method in ("none", "order"):
+        if colon:
+            raise DisclosureError(f"{method} takes no number; write {method!r} instead of {text!r}")
+        return Exact() if method == "none" else Order()
+    if method not in ("quantiles", "buckets", "top", "above"):
+        raise DisclosureError(f"{text!r} is not a disclosure; use {EXAMPLES}")
+    number = _whole_number(text, method, argument)
+    match method:
+        case "above":
+            if number > 100:
+                raise DisclosureError(f"{text} is not a percentage; use above:0 to above:100")
+            return Above(number)
+        case "top":
+            return Top(_at_least(text, number, 1))
+        case "quantiles":
+            return Quantiles(_at_least(text, number, 1))
+        case _:
+            return Buckets(_at_least(text, number, 1))
+
+
+def _whole_number(text: str, method: str, argument: str) -> int:
+    if not (argument.isascii() and argument.isdigit()) or len(argument) > 9:
+        raise DisclosureError(f"{text!r} needs a whole number after '{method}:'; use {EXAMPLES}")
+    return int(argument)
+
+
+def _at_least(text: str, number: int, least: int) -> int:
+    if number < least:
+        raise DisclosureError(f"{text} names no group at all; use {EXAMPLES}")
+    return number

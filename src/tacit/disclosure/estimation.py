@@ -36,7 +36,7 @@ def linear(best: int, distinct_values: int, /) -> NDArray[np.float64]:
     if distinct_values == 1:
         return np.array([float(best)])
     distance = estimated_span(best) / (distinct_values - 1)
-    return best - np.arange(distinct_values) * distance
+    return np.asarray(best - np.arange(distinct_values) * distance, dtype=np.float64)
 
 
 def exponential(best: int, distinct_values: int, /) -> NDArray[np.float64]:

@@ -1,0 +1,65 @@
+"""Recombination of two permutations, one operator per file, and their names.
+
+An operator is a function of four arrays. `parents` holds one pair after the other, `chosen` says
+which pairs recombine, `words` has a row of random words per pair, and `offspring` comes as a copy
+of `parents` and is overwritten where a pair recombines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.errors import ParameterError
+from tacit.search.operators.crossover.cycle import cycle
+from tacit.search.operators.crossover.edge import edge
+from tacit.search.operators.crossover.order import order
+from tacit.search.operators.crossover.partially_mapped import partially_mapped
+from tacit.search.operators.crossover.uniform_order_based import uniform_order_based
+from tacit.search.random_words import Words
+
+Recombine = Callable[[NDArray[np.int32], NDArray[np.bool_], Words, NDArray[np.int32]], None]
+
+
+@dataclass(frozen=True)
+class Crossover:
+    """A named operator and how many random words one pair needs, given the genome's length.
+
+    >>> crossover_named("order").words_per_pair(100)
+    2
+    """
+
+    name: str
+    recombine: Recombine
+    words_per_pair: Callable[[int], int]
+
+
+def crossovers() -> dict[str, Crossover]:
+    """All crossovers by name.
+
+    >>> sorted(crossovers())
+    ['cycle', 'edge', 'order', 'partially-mapped', 'uniform-order-based']
+    """
+    known = (
+        Crossover("cycle", cycle, lambda length: 0),
+        Crossover("edge", edge, lambda length: 2 * length),
+        Crossover("order", order, lambda length: 2),
+        Crossover("partially-mapped", partially_mapped, lambda length: 2),
+        Crossover("uniform-order-based", uniform_order_based, lambda length: length),
+    )
+    return {crossover.name: crossover for crossover in known}
+
+
+def crossover_named(name: str, /) -> Crossover:
+    """Look a crossover up.
+
+    >>> crossover_named("cycle").name
+    'cycle'
+    """
+    known = crossovers()
+    if name not in known:
+        raise ParameterError(f"{name!r} is not a crossover; use one of {', '.join(known)}")
+    return known[name]

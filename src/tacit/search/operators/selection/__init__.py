@@ -1,0 +1,1 @@
+"""Who becomes a parent and who survives, one mechanism per file."""

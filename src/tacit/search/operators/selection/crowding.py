@@ -1,0 +1,55 @@
+"""Crowding distance (Deb et al. 2002, section III.B)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.jit import kernel
+
+
+@kernel
+def crowding_distances(
+    estimates: NDArray[np.float64], front_of: NDArray[np.int32]
+) -> NDArray[np.float64]:
+    """How far apart the neighbours of each individual lie within its own front.
+
+    The ends of a front are infinitely far. Sorting is stable, so that equal individuals keep
+    their order.
+
+    >>> crowding_distances(np.array([[1.0, 3.0], [2.0, 2.0], [3.0, 1.0]]), np.zeros(3, np.int32))
+    array([inf,  2., inf])
+    """
+    count, objectives = estimates.shape
+    distances = np.zeros(count)
+    newest = np.empty(count, dtype=np.int64)
+    previous = np.empty(count, dtype=np.int64)
+    lowest = np.empty(count)
+    highest = np.empty(count)
+    for objective in range(objectives):
+        ascending = np.argsort(estimates[:, objective], kind="mergesort")
+        newest[:] = -1
+        for k in range(count):
+            i = ascending[k]
+            front = front_of[i]
+            if newest[front] < 0:
+                lowest[front] = estimates[i, objective]
+            previous[i] = newest[front]
+            newest[front] = i
+            highest[front] = estimates[i, objective]
+        # `i` has just learnt its lower neighbour; that one now learns its upper neighbour.
+        for k in range(count):
+            i = ascending[k]
+            lower = previous[i]
+            if lower < 0:
+                distances[i] = np.inf
+                continue
+            if previous[lower] >= 0:
+                span = highest[front_of[i]] - lowest[front_of[i]]
+                if span > 0:
+                    gap = estimates[i, objective] - estimates[previous[lower], objective]
+                    distances[lower] += gap / span
+        for front in range(count):
+            if newest[front] >= 0:
+                distances[newest[front]] = np.inf
+    return distances

@@ -1,0 +1,119 @@
+"""The settings of an evolutionary search and the paper's tuned sets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+from tacit.errors import ParameterError
+from tacit.search.operators.crossover import crossover_named
+from tacit.search.operators.mutation import mutation_named
+
+Algorithm = Literal["genetic", "nsga2"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchParameters:
+    """All parameters of the paper's Tables 3 to 5.
+
+    >>> PRESETS["paper-ap"].crossover
+    'cycle'
+    >>> SearchParameters(algorithm="genetic", population=10, elites=10)
+    Traceback (most recent call last):
+    tacit.errors.ParameterError: elites is 10 of a population of 10; leave room for offspring
+    """
+
+    algorithm: Algorithm = "genetic"
+    population: int = 300
+    elites: int = 15
+    reevaluate_parents: bool = False
+    tournament: int = 18
+    crossover: str = "cycle"
+    crossover_percent: int = 95
+    mutation: str = "swap"
+    mutation_percent: int = 100
+    estimator: str = "linear"
+
+    def __post_init__(self) -> None:
+        if self.algorithm not in ("genetic", "nsga2"):
+            raise ParameterError(f"{self.algorithm!r} is not an algorithm; use genetic or nsga2")
+        if self.population < 2:
+            raise ParameterError(f"population is {self.population}; give at least 2")
+        if self.elites < 0:
+            raise ParameterError(f"elites is {self.elites}; give 0 or more")
+        if self.elites >= self.population:
+            raise ParameterError(
+                f"elites is {self.elites} of a population of {self.population}; "
+                "leave room for offspring"
+            )
+        if self.tournament < 1:
+            raise ParameterError(f"tournament is {self.tournament}; give at least 1 entrant")
+        for name in ("crossover_percent", "mutation_percent"):
+            if not 0 <= getattr(self, name) <= 100:
+                raise ParameterError(f"{name} is {getattr(self, name)}; give 0 to 100")
+        crossover_named(self.crossover)
+        mutation_named(self.mutation)
+
+    @property
+    def evaluated_per_generation(self) -> int:
+        """How many candidates each generation after the first evaluates.
+
+        >>> PRESETS["paper-moap"].evaluated_per_generation
+        300
+        """
+        return self.population + (self.population if self.reevaluate_parents else 0)
+
+    @property
+    def fewest_evaluated(self) -> int:
+        """The smallest set that is ever evaluated, which is the first."""
+        return self.population
+
+    def with_changes(self, **changes: Any) -> SearchParameters:  # noqa: ANN401 - see the fields
+        """A copy with some settings changed; `None` leaves a setting as it is.
+
+        >>> PRESETS["paper-ap"].with_changes(population=100, elites=None).population
+        100
+        """
+        return replace(
+            self, **{name: value for name, value in changes.items() if value is not None}
+        )
+
+
+PRESETS = {
+    "paper-ap": SearchParameters(),
+    "paper-tsp": SearchParameters(
+        tournament=20, crossover="edge", crossover_percent=75, mutation="inversion"
+    ),
+    "paper-moap": SearchParameters(
+        algorithm="nsga2",
+        population=150,
+        elites=0,
+        reevaluate_parents=True,
+        tournament=2,
+        crossover="cycle",
+        crossover_percent=100,
+        mutation="swap",
+        mutation_percent=75,
+    ),
+}
+"""The best sets of the paper's Tables 3, 4 and 5 (Set 2 of the two)."""
+
+
+def preset_named(name: str, /) -> SearchParameters:
+    """Look a preset up.
+
+    >>> preset_named("paper-tsp").mutation
+    'inversion'
+    """
+    if name not in PRESETS:
+        raise ParameterError(f"{name!r} is not a preset; use one of {', '.join(PRESETS)}")
+    return PRESETS[name]
+
+
+def parameter_names() -> tuple[str, ...]:
+    """The names of all settings.
+
+    >>> "tournament" in parameter_names()
+    True
+    """
+    return tuple(field.name for field in fields(SearchParameters))

@@ -1,0 +1,117 @@
+"""The two ways Algorithm 1 selects: as a genetic algorithm or as NSGA-II."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.search.operators.selection.crowded_comparison import (
+    binary_tournament,
+    crowded_truncation,
+)
+from tacit.search.operators.selection.crowding import crowding_distances
+from tacit.search.operators.selection.nondominated import nondominated_fronts
+from tacit.search.operators.selection.tournament import tournament
+from tacit.search.operators.selection.truncation import truncation
+from tacit.search.parameters import SearchParameters
+from tacit.search.random_words import Words
+from tacit.search.state import SearchState
+
+
+class SelectionScheme(Protocol):
+    """How parents and survivors are chosen."""
+
+    @property
+    def words_per_parent(self) -> int:
+        """How many random words the choice of one parent takes."""
+        ...
+
+    def parents(self, state: SearchState, words: Words) -> NDArray[np.int32]:
+        """The indices of parents, one per row of `words`."""
+        ...
+
+    def survivors(
+        self, genomes: NDArray[np.int32], estimates: NDArray[np.float64], count: int
+    ) -> SearchState:
+        """The best `count`, best first, as a state whose generation is still to be set."""
+        ...
+
+
+@dataclass(frozen=True)
+class TournamentAndTruncation:
+    """The genetic algorithm's: tournaments for parents, truncation for survivors.
+
+    >>> TournamentAndTruncation(18).words_per_parent
+    18
+    """
+
+    entrants: int
+
+    @property
+    def words_per_parent(self) -> int:
+        """One per entrant."""
+        return self.entrants
+
+    def parents(self, state: SearchState, words: Words) -> NDArray[np.int32]:
+        """The winners of tournaments."""
+        return tournament(state.estimates[:, 0], words)
+
+    def survivors(
+        self, genomes: NDArray[np.int32], estimates: NDArray[np.float64], count: int
+    ) -> SearchState:
+        """The individuals with the largest estimates."""
+        kept = truncation(estimates[:, 0], count)
+        return SearchState(
+            generation=0,
+            genomes=genomes[kept],
+            estimates=estimates[kept],
+            front_of=np.zeros(len(kept), dtype=np.int32),
+            crowding=np.zeros(len(kept)),
+        )
+
+
+@dataclass(frozen=True)
+class CrowdedComparison:
+    """NSGA-II's: binary tournaments and truncation by front and crowding distance.
+
+    >>> CrowdedComparison().words_per_parent
+    2
+    """
+
+    @property
+    def words_per_parent(self) -> int:
+        """Two individuals meet."""
+        return 2
+
+    def parents(self, state: SearchState, words: Words) -> NDArray[np.int32]:
+        """The winners of binary tournaments."""
+        return binary_tournament(state.front_of, state.crowding, words)
+
+    def survivors(
+        self, genomes: NDArray[np.int32], estimates: NDArray[np.float64], count: int
+    ) -> SearchState:
+        """Whole fronts first, then the least crowded of the front that does not fit."""
+        front_of = nondominated_fronts(estimates)
+        crowding = crowding_distances(estimates, front_of)
+        kept = crowded_truncation(front_of, crowding, count)
+        return SearchState(
+            generation=0,
+            genomes=genomes[kept],
+            estimates=estimates[kept],
+            front_of=front_of[kept],
+            crowding=crowding[kept],
+        )
+
+
+def selection_scheme(parameters: SearchParameters, /) -> SelectionScheme:
+    """The scheme that the parameters ask for.
+
+    >>> selection_scheme(SearchParameters(tournament=4))
+    TournamentAndTruncation(entrants=4)
+    """
+    if parameters.algorithm == "nsga2":
+        return CrowdedComparison()
+    return TournamentAndTruncation(parameters.tournament)

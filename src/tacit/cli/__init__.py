@@ -1,0 +1,5 @@
+"""The command line: one thin command per room."""
+
+from tacit.cli.main import main
+
+__all__ = ["main"]

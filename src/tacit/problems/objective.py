@@ -70,8 +70,9 @@ class Objective:
             weight = int(weights[row, column])
             trouble = "is negative" if weight < 0 else f"is above the bound {self.weight_bound}"
             raise ProblemError(
-                f"objective {self.name!r}: weight {weight} in row {row}, column {column} {trouble}; "
-                "weights lie between 0 and weight_bound, so shift, rescale or raise the bound"
+                f"objective {self.name!r}: weight {weight} in row {row}, column {column} "
+                f"{trouble}; weights lie between 0 and weight_bound, so shift, rescale or raise "
+                "the bound"
             )
 
     @property

@@ -46,6 +46,8 @@ class Problem(ABC):
     column_names: tuple[str, ...] | None = None
     optimum: int | None = None
     """The best possible value of the only objective in the user's sense, scaled, where known."""
+    source: str | None = None
+    """Where the data come from, to be named with results."""
 
     def __post_init__(self) -> None:
         if not self.participants:

@@ -45,7 +45,7 @@ def below(word: np.uint32, bound: int) -> int:
     >>> below(np.uint32(2**31), 10)
     5
     """
-    return (np.int64(word) * bound) >> 32
+    return int((np.int64(word) * bound) >> 32)
 
 
 @kernel

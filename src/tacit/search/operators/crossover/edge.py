@@ -2,8 +2,11 @@
 
 A child is a path built along edges of its parents. From the current end it goes to an unvisited
 neighbour: one that both parents have next to it if there is one, else the one with the fewest
-unvisited neighbours left, ties at random. At a dead end the path is extended at its other end;
-if that is dead too, it goes on with a random unvisited item.
+unvisited neighbours left, ties at random. At a dead end it goes on with a random unvisited item.
+
+The textbook first tries to extend the path at its other end. That finds shorter tours under coarse
+disclosures (kroD100, top:60, generation 500: about 27,700 where this gives 30,600), but this is
+what the paper's figures show (31,318), so it is what carries the name.
 """
 
 from __future__ import annotations
@@ -36,7 +39,6 @@ def edge(
     shared = np.empty(length, dtype=np.int32)
     unvisited_neighbours = np.empty(length, dtype=np.int32)
     visited = np.empty(length, dtype=np.bool_)
-    path = np.empty(2 * length, dtype=np.int32)
     for pair in range(chosen.shape[0]):
         if not chosen[pair]:
             continue
@@ -45,10 +47,8 @@ def edge(
             unvisited_neighbours[:] = degree
             visited[:] = False
             child_words = words[pair, child * length : (child + 1) * length]
-            head = _path(
-                neighbours, degree, shared, unvisited_neighbours, visited, child_words, path
-            )
-            offspring[2 * pair + child, :] = path[head : head + length]
+            path = offspring[2 * pair + child]
+            _path(neighbours, degree, shared, unvisited_neighbours, visited, child_words, path)
 
 
 @kernel
@@ -98,36 +98,21 @@ def _path(
     visited: NDArray[np.bool_],
     words: Words,
     path: NDArray[np.int32],
-) -> int:
-    """Write a path into `path`, which is long enough to grow both ways; give where it begins."""
+) -> None:
+    """Write a path through all items into `path`."""
     length = degree.shape[0]
-    head = tail = length // 2
     item = below(words[0], length)
-    at_tail = True
     for step in range(length):
-        if at_tail:
-            path[tail] = item
-            tail += 1
-        else:
-            head -= 1
-            path[head] = item
+        path[step] = item
         visited[item] = True
         for slot in range(degree[item]):
             unvisited_neighbours[neighbours[item, slot]] -= 1
         if step + 1 == length:
             break
-        item = _next_item(
-            item, neighbours, degree, shared, unvisited_neighbours, visited, words[step + 1]
-        )
+        word = words[step + 1]
+        item = _next_item(item, neighbours, degree, shared, unvisited_neighbours, visited, word)
         if item < 0:
-            at_tail = not at_tail
-            end = path[tail - 1] if at_tail else path[head]
-            item = _next_item(
-                end, neighbours, degree, shared, unvisited_neighbours, visited, words[step + 1]
-            )
-        if item < 0:
-            item = _unvisited_item(visited, below(words[step + 1], length - step - 1))
-    return head
+            item = _unvisited_item(visited, below(word, length - step - 1))
 
 
 @kernel
@@ -143,7 +128,7 @@ def _next_item(
     """The neighbour to go to, or -1 at a dead end."""
     for slot in range(shared[item]):
         if not visited[neighbours[item, slot]]:
-            return neighbours[item, slot]
+            return int(neighbours[item, slot])
     fewest, ties = 5, 0
     for slot in range(shared[item], degree[item]):
         candidate = neighbours[item, slot]
@@ -161,7 +146,7 @@ def _next_item(
         candidate = neighbours[item, slot]
         if not visited[candidate] and unvisited_neighbours[candidate] == fewest:
             if wanted == 0:
-                return candidate
+                return int(candidate)
             wanted -= 1
     return -1
 

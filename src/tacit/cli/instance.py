@@ -1,0 +1,219 @@
+"""`tacit instance`: make problems, look at them, and check their files."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from tacit.cli.instance_report import describe, print_description
+from tacit.disclosure import Disclosure, parse_disclosure
+from tacit.errors import InputError, ParameterError
+from tacit.problems import (
+    Problem,
+    generate_assignment,
+    generate_tour,
+    load_problem,
+    save_problem,
+    shipped_names,
+)
+
+app = typer.Typer(
+    name="instance",
+    help="Make problems, look at them, and check their files.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+Kind = Literal["ap", "moap", "tour"]
+
+
+def _examples(*commands: str) -> str:
+    """An epilog: one example per line, which blank lines keep apart when help is printed."""
+    return "\n\n".join(["[bold]Examples[/bold]", *(escape(command) for command in commands)])
+
+
+@app.command(
+    epilog=_examples(
+        "tacit instance new ap --size 100x100 --seed 1 --out ap.json",
+        "tacit instance new moap --size 20x30 --participants 4 --disclose top:15 --out moap.json",
+        "tacit instance new tour --size 50 --seed 7 --count 10 --out tours",
+    )
+)
+def new(
+    kind: Annotated[Kind, typer.Argument(help="ap (one objective), moap (several) or tour.")],
+    size: Annotated[
+        str, typer.Option(help="Rows and columns such as 100x100; one number for a tour.")
+    ] = "100",
+    seed: Annotated[int, typer.Option(help="The same seed gives the same problem.")] = 1,
+    out: Annotated[
+        Path | None, typer.Option(help="File to write, or with --count a folder. [NAME.json]")
+    ] = None,
+    up_to: Annotated[int, typer.Option(help="Largest weight, or side of a tour's square.")] = 1000,
+    objectives: Annotated[
+        int | None, typer.Option(help="Number of objectives of a moap. [2]")
+    ] = None,
+    participants: Annotated[int, typer.Option(help="Owners, who get rows in blocks.")] = 1,
+    disclose: Annotated[
+        list[str] | None,
+        typer.Option(help="Disclosure such as top:15; once for all objectives or once for each."),
+    ] = None,
+    count: Annotated[int, typer.Option(help="How many problems to draw.")] = 1,
+) -> None:
+    """Draw random problems, as in the paper: whole weights, uniform on 0..1000."""
+    rows, columns = parse_size(size)
+    if count < 1:
+        raise ParameterError(f"count is {count}; give at least 1")
+    if seed < 0:
+        raise ParameterError(f"seed is {seed}; give 0 or more")
+    objectives = _checked_objectives(kind, objectives)
+    disclosures = tuple(parse_disclosure(text) for text in disclose or ["none"])
+    rng = np.random.Generator(np.random.PCG64(seed))
+    for number in range(1, count + 1):
+        if kind == "tour":
+            problem: Problem = generate_tour(
+                rng,
+                cities=_cities(rows, columns, size),
+                side=up_to,
+                participants=participants,
+                disclosure=_only(disclosures),
+                number=number,
+            )
+        else:
+            problem = generate_assignment(
+                rng,
+                rows=rows,
+                columns=columns,
+                objectives=objectives,
+                weights_up_to=up_to,
+                participants=participants,
+                disclosures=disclosures,
+                number=number,
+            )
+        typer.echo(_write(problem, out, into_folder=count > 1))
+
+
+@app.command(
+    epilog=_examples(
+        "tacit instance show kroD100",
+        "tacit instance show ap.json --json",
+        "tacit instance show weights.csv --minimize --plot weights.png",
+    )
+)
+def show(
+    problem: Annotated[str, typer.Argument(help="A problem file, or the name of a shipped one.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the weights or the cities to a PNG or SVG file.")
+    ] = None,
+    minimize: Annotated[
+        bool, typer.Option("--minimize", help="A bare CSV or .npy holds costs.")
+    ] = False,
+) -> None:
+    """Show size, owners, objectives and the optimum of a problem."""
+    loaded = load_problem(problem, minimize=minimize)
+    description = describe(loaded)
+    if as_json:
+        typer.echo(description.to_json())
+    else:
+        print_description(description, Console())
+    if plot is not None:
+        from tacit.cli.instance_plot import plot_problem
+
+        plot_problem(loaded, plot)
+
+
+@app.command(
+    epilog=_examples(
+        "tacit instance check ap.json weights.csv", "tacit instance check *.tsp --json"
+    )
+)
+def check(
+    files: Annotated[list[str], typer.Argument(help="Problem files.", metavar="FILE...")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+) -> None:
+    """Say of each file whether it is a good problem; exit with 2 if one is not."""
+    outcomes = [_check(file) for file in files]
+    if as_json:
+        typer.echo(json.dumps(outcomes, indent=2, ensure_ascii=False))
+    else:
+        for outcome in outcomes:
+            typer.echo(f"{'ok' if outcome['ok'] else 'error'}  {outcome['message']}")
+    if not all(outcome["ok"] for outcome in outcomes):
+        raise typer.Exit(InputError.exit_code)
+
+
+@app.command("list")
+def list_shipped() -> None:
+    """List the problems that come with tacit."""
+    for name in shipped_names():
+        typer.echo(name)
+
+
+def parse_size(text: str, /) -> tuple[int, int]:
+    """Read a size such as 100x100; one number counts for both.
+
+    >>> parse_size("20x30"), parse_size("100")
+    ((20, 30), (100, 100))
+    """
+    found = re.fullmatch(r"(\d{1,6})(?:[x×](\d{1,6}))?", text.strip().lower(), re.ASCII)
+    if found is None:
+        raise ParameterError(f"{text!r} is not a size; give rows and columns such as 100x100")
+    return int(found[1]), int(found[2] or found[1])
+
+
+def _checked_objectives(kind: Kind, objectives: int | None) -> int:
+    if kind != "moap":
+        if objectives not in (None, 1):
+            raise ParameterError(f"{kind} has one objective; use moap for {objectives}")
+        return 1
+    if objectives is not None and objectives < 2:
+        raise ParameterError(f"a moap has several objectives, not {objectives}; use ap for one")
+    return objectives or 2
+
+
+def _cities(rows: int, columns: int, size: str) -> int:
+    if rows != columns:
+        raise ParameterError(f"a tour is not {size}; give one number, the cities")
+    return rows
+
+
+def _only(disclosures: tuple[Disclosure, ...]) -> Disclosure:
+    if len(disclosures) > 1:
+        raise ParameterError("a tour has one objective; give --disclose once")
+    return disclosures[0]
+
+
+def _write(problem: Problem, out: Path | None, *, into_folder: bool) -> str:
+    if into_folder:
+        folder = out or Path()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            raise ParameterError(f"{folder} cannot be made a folder; name another one") from None
+        path = folder / f"{problem.name}.json"
+    else:
+        path = out or Path(f"{problem.name}.json")
+        if path.suffix.lower() != ".json":
+            raise ParameterError(
+                f"{path} is not a .json file; name one such as {problem.name}.json"
+            )
+    save_problem(problem, path)
+    return str(path)
+
+
+def _check(file: str) -> dict[str, object]:
+    try:
+        problem = load_problem(file)
+    except InputError as error:
+        return {"file": file, "ok": False, "message": str(error)}
+    objectives = len(problem.objectives)
+    plural = "s" if objectives > 1 else ""
+    what = f"{problem.kind} {problem.rows} x {problem.columns}, {objectives} objective{plural}"
+    return {"file": file, "ok": True, "message": f"{file}: {what}"}

@@ -1,0 +1,42 @@
+"""The `tacit` command: its subcommands, and how errors reach the user."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+import tacit
+from tacit.cli import instance, solve
+from tacit.errors import TacitError
+
+app = typer.Typer(
+    name="tacit",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Find a near-optimal plan before the deadline without anybody seeing anybody's costs.",
+    epilog="Start here: [bold]tacit instance new ap --out ap.json[/bold], then "
+    "[bold]tacit solve ap.json --disclose top:15 --deadline 10s[/bold]",
+    rich_markup_mode="rich",
+)
+app.add_typer(instance.app, name="instance")
+app.command(name="solve", epilog=solve.EPILOG)(solve.solve_command)
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    typer.echo(tacit.__version__)
+
+
+def main() -> None:
+    """Run the command line; a user's mistake becomes one line and an exit code."""
+    try:
+        app()
+    except TacitError as error:
+        typer.echo(f"tacit: {error}", err=True)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        typer.echo("tacit: interrupted before there was any result", err=True)
+        sys.exit(130)

@@ -1,0 +1,253 @@
+"""`tacit solve`: find a plan for one problem."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tacit.cli.solve_display import LiveProgress, show_result
+from tacit.errors import InputError
+from tacit.problems import load_problem
+from tacit.runs import Checkpointing, solve
+from tacit.runs.duration import parse_duration
+from tacit.runs.plots import plot_result
+from tacit.runs.solve import default_preset
+from tacit.search import preset_named
+
+EPILOG = """
+[bold]Examples[/bold]
+
+tacit solve ap.json --disclose top:15 --deadline 30s --seed 1 --out result.json
+
+tacit solve costs.csv --minimize --generations 500 --plot run.png
+
+tacit solve kroD100 --disclose quantiles:20 --deadline 1m --json
+
+tacit solve two.json --disclose delay=order --disclose pay=top:15
+"""
+
+SEARCH, STOP, FILES = "What to search", "When to stop", "Files"
+
+
+def solve_command(
+    problem: Annotated[
+        str,
+        typer.Argument(
+            help="A problem file (.json), a bare .csv or .npy matrix, a .tsp file, or the name of a shipped instance such as kroD100."
+        ),
+    ],
+    disclose: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What an evaluation reveals: none, order, quantiles:K, buckets:K, top:K, above:P; for one objective NAME=..., repeatable.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
+    best: Annotated[
+        str | None,
+        typer.Option(
+            help="What is told of the best fitness: value, improvement or nothing.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help="A tuned parameter set: paper-ap, paper-tsp or paper-moap. Chosen by the kind of problem if left out.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
+    algorithm: Annotated[
+        str | None,
+        typer.Option(
+            help="genetic, nsga2, or exact for public objectives.", rich_help_panel=SEARCH
+        ),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(min=0, help="A run is a function of its seed.", rich_help_panel=SEARCH)
+    ] = 0,
+    population: Annotated[int | None, typer.Option(rich_help_panel=SEARCH)] = None,
+    elites: Annotated[int | None, typer.Option(rich_help_panel=SEARCH)] = None,
+    tournament: Annotated[
+        int | None, typer.Option(help="Entrants per tournament.", rich_help_panel=SEARCH)
+    ] = None,
+    crossover: Annotated[
+        str | None,
+        typer.Option(
+            help="cycle, edge, order, partially-mapped or uniform-order-based.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
+    crossover_percent: Annotated[int | None, typer.Option(rich_help_panel=SEARCH)] = None,
+    mutation: Annotated[
+        str | None,
+        typer.Option(help="insert, inversion, scramble or swap.", rich_help_panel=SEARCH),
+    ] = None,
+    mutation_percent: Annotated[int | None, typer.Option(rich_help_panel=SEARCH)] = None,
+    estimator: Annotated[
+        str | None,
+        typer.Option(help="linear (the paper's) or exponential.", rich_help_panel=SEARCH),
+    ] = None,
+    reevaluate_parents: Annotated[
+        bool | None,
+        typer.Option(
+            "--reevaluate-parents/--no-reevaluate-parents",
+            help="Evaluate the parents again with their offspring.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
+    deadline: Annotated[
+        str | None,
+        typer.Option(
+            help="A time such as 30s, 2m or 500ms, counted from the start of the search.",
+            rich_help_panel=STOP,
+        ),
+    ] = None,
+    generations: Annotated[
+        int | None, typer.Option(help="500 if no limit is given at all.", rich_help_panel=STOP)
+    ] = None,
+    evaluations: Annotated[
+        int | None, typer.Option(help="Sets of candidates evaluated in all.", rich_help_panel=STOP)
+    ] = None,
+    target: Annotated[
+        float | None, typer.Option(help="Stop at a told value this good.", rich_help_panel=STOP)
+    ] = None,
+    stall: Annotated[
+        int | None,
+        typer.Option(
+            help="Stop after so many generations without a better told value.", rich_help_panel=STOP
+        ),
+    ] = None,
+    minimize: Annotated[
+        bool, typer.Option("--minimize", help="A bare matrix holds costs.", rich_help_panel=FILES)
+    ] = False,
+    scale: Annotated[
+        int | None,
+        typer.Option(
+            help="Decimals of a bare matrix are multiplied by this.", rich_help_panel=FILES
+        ),
+    ] = None,
+    forbidden: Annotated[
+        Path | None,
+        typer.Option(
+            help="A matrix of 0 and 1 for a bare matrix; 1 forbids the pair.", rich_help_panel=FILES
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the result as JSON.", rich_help_panel=FILES)
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            help="Draw convergence (and the front) as PNG, SVG or PDF.", rich_help_panel=FILES
+        ),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Save the run here as it goes.", rich_help_panel=FILES)
+    ] = None,
+    checkpoint_every: Annotated[
+        int, typer.Option(help="Generations between checkpoints.", rich_help_panel=FILES)
+    ] = 50,
+    resume: Annotated[
+        Path | None, typer.Option(help="Go on from a checkpoint.", rich_help_panel=FILES)
+    ] = None,
+    json: Annotated[
+        bool,
+        typer.Option(
+            "--json", help="Print the result as JSON and nothing else.", rich_help_panel=FILES
+        ),
+    ] = False,
+) -> None:
+    """Find a good plan for PROBLEM before the deadline. Ctrl-C returns the best so far."""
+    loaded = load_problem(problem, minimize=minimize, scale=scale, forbidden=forbidden)
+    seconds = None if deadline is None else parse_duration(deadline)
+    parameters = preset_named(preset or default_preset(loaded)).with_changes(
+        population=population,
+        elites=elites,
+        tournament=tournament,
+        crossover=crossover,
+        crossover_percent=crossover_percent,
+        mutation=mutation,
+        mutation_percent=mutation_percent,
+        estimator=estimator,
+        reevaluate_parents=reevaluate_parents,
+    )
+    for path in (out, plot, checkpoint):
+        check_folder(path)
+    console = Console(stderr=True)
+    live = LiveProgress(console, loaded, deadline=seconds, generations=generations)
+    watched = console.is_terminal and not json
+    with live if watched else _Silence():
+        result = solve(
+            loaded,
+            disclose=parse_disclosures(disclose or []),
+            best=best,
+            deadline=seconds,
+            generations=generations,
+            evaluations=evaluations,
+            target=target,
+            stall=stall,
+            seed=seed,
+            parameters=parameters,
+            algorithm=algorithm,
+            checkpointing=Checkpointing(file=checkpoint, every=checkpoint_every, resume=resume),
+            observe=live.observe if watched else None,
+            announce=live.announce if watched else None,
+        )
+        # Before anything else happens: the clock runs until the result is written.
+        if out is not None:
+            result.save(out)
+    if json:
+        sys.stdout.buffer.write(result.to_json() + b"\n")
+        sys.stdout.flush()
+    else:
+        show_result(result, Console(), saved_to=out, plotted_to=plot)
+    if plot is not None:
+        plot_result(result, plot)
+
+
+class _Silence:
+    """Stands in for the live display where nobody watches."""
+
+    def __enter__(self) -> None:
+        """Show nothing."""
+
+    def __exit__(self, *_: object) -> None:
+        """Clear nothing."""
+
+
+def parse_disclosures(texts: list[str], /) -> str | dict[str, str] | None:
+    """One disclosure for all objectives, or one each by name.
+
+    >>> parse_disclosures(["top:15"]), parse_disclosures(["pay=order", "delay=top:3"])
+    ('top:15', {'pay': 'order', 'delay': 'top:3'})
+    """
+    if not texts:
+        return None
+    if len(texts) == 1 and "=" not in texts[0]:
+        return texts[0]
+    by_name: dict[str, str] = {}
+    for text in texts:
+        name, equals, disclosure = text.rpartition("=")
+        if not equals or name in by_name:
+            raise InputError(
+                f"--disclose {text}: with several disclosures each names its objective once, "
+                "as in --disclose delay=order"
+            )
+        by_name[name] = disclosure
+    return by_name
+
+
+def check_folder(path: Path | None, /) -> None:
+    """Refuse a place that cannot be written before the search starts, not after it.
+
+    >>> check_folder(Path("no-such-folder/result.json"))
+    Traceback (most recent call last):
+    tacit.errors.InputError: no-such-folder/result.json: there is no folder no-such-folder; create it
+    """
+    if path is not None and not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {path.parent}; create it")

@@ -1,0 +1,71 @@
+"""Evaluating one objective, and several side by side.
+
+Each objective has an engine instance of its own, since each has its own owners and its own
+disclosure. The search sees them as one `Evaluator`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.problems import Evaluation
+
+
+@dataclass(frozen=True, eq=False)
+class ObjectiveEvaluation:
+    """What one objective gives back for one set of candidates."""
+
+    estimates: NDArray[np.float64]
+    disclosed: NDArray[Any]
+    best: int | bool | None
+
+
+class ObjectiveEvaluator(Protocol):
+    """Evaluates one objective. `best_so_far` is what a resumed run has to restore."""
+
+    best_so_far: int | None
+
+    def evaluate(
+        self, candidates: NDArray[np.int32], /, *, until: float | None
+    ) -> ObjectiveEvaluation:
+        """Evaluate plans, one per row, and give up at the instant `until`."""
+        ...
+
+
+class SideBySide:
+    """One evaluator made of one per objective.
+
+    >>> from tacit.engine import ClearObjective
+    >>> from tacit.problems import Assignment, Objective
+    >>> pay = Objective("pay", np.array([[1, 9], [8, 3]]))
+    >>> problem = Assignment(name="p", rows=2, columns=2, objectives=(pay,))
+    >>> evaluator = SideBySide((ClearObjective(problem, 0),))
+    >>> evaluator.evaluate(np.array([[1, 0]], dtype=np.int32), until=None).best
+    (17,)
+    """
+
+    def __init__(self, objectives: tuple[ObjectiveEvaluator, ...], /) -> None:
+        self.objectives = objectives
+
+    def evaluate(self, candidates: NDArray[np.int32], /, *, until: float | None) -> Evaluation:
+        """Evaluate every objective on the same candidates."""
+        told = [objective.evaluate(candidates, until=until) for objective in self.objectives]
+        return Evaluation(
+            estimates=np.stack([each.estimates for each in told], axis=1),
+            disclosed=tuple(each.disclosed for each in told),
+            best=tuple(each.best for each in told),
+        )
+
+    @property
+    def best_so_far(self) -> tuple[int | None, ...]:
+        """What each objective needs to go on where it stopped."""
+        return tuple(objective.best_so_far for objective in self.objectives)
+
+    def restore(self, best_so_far: tuple[int | None, ...], /) -> None:
+        """Go on where an earlier run stopped."""
+        for objective, best in zip(self.objectives, best_so_far, strict=True):
+            objective.best_so_far = best

@@ -1,0 +1,73 @@
+"""What a run saw, generation by generation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tacit.problems import Evaluation, Problem
+from tacit.search import SearchState
+
+
+@dataclass(frozen=True)
+class GenerationRecord:
+    """One generation, in internal fitness (larger is better, scaled).
+
+    >>> GenerationRecord(0, (7,), 7.0, 1, (7.0,), (7,), 0.01).told_best
+    (7,)
+    """
+
+    generation: int
+    told_best: tuple[int | bool | None, ...]
+    """What each objective told of its best fitness."""
+    largest_estimate: float | None
+    """The estimate of the estimated-best set; None where several objectives decide."""
+    set_size: int
+    """How many individuals share the best estimate, or are estimated to be non-dominated."""
+    actual_mean: tuple[float, ...] | None
+    """The mean actual fitness of that set per objective, where the caller may know it."""
+    actual_best: tuple[int, ...] | None
+    """The best actual fitness within that set per objective, where the caller may know it."""
+    seconds: float
+    """When the generation was done, from the start of the run."""
+
+
+def record_generation(
+    problem: Problem,
+    state: SearchState,
+    evaluation: Evaluation,
+    /,
+    *,
+    actual: bool,
+    seconds: float,
+) -> GenerationRecord:
+    """Sum up a generation.
+
+    >>> import numpy as np
+    >>> from tacit.problems import Assignment, Objective
+    >>> pay = Objective("pay", np.array([[1, 9], [8, 3]]))
+    >>> problem = Assignment(name="p", rows=2, columns=2, objectives=(pay,))
+    >>> genomes = np.array([[1, 0], [0, 1]], dtype=np.int32)
+    >>> estimates = np.array([[17.0], [4.0]])
+    >>> state = SearchState(0, genomes, estimates, np.zeros(2, np.int32), np.zeros(2))
+    >>> told = Evaluation(estimates, (estimates[:, 0],), (17,))
+    >>> record_generation(problem, state, told, actual=True, seconds=0.0).actual_mean
+    (17.0,)
+    """
+    chosen = state.estimated_best()
+    mean: tuple[float, ...] | None = None
+    best: tuple[int, ...] | None = None
+    if actual:
+        plans = problem.plans(state.genomes[chosen])
+        fitness = [problem.fitness(k, plans) for k in range(len(problem.objectives))]
+        mean = tuple(int(each.sum()) / len(each) for each in fitness)
+        best = tuple(int(each.max()) for each in fitness)
+    single = state.estimates.shape[1] == 1
+    return GenerationRecord(
+        generation=state.generation,
+        told_best=evaluation.best,
+        largest_estimate=float(state.estimates[chosen[0], 0]) if single else None,
+        set_size=len(chosen),
+        actual_mean=mean,
+        actual_best=best,
+        seconds=seconds,
+    )

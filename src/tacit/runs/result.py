@@ -1,0 +1,134 @@
+"""The result of a run, as an object and as JSON.
+
+Everything but `timing` is a function of the problem, the settings and the seed, and compares byte
+for byte. Values are in the user's own unit: unscaled, costs positive.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tacit.errors import FileError
+
+FORMAT = "tacit-result/1"
+
+
+class ProblemSummary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which problem was solved."""
+
+    name: str
+    kind: str
+    rows: int
+    columns: int
+
+
+class ObjectiveSummary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What was known of one objective."""
+
+    name: str
+    sense: str
+    confidential: bool
+    disclosure: str
+    best: str
+    scale: int
+
+
+class PlanSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A set of plans, the generation it comes from, and what it is worth."""
+
+    generation: int
+    told: list[float | bool | None]
+    """What each objective told of its best fitness then."""
+    plans: list[list[int]]
+    actual: list[list[float]] | None
+    """The actual value of each plan per objective, where the caller may know it."""
+
+
+class History(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One entry per generation in every list."""
+
+    generation: list[int]
+    told_best: list[list[float | bool | None]]
+    estimate: list[float | None]
+    set_size: list[int]
+    actual_mean: list[list[float]] | None
+    actual_best: list[list[float]] | None
+
+
+class Timing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What differs from machine to machine."""
+
+    seconds: float
+    """From the start of the run to its end."""
+    set_up_seconds: float
+    """Compiling and preparing, before the start."""
+    generation_seconds: list[float]
+    """When each generation was done."""
+
+
+class Result(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What `solve` returns.
+
+    `plan` is the one to use: plan[r] is the column of row r, or the tour. It is the first of the
+    best-known set; `estimated_best` is the paper's result, the estimated-best set of the last
+    generation.
+    """
+
+    format: str
+    problem: ProblemSummary
+    objectives: list[ObjectiveSummary]
+    engine: str
+    algorithm: str
+    parameters: dict[str, Any]
+    seed: int
+    stopped: str
+    generations: int
+    evaluations: int
+    plan: list[int]
+    named_plan: list[tuple[str, str]] | list[str] | None
+    """The plan in the problem's own names, where it has them."""
+    value: list[float] | None
+    """The actual value of the plan per objective, where the caller may know it."""
+    optimum: float | None
+    percent_of_optimum: float | None
+    best_known: PlanSet
+    estimated_best: PlanSet
+    history: History
+    timing: Timing | None
+
+    def to_json(self, *, timing: bool = True) -> bytes:
+        """As JSON; without timing it is the same on every machine."""
+        shown = self if timing else msgspec.structs.replace(self, timing=None)
+        return msgspec.json.encode(shown)
+
+    def save(self, path: str | Path, /) -> None:
+        """Write the result to a file."""
+        try:
+            Path(path).write_bytes(self.to_json() + b"\n")
+        except OSError as error:
+            raise FileError(
+                path, None, f"cannot be written ({error.strerror})", "choose another place"
+            ) from None
+
+
+def load_result(path: str | Path, /) -> Result:
+    """Read a result back from its file.
+
+    >>> load_result("no-such-file.json")
+    Traceback (most recent call last):
+    tacit.errors.FileError: no-such-file.json: cannot be read (No such file or directory); \
+check the path
+    """
+    try:
+        return msgspec.json.decode(Path(path).read_bytes(), type=Result)
+    except OSError as error:
+        raise FileError(
+            path, None, f"cannot be read ({error.strerror})", "check the path"
+        ) from None
+    except msgspec.DecodeError as error:
+        raise FileError(
+            path, None, f"is not a result ({error})", "give a file of tacit solve"
+        ) from None

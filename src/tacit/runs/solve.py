@@ -1,0 +1,200 @@
+"""`solve`: from a problem to a result in one call."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tacit.disclosure import Estimator, estimator_named, parse_best_mode, parse_disclosure
+from tacit.engine import ClearObjective, ObjectiveEvaluator, SideBySide, SimulatedObjective
+from tacit.errors import ParameterError
+from tacit.problems import Problem, optimum
+from tacit.runs.checkpoint import load_checkpoint, save_checkpoint
+from tacit.runs.duration import parse_duration
+from tacit.runs.exact import solve_exactly
+from tacit.runs.limits import Limits
+from tacit.runs.result import Result
+from tacit.runs.run import GenerationView, Observer, Run
+from tacit.runs.summarize import summarize
+from tacit.search import SearchParameters, preset_named
+from tacit.search.warm_up import warm_up
+
+DEFAULT_GENERATIONS = 500
+LARGEST_YARDSTICK = 4_000_000
+"""Matrices with more cells are not solved to optimality just to tell the quality of a plan."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpointing:
+    """Where and how often a run is saved, and what it resumes from.
+
+    >>> Checkpointing(file="run.checkpoint").every
+    50
+    """
+
+    file: str | Path | None = None
+    every: int = 50
+    resume: str | Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.every < 1:
+            raise ParameterError(f"checkpoints every {self.every} generations; give at least 1")
+
+
+def solve(
+    problem: Problem,
+    /,
+    *,
+    disclose: str | Mapping[str, str] | None = None,
+    best: str | None = None,
+    deadline: float | str | None = None,
+    generations: int | None = None,
+    evaluations: int | None = None,
+    target: float | None = None,
+    stall: int | None = None,
+    seed: int = 0,
+    preset: str | None = None,
+    parameters: SearchParameters | None = None,
+    algorithm: str | None = None,
+    checkpointing: Checkpointing = Checkpointing(),  # noqa: B008 - immutable
+    observe: Observer | None = None,
+    announce: Callable[[str], None] | None = None,
+) -> Result:
+    """Find a good plan within the limits.
+
+    The run ends at the first limit reached; without any, after 500 generations. `disclose`
+    overrides what the problem says of its confidential objectives, for all or by name. `observe`
+    is called after every generation, `announce` with a line about slow preparations.
+
+    >>> from tacit.problems import generate_assignment
+    >>> problem = generate_assignment(1, rows=20)
+    >>> result = solve(problem, disclose="top:15", generations=50, seed=1)
+    >>> sorted(result.plan) == list(range(20))
+    True
+    """
+    prepared = time.monotonic()
+    limits = Limits(
+        generations=generations,
+        deadline=parse_duration(deadline) if isinstance(deadline, str) else deadline,
+        evaluations=evaluations,
+        target=target,
+        stall=stall,
+    )
+    if limits.is_unlimited:
+        limits = replace(limits, generations=DEFAULT_GENERATIONS)
+    problem = with_disclosures(problem, disclose, best)
+    if algorithm == "exact":
+        return solve_exactly(problem)
+    chosen = parameters or preset_named(preset or default_preset(problem))
+    if algorithm is not None:
+        chosen = chosen.with_changes(algorithm=algorithm)
+    run = Run(
+        problem,
+        chosen,
+        simulated_evaluator(problem, estimator_named(chosen.estimator)),
+        seed=seed,
+        limits=limits,
+        observe=_observing(observe, checkpointing),
+    )
+    if checkpointing.resume is not None:
+        load_checkpoint(checkpointing.resume, run)
+    if announce is not None:
+        announce("preparing the search (compiled once per machine, then kept)")
+    yardstick = known_optimum(problem)
+    warm_up(problem, chosen)
+    started = time.monotonic()
+    reason = run.to_its_limits(started=started)
+    if checkpointing.file is not None:
+        save_checkpoint(run, checkpointing.file)
+    return summarize(
+        run,
+        reason,
+        engine="simulated",
+        optimum=yardstick,
+        seconds=time.monotonic() - started,
+        set_up_seconds=started - prepared,
+    )
+
+
+def default_preset(problem: Problem, /) -> str:
+    """The paper's tuned set for a problem of this kind.
+
+    >>> from tacit.problems import generate_assignment
+    >>> default_preset(generate_assignment(1, rows=3, objectives=2))
+    'paper-moap'
+    """
+    if len(problem.objectives) > 1:
+        return "paper-moap"
+    return "paper-tsp" if problem.kind == "tour" else "paper-ap"
+
+
+def with_disclosures(
+    problem: Problem, disclose: str | Mapping[str, str] | None, best: str | None, /
+) -> Problem:
+    """The problem with other disclosures for its confidential objectives.
+
+    >>> from tacit.problems import generate_assignment
+    >>> problem = generate_assignment(1, rows=3)
+    >>> with_disclosures(problem, "order", None).objectives[0].disclosure
+    Order()
+    """
+    names = [objective.name for objective in problem.objectives]
+    by_name = disclose if isinstance(disclose, Mapping) else {}
+    for name in by_name:
+        if name not in names:
+            raise ParameterError(f"there is no objective {name!r}; there are {', '.join(names)}")
+    changed = []
+    for objective in problem.objectives:
+        text = disclose if isinstance(disclose, str) else by_name.get(objective.name)
+        if objective.confidential:
+            if text is not None:
+                objective = replace(objective, disclosure=parse_disclosure(text))
+            if best is not None:
+                objective = replace(objective, best_mode=parse_best_mode(best))
+        elif objective.name in by_name:
+            raise ParameterError(
+                f"objective {objective.name!r} is public, so nothing of it is hidden; "
+                "leave its disclosure out or mark it as confidential"
+            )
+        changed.append(objective)
+    return replace(problem, objectives=tuple(changed))
+
+
+def simulated_evaluator(problem: Problem, estimator: Estimator, /) -> SideBySide:
+    """An evaluator in this process: sums for public objectives, a simulation for the others."""
+    evaluators: list[ObjectiveEvaluator] = []
+    for k, objective in enumerate(problem.objectives):
+        if objective.confidential:
+            evaluators.append(SimulatedObjective(problem, k, estimator=estimator))
+        else:
+            evaluators.append(ClearObjective(problem, k))
+    return SideBySide(tuple(evaluators))
+
+
+def known_optimum(problem: Problem, /) -> int | None:
+    """The optimum, where it is given or cheap to compute, to tell the quality of a plan."""
+    if len(problem.objectives) > 1:
+        return None
+    if problem.optimum is not None:
+        return problem.optimum
+    if problem.rows * problem.columns > LARGEST_YARDSTICK:
+        return None
+    found = optimum(problem)
+    return None if found is None else found.value
+
+
+def _observing(observe: Observer | None, checkpointing: Checkpointing) -> Observer | None:
+    """Save a checkpoint every so often, then show the generation to whoever watches."""
+    file = checkpointing.file
+    if file is None:
+        return observe
+
+    def save_and_observe(view: GenerationView) -> None:
+        if view.record.generation % checkpointing.every == 0:
+            save_checkpoint(view.run, file)
+        if observe is not None:
+            observe(view)
+
+    return save_and_observe

@@ -1,0 +1,171 @@
+"""From a finished run to its result."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.problems import Assignment, Problem
+from tacit.runs.history import GenerationRecord
+from tacit.runs.limits import StopReason
+from tacit.runs.result import (
+    FORMAT,
+    History,
+    ObjectiveSummary,
+    PlanSet,
+    ProblemSummary,
+    Result,
+    Timing,
+)
+from tacit.runs.run import Run
+
+
+def summarize(
+    run: Run,
+    reason: StopReason,
+    /,
+    *,
+    engine: str,
+    optimum: int | None,
+    seconds: float,
+    set_up_seconds: float,
+) -> Result:
+    """Turn where a run stands into a result. `optimum` is scaled, in the user's sense."""
+    problem, now = run.problem, run.now
+    if now.best_known is None:  # nothing was evaluated: an interrupt in the first generation
+        raise KeyboardInterrupt
+    known = now.best_known
+    best_known = plan_set(problem, known.genomes, known.generation, known.told)
+    chosen = now.search.genomes[now.search.estimated_best()]
+    last = run.history[-1]
+    estimated_best = plan_set(problem, chosen, now.search.generation, last.told_best)
+    value = None if best_known.actual is None else best_known.actual[0]
+    scale = problem.objectives[0].scale
+    timing = Timing(seconds, set_up_seconds, [record.seconds for record in run.history])
+    return Result(
+        format=FORMAT,
+        problem=problem_summary(problem),
+        objectives=objective_summaries(problem),
+        engine=engine,
+        algorithm=run.parameters.algorithm,
+        parameters=asdict(run.parameters),
+        seed=run.seed,
+        stopped=reason.value,
+        generations=now.search.generation,
+        evaluations=now.evaluations,
+        plan=best_known.plans[0],
+        named_plan=named_plan(problem, best_known.plans[0]),
+        value=value,
+        optimum=None if optimum is None else optimum / scale,
+        percent_of_optimum=percent_of_optimum(value, optimum, scale),
+        best_known=best_known,
+        estimated_best=estimated_best,
+        history=history_lists(problem, run.history),
+        timing=timing,
+    )
+
+
+def problem_summary(problem: Problem, /) -> ProblemSummary:
+    """Which problem it is."""
+    return ProblemSummary(problem.name, problem.kind, problem.rows, problem.columns)
+
+
+def objective_summaries(problem: Problem, /) -> list[ObjectiveSummary]:
+    """What is known of the objectives."""
+    return [
+        ObjectiveSummary(
+            name=objective.name,
+            sense=objective.sense,
+            confidential=objective.confidential,
+            disclosure=objective.disclosure.text if objective.confidential else "public",
+            best=objective.best_mode.value,
+            scale=objective.scale,
+        )
+        for objective in problem.objectives
+    ]
+
+
+def percent_of_optimum(
+    value: list[float] | None, optimum: int | None, scale: int, /
+) -> float | None:
+    """How good a value is; a cost above the optimum gives more than 100.
+
+    >>> percent_of_optimum([49.0], 100, 2)
+    98.0
+    """
+    if value is None or len(value) != 1 or not optimum:
+        return None
+    return 100 * value[0] * scale / optimum
+
+
+def plan_set(
+    problem: Problem,
+    genomes: NDArray[np.int32],
+    generation: int,
+    told: tuple[int | bool | None, ...],
+    /,
+) -> PlanSet:
+    """A set of genomes as plans with their values."""
+    plans = problem.plans(genomes)
+    actual = None
+    if all(objective.weights is not None for objective in problem.objectives):
+        columns = [
+            [objective.to_user(int(fitness)) for fitness in problem.fitness(k, plans)]
+            for k, objective in enumerate(problem.objectives)
+        ]
+        actual = [list(values) for values in zip(*columns, strict=True)]
+    return PlanSet(generation, told_to_user(problem, told), plans.tolist(), actual)
+
+
+def told_to_user(
+    problem: Problem, told: tuple[int | bool | None, ...], /
+) -> list[float | bool | None]:
+    """What was told of best values, in the user's unit; bits and silence stay as they are."""
+    return [
+        best if best is None or isinstance(best, bool) else objective.to_user(best)
+        for objective, best in zip(problem.objectives, told, strict=True)
+    ]
+
+
+def named_plan(problem: Problem, plan: list[int], /) -> list[tuple[str, str]] | list[str] | None:
+    """The plan in the problem's own names: pairs of an assignment, or stops of a tour.
+
+    >>> from tacit.problems import Objective
+    >>> pay = Objective("pay", np.array([[1, 9], [8, 3]]))
+    >>> problem = Assignment(name="p", rows=2, columns=2, objectives=(pay,),
+    ...                      row_names=("a", "b"), column_names=("x", "y"))
+    >>> named_plan(problem, [1, 0])
+    [('a', 'y'), ('b', 'x')]
+    """
+    if problem.row_names is None and problem.column_names is None:
+        return None
+    rows = problem.row_names or tuple(map(str, range(problem.rows)))
+    if not isinstance(problem, Assignment):
+        return [rows[city] for city in plan]
+    columns = problem.column_names or tuple(map(str, range(problem.columns)))
+    return [(rows[row], columns[column]) for row, column in enumerate(plan)]
+
+
+def history_lists(problem: Problem, history: list[GenerationRecord], /) -> History:
+    """The records of all generations, column by column, in the user's unit."""
+    objectives = problem.objectives
+    actual = history[0].actual_mean is not None
+
+    def to_user(values: tuple[float, ...] | None) -> list[float]:
+        return [each.to_user(value) for each, value in zip(objectives, values or (), strict=True)]
+
+    return History(
+        generation=[record.generation for record in history],
+        told_best=[told_to_user(problem, record.told_best) for record in history],
+        estimate=[
+            None
+            if record.largest_estimate is None
+            else objectives[0].to_user(record.largest_estimate)
+            for record in history
+        ],
+        set_size=[record.set_size for record in history],
+        actual_mean=[to_user(record.actual_mean) for record in history] if actual else None,
+        actual_best=[to_user(record.actual_best) for record in history] if actual else None,
+    )

@@ -37,7 +37,8 @@ def solve_command(
     problem: Annotated[
         str,
         typer.Argument(
-            help="A problem file (.json), a bare .csv or .npy matrix, a .tsp file, or the name of a shipped instance such as kroD100."
+            metavar="PROBLEM",
+            help="A problem file (.json), a bare .csv or .npy matrix, a .tsp file, or the name of a shipped instance such as kroD100.",
         ),
     ],
     disclose: Annotated[
@@ -137,6 +138,22 @@ def solve_command(
             help="A matrix of 0 and 1 for a bare matrix; 1 forbids the pair.", rich_help_panel=FILES
         ),
     ] = None,
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            help="Whether a bare CSV starts with column names; found out if left out.",
+            rich_help_panel=FILES,
+        ),
+    ] = None,
+    ids: Annotated[
+        bool | None,
+        typer.Option(
+            "--ids/--no-ids",
+            help="Whether the rows of a bare CSV start with names; found out if left out.",
+            rich_help_panel=FILES,
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Write the result as JSON.", rich_help_panel=FILES)
     ] = None,
@@ -163,7 +180,9 @@ def solve_command(
     ] = False,
 ) -> None:
     """Find a good plan for PROBLEM before the deadline. Ctrl-C returns the best so far."""
-    loaded = load_problem(problem, minimize=minimize, scale=scale, forbidden=forbidden)
+    loaded = load_problem(
+        problem, minimize=minimize, scale=scale, forbidden=forbidden, header=header, ids=ids
+    )
     seconds = None if deadline is None else parse_duration(deadline)
     parameters = preset_named(preset or default_preset(loaded)).with_changes(
         population=population,

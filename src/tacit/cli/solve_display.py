@@ -120,11 +120,10 @@ def _search_line(result: Result) -> str:
 
 
 def _plan_line(result: Result) -> str:
-    named = result.named_plan
-    if named is None:
+    if result.named_plan is None:
         entries = [str(entry) for entry in result.plan]
     else:
-        entries = [entry if isinstance(entry, str) else f"{entry[0]}→{entry[1]}" for entry in named]
+        entries = [f"{one}→{other}" for one, other in result.named_plan]
     shown = " ".join(entries[:PLAN_ENTRIES_SHOWN])
     rest = len(entries) - PLAN_ENTRIES_SHOWN
     return shown if rest <= 0 else f"{shown} … ({rest} more; --out FILE keeps all)"

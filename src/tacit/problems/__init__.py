@@ -6,7 +6,7 @@ from tacit.problems.generators import generate_assignment, generate_tour
 from tacit.problems.library import shipped_names, shipped_problem
 from tacit.problems.load import load_problem
 from tacit.problems.objective import Objective, Sense
-from tacit.problems.optimum import GroundTruth, Optimum, ground_truth, optimum
+from tacit.problems.optima import GroundTruth, Optimum, ground_truth, optimum
 from tacit.problems.problem import Participant, Problem
 from tacit.problems.save import save_problem
 from tacit.problems.tour import Tour

@@ -21,6 +21,8 @@ from tacit.problems.decimals import CellError, is_number, parse_decimal, scale_n
 from tacit.problems.objective import FITNESS_BITS
 from tacit.problems.reading import read_text
 
+_ROWS_TO_JUDGE = 20
+
 
 @dataclass(frozen=True, eq=False)
 class WeightTable:
@@ -133,9 +135,24 @@ def _read_rows(path: Path) -> list[_Row]:
 
 
 def _delimiter(text: str) -> str:
-    """Semicolon or tab where the first line has one, since a comma may stand inside its cells."""
-    first_line = next((line for line in text.splitlines() if line.strip()), "")
-    return max(";\t,", key=lambda delimiter: (first_line.count(delimiter) > 0, delimiter != ","))
+    """The delimiter that splits the first rows evenly and into numbers.
+
+    A decimal comma counts as a number here, so that its file is told about the comma and not
+    taken apart at it; semicolon and tab come first for the same reason.
+    """
+    head = [line for line in text.splitlines() if line.strip()][:_ROWS_TO_JUDGE]
+
+    def quality(delimiter: str) -> tuple[bool, bool, float]:
+        try:
+            rows = list(csv.reader(head, delimiter=delimiter))
+        except csv.Error:
+            rows = []
+        splits = any(len(row) > 1 for row in rows)
+        cells = [cell.strip().replace(",", ".", 1) for row in rows for cell in row]
+        even = splits and len({len(row) for row in rows}) == 1
+        return splits, even, sum(map(is_number, cells)) / max(len(cells), 1)
+
+    return max(";\t,", key=quality)
 
 
 def _parse_row(path: Path, row: _Row, first: int, *, is_first: bool) -> list[Decimal]:

@@ -14,7 +14,7 @@ from decimal import Context, Decimal, Inexact
 LARGEST_SCALE = 10**6
 """No scale beyond this is picked or proposed: money, times and distances need fewer decimals."""
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,9})?", re.ASCII)
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
 _MOST_DIGITS = 30
 _NEVER_ROUND = Context(prec=60, traps=[Inexact])

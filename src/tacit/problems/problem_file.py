@@ -101,7 +101,7 @@ def _shape_error(path: Path, message: str) -> FileError:
     """Say in our words what the decoder says in its own: `Expected ... - at `$.place``."""
     what, _, where = message.partition(" - at ")
     place = where.strip("`").removeprefix("$").removeprefix(".") or None
-    if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", what):
+    if unknown := re.fullmatch(r"(?s)Object contains unknown field `(.*)`", what):
         what, remedy = f"the field {unknown[1]!r} is unknown", f"check its spelling or {_MANUAL}"
     elif missing := re.fullmatch(r"Object missing required field `(.*)`", what):
         what, remedy = f"the field {missing[1]!r} is missing", f"add it, {_MANUAL}"
@@ -117,7 +117,11 @@ def _shape_error(path: Path, message: str) -> FileError:
 
 def _syntax_error(path: Path, text: str, message: str) -> FileError:
     found = re.search(r"\(byte (\d+)\)", message)
-    before = text.encode()[: int(found[1])].decode(errors="ignore") if found else text
+    before = text
+    if found:
+        # The decoder counts past what trails, but up to any other character it dislikes.
+        byte = int(found[1]) - ("trailing" in message)
+        before = text.encode()[:byte].decode(errors="ignore")
     line = before.count("\n") + 1
     column = len(before) - before.rfind("\n")
     if not text.strip():

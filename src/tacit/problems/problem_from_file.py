@@ -24,8 +24,11 @@ from tacit.problems.problem_file import (
 )
 from tacit.problems.reading import naming_file
 from tacit.problems.tour import Tour
-from tacit.problems.tsplib_distances import METRICS
+from tacit.problems.tsplib_distances import LARGEST_COORDINATE, METRICS
 from tacit.problems.weight_file import read_mask, read_weights
+
+MOST_PAIRS = 10**8
+"""A matrix of more would not fit the memory of an ordinary machine."""
 
 
 def read_problem_file(path: Path, /) -> Problem:
@@ -197,6 +200,11 @@ class _Builder:
             if content.metric is not None:
                 raise self._error("metric", "there are no coordinates to measure", "add them")
             return None
+        for i, point in enumerate(content.coordinates):
+            if max(map(abs, point)) > LARGEST_COORDINATE:
+                raise self._error(
+                    f"coordinates[{i}]", f"{point} is too far away", "use a larger unit"
+                )
         return np.array(content.coordinates, dtype=np.float64).reshape(-1, 2)
 
     def _with_distances(
@@ -221,6 +229,8 @@ class _Builder:
         return (*objectives[: bare[0]], measured, *objectives[bare[0] + 1 :])
 
     def _size(self, objectives: tuple[Objective, ...]) -> tuple[int, int]:
+        if not objectives:
+            raise self._error("objectives", "there is no objective", "give at least one")
         rows, columns = self.content.rows, self.content.columns
         for objective in objectives:
             if objective.weights is not None:
@@ -231,7 +241,11 @@ class _Builder:
         for name, value in (("rows", rows), ("columns", columns)):
             if value is None:
                 raise self._error(name, "the size is unknown without weights", f"add {name!r}")
-        return int(rows or 0), int(columns or 0)
+        size = int(rows or 0), int(columns or 0)
+        if size[0] * size[1] > MOST_PAIRS:
+            what = f"{size[0]} x {size[1]} is more than {MOST_PAIRS} pairs"
+            raise self._error("rows", what, "use a smaller problem")
+        return size
 
     def _optimum(self, objectives: tuple[Objective, ...]) -> int | None:
         if self.content.optimum is None:

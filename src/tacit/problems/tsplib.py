@@ -13,7 +13,7 @@ from tacit.problems.decimals import CellError, parse_decimal, scale_needed, scal
 from tacit.problems.objective import FITNESS_BITS, Objective
 from tacit.problems.reading import naming_file
 from tacit.problems.tour import Tour
-from tacit.problems.tsplib_distances import METRICS
+from tacit.problems.tsplib_distances import LARGEST_COORDINATE, METRICS
 from tacit.problems.tsplib_layouts import LAYOUTS, layout_size, matrix_from_layout
 from tacit.problems.tsplib_text import Token, TsplibText, read_tsplib_text
 
@@ -176,8 +176,8 @@ def _explicit(text: TsplibText, n: int, scale: int | None) -> tuple[NDArray[np.i
 def _number(path: Path, token: Token) -> Decimal:
     try:
         number = parse_decimal(token.text)
-        if number and number.adjusted() > 15:
-            raise CellError(f"{token.text} is too large", "use a smaller unit")
+        if number.copy_abs() > LARGEST_COORDINATE:
+            raise CellError(f"{token.text} is too large", "use a larger unit")
     except CellError as error:
         raise FileError(path, f"line {token.line}", error.what, error.remedy) from None
     return number

@@ -18,6 +18,9 @@ GEO_PI = 3.141592
 
 EARTH_RADIUS = 6378.388
 
+LARGEST_COORDINATE = 1e15
+"""Beyond it a float no longer tells whole numbers apart; readers refuse such cities."""
+
 
 def euclidean(cities: Coordinates, /) -> Distances:
     """EUC_2D: the straight line, rounded to the nearest integer, halves up.

@@ -88,8 +88,8 @@ class Result(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     generations: int
     evaluations: int
     plan: list[int]
-    named_plan: list[tuple[str, str]] | list[str] | None
-    """The plan in the problem's own names, where it has them."""
+    named_plan: list[tuple[str, str]] | None
+    """The plan in the problem's own names, where it has them: who gets what, or the legs."""
     value: list[float] | None
     """The actual value of the plan per objective, where the caller may know it."""
     optimum: float | None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.problems import Assignment, Problem
+from tacit.problems import Problem
 from tacit.runs.history import GenerationRecord
 from tacit.runs.limits import StopReason
 from tacit.runs.result import (
@@ -129,10 +130,10 @@ def told_to_user(
     ]
 
 
-def named_plan(problem: Problem, plan: list[int], /) -> list[tuple[str, str]] | list[str] | None:
-    """The plan in the problem's own names: pairs of an assignment, or stops of a tour.
+def named_plan(problem: Problem, plan: list[int], /) -> list[tuple[str, str]] | None:
+    """The plan in the problem's own names: pairs of an assignment, or legs of a tour.
 
-    >>> from tacit.problems import Objective
+    >>> from tacit.problems import Assignment, Objective
     >>> pay = Objective("pay", np.array([[1, 9], [8, 3]]))
     >>> problem = Assignment(name="p", rows=2, columns=2, objectives=(pay,),
     ...                      row_names=("a", "b"), column_names=("x", "y"))
@@ -142,9 +143,9 @@ def named_plan(problem: Problem, plan: list[int], /) -> list[tuple[str, str]] | 
     if problem.row_names is None and problem.column_names is None:
         return None
     rows = problem.row_names or tuple(map(str, range(problem.rows)))
-    if not isinstance(problem, Assignment):
-        return [rows[city] for city in plan]
     columns = problem.column_names or tuple(map(str, range(problem.columns)))
+    if problem.kind == "tour":
+        return [(rows[here], rows[there]) for here, there in pairwise([*plan, plan[0]])]
     return [(rows[row], columns[column]) for row, column in enumerate(plan)]
 
 

@@ -17,6 +17,14 @@ from numpy.typing import NDArray
 from tacit.jit import kernel
 from tacit.search.random_words import Words, below
 
+SHARED = 1 << 30
+"""Marks a neighbour that both parents have next to an item."""
+ITEM = SHARED - 1
+"""Takes the mark off."""
+VISITED = 1 << 20
+"""A count of unvisited neighbours that no unvisited item reaches, whatever is taken off it."""
+MOST_NEIGHBOURS = 4
+
 
 @kernel
 def edge(
@@ -34,21 +42,20 @@ def edge(
     [[0, 3, 2, 1], [0, 3, 2, 1]]
     """
     length = parents.shape[1]
-    neighbours = np.empty((length, 4), dtype=np.int32)
-    degree = np.empty(length, dtype=np.int32)
-    shared = np.empty(length, dtype=np.int32)
-    unvisited_neighbours = np.empty(length, dtype=np.int32)
-    visited = np.empty(length, dtype=np.bool_)
+    if length < 3:
+        return  # all rings of so few items are the same
+    neighbours = np.empty((length, MOST_NEIGHBOURS), dtype=np.int32)
+    # One more item, that is visited from the start, stands where a neighbour is missing.
+    degree = np.empty(length + 1, dtype=np.int32)
+    unvisited_neighbours = np.empty(length + 1, dtype=np.int32)
     for pair in range(chosen.shape[0]):
         if not chosen[pair]:
             continue
-        _edge_table(parents[2 * pair], parents[2 * pair + 1], neighbours, degree, shared)
+        _edge_table(parents[2 * pair], parents[2 * pair + 1], neighbours, degree)
         for child in range(2):
             unvisited_neighbours[:] = degree
-            visited[:] = False
             child_words = words[pair, child * length : (child + 1) * length]
-            path = offspring[2 * pair + child]
-            _path(neighbours, degree, shared, unvisited_neighbours, visited, child_words, path)
+            _path(neighbours, unvisited_neighbours, child_words, offspring[2 * pair + child])
 
 
 @kernel
@@ -57,106 +64,90 @@ def _edge_table(
     father: NDArray[np.int32],
     neighbours: NDArray[np.int32],
     degree: NDArray[np.int32],
-    shared: NDArray[np.int32],
 ) -> None:
-    """List the distinct neighbours of each item, those that both parents have first."""
+    """List the distinct neighbours of each item: two of the mother's, up to two of the father's."""
     length = mother.shape[0]
+    before, item = mother[length - 1], mother[0]
     for position in range(length):
-        item = mother[position]
-        neighbours[item, 0] = mother[position - 1]
-        neighbours[item, 1] = mother[position + 1 if position + 1 < length else 0]
-        # Rings of one or two items have fewer than two distinct neighbours.
-        degree[item] = 2 if length > 2 else length - 1
-        shared[item] = 0
+        after = mother[position + 1] if position + 1 < length else mother[0]
+        neighbours[item, 0] = before
+        neighbours[item, 1] = after
+        before, item = item, after
+    before, item = father[length - 1], father[0]
     for position in range(length):
-        item = father[position]
+        after = father[position + 1] if position + 1 < length else father[0]
+        count = 2
         for side in range(2):
-            other = father[position - 1]
-            if side == 1:
-                other = father[position + 1 if position + 1 < length else 0]
-            known = -1
-            for slot in range(degree[item]):
-                if neighbours[item, slot] == other:
-                    known = slot
-            if known < 0:
-                if other != item:
-                    neighbours[item, degree[item]] = other
-                    degree[item] += 1
-            elif known >= shared[item]:
-                first = shared[item]
-                neighbours[item, known] = neighbours[item, first]
-                neighbours[item, first] = other
-                shared[item] += 1
+            other = before if side == 0 else after
+            if neighbours[item, 0] == other:
+                neighbours[item, 0] |= SHARED
+                other = length
+            elif neighbours[item, 1] == other:
+                neighbours[item, 1] |= SHARED
+                other = length
+            else:
+                count += 1
+            neighbours[item, 2 + side] = other
+        degree[item] = count
+        before, item = item, after
+    degree[length] = VISITED
 
 
 @kernel
 def _path(
     neighbours: NDArray[np.int32],
-    degree: NDArray[np.int32],
-    shared: NDArray[np.int32],
     unvisited_neighbours: NDArray[np.int32],
-    visited: NDArray[np.bool_],
     words: Words,
     path: NDArray[np.int32],
 ) -> None:
-    """Write a path through all items into `path`."""
-    length = degree.shape[0]
+    """Write a path through all items into `path`.
+
+    Written out for four neighbours and without branches, since where a path goes is exactly what
+    a processor cannot predict.
+    """
+    length = path.shape[0]
     item = below(words[0], length)
     for step in range(length):
         path[step] = item
-        visited[item] = True
-        for slot in range(degree[item]):
-            unvisited_neighbours[neighbours[item, slot]] -= 1
+        unvisited_neighbours[item] = VISITED
         if step + 1 == length:
             break
+        a, b = neighbours[item, 0] & ITEM, neighbours[item, 1] & ITEM
+        c, d = neighbours[item, 2], neighbours[item, 3]
+        unvisited_neighbours[a] -= 1
+        unvisited_neighbours[b] -= 1
+        unvisited_neighbours[c] -= 1
+        unvisited_neighbours[d] -= 1
+        # A shared edge goes before any other, hence the head start of 8.
+        left_a = unvisited_neighbours[a] - ((neighbours[item, 0] >> 30) << 3)
+        left_b = unvisited_neighbours[b] - ((neighbours[item, 1] >> 30) << 3)
+        left_c = unvisited_neighbours[c]
+        left_d = unvisited_neighbours[d]
+        fewest = min(min(left_a, left_b), min(left_c, left_d))
         word = words[step + 1]
-        item = _next_item(item, neighbours, degree, shared, unvisited_neighbours, visited, word)
-        if item < 0:
-            item = _unvisited_item(visited, below(word, length - step - 1))
-
-
-@kernel
-def _next_item(
-    item: int,
-    neighbours: NDArray[np.int32],
-    degree: NDArray[np.int32],
-    shared: NDArray[np.int32],
-    unvisited_neighbours: NDArray[np.int32],
-    visited: NDArray[np.bool_],
-    word: np.uint32,
-) -> int:
-    """The neighbour to go to, or -1 at a dead end."""
-    for slot in range(shared[item]):
-        if not visited[neighbours[item, slot]]:
-            return int(neighbours[item, slot])
-    fewest, ties = 5, 0
-    for slot in range(shared[item], degree[item]):
-        candidate = neighbours[item, slot]
-        if visited[candidate]:
+        if fewest > MOST_NEIGHBOURS:
+            item = _unvisited_item(unvisited_neighbours, below(word, length - step - 1))
             continue
-        left = unvisited_neighbours[candidate]
-        if left < fewest:
-            fewest, ties = left, 1
-        elif left == fewest:
-            ties += 1
-    if ties == 0:
-        return -1
-    wanted = below(word, ties)
-    for slot in range(shared[item], degree[item]):
-        candidate = neighbours[item, slot]
-        if not visited[candidate] and unvisited_neighbours[candidate] == fewest:
-            if wanted == 0:
-                return int(candidate)
-            wanted -= 1
-    return -1
+        ties_a = 1 if left_a == fewest else 0
+        ties_b = ties_a + (1 if left_b == fewest else 0)
+        ties_c = ties_b + (1 if left_c == fewest else 0)
+        ties_d = ties_c + (1 if left_d == fewest else 0)
+        wanted = below(word, ties_d)
+        item = d
+        if wanted < ties_c:
+            item = c
+        if wanted < ties_b:
+            item = b
+        if wanted < ties_a:
+            item = a
 
 
 @kernel
-def _unvisited_item(visited: NDArray[np.bool_], wanted: int) -> int:
+def _unvisited_item(unvisited_neighbours: NDArray[np.int32], wanted: int) -> int:
     """The item that has `wanted` unvisited ones before it."""
-    for item in range(visited.shape[0]):
-        if not visited[item]:
-            if wanted == 0:
-                return item
+    item = 0
+    while wanted > 0 or unvisited_neighbours[item] > MOST_NEIGHBOURS:
+        if unvisited_neighbours[item] <= MOST_NEIGHBOURS:
             wanted -= 1
-    return -1
+        item += 1
+    return item

@@ -1,0 +1,56 @@
+# Both `make demo` and `make test` set everything up themselves, on any machine with Python 3.11+.
+
+PYTHON ?= $(firstword $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v $$p; done))
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: help demo test lint format typecheck unit bench agreement clean
+
+help: ## Show what there is
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+demo: .venv/ready-solve ## Solve a 100x100 assignment under top:15 in 5 s, with a plot
+	@mkdir -p out/demo
+	@$(BIN)/tacit instance new ap --size 100x100 --seed 1 --participants 3 --out out/demo/problem.json
+	@$(BIN)/tacit solve out/demo/problem.json --disclose top:15 --deadline 5s --seed 1 \
+		--out out/demo/result.json --plot out/demo/convergence.png
+
+test: lint typecheck unit ## Everything that must pass before a change lands
+
+lint: .venv/ready-dev ## Lint and format check
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet .
+
+format: .venv/ready-dev ## Format the code
+	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
+
+typecheck: .venv/ready-dev
+	@$(BIN)/mypy
+
+unit: .venv/ready-dev ## Tests, doctests and examples
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+bench: .venv/ready-bench ## Speed against pymoo, as ratios in one run
+	@$(BIN)/python -m benchmarks.search
+
+agreement: .venv/ready-bench ## Quality of all 14 configurations against the paper (minutes)
+	@$(BIN)/python -m benchmarks.agreement
+
+clean: ## Remove what make made
+	rm -rf .venv out build .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info
+
+.venv/made:
+	@test -n "$(PYTHON)" || { echo "tacit needs Python 3.11 or newer; install it and try again" >&2; exit 1; }
+	@$(PYTHON) -m venv .venv 2>/dev/null || { \
+		echo "installing Debian's python3-venv" >&2; \
+		SUDO=$$(test "$$(id -u)" = 0 || echo sudo); \
+		$$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq python3-venv >/dev/null \
+		&& $(PYTHON) -m venv --clear .venv; }
+	@touch $@
+
+.venv/ready-%: pyproject.toml .venv/made
+	@echo "setting up .venv ($*)"
+	@$(PIP) -e '.[$*]' 2>&1 | grep -v '^WARNING: Location' >&2 || true
+	@$(BIN)/python -c 'import tacit'
+	@touch $@

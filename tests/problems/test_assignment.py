@@ -1,0 +1,62 @@
+"""Assignments: shape, forbidden pairs, plans."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tacit.errors import ProblemError
+from tacit.problems import Assignment, Objective
+
+WEIGHTS = np.array([[1, 9, 2], [8, 3, 4]])
+
+
+def problem(forbidden: Any = None, sense: Any = "maximize") -> Assignment:
+    objective = Objective("pay", WEIGHTS, sense=sense)
+    return Assignment(name="p", rows=2, columns=3, objectives=(objective,), forbidden=forbidden)
+
+
+def test_a_genome_permutes_all_columns_and_its_head_is_the_plan() -> None:
+    genomes = np.array([[2, 0, 1], [1, 2, 0]], dtype=np.int32)
+    assert problem().genome_length == 3
+    assert problem().plans(genomes).tolist() == [[2, 0], [1, 2]]
+
+
+def test_costs_count_negatively() -> None:
+    plans = np.array([[1, 0]], dtype=np.int32)
+    assert problem().fitness(0, plans).tolist() == [17]
+    assert problem(sense="minimize").fitness(0, plans).tolist() == [-17]
+
+
+def test_more_rows_than_columns_are_refused() -> None:
+    with pytest.raises(ProblemError, match="3 rows cannot each get one of 2 columns"):
+        Assignment(name="p", rows=3, columns=2, objectives=(Objective("pay", WEIGHTS.T),))
+    with pytest.raises(ProblemError, match="no rows"):
+        Assignment(name="p", rows=0, columns=2, objectives=())
+
+
+def test_forbidden_pairs_must_leave_a_plan() -> None:
+    mask = np.array([[False, True, True], [False, True, True]])
+    with pytest.raises(ProblemError, match="leave no way"):
+        problem(mask)
+    with pytest.raises(ProblemError, match="2 x 2 in a 2 x 3 problem"):
+        problem(np.zeros((2, 2), dtype=np.bool_))
+    allowed = problem(np.array([[True, False, False], [False, True, True]])).allowed
+    assert allowed is not None
+    assert allowed.tolist() == [[False, True, True], [True, False, False]]
+
+
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        ([0], "1 entries for 2 rows"),
+        ([0, 3], "column 3, which does not exist"),
+        ([0, 0], "rows 0 and 1 both get column 0"),
+        ([1, 2], "column 1, which is forbidden"),
+    ],
+)
+def test_plans_that_are_not_feasible_are_refused(plan: Any, message: str) -> None:
+    mask = np.array([[False, True, False], [False, False, False]])
+    with pytest.raises(ProblemError, match=message):
+        problem(mask).check_plan(plan)
+    problem(mask).check_plan([2, 0])

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+LONG_RUN = 1000
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#555555"
 
 
@@ -89,6 +90,10 @@ def draw_convergence(result: Result, axes: Axes, /) -> None:
     if result.optimum is not None:
         axes.axhline(result.optimum, color=GREY, ls="--", lw=1, label="optimum")
     axes.set_xlabel("generation")
+    if len(history.generation) > LONG_RUN:
+        # Most of a long run is a plateau; the climb deserves half of the picture.
+        axes.set_xscale("symlog", linthresh=100, linscale=1.5)
+        axes.set_xlim(left=0)
     axes.set_ylabel(" / ".join(f"{o.name} ({o.sense})" for o in result.objectives))
     axes.grid(alpha=0.3)
     if axes.get_legend_handles_labels()[0]:

@@ -1,0 +1,156 @@
+"""Many conversations on one link: frames are sorted by the channel in their header.
+
+Evaluations interleave freely, since each waits for its own frames only. Frames for a channel that
+nobody has opened yet are kept (a peer may be faster than we are), up to a limit; those for a
+channel that was closed are thrown away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+
+from tacit.errors import AbortError, FrameError, PeerError, PeerLostError
+from tacit.mpc.transport.frame import Buffer, Channel, Frame, Header, encode
+from tacit.mpc.transport.inbox import Inbox
+from tacit.mpc.transport.link import Link
+
+PENDING_LIMIT = 256 << 20
+_REMEMBERED = 4096
+
+
+class Conversation:
+    """One channel of a link: numbered frames in both directions, under one tag."""
+
+    def __init__(self, mux: Mux, channel: Channel, inbox: Inbox, tag: bytes) -> None:
+        self._mux, self._channel, self._inbox, self._tag = mux, channel, inbox, tag
+        self._sent = self._received = 0
+
+    async def send(self, depth: int, payload: Buffer, *, timeout: float) -> None:
+        """Send a frame with the next number."""
+        length = memoryview(payload).nbytes
+        header = Header(self._channel, self._tag, depth, self._sent, length)
+        self._sent += 1
+        await self._mux.link.send(encode(header), payload, timeout=timeout)
+
+    async def receive(self, *, timeout: float) -> Frame:
+        """The next frame, if its number and its tag are the expected ones."""
+        frame = await self._inbox.get(timeout=timeout)
+        check_frame(frame.header, self._tag, self._received, peer=self._inbox.peer)
+        self._received += 1
+        return frame
+
+    def close(self) -> None:
+        """Throw away what may still arrive."""
+        self._mux.forget(self._channel)
+
+
+def check_frame(header: Header, tag: bytes, sequence: int, *, peer: str) -> None:
+    """Refuse a frame of another request, or one out of its turn.
+
+    >>> header = Header(Channel(bytes(16)), b"12345678", depth=1, sequence=2, length=0)
+    >>> check_frame(header, b"12345678", 1, peer="node 2")
+    Traceback (most recent call last):
+    tacit.errors.AbortError: node 2: sent frame 2 where frame 1 was due; a frame was lost
+    """
+    if header.tag != tag:
+        raise AbortError(
+            peer, "works on another request under the same number; send all nodes the same one"
+        )
+    if header.sequence != sequence:
+        what = f"sent frame {header.sequence} where frame {sequence} was due; a frame was lost"
+        raise AbortError(peer, what)
+
+
+class Mux:
+    """Sorts what arrives on a link into conversations. Start it inside a running loop.
+
+    >>> import asyncio
+    >>> from tacit.mpc.transport.memory import memory_pair
+    >>> async def talk() -> bytes:
+    ...     here, there = (Mux(link) for link in memory_pair("node 0", "node 1"))
+    ...     await here.open(Channel(bytes(16), evaluation=7)).send(1, b"hello", timeout=1)
+    ...     frame = await there.open(Channel(bytes(16), evaluation=7)).receive(timeout=1)
+    ...     await here.close()
+    ...     await there.close()
+    ...     return bytes(frame.payload)
+    >>> asyncio.run(talk())
+    b'hello'
+    """
+
+    def __init__(self, link: Link, *, pending_limit: int = PENDING_LIMIT) -> None:
+        self.link = link
+        self._limit = pending_limit
+        self._inboxes: dict[Channel, Inbox] = {}
+        self._opened: set[Channel] = set()
+        self._closed: OrderedDict[Channel, None] = OrderedDict()
+        self._failure: PeerError | None = None
+        self._pump = asyncio.get_running_loop().create_task(self._sort())
+
+    @property
+    def failure(self) -> PeerError | None:
+        """Why the link no longer works, or None while it does."""
+        return self._failure
+
+    def open(self, channel: Channel, *, tag: bytes = bytes(8)) -> Conversation:
+        """The conversation of this channel; each can be opened once.
+
+        >>> Mux.open.__name__
+        'open'
+        """
+        if channel in self._opened or channel in self._closed:
+            raise AbortError(self.link.peer, f"{channel} was opened before; use the next attempt")
+        self._opened.add(channel)
+        return Conversation(self, channel, self._inbox(channel), tag)
+
+    def forget(self, channel: Channel) -> None:
+        """Drop a conversation with all that arrived or will arrive for it.
+
+        >>> Mux.forget.__name__
+        'forget'
+        """
+        self._opened.discard(channel)
+        self._inboxes.pop(channel, None)
+        self._closed[channel] = None
+        if len(self._closed) > _REMEMBERED:
+            self._closed.popitem(last=False)
+
+    def _inbox(self, channel: Channel) -> Inbox:
+        inbox = self._inboxes.get(channel)
+        if inbox is None:
+            inbox = self._inboxes[channel] = Inbox(self.link.peer)
+            if self._failure is not None:
+                inbox.fail(self._failure)
+        return inbox
+
+    async def _sort(self) -> None:
+        try:
+            while True:
+                frame = await self.link.receive(timeout=None)
+                channel = frame.header.channel
+                if channel in self._closed:
+                    continue
+                self._inbox(channel).put(frame)
+                if channel not in self._opened:
+                    self._check_pending()
+        except PeerError as error:
+            self._fail(error)
+        finally:
+            self._fail(PeerLostError(self.link.peer, "the link is closed; connect again"))
+
+    def _check_pending(self) -> None:
+        early = [box for name, box in self._inboxes.items() if name not in self._opened]
+        if len(early) > _REMEMBERED or sum(box.pending for box in early) > self._limit:
+            raise FrameError(self.link.peer, "sent too much for evaluations that nobody began")
+
+    def _fail(self, error: PeerError) -> None:
+        if self._failure is None:
+            self._failure = error
+            for inbox in self._inboxes.values():
+                inbox.fail(error)
+
+    async def close(self) -> None:
+        """Close the link; everybody who waits on it gets `PeerLostError`."""
+        await self.link.close()
+        self._pump.cancel()
+        await asyncio.gather(self._pump, return_exceptions=True)

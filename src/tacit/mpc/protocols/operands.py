@@ -64,6 +64,7 @@ def cost(words: int) -> Cost:
 async def share_operands(session: Session, known: Words, *, label: str) -> Operands:
     """Shares of the generate and propagate bits, from the planes that each node knows.
 
+    >>> import numpy as np
     >>> from tacit.mpc.local import run_trio
     >>> from tacit.mpc.shares import reconstruct
     >>> known = [np.array([[k]], dtype=np.uint64) for k in (6, 3, 3)]

@@ -98,7 +98,9 @@ def bits_needed(bound: FitnessBound, n: int, spec: Spec) -> int:
     28
     """
     if spec.kind == "none":
-        return max(bound.low.bit_length(), bound.high.bit_length()) + 1
+        # Two's complement: -2^63 needs no more bits than 2^63 - 1.
+        ends = (bound.low, bound.high)
+        return max((end if end >= 0 else -1 - end).bit_length() for end in ends) + 1
     factors = {"above": 100, "buckets": spec.parameter}
     widest = key_bits(bound, n)
     if spec.kind in factors:

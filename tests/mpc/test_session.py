@@ -130,7 +130,7 @@ def test_evaluations_interleave_on_the_same_links() -> None:
     for outcome in run_linked(party)[3]:
         assert outcome is not None
         assert outcome.labels.tolist() == [0, 3, 1, 2]
-        assert (outcome.best_value, outcome.rounds) == (5, 10 - 1)
+        assert (outcome.best_value, outcome.rounds) == (5, 9)
 
 
 def test_nodes_with_different_requests_notice_and_the_epoch_ends() -> None:

@@ -182,7 +182,7 @@ def test_a_silent_peer_is_named() -> None:
         if session.me == 0:
             await session.receive(2, 1)
 
-    with pytest.raises(PeerTimeoutError, match="node 2: sent nothing for 0.01 s"):
+    with pytest.raises(PeerTimeoutError, match=r"node 2: sent nothing for 0\.01 s"):
         run_trio(node, timeout=0.01)
 
 

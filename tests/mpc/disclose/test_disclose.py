@@ -7,8 +7,17 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tacit.errors import AbortError, DisclosureError, ParameterError
-from tacit.mpc import ArithmeticShare, Best, FitnessBound, Outcome, Session, Spec, collect, evaluate
-from tacit.mpc.disclose import node as node_module
+from tacit.mpc import (
+    ArithmeticShare,
+    Best,
+    FitnessBound,
+    Outcome,
+    Session,
+    Spec,
+    check_bound_fits,
+    collect,
+    evaluate,
+)
 from tacit.mpc.disclose.node import Evaluated
 from tacit.mpc.local import TrioRun, deal_integers, reveal, run_trio
 from tests.mpc.disclose.twin import disclose
@@ -81,7 +90,7 @@ def test_every_bit_length_up_to_the_rings_limit(text: str) -> None:
         f = -RNG.integers(0, 2**bits - 1, 5, endpoint=True)
         f[:2] = bound.low, bound.high
         try:
-            node_module.check_bound_fits(bound, 5, spec)
+            check_bound_fits(bound, 5, spec)
         except ParameterError:
             with pytest.raises(ParameterError, match="scale the weights down"):
                 run(f, text, bound)

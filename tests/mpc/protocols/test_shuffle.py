@@ -1,3 +1,5 @@
+import asyncio
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,7 +18,8 @@ SIZES = [1, 2, 3, 10, 64, 300]
 def composed(orders: list[Order]) -> np.ndarray:
     """The original position of each shuffled one."""
     p = {**orders[0].known, **orders[1].known}
-    return np.arange(len(p[0]))[p[1]][p[0]][p[2]]
+    path: np.ndarray = np.arange(len(p[0]))[p[1]][p[0]][p[2]]
+    return path
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -74,8 +77,6 @@ def test_back_to_the_coordinator(n: int, width: int) -> None:
 
     async def ready(s: Session) -> None:
         # Only the test knows the whole order, once all three nodes have drawn.
-        import asyncio
-
         while len(orders) < 3:
             await asyncio.sleep(0)
         if not shares:

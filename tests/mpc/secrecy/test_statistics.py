@@ -17,6 +17,7 @@ from tacit.mpc import Best, FitnessBound, Session, Spec, collect, evaluate
 from tacit.mpc.disclose import node as node_module
 from tacit.mpc.local import TrioRun, deal_integers, trio
 from tacit.mpc.masks import KeyedMasks, MaskSource
+from tacit.mpc.rank.all_pairs import rank_all_pairs
 from tacit.mpc.rank.result import Ranking
 from tacit.mpc.ring import Words
 from tacit.mpc.shares import ArithmeticShare
@@ -28,14 +29,14 @@ SURE = 1e-6
 class Unshuffled(KeyedMasks):
     """A weakened source: permutations that do not permute."""
 
-    def permutation(self, label: str, component: int, size: int) -> NDArray[np.intp]:
+    def permutation(self, label: str, component: int, size: int) -> NDArray[np.intp]:  # noqa: ARG002
         return np.arange(size)
 
 
 class Reused(KeyedMasks):
     """A weakened source: one stream for all labels."""
 
-    def words(self, label: str, component: int, count: int) -> Words:
+    def words(self, label: str, component: int, count: int) -> Words:  # noqa: ARG002
         return super().words("the same", component, count)
 
 
@@ -54,12 +55,11 @@ async def opened_order(
     """The ranks of the shuffled positions, which all nodes see."""
     seen: list[tuple[int, ...]] = []
     shares = deal_integers(list(f))
-    rank = node_module.rank_all_pairs
 
     async def noted(
         session: Session, keys: ArithmeticShare, kept: ArithmeticShare, **options: Any
     ) -> Ranking:
-        ranking = await rank(session, keys, kept, **options)
+        ranking = await rank_all_pairs(session, keys, kept, **options)
         seen.append(tuple(ranking.ranks.tolist()))
         return ranking
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tacit.mpc.local import trio
 from tacit.mpc.protocols import (
     a2b,
     b2a,
@@ -397,8 +398,6 @@ def test_hashes_of_components_are_keyed() -> None:
     share = [ArithmeticShare(np.zeros(1, np.uint64), np.zeros(1, np.uint64)) for _ in NODES]
 
     async def seen() -> bytes:
-        from tacit.mpc.local import trio
-
         run = await trio(
             lambda s: same.check_same_components(s, share[s.me], label="c"), record=True
         )

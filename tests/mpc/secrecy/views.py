@@ -87,7 +87,8 @@ class Setting:
         if what == "permutation":
             return rng.permutation(size)
         parts = rng.integers(0, 1 << self.bits, (size, len(self.lanes)), dtype=np.uint64)
-        return (parts << np.array(self.lanes, dtype=np.uint64)).sum(axis=1, dtype=np.uint64)
+        words: Words = (parts << np.array(self.lanes, dtype=np.uint64)).sum(axis=1, dtype=np.uint64)
+        return words
 
 
 Protocol = tuple[Party[Any], Party[Any] | None]

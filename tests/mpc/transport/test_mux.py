@@ -50,7 +50,7 @@ def test_a_stall_ends_at_the_time_limit() -> None:
         await talk.send(1, b"a", timeout=1)
         await talk.send(1, b"b", timeout=1)
         await listen.receive(timeout=1)
-        with pytest.raises(PeerTimeoutError, match="node 0: sent nothing for 0.02 s"):
+        with pytest.raises(PeerTimeoutError, match=r"node 0: sent nothing for 0\.02 s"):
             await listen.receive(timeout=0.02)
         await here.close()
         await there.close()

@@ -45,7 +45,7 @@ async def parties(links: Links, text: str, timeout: float) -> list[Any]:
     shares, spec = deal_integers(F), Spec.parse(text)
     best: Best = "value"
 
-    async def party(me: int) -> Any:  # noqa: ANN401
+    async def party(me: int) -> Any:
         muxes = {peer: Mux(link) for peer, link in links[me].items()}
         try:
             epoch = await agree_epoch(me, muxes, timeout=timeout) if me < 3 else None

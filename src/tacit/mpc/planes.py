@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 
 from tacit.mpc.ring import Words
 
+Unsigned = NDArray[Any]
+"""Unsigned integers of any width that holds the bits in question."""
+
 _LANES: dict[int, type[np.unsignedinteger[Any]]] = {
     8: np.uint8,
     16: np.uint16,
@@ -43,7 +46,16 @@ def lane_bits(bits: int) -> int:
     return next(lane for lane in _LANES if bits <= lane)
 
 
-def to_planes(numbers: Words, *, bits: int) -> Words:
+def cut(numbers: Words, *, bits: int) -> Unsigned:
+    """The numbers in the narrowest unsigned type that holds this many of their lowest bits.
+
+    >>> cut(np.array([258], dtype=np.uint64), bits=5)
+    array([2], dtype=uint8)
+    """
+    return numbers.astype(_LANES[lane_bits(bits)])
+
+
+def to_planes(numbers: Unsigned, *, bits: int) -> Words:
     """The lowest `bits` bits of each number as planes, shape (bits, plane_words(count)).
 
     >>> to_planes(np.array([1, 3], dtype=np.uint64), bits=2).shape

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import math
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
@@ -96,6 +97,11 @@ class _Shared:
     sent: int = 0
 
 
+def _bytes_of(shape: int | tuple[int, ...], dtype: DTypeLike) -> int:
+    entries = shape if isinstance(shape, int) else math.prod(shape)
+    return entries * np.dtype(dtype).itemsize
+
+
 class Session:
     """A party's side of one evaluation, or of one strand of it.
 
@@ -160,7 +166,7 @@ class Session:
         """Wait for an array of this shape; anything else aborts with the peer's name."""
         frame = await self._wire(peer).receive(timeout=self._shared.timeout)
         self.depth = max(self.depth, frame.header.depth)
-        due = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        due = _bytes_of(shape, dtype)
         if frame.header.length != due:
             what = f"sent {frame.header.length} bytes where {due} were due"
             raise AbortError(party_name(peer), what)
@@ -188,7 +194,7 @@ class Session:
         dtype: DTypeLike = np.uint64,
     ) -> NDArray[Any]:
         """Uniform words that the two holders of the component have in common."""
-        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        size = _bytes_of(shape, dtype)
         words = self._draw(label, component).words(label, component, -(-size // 8))
         made: NDArray[Any] = words.view(np.uint8)[:size].view(dtype).reshape(shape)
         return made

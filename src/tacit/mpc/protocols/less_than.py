@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.mpc.cost import Cost
-from tacit.mpc.planes import plane_to_bits, plane_words, to_planes
+from tacit.mpc.planes import Unsigned, plane_to_bits, plane_words, to_planes
 from tacit.mpc.protocols import operands
 from tacit.mpc.protocols.bit_and import and_part, pass_on
 from tacit.mpc.ring import Words
@@ -72,20 +72,20 @@ def _level(product: BitShare, add: BitShare | None, old: BitShare, rest: int) ->
 
 
 async def sign_parts(
-    session: Session, differences: Sequence[ArithmeticShare], *, bits: int, label: str
+    session: Session, known: Sequence[Unsigned], *, bits: int, label: str
 ) -> Words:
     """Blinded XOR parts of the signs, in planes; each vector begins a new word.
 
-    The differences must lie in [-2^(bits-1), 2^(bits-1)). One message short of the result.
+    `known` are the operands this node knows (`known_part`) of differences that must lie in
+    [-2^(bits-1), 2^(bits-1)). One message short of the result.
 
-    >>> from tacit.mpc.local import deal_integers, run_trio
-    >>> d = deal_integers([3, -1])
-    >>> a, b, c = run_trio(lambda s: sign_parts(s, [d[s.me]], bits=3, label="lt")).results
+    >>> from tacit.mpc.local import run_trio
+    >>> known = [np.array(u, dtype=np.uint64) for u in ([5, 5], [6, 2], [6, 2])]  # 3 and -1
+    >>> a, b, c = run_trio(lambda s: sign_parts(s, [known[s.me]], bits=3, label="lt")).results
     >>> plane_to_bits(a ^ b ^ c, 2, bits=3)
     array([0, 1], dtype=uint8)
     """
-    known = [operands.known_part(session, d) for d in differences if len(d)]
-    planes = np.concatenate([to_planes(k, bits=bits) for k in known], axis=1)
+    planes = np.concatenate([to_planes(k, bits=bits) for k in known if len(k)], axis=1)
     top = planes[bits - 1]
     first = await operands.share_operands(session, planes[: bits - 1], label=label)
     g, p = first.generate, first.propagate
@@ -123,8 +123,25 @@ async def compare_batch(
     >>> run.results[0].opened, reconstruct([r.kept for r in run.results])
     (array([0, 1], dtype=uint8), array([1], dtype=uint8))
     """
-    if bits < 2:
-        return await compare_batch(session, opened, kept, bits=2, label=label)
+    public, secret = (operands.known_part(session, d) for d in (opened, kept))
+    return await compare_known(session, public, secret, bits=bits, label=label)
+
+
+async def compare_known(
+    session: Session, opened: Unsigned, kept: Unsigned, *, bits: int, label: str
+) -> Signs:
+    """`compare_batch` for whoever has already taken the known parts of the differences.
+
+    Taking them before differences are formed is half the work or less. Words of any width will
+    do that holds `bits` bits.
+
+    >>> from tacit.mpc.local import run_trio
+    >>> known = [np.array([u], dtype=np.uint8) for u in (5, 2, 2)]  # -1 in 3 bits
+    >>> run = run_trio(lambda s: compare_known(s, known[s.me], known[0][:0], bits=3, label="lt"))
+    >>> run.results[0].opened
+    array([1], dtype=uint8)
+    """
+    bits = max(bits, 2)
     if not len(opened) and not len(kept):
         empty = np.zeros(0, dtype=np.uint8)
         return Signs(empty, BitShare(empty, empty))

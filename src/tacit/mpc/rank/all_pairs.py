@@ -12,13 +12,14 @@ counts are sliding windows, and no index lists are needed.
 from __future__ import annotations
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
+from numpy.lib.stride_tricks import as_strided, sliding_window_view
 from numpy.typing import NDArray
 
 from tacit.mpc.cost import Cost
+from tacit.mpc.planes import Unsigned, cut
 from tacit.mpc.protocols import less_than
+from tacit.mpc.protocols.operands import known_part
 from tacit.mpc.rank.result import Ranking, check_total_order
-from tacit.mpc.ring import Words
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare
 
@@ -32,23 +33,17 @@ def pair_count(n: int) -> int:
     return n * (n - 1) // 2
 
 
-def _differences(keys: Words) -> Words:
-    """key_i - key_(i+d) for all pairs, row by row."""
+def pair_differences(keys: Unsigned) -> Unsigned:
+    """key_i - key_(i+d) for all pairs, row by row.
+
+    >>> pair_differences(np.array([20, 3, 1], dtype=np.uint8))
+    array([ 17,   2, 237], dtype=uint8)
+    """
     n = len(keys)
     twice = np.concatenate([keys, keys])
     others = sliding_window_view(twice, n)[1 : n // 2 + 1]
-    flat: Words = (keys[None, :] - others).reshape(-1)[: pair_count(n)]
+    flat: Unsigned = (keys[None, :] - others).reshape(-1)[: pair_count(n)]
     return flat
-
-
-def pair_differences(keys: ArithmeticShare) -> ArithmeticShare:
-    """Shares of the differences of all pairs.
-
-    >>> from tacit.mpc.local import deal_integers, reveal
-    >>> reveal([pair_differences(k) for k in deal_integers([1, 20, 300])])
-    array([ -19, -280,  299])
-    """
-    return ArithmeticShare(_differences(keys.mine), _differences(keys.next))
 
 
 def ranks_of(less: NDArray[np.uint8], n: int) -> NDArray[np.intp]:
@@ -65,12 +60,11 @@ def ranks_of(less: NDArray[np.uint8], n: int) -> NDArray[np.intp]:
     counted[: len(less)] = 1
     smaller = rows.reshape(half, n)
     larger = (counted - rows).reshape(half, n)
-    ranks: NDArray[np.intp] = smaller.sum(axis=0, dtype=np.intp)
-    if half:
-        # Entry (d, i - d) is about i as the second of its pair.
-        twice = np.concatenate([larger, larger], axis=1)
-        for d in range(1, half + 1):
-            ranks += twice[d - 1, n - d : 2 * n - d]
+    # Entry (d, i - d) is about i as the second of its pair: in the doubled rows, a slanted view.
+    twice = np.concatenate([larger, larger], axis=1).reshape(-1)
+    slanted = as_strided(twice[n - 1 :], (half, n), (2 * n - 1, 1), writeable=False)
+    counts = smaller.sum(axis=0, dtype=np.uint16) + slanted.sum(axis=0, dtype=np.uint16)
+    ranks: NDArray[np.intp] = counts.astype(np.intp)
     check_total_order(ranks)
     return ranks
 
@@ -96,7 +90,9 @@ async def rank_all_pairs(
     array([2, 0, 1])
     """
     n = len(keys)
-    batch = await less_than.compare_batch(
-        session, pair_differences(keys), kept, bits=bits, label=label
+    # The known part is linear, so it is taken and cut before the many differences are formed.
+    known = cut(known_part(session, keys), bits=bits)
+    batch = await less_than.compare_known(
+        session, pair_differences(known), known_part(session, kept), bits=bits, label=label
     )
     return Ranking(ranks_of(batch.opened, n), batch.kept, (pair_count(n),))

@@ -19,7 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.mpc.cost import Cost
+from tacit.mpc.planes import cut
 from tacit.mpc.protocols import less_than
+from tacit.mpc.protocols.operands import known_part
 from tacit.mpc.rank.result import Ranking, check_total_order, no_order
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare
@@ -109,6 +111,7 @@ async def rank_by_pivots(
     array([4, 2, 3, 0, 1])
     """
     n = len(keys)
+    known = cut(known_part(session, keys), bits=bits)
     ways = pivots_per_segment(n)
     ranks = np.full(n, -1, dtype=np.intp)
     segments = [_Segment(0, np.arange(n))]
@@ -123,11 +126,9 @@ async def rank_by_pivots(
         pairs = [_split_pairs(s, count) for s, count in zip(segments, counts, strict=True)]
         left = np.concatenate([p[0] for p in pairs]) if pairs else np.zeros(0, dtype=np.intp)
         right = np.concatenate([p[1] for p in pairs]) if pairs else np.zeros(0, dtype=np.intp)
-        a, b = keys[left], keys[right]
-        difference = ArithmeticShare(a.mine - b.mine, a.next - b.next)
-        beside = kept if stage == 0 else kept[:0]
-        batch = await less_than.compare_batch(
-            session, difference, beside, bits=bits, label=f"{label}.{stage}"
+        beside = known_part(session, kept if stage == 0 else kept[:0])
+        batch = await less_than.compare_known(
+            session, known[left] - known[right], beside, bits=bits, label=f"{label}.{stage}"
         )
         secret = batch.kept if secret is None else secret
         batches.append(len(left))

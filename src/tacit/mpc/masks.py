@@ -1,7 +1,7 @@
 """Where masks and permutations come from: one AES-CTR stream per component and label.
 
 The two holders of a component share a key, so they draw the same words without talking
-[araki2016, Section 3.2]. Every draw has a label, every label its own subkey (HKDF, RFC 5869), and
+[araki2016, Section 2]. Every draw has a label, every label its own subkey (HKDF, RFC 5869), and
 a label that was drawn is never given out again: no mask can be used twice.
 """
 

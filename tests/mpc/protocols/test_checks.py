@@ -77,3 +77,14 @@ def test_the_ends_of_the_range_belong_to_it(bound: int) -> None:
     shares = deal_integers([0, bound])
     run = run_trio(lambda s: range_check.check_ranges(s, shares[s.me], [2], [bound], label="r"))
     assert run.results[0].tolist() == [True]
+
+
+def test_many_weights_are_compared_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(range_check, "CHUNK", 64)
+    shares = deal_integers([3] * 100 + [-1] + [4] * 50)
+    run = run_trio(
+        lambda s: range_check.check_ranges(s, shares[s.me], [100, 51], [9, 9], label="r")
+    )
+    assert run.results[0].tolist() == [True, False]
+    declared = range_check.cost([100, 51])
+    assert (run.rounds, run.sent) == (declared.rounds, declared.sent)

@@ -116,8 +116,13 @@ async def tell_thresholds(
 async def receive_thresholds(session: Session, n: int, *, spec: Spec) -> NDArray[np.int64]:
     """The coordinator's side: 0 or 1 for `above`, the number of the bucket for `buckets`.
 
-    >>> receive_thresholds.__name__
-    'receive_thresholds'
+    >>> from tacit.mpc.local import run_trio
+    >>> spec = Spec.parse("buckets:3")
+    >>> async def node(s):
+    ...     if s.me < 2:  # what nodes 1 and 0 send, here without masks
+    ...         await s.send(3, np.array([[3 * s.me], [s.me]], dtype=np.uint8))
+    >>> run_trio(node, lambda s: receive_thresholds(s, 2, spec=spec)).coordinator
+    array([2, 1])
     """
     tests, width = _tests(spec), _row_bytes(spec)
     rows = await shuffle.receive_unshuffled(session, (n, width), dtype=np.uint8, xor=True)

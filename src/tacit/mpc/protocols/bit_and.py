@@ -1,4 +1,4 @@
-"""AND on bit planes: 64 gates per word and operation [araki2016, Section 3].
+"""AND on bit planes: 64 gates per word and operation [araki2016, Section 2].
 
 The multiplication of the field of two elements: parts, a fresh XOR sharing of zero, and one
 message. 1 round; every node sends one word per word of the result. Nobody learns anything.

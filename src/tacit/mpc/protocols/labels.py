@@ -18,7 +18,7 @@ and 2: nobody learns anything.
     2 -> 1   l - m1           0 -> 1   q(m1) - r0
 
 Components 0 and 2 are r0 and r2, and nodes 0 and 1 both find q(l) - r0 - r2. Node 2 sends 2n
-words, the others n. Both are steps of [araki2021, Section 4] for an input that is public.
+words, the others n. Both are steps of [araki2021] for an input that is public.
 """
 
 from __future__ import annotations
@@ -70,8 +70,13 @@ async def labels_to_coordinator(
 async def receive_labels(session: Session, n: int) -> Labels:
     """The coordinator's side: the labels in the original order.
 
-    >>> receive_labels.__name__
-    'receive_labels'
+    >>> from tacit.mpc.local import run_trio
+    >>> from tacit.mpc.protocols.shuffle import draw_order
+    >>> async def node(s):
+    ...     order = draw_order(s, 2, label="o")
+    ...     await labels_to_coordinator(s, np.array([6, 6], np.uint32), order, label="out")
+    >>> run_trio(node, lambda s: receive_labels(s, 2)).coordinator
+    array([6, 6], dtype=uint32)
     """
     first = await session.receive(0, n, np.uint32)
     labels: Labels = first ^ await session.receive(1, n, np.uint32)

@@ -7,7 +7,8 @@ result is wanted.
 
 With L = bits - 1 bits below the sign: 1 + max(1, ceil(log2 L)) rounds, about 4L bits per
 comparison at node 0 and 3L at the others. The nodes learn the opened signs and nothing else; of
-kept signs nobody learns anything. After [mohassel2018, Section 5.3] and [catrina2010, Section 4].
+kept signs nobody learns anything. After [mohassel2018, Section 5.3], with a tree in place of a
+prefix adder.
 """
 
 from __future__ import annotations

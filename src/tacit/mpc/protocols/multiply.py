@@ -1,4 +1,4 @@
-"""Multiplication, inner product and matrix product of shared values [araki2016, Section 3].
+"""Multiplication, inner product and matrix product of shared values [araki2016, Section 2].
 
 Each node multiplies what it holds, which gives three additive parts of the product, blinds its
 part with a fresh sharing of zero and passes it to the node before it. 1 round; every node sends

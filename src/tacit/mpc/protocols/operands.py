@@ -13,7 +13,7 @@ component of u that it shares with node 0 before u itself has arrived.
 
 Then g has the components G0, G1 and u2&v ^ s&v ^ t&v ^ G0 ^ G1. 1 round; node 0 sends two bits
 per bit, nodes 1 and 2 one each. Nobody learns anything: each message is masked by a key that its
-receiver does not have. After [mohassel2018, Section 5.4], with sharing and product merged.
+receiver does not have. After [mohassel2018, Section 5.3], with sharing and product merged.
 """
 
 from __future__ import annotations

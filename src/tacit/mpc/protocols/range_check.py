@@ -4,8 +4,8 @@ Over the full width of the ring, a weight w is in range if neither w nor bound -
 set; so two comparisons of 64 bits per weight, and no value whatever slips through. Per
 participant, the answers are joined by a tree of ANDs, and only its root is opened to the nodes.
 The nodes learn one bit per participant: whether all is in range, not which weight is wrong.
-7 rounds for the comparisons, ceil(log2(2 * most weights of one participant)) for the tree and 1
-for opening; about 64 bytes per weight. The comparison is that of `less_than`.
+7 rounds for each 2^20 comparisons, ceil(log2(2 * most weights of one participant)) for the tree
+and 1 for opening; about 64 bytes per weight. The comparison is that of `less_than`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from tacit.mpc.protocols import bit_and, less_than, opening
 from tacit.mpc.ring import RING_BITS, to_ring
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare
+
+CHUNK = 1 << 20
+"""Comparisons in one batch: more would make frames and memory needlessly large."""
 
 
 def _answers(outside: BitShare, counts: Sequence[int], *, me: int) -> BitShare:
@@ -39,6 +42,19 @@ def _answers(outside: BitShare, counts: Sequence[int], *, me: int) -> BitShare:
         packed = np.packbits(grid, axis=1, bitorder="little")
         components.append(packed.view(np.uint64))
     return BitShare(components[0], components[1])
+
+
+async def _signs(session: Session, x: ArithmeticShare, label: str) -> BitShare:
+    parts = [
+        await less_than.compare_batch(
+            session, x[:0], x[start : start + CHUNK], bits=RING_BITS, label=f"{label}.sign.{start}"
+        )
+        for start in range(0, len(x), CHUNK)
+    ]
+    return BitShare(
+        np.concatenate([part.kept.mine for part in parts]),
+        np.concatenate([part.kept.next for part in parts]),
+    )
 
 
 async def check_ranges(
@@ -67,10 +83,7 @@ async def check_ranges(
         np.concatenate([flat.mine, (limit if session.me == 0 else zero) - flat.mine]),
         np.concatenate([flat.next, (limit if session.me == 2 else zero) - flat.next]),
     )
-    signs = await less_than.compare_batch(
-        session, both[:0], both, bits=RING_BITS, label=f"{label}.sign"
-    )
-    grid = _answers(signs.kept, counts, me=session.me)
+    grid = _answers(await _signs(session, both, label), counts, me=session.me)
     level = 0
     while len(grid) > 1:
         half = len(grid) // 2
@@ -93,7 +106,10 @@ def cost(counts: Sequence[int]) -> Cost:
     16
     """
     words = -(-len(counts) // 64)
-    total = less_than.cost(0, 2 * sum(counts), bits=RING_BITS)
+    total, left = Cost.free(), 2 * sum(counts)
+    while left:
+        total = total.then(less_than.cost(0, min(left, CHUNK), bits=RING_BITS))
+        left -= min(left, CHUNK)
     lines = 2 * max(counts)
     while lines > 1:
         total = total.then(bit_and.cost(lines // 2 * words))

@@ -1,4 +1,4 @@
-"""Oblivious shuffle and its inverse in two rounds [araki2021, Section 4].
+"""Oblivious shuffle and its inverse in two rounds [araki2021].
 
 The secret order is made of three permutations, one per pair of nodes and unknown to the third, so
 no node knows it. Going forward the passes are those of components 1, 0 and 2 (that is, of the

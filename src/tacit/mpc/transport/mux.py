@@ -95,8 +95,13 @@ class Mux:
     def open(self, channel: Channel, *, tag: bytes = bytes(8)) -> Conversation:
         """The conversation of this channel; each can be opened once.
 
-        >>> Mux.open.__name__
-        'open'
+        >>> from tacit.mpc.transport.memory import memory_pair
+        >>> async def twice() -> None:
+        ...     mux = Mux(memory_pair("node 0", "node 1")[0])
+        ...     _ = mux.open(Channel(bytes(16))), mux.open(Channel(bytes(16)))
+        >>> asyncio.run(twice())  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        tacit.errors.AbortError: node 1: Channel(...) was opened before; use the next attempt
         """
         if channel in self._opened or channel in self._closed:
             raise AbortError(self.link.peer, f"{channel} was opened before; use the next attempt")
@@ -106,8 +111,12 @@ class Mux:
     def forget(self, channel: Channel) -> None:
         """Drop a conversation with all that arrived or will arrive for it.
 
-        >>> Mux.forget.__name__
-        'forget'
+        >>> from tacit.mpc.transport.memory import memory_pair
+        >>> async def forget() -> None:
+        ...     mux = Mux(memory_pair("node 0", "node 1")[0])
+        ...     mux.forget(Channel(bytes(16)))
+        ...     await mux.close()
+        >>> asyncio.run(forget())
         """
         self._opened.discard(channel)
         self._inboxes.pop(channel, None)

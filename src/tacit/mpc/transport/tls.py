@@ -218,8 +218,15 @@ async def connect(
 ) -> TlsLink:
     """A link to the peer at this address, which must show the certificate pinned for it.
 
-    >>> connect.__name__
-    'connect'
+    >>> from tempfile import mkdtemp
+    >>> from tacit.mpc.transport.certificate import make_certificate
+    >>> folder = Path(mkdtemp())
+    >>> mine, theirs = make_certificate("node 0"), make_certificate("node 1")
+    >>> _ = (folder / "0.pem").write_text(mine[0]), (folder / "0.key").write_text(mine[1])
+    >>> me = Identity(folder / "0.pem", folder / "0.key", {"node 1": theirs[0]})
+    >>> asyncio.run(connect("127.0.0.1", 1, peer="node 1", identity=me))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tacit.errors.PeerLostError: node 1: cannot be reached at 127.0.0.1:1 (...)
     """
     loop = asyncio.get_running_loop()
 
@@ -254,8 +261,28 @@ async def serve(
 ) -> asyncio.Server:
     """Listen for peers; `accept` is called with each link whose certificate is pinned.
 
-    >>> serve.__name__
-    'serve'
+    >>> from tempfile import mkdtemp
+    >>> from tacit.mpc.transport.certificate import make_certificate
+    >>> folder = Path(mkdtemp())
+    >>> pems = {}
+    >>> for name in ("a", "b"):
+    ...     pems[name], key = make_certificate(name)
+    ...     _ = (folder / f"{name}.pem").write_text(pems[name])
+    ...     _ = (folder / f"{name}.key").write_text(key)
+    >>> a = Identity(folder / "a.pem", folder / "a.key", {"b": pems["b"]})
+    >>> b = Identity(folder / "b.pem", folder / "b.key", {"a": pems["a"]})
+    >>> async def meet() -> tuple[str, str]:
+    ...     arrived = asyncio.Queue()
+    ...     server = await serve("127.0.0.1", 0, arrived.put_nowait, identity=a)
+    ...     port = server.sockets[0].getsockname()[1]
+    ...     here = await connect("127.0.0.1", port, peer="a", identity=b)
+    ...     there = await arrived.get()
+    ...     await here.close()
+    ...     await there.close()
+    ...     server.close()
+    ...     return here.peer, there.peer
+    >>> asyncio.run(meet())
+    ('a', 'b')
     """
 
     def ready(link: TlsLink) -> None:

@@ -3,7 +3,13 @@ import asyncio
 import numpy as np
 import pytest
 
-from tacit.errors import AbortError, MaskReuseError, MpcError, PeerTimeoutError
+from tacit.errors import (
+    AbortError,
+    MaskReuseError,
+    MpcError,
+    ParameterError,
+    PeerTimeoutError,
+)
 from tacit.mpc import (
     Context,
     FitnessBound,
@@ -194,3 +200,8 @@ def test_received_arrays_cannot_be_written() -> None:
             array[0] = 1
 
     run_trio(node)
+
+
+def test_numbers_that_frames_cannot_hold() -> None:
+    with pytest.raises(ParameterError, match="attempt is 65536"):
+        Context(b"a", 0, 1, 65536, b"r")

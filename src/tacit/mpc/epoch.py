@@ -11,17 +11,19 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
-from tacit.errors import AbortError, MaskReuseError
+from tacit.errors import AbortError, MaskReuseError, PeerError
 from tacit.mpc.cost import Cost
 from tacit.mpc.masks import KeyedMasks, expand
 from tacit.mpc.session import DEFAULT_TIMEOUT, Context, Session
 from tacit.mpc.shares import COORDINATOR, NODES, party_name
 from tacit.mpc.transport.frame import Channel, Kind
 from tacit.mpc.transport.mux import Mux
+
+_NOTICE_TIMEOUT = 0.01
 
 
 class Epoch:
@@ -121,7 +123,9 @@ async def open_session(
     epoch: Epoch | None,
     timeout: float = DEFAULT_TIMEOUT,
 ) -> AsyncIterator[Session]:
-    """A session over real links. If it fails, the epoch ends with it.
+    """A session over real links. If it fails, the epoch ends with it and all others are told.
+
+    Whoever is told fails at once, with the name of whom the first one to fail was waiting for.
 
     `muxes` has the links by party, with `COORDINATOR` for the platform. The coordinator itself
     passes no epoch.
@@ -144,11 +148,25 @@ async def open_session(
         wire=lambda peer, strand: muxes[peer].open(context.channel(strand), tag=context.tag),
         timeout=timeout,
     )
+    for mux in muxes.values():
+        mux.watch(context.channel(0), session.fail)
     try:
         yield session
-    except BaseException:
+    except BaseException as error:
         if epoch is not None:
             epoch.close()
+        if session.failure is None:  # what a notice ended needs no further notice
+            culprit = error.peer if isinstance(error, PeerError) else party_name(me)
+            await _tell_all(muxes, context, culprit)
         raise
     finally:
+        for mux in muxes.values():
+            mux.watch(context.channel(0), None)
         session.close()
+
+
+async def _tell_all(muxes: Mapping[int, Mux], context: Context, culprit: str) -> None:
+    for mux in muxes.values():
+        # A link that is gone or full is no reason to hide the error that brought us here.
+        with suppress(PeerError):
+            await mux.notify(context.channel(0), culprit, timeout=_NOTICE_TIMEOUT)

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.errors import PeerError
 from tacit.mpc.masks import KeyedMasks, MaskSource
 from tacit.mpc.ring import from_ring, to_ring
 from tacit.mpc.session import Session
@@ -86,6 +87,9 @@ class _PostWire:
 
     async def receive(self, *, timeout: float) -> Frame:
         return await self._in.get(timeout=timeout)
+
+    def fail(self, error: PeerError) -> None:
+        self._in.fail(error)
 
     def close(self) -> None:
         pass

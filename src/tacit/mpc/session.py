@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from tacit.errors import AbortError, MaskReuseError
+from tacit.errors import AbortError, MaskReuseError, ParameterError, PeerError
 from tacit.mpc.masks import MaskSource
 from tacit.mpc.ring import Words
 from tacit.mpc.shares import ArithmeticShare, BitShare, party_name
@@ -41,6 +41,13 @@ class Context:
     evaluation: int
     attempt: int
     request: bytes
+
+    def __post_init__(self) -> None:
+        for name, limit in (("objective", 16), ("evaluation", 64), ("attempt", 16)):
+            if not 0 <= getattr(self, name) < 1 << limit:
+                raise ParameterError(
+                    f"{name} is {getattr(self, name)}; frames hold 0..2^{limit} - 1"
+                )
 
     def info(self) -> bytes:
         """All fields in one unambiguous string of bytes.
@@ -79,6 +86,10 @@ class Wire(Protocol):
         """Wait for the next message."""
         ...
 
+    def fail(self, error: PeerError) -> None:
+        """Let whoever waits for a message get this error."""
+        ...
+
     def close(self) -> None:
         """No more messages."""
         ...
@@ -95,6 +106,7 @@ class _Shared:
     wires: dict[tuple[int, int], Wire] = field(default_factory=dict)
     strands: int = 1
     sent: int = 0
+    failure: PeerError | None = None
 
 
 def _bytes_of(shape: int | tuple[int, ...], dtype: DTypeLike) -> int:
@@ -149,6 +161,8 @@ class Session:
         wire = self._shared.wires.get(key)
         if wire is None:
             wire = self._shared.wires[key] = self._shared.wire(*key)
+            if self._shared.failure is not None:
+                wire.fail(self._shared.failure)
         return wire
 
     async def send(self, peer: int, array: NDArray[Any]) -> None:
@@ -246,6 +260,17 @@ class Session:
         child._strand = self._shared.strands
         self._shared.strands += 1
         return child
+
+    @property
+    def failure(self) -> PeerError | None:
+        """What a peer gave notice of, if it did."""
+        return self._shared.failure
+
+    def fail(self, error: PeerError) -> None:
+        """End the session from outside: whoever waits for a message gets this error."""
+        self._shared.failure = error
+        for wire in self._shared.wires.values():
+            wire.fail(error)
 
     def close(self) -> None:
         """End all conversations of this session."""

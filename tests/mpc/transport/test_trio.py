@@ -41,7 +41,8 @@ BOUND, BEST = FitnessBound(-10, 10), "value"
 Links = list[dict[int, Link]]
 
 
-async def parties(links: Links, text: str, timeout: float) -> list[Any]:
+async def parties(links: Links, text: str, timeout: float, patience: float = 1.0) -> list[Any]:
+    """What each party returns or raises; the coordinator waits longer, by a factor."""
     shares, spec = deal_integers(F), Spec.parse(text)
     best: Best = "value"
 
@@ -51,7 +52,11 @@ async def parties(links: Links, text: str, timeout: float) -> list[Any]:
             epoch = await agree_epoch(me, muxes, timeout=timeout) if me < 3 else None
             context = Context(b"agreement", 0, 1, 0, b"request")
             async with open_session(
-                context, me=me, muxes=muxes, epoch=epoch, timeout=timeout
+                context,
+                me=me,
+                muxes=muxes,
+                epoch=epoch,
+                timeout=timeout * (patience if me == 3 else 1.0),
             ) as session:
                 if me == 3:
                     return await collect(session, len(F), spec=spec, bound=BOUND, best=best)
@@ -135,6 +140,16 @@ def test_a_node_that_stalls_is_named_by_whoever_waits_for_it() -> None:
     said = asyncio.run(parties(in_memory(stalled), "order", 0.2))
     assert all(isinstance(said[i], MpcError) for i in (0, 2, 3))
     assert any(isinstance(e, PeerTimeoutError) and e.peer == "node 1" for e in said)
+
+
+@pytest.mark.parametrize("node", [0, 1, 2])
+def test_the_coordinator_is_told_who_stalled(node: int) -> None:
+    """It waits longer than the nodes, so their notice comes first."""
+    stalled = {(node, b): Faults(stall_after=3) for b in range(4) if b != node}
+    said = asyncio.run(parties(in_memory(stalled), "order", 0.2, patience=20))
+    assert isinstance(said[3], AbortError)
+    assert said[3].peer == party_name(node)
+    assert "failed in this evaluation, says node" in str(said[3])
 
 
 @pytest.mark.parametrize("frame", [1, 2, 3])

@@ -3,7 +3,7 @@
 ::
 
     magic       4   "TAC1"
-    kind        1   protocol, control or epoch
+    kind        1   protocol, control, epoch or notice
     strand      1   parallel strands of one evaluation
     depth       2   messages on the longest chain that led to this one: measured rounds
     objective   2   \
@@ -42,6 +42,7 @@ class Kind(IntEnum):
     PROTOCOL = 0
     CONTROL = 1
     EPOCH = 2
+    NOTICE = 3
 
 
 class Channel(NamedTuple):

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Callable
 
 from tacit.errors import AbortError, FrameError, PeerError, PeerLostError
-from tacit.mpc.transport.frame import Buffer, Channel, Frame, Header, encode
+from tacit.mpc.transport.frame import Buffer, Channel, Frame, Header, Kind, encode
 from tacit.mpc.transport.inbox import Inbox
 from tacit.mpc.transport.link import Link
 
 PENDING_LIMIT = 256 << 20
 _REMEMBERED = 4096
+_NAME_LIMIT = 100
 
 
 class Conversation:
@@ -39,6 +41,10 @@ class Conversation:
         check_frame(frame.header, self._tag, self._received, peer=self._inbox.peer)
         self._received += 1
         return frame
+
+    def fail(self, error: PeerError) -> None:
+        """Let whoever waits for a frame here get this error."""
+        self._inbox.fail(error)
 
     def close(self) -> None:
         """Throw away what may still arrive."""
@@ -85,6 +91,7 @@ class Mux:
         self._opened: set[Channel] = set()
         self._closed: OrderedDict[Channel, None] = OrderedDict()
         self._failure: PeerError | None = None
+        self._watchers: dict[Channel, Callable[[PeerError], None]] = {}
         self._pump = asyncio.get_running_loop().create_task(self._sort())
 
     @property
@@ -124,6 +131,46 @@ class Mux:
         if len(self._closed) > _REMEMBERED:
             self._closed.popitem(last=False)
 
+    def watch(self, channel: Channel, handler: Callable[[PeerError], None] | None) -> None:
+        """Call the handler if the peer gives notice that this evaluation failed; None ends it.
+
+        >>> from tacit.mpc.transport.memory import memory_pair
+        >>> async def warn() -> str:
+        ...     here, there = (Mux(link) for link in memory_pair("node 0", "node 1"))
+        ...     told = asyncio.get_running_loop().create_future()
+        ...     there.watch(Channel(bytes(16)), told.set_result)
+        ...     await here.notify(Channel(bytes(16)), "node 2", timeout=1)
+        ...     return str(await told)
+        >>> asyncio.run(warn())
+        'node 2: failed in this evaluation, says node 0'
+        """
+        if handler is None:
+            self._watchers.pop(channel, None)
+        else:
+            self._watchers[channel] = handler
+
+    async def notify(self, channel: Channel, culprit: str, *, timeout: float) -> None:
+        """Tell the peer that an evaluation failed here, and because of whom.
+
+        >>> from tacit.mpc.transport.memory import memory_pair
+        >>> async def tell() -> None:
+        ...     mux = Mux(memory_pair("node 0", "node 1")[0])
+        ...     await mux.notify(Channel(bytes(16)), "node 2", timeout=1)
+        >>> asyncio.run(tell())
+        """
+        payload = culprit.encode()
+        notice = channel._replace(kind=Kind.NOTICE)
+        header = Header(notice, bytes(8), 0, 0, len(payload))
+        await self.link.send(encode(header), payload, timeout=timeout)
+
+    def _noticed(self, frame: Frame) -> None:
+        channel = frame.header.channel._replace(kind=Kind.PROTOCOL)
+        handler = self._watchers.pop(channel, None)
+        if handler is not None:
+            culprit = bytes(frame.payload[:_NAME_LIMIT]).decode(errors="replace")
+            what = f"failed in this evaluation, says {self.link.peer}"
+            handler(AbortError(culprit, what))
+
     def _inbox(self, channel: Channel) -> Inbox:
         inbox = self._inboxes.get(channel)
         if inbox is None:
@@ -137,6 +184,9 @@ class Mux:
             while True:
                 frame = await self.link.receive(timeout=None)
                 channel = frame.header.channel
+                if channel.kind is Kind.NOTICE:
+                    self._noticed(frame)
+                    continue
                 if channel in self._closed:
                     continue
                 self._inbox(channel).put(frame)

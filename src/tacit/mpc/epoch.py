@@ -97,17 +97,17 @@ async def agree_epoch(
     for peer, secret in secrets.items():
         theirs = bytes((await talks[peer].receive(timeout=timeout)).payload)
         component = peer if peer == (me + 1) % 3 else me
-        keys[component] = _pair_key(me, peer, secret, theirs)
+        keys[component] = _pair_key(me, peer, secret, theirs, name=muxes[peer].link.peer)
         talks[peer].close()
     return Epoch(keys)
 
 
-def _pair_key(me: int, peer: int, secret: X25519PrivateKey, theirs: bytes) -> bytes:
+def _pair_key(me: int, peer: int, secret: X25519PrivateKey, theirs: bytes, *, name: str) -> bytes:
     ours = secret.public_key().public_bytes_raw()
     try:
         shared = secret.exchange(X25519PublicKey.from_public_bytes(theirs))
     except ValueError as error:
-        raise AbortError(party_name(peer), f"sent no X25519 key ({error})") from error
+        raise AbortError(name, f"sent no X25519 key ({error})") from error
     # Both sides hash the two public keys in the order of the nodes.
     ordered = ours + theirs if me < peer else theirs + ours
     salt = hashlib.sha256(b"tacit pair key" + bytes(sorted((me, peer))) + ordered).digest()
@@ -147,6 +147,7 @@ async def open_session(
         masks=masks,
         wire=lambda peer, strand: muxes[peer].open(context.channel(strand), tag=context.tag),
         timeout=timeout,
+        names={peer: mux.link.peer for peer, mux in muxes.items()},
     )
     for mux in muxes.values():
         mux.watch(context.channel(0), session.fail)

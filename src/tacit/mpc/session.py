@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import math
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -102,6 +102,7 @@ class _Shared:
     masks: MaskSource | None
     wire: Callable[[int, int], Wire]
     timeout: float
+    names: dict[int, str]
     drawn: set[tuple[str, int]] = field(default_factory=set)
     wires: dict[tuple[int, int], Wire] = field(default_factory=dict)
     strands: int = 1
@@ -133,11 +134,12 @@ class Session:
         masks: MaskSource | None,
         wire: Callable[[int, int], Wire],
         timeout: float = DEFAULT_TIMEOUT,
+        names: Mapping[int, str] | None = None,
     ) -> None:
         self.me = me
         self.depth = 0
         self._strand = 0
-        self._shared = _Shared(masks, wire, timeout)
+        self._shared = _Shared(masks, wire, timeout, dict(names or {}))
 
     @property
     def next(self) -> int:
@@ -148,6 +150,10 @@ class Session:
     def previous(self) -> int:
         """The node before this one."""
         return (self.me + 2) % 3
+
+    def name_of(self, peer: int) -> str:
+        """How errors call a peer: as its link does, if that is known."""
+        return self._shared.names.get(peer, party_name(peer))
 
     @property
     def sent(self) -> int:
@@ -183,7 +189,7 @@ class Session:
         due = _bytes_of(shape, dtype)
         if frame.header.length != due:
             what = f"sent {frame.header.length} bytes where {due} were due"
-            raise AbortError(party_name(peer), what)
+            raise AbortError(self.name_of(peer), what)
         array = np.frombuffer(frame.payload, dtype=dtype).reshape(shape)
         # In memory the sender's own array arrives, so nobody may write into it.
         array.flags.writeable = False

@@ -13,13 +13,13 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import chi2, chisquare
 
-from tacit.mpc import Best, FitnessBound, Session, Spec, collect, evaluate
+from tacit.mpc import Best, FitnessBound, Session, Spec, check_ranges, collect, evaluate
 from tacit.mpc.disclose import node as node_module
 from tacit.mpc.local import TrioRun, deal_integers, trio
 from tacit.mpc.masks import KeyedMasks, MaskSource
 from tacit.mpc.rank.all_pairs import rank_all_pairs
 from tacit.mpc.rank.result import Ranking
-from tacit.mpc.ring import Words
+from tacit.mpc.ring import Words, to_ring
 from tacit.mpc.shares import ArithmeticShare
 
 SURE = 1e-6
@@ -79,7 +79,7 @@ def p_of_uniform(
     observer: int,
     monkeypatch: pytest.MonkeyPatch,
     kind: type[KeyedMasks] = KeyedMasks,
-    runs: int = 300,
+    runs: int = 240,
 ) -> float:
     async def count() -> Counter[tuple[int, ...]]:
         return Counter(
@@ -106,19 +106,22 @@ def test_an_order_that_is_not_shuffled_is_caught(monkeypatch: pytest.MonkeyPatch
     assert p_of_uniform((1, 5, 3), 0, monkeypatch, Unshuffled, runs=60) < SURE
 
 
+def _seen_alike(f: Sequence[int], observer: int) -> list[ArithmeticShare]:
+    """Shares of which the observer's own components are always the same."""
+    rng = np.random.default_rng(1)
+    held = {c: rng.integers(0, 2**64, len(f), dtype=np.uint64) for c in range(3)}
+    rest = held[observer] + held[(observer + 1) % 3]
+    held[(observer + 2) % 3] = to_ring(list(f)) - rest
+    return [ArithmeticShare(held[i], held[(i + 1) % 3]) for i in range(3)]
+
+
 async def observed(
     f: Sequence[int], text: str, observer: int, kind: type[KeyedMasks], numbers: range
 ) -> NDArray[np.uint8]:
     """One line per run: a few bits of everything that arrives at the observer."""
     spec, bound = Spec.parse(text), FitnessBound(0, 7)
     best: Best = "improvement"
-    rng = np.random.default_rng(1)
-    # The observer's own components never change either.
-    held = {c: rng.integers(0, 2**64, len(f), dtype=np.uint64) for c in range(3)}
-    third = (observer + 2) % 3
-    value = np.array(f, dtype=np.uint64)
-    held[third] = value - held[observer] - held[(observer + 1) % 3]
-    shares = [ArithmeticShare(held[i], held[(i + 1) % 3]) for i in range(3)]
+    shares = _seen_alike(f, observer)
     lines = []
     for number in numbers:
         run: TrioRun[Any] = await trio(
@@ -146,7 +149,7 @@ def least_p(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> float:
 
 
 def told_apart(
-    text: str, observer: int, kind: type[KeyedMasks] = KeyedMasks, runs: int = 250
+    text: str, observer: int, kind: type[KeyedMasks] = KeyedMasks, runs: int = 160
 ) -> float:
     async def both() -> float:
         first = await observed((0, 7, 3, 3), text, observer, kind, range(runs))
@@ -164,3 +167,26 @@ def test_a_whole_evaluation_shows_a_node_nothing(text: str, observer: int) -> No
 
 def test_one_stream_for_all_labels_is_caught() -> None:
     assert told_apart("order", 1, Reused, runs=150) < SURE
+
+
+@pytest.mark.parametrize("observer", range(3))
+def test_a_range_check_shows_a_node_one_bit_only(observer: int) -> None:
+    async def lines(weights: Sequence[int], numbers: range) -> NDArray[np.uint8]:
+        shares = _seen_alike(weights, observer)
+        seen = []
+        for number in numbers:
+            run = await trio(
+                lambda s: check_ranges(s, shares[s.me], [2], [100], label="r"),
+                masks=fixed_for(observer, number),
+                record=True,
+            )
+            opened = int(run.results[observer][0])
+            seen.append([opened, *(p[0] & 1 for _, p in run.received[observer])])
+        return np.array(seen, dtype=np.uint8)
+
+    async def compare(first: Sequence[int], second: Sequence[int]) -> float:
+        return least_p(await lines(first, range(60)), await lines(second, range(60, 120)))
+
+    assert asyncio.run(compare([0, 100], [50, 3])) > SURE
+    assert asyncio.run(compare([0, 200], [-1, 3])) > SURE  # both out of range, in different ways
+    assert asyncio.run(compare([0, 100], [50, 300])) < SURE  # the opened bit

@@ -16,7 +16,7 @@ import numpy as np
 from tacit.errors import AbortError
 from tacit.mpc.cost import Cost
 from tacit.mpc.session import Session
-from tacit.mpc.shares import Share, party_name
+from tacit.mpc.shares import Share
 
 
 def cost() -> Cost:
@@ -35,7 +35,7 @@ async def _compare(session: Session, ours: dict[int, bytes], what: str) -> None:
     for peer, digest in ours.items():
         theirs = await session.receive(peer, 32, np.uint8)
         if not hmac.compare_digest(theirs.tobytes(), digest):
-            different.append(party_name(peer))
+            different.append(session.name_of(peer))
     if different:
         raise AbortError(" and ".join(different), f"{what} differs from ours; nothing was computed")
 

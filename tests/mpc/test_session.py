@@ -1,4 +1,5 @@
 import asyncio
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -22,8 +23,11 @@ from tacit.mpc import (
 )
 from tacit.mpc.disclose.coordinator import Outcome
 from tacit.mpc.epoch import Epoch
+from tacit.mpc.epoch import cost as epoch_cost
 from tacit.mpc.local import deal_integers, run_linked, run_trio
 from tacit.mpc.masks import KeyedMasks
+from tacit.mpc.transport.frame import Buffer, decode
+from tacit.mpc.transport.memory import MemoryLink
 from tacit.mpc.transport.mux import Mux
 
 SPEC, BOUND = Spec.parse("order"), FitnessBound(-100, 100)
@@ -109,6 +113,26 @@ def test_keys_are_fresh_in_every_epoch_and_common_to_each_pair() -> None:
         for c in range(3):
             assert parties[c][k][c] == parties[(c + 2) % 3][k][c]
     assert len({key for me in range(3) for keys in parties[me] for key in keys.values()}) == 6
+
+
+def test_agreeing_on_keys_costs_what_is_declared(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: Counter[str] = Counter()
+    depths: list[int] = []
+    send = MemoryLink.send
+
+    async def counted(self: MemoryLink, header: bytes, payload: Buffer, *, timeout: float) -> None:
+        sent[self._other._peer if self._other else ""] += len(header) + len(payload)
+        depths.append(decode(header, peer=self.peer).depth)
+        await send(self, header, payload, timeout=timeout)
+
+    async def node(me: int, muxes: dict[int, Mux]) -> None:
+        if me < 3:
+            await agree_epoch(me, muxes, timeout=5)
+
+    monkeypatch.setattr(MemoryLink, "send", counted)
+    run_linked(node)
+    assert tuple(sent[f"node {i}"] for i in range(3)) == epoch_cost().sent
+    assert max(depths) == epoch_cost().rounds
 
 
 async def _evaluate(

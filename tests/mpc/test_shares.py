@@ -1,5 +1,5 @@
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.mpc.linear import add, add_public, concatenate, gather_sum, scale, subtract
@@ -18,6 +18,7 @@ from tacit.mpc.shares import (
 integers = st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=20)
 
 
+@settings(deadline=None)
 @given(integers)
 def test_ring_and_shares_give_back_what_went_in(values: list[int]) -> None:
     assert from_ring(to_ring(values)).tolist() == values
@@ -27,12 +28,14 @@ def test_ring_and_shares_give_back_what_went_in(values: list[int]) -> None:
         assert (shares[i].next == shares[(i + 1) % 3].mine).all()
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=9))
 def test_bit_shares_give_back_what_went_in(values: list[int]) -> None:
     words = np.array(values, dtype=np.uint64)
     assert (reconstruct(deal_bits(words)) == words).all()
 
 
+@settings(deadline=None)
 @given(integers, st.integers(-(2**40), 2**40))
 def test_linear_operations_wrap_as_the_ring_does(values: list[int], factor: int) -> None:
     x = deal_integers(values)

@@ -20,6 +20,7 @@ from tacit.mpc.transport.frame import FRAME_LIMIT, HEADER_BYTES, Buffer, Frame, 
 from tacit.mpc.transport.inbox import Inbox
 
 _WRITE_AHEAD = 32 << 20  # bytes a sender may be ahead of the network before it waits
+_FAREWELL = 0.25  # seconds for a peer to answer our goodbye; one that hangs does not hold us up
 _READ_AHEAD = 256 << 20  # bytes that may lie unread before the peer is slowed down
 
 
@@ -200,7 +201,7 @@ class TlsLink(asyncio.BufferedProtocol):
             return
         self._transport.close()
         try:
-            async with asyncio.timeout(1.0):
+            async with asyncio.timeout(_FAREWELL):
                 await self._gone.wait()
         except TimeoutError:
             self._transport.abort()

@@ -21,7 +21,7 @@ from tacit.mpc.cost import Cost
 from tacit.mpc.disclose.coordinator import Outcome, collect
 from tacit.mpc.disclose.node import Evaluated, evaluate
 from tacit.mpc.disclose.node import cost as evaluation_cost
-from tacit.mpc.epoch import Epoch, agree_epoch, open_session
+from tacit.mpc.epoch import Epoch, agree_epoch, open_session, refuse_session
 from tacit.mpc.linear import gather_sum
 from tacit.mpc.protocols.range_check import check_ranges
 from tacit.mpc.protocols.same import check_same_components, check_same_data
@@ -58,5 +58,6 @@ __all__ = [
     "gather_sum",
     "open_session",
     "reconstruct",
+    "refuse_session",
     "to_ring",
 ]

@@ -19,7 +19,7 @@ from tacit.errors import AbortError, MaskReuseError, PeerError
 from tacit.mpc.cost import Cost
 from tacit.mpc.masks import KeyedMasks, expand
 from tacit.mpc.session import DEFAULT_TIMEOUT, Context, Session
-from tacit.mpc.shares import COORDINATOR, NODES, party_name
+from tacit.mpc.shares import COORDINATOR, NODES
 from tacit.mpc.transport.frame import Channel, Kind
 from tacit.mpc.transport.mux import Mux
 
@@ -157,13 +157,36 @@ async def open_session(
         if epoch is not None:
             epoch.close()
         if session.failure is None:  # what a notice ended needs no further notice
-            culprit = error.peer if isinstance(error, PeerError) else party_name(me)
-            await _tell_all(muxes, context, culprit)
+            # Only a node can tell for whom it waited; the coordinator just gave up.
+            blames = isinstance(error, PeerError) and me != COORDINATOR
+            await _tell_all(muxes, context, getattr(error, "peer", "") if blames else "")
         raise
     finally:
-        for mux in muxes.values():
-            mux.watch(context.channel(0), None)
         session.close()
+        for mux in muxes.values():
+            mux.finish(context.channel(0))
+
+
+async def refuse_session(context: Context, *, muxes: Mapping[int, Mux]) -> None:
+    """Say no to an evaluation that the others may have begun: they fail at once, and name us.
+
+    What they have sent for it is thrown away, now and later.
+
+    >>> from tacit.mpc.local import run_linked
+    >>> async def party(me, muxes):
+    ...     context = Context(b"agreement", 0, 1, 0, b"request")
+    ...     if me == 2:
+    ...         return await refuse_session(context, muxes=muxes)
+    ...     if me == 3:
+    ...         async with open_session(context, me=me, muxes=muxes, epoch=None) as session:
+    ...             await session.receive(0, 1)
+    >>> run_linked(party)
+    Traceback (most recent call last):
+    tacit.errors.AbortError: node 2: failed in this evaluation, says node 2
+    """
+    await _tell_all(muxes, context, "")
+    for mux in muxes.values():
+        mux.finish(context.channel(0))
 
 
 async def _tell_all(muxes: Mapping[int, Mux], context: Context, culprit: str) -> None:

@@ -136,3 +136,35 @@ def test_a_delay_keeps_the_order_and_does_not_hold_up_the_sender() -> None:
         await there.close()
 
     asyncio.run(work())
+
+
+def test_nothing_piles_up_for_a_finished_evaluation() -> None:
+    async def work() -> None:
+        here, there = muxes(limit=1000)
+        there.finish(ONE)
+        for strand in range(3):
+            talk = here.open(ONE._replace(strand=strand))
+            for _ in range(5):
+                await talk.send(1, bytes(900), timeout=1)
+        await asyncio.sleep(0)
+        assert not there._inboxes
+        assert there.failure is None
+        await here.close()
+        await there.close()
+
+    asyncio.run(work())
+
+
+def test_an_early_notice_is_kept_for_whoever_begins_later() -> None:
+    async def work() -> None:
+        here, there = muxes()
+        await here.notify(ONE, "node 2", timeout=1)
+        await asyncio.sleep(0)
+        told: list[str] = []
+        there.watch(TWO, lambda error: told.append("wrong"))
+        there.watch(ONE, lambda error: told.append(error.peer))
+        assert told == ["node 2"]
+        await here.close()
+        await there.close()
+
+    asyncio.run(work())

@@ -137,7 +137,7 @@ def test_a_slow_network_changes_nothing() -> None:
 
 def test_a_node_that_stalls_is_named_by_whoever_waits_for_it() -> None:
     stalled = {(1, b): Faults(stall_after=2) for b in (0, 2, 3)}
-    said = asyncio.run(parties(in_memory(stalled), "order", 0.2))
+    said = asyncio.run(parties(in_memory(stalled), "order", 0.2, patience=20))
     assert all(isinstance(said[i], MpcError) for i in (0, 2, 3))
     assert any(isinstance(e, PeerTimeoutError) and e.peer == "node 1" for e in said)
 
@@ -152,10 +152,17 @@ def test_the_coordinator_is_told_who_stalled(node: int) -> None:
     assert "failed in this evaluation, says node" in str(said[3])
 
 
+def test_a_coordinator_that_gives_up_blames_nobody() -> None:
+    slow = {(a, b): Faults(delay=0.05) for a in range(3) for b in range(3) if a != b}
+    said = asyncio.run(parties(in_memory(slow), "order", 5, patience=0.01))
+    assert isinstance(said[3], PeerTimeoutError)
+    assert {error.peer for error in said[:3]} == {"the coordinator"}
+
+
 @pytest.mark.parametrize("frame", [1, 2, 3])
 def test_a_dropped_frame_ends_the_evaluation(frame: int) -> None:
     faults = {(2, 1): Faults(drop=frozenset({frame}))}
-    said = asyncio.run(parties(in_memory(faults), "order", 0.2))
+    said = asyncio.run(parties(in_memory(faults), "order", 0.2, patience=20))
     named = [e for e in said if isinstance(e, AbortError | PeerTimeoutError)]
     assert any(e.peer == "node 2" for e in named)
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
+from typing import TypeVar
 
 from tacit.errors import AbortError, FrameError, PeerError, PeerLostError
 from tacit.mpc.transport.frame import Buffer, Channel, Frame, Header, Kind, encode
 from tacit.mpc.transport.inbox import Inbox
 from tacit.mpc.transport.link import Link
 
+T = TypeVar("T")
 PENDING_LIMIT = 256 << 20
 _REMEMBERED = 4096
 _NAME_LIMIT = 100
@@ -68,6 +70,18 @@ def check_frame(header: Header, tag: bytes, sequence: int, *, peer: str) -> None
         raise AbortError(peer, what)
 
 
+def _whole(channel: Channel) -> Channel:
+    """The name that all strands of an evaluation, and notices of it, have in common."""
+    notice = channel.kind is Kind.NOTICE
+    return channel._replace(strand=0, kind=Kind.PROTOCOL if notice else channel.kind)
+
+
+def _remember(memory: OrderedDict[Channel, T], channel: Channel, what: T) -> None:
+    memory[channel] = what
+    if len(memory) > _REMEMBERED:
+        memory.popitem(last=False)
+
+
 class Mux:
     """Sorts what arrives on a link into conversations. Start it inside a running loop.
 
@@ -91,7 +105,9 @@ class Mux:
         self._opened: set[Channel] = set()
         self._closed: OrderedDict[Channel, None] = OrderedDict()
         self._failure: PeerError | None = None
+        self._finished: OrderedDict[Channel, None] = OrderedDict()
         self._watchers: dict[Channel, Callable[[PeerError], None]] = {}
+        self._notices: OrderedDict[Channel, PeerError] = OrderedDict()
         self._pump = asyncio.get_running_loop().create_task(self._sort())
 
     @property
@@ -110,7 +126,7 @@ class Mux:
         Traceback (most recent call last):
         tacit.errors.AbortError: node 1: Channel(...) was opened before; use the next attempt
         """
-        if channel in self._opened or channel in self._closed:
+        if channel in self._opened or self._is_closed(channel):
             raise AbortError(self.link.peer, f"{channel} was opened before; use the next attempt")
         self._opened.add(channel)
         return Conversation(self, channel, self._inbox(channel), tag)
@@ -127,9 +143,31 @@ class Mux:
         """
         self._opened.discard(channel)
         self._inboxes.pop(channel, None)
-        self._closed[channel] = None
-        if len(self._closed) > _REMEMBERED:
-            self._closed.popitem(last=False)
+        _remember(self._closed, channel, None)
+
+    def finish(self, channel: Channel) -> None:
+        """Drop all strands of an evaluation, also those that were never opened here.
+
+        For an evaluation that has ended or was refused: nothing of it may pile up.
+
+        >>> from tacit.mpc.transport.memory import memory_pair
+        >>> async def refuse() -> None:
+        ...     mux = Mux(memory_pair("node 0", "node 1")[0])
+        ...     mux.finish(Channel(bytes(16), evaluation=7))
+        ...     _ = mux.open(Channel(bytes(16), evaluation=7, strand=1))
+        >>> asyncio.run(refuse())  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        tacit.errors.AbortError: node 1: Channel(...) was opened before; use the next attempt
+        """
+        whole = _whole(channel)
+        for strand in [name for name in self._inboxes if _whole(name) == whole]:
+            self.forget(strand)
+        self._watchers.pop(whole, None)
+        self._notices.pop(whole, None)
+        _remember(self._finished, whole, None)
+
+    def _is_closed(self, channel: Channel) -> bool:
+        return channel in self._closed or _whole(channel) in self._finished
 
     def watch(self, channel: Channel, handler: Callable[[PeerError], None] | None) -> None:
         """Call the handler if the peer gives notice that this evaluation failed; None ends it.
@@ -146,11 +184,15 @@ class Mux:
         """
         if handler is None:
             self._watchers.pop(channel, None)
+            return
+        early = self._notices.pop(channel, None)
+        if early is not None:
+            handler(early)
         else:
             self._watchers[channel] = handler
 
     async def notify(self, channel: Channel, culprit: str, *, timeout: float) -> None:
-        """Tell the peer that an evaluation failed here, and because of whom.
+        """Tell the peer that an evaluation failed here, and because of whom ("" for ourselves).
 
         >>> from tacit.mpc.transport.memory import memory_pair
         >>> async def tell() -> None:
@@ -164,12 +206,17 @@ class Mux:
         await self.link.send(encode(header), payload, timeout=timeout)
 
     def _noticed(self, frame: Frame) -> None:
-        channel = frame.header.channel._replace(kind=Kind.PROTOCOL)
+        channel = _whole(frame.header.channel)
+        name = bytes(frame.payload[:_NAME_LIMIT]).decode(errors="replace")
+        error = AbortError(
+            name or self.link.peer, f"failed in this evaluation, says {self.link.peer}"
+        )
         handler = self._watchers.pop(channel, None)
         if handler is not None:
-            culprit = bytes(frame.payload[:_NAME_LIMIT]).decode(errors="replace")
-            what = f"failed in this evaluation, says {self.link.peer}"
-            handler(AbortError(culprit, what))
+            handler(error)
+        elif channel not in self._finished:
+            # The peer gave up before we have begun.
+            _remember(self._notices, channel, error)
 
     def _inbox(self, channel: Channel) -> Inbox:
         inbox = self._inboxes.get(channel)
@@ -187,7 +234,7 @@ class Mux:
                 if channel.kind is Kind.NOTICE:
                     self._noticed(frame)
                     continue
-                if channel in self._closed:
+                if self._is_closed(channel):
                     continue
                 self._inbox(channel).put(frame)
                 if channel not in self._opened:

@@ -303,3 +303,29 @@ def test_version_and_help(run_here: RunTacit) -> None:
     for option in ("--disclose", "--deadline", "--plot", "--resume", "--minimize"):
         assert option in shown.stdout
     assert run_here("nonsense").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["solve", "kroD100", "--plot", "run.txt"], "run.txt does not end in"),
+        (["solve", "kroD100", "--out", "."], "is a folder"),
+        (["solve", "kroD100", "--seed", "-1"], "--seed"),
+        (["solve", "kroD100", "--bogus"], "--bogus"),
+        (["solve"], "PROBLEM"),
+        (["frobnicate"], "frobnicate"),
+        (["instance", "new"], "kind"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_costs_no_search(arguments: list[str], message: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tacit", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not done.stdout

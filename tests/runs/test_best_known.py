@@ -7,7 +7,7 @@ import pytest
 
 from tacit.problems import Assignment, Evaluation
 from tacit.runs import solve
-from tacit.runs.best_known import BestKnown, latest_improves, update_best_known
+from tacit.runs.best_known import BestKnown, is_better, update_best_known
 from tacit.search import SearchParameters, SearchState
 
 Told = tuple[int | bool | None, ...]
@@ -56,24 +56,26 @@ def test_the_best_known_set_is_that_of_the_highest_told_value_the_latest_of_equa
     assert seen == improvements
 
 
+def test_a_value_that_falls_and_rises_again_is_no_improvement() -> None:
+    assert follow([(5, 5), (4, 5), (5, 5)])[1] == [True, False, False]
+
+
 @pytest.mark.parametrize(
-    ("before", "now", "improves"),
+    ("told", "before", "better"),
     [
-        ((3,), (4,), True),
-        ((3,), (3,), False),
-        ((3,), (2,), False),
-        ((None,), (4,), True),
-        ((3,), (None,), False),
-        ((3, 9), (2, 10), True),
-        ((3, 9), (2, 9), False),
-        ((3, True), (3, False), False),
-        ((3, False), (2, True), True),
+        (4, 3, True),
+        (3, 3, False),
+        (2, 3, False),
+        (4, None, True),
+        (None, 3, False),
+        (True, False, True),
+        (False, None, False),
     ],
 )
-def test_any_objective_that_told_of_better_improves(
-    before: Told, now: Told, improves: bool
+def test_better_is_what_a_value_or_a_bit_says(
+    told: int | bool | None, before: int | bool | None, better: bool
 ) -> None:
-    assert latest_improves(before, now) is improves
+    assert is_better(told, before) is better
 
 
 def test_under_none_the_plan_has_the_best_value_that_was_ever_told(

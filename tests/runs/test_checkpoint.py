@@ -22,7 +22,15 @@ from tacit.disclosure import linear
 from tacit.engine import SideBySide
 from tacit.errors import FileError, ParameterError
 from tacit.problems import Assignment, Evaluation, Problem, generate_assignment, generate_tour
-from tacit.runs import Checkpointing, GenerationView, Limits, Run, simulated_evaluator, solve
+from tacit.runs import (
+    Checkpointing,
+    GenerationView,
+    Limits,
+    Run,
+    StopReason,
+    simulated_evaluator,
+    solve,
+)
 from tacit.runs.checkpoint import load_checkpoint, problem_digest, save_checkpoint
 from tacit.runs.solve import with_disclosures
 from tacit.search import SearchParameters
@@ -165,6 +173,18 @@ def test_interrupted_inside_an_evaluation_and_resumed(kind: str, tmp_path: Path)
         assert stands_at(resumed) == stands_at(whole)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("at", [0, 5])
+def test_an_interrupted_run_goes_on_by_itself(kind: str, at: int) -> None:
+    whole = fresh_run(kind)
+    whole.to_its_limits()
+    stopped = fresh_run(kind, partial(InterruptedEvaluator, at=at))
+    assert stopped.to_its_limits() is StopReason.INTERRUPTED
+    stopped.evaluator = SideBySide(stopped.evaluator.objectives)
+    stopped.to_its_limits()
+    assert stands_at(stopped) == stands_at(whole)
+
+
 def test_an_interrupt_before_the_first_result_is_passed_on(tmp_path: Path) -> None:
     run = fresh_run("none", lambda inner: InterruptedEvaluator(inner, 0))
     assert run.to_its_limits() == "interrupted"
@@ -220,7 +240,7 @@ def test_every_truncated_checkpoint_is_refused(checkpoint: Path) -> None:
     whole = checkpoint.read_bytes()
     for length in [*range(0, len(whole), 37), len(whole) - 1]:
         checkpoint.write_bytes(whole[:length])
-        with pytest.raises(FileError, match="is not a tacit checkpoint; start without --resume"):
+        with pytest.raises(FileError, match="or is damaged; start without --resume"):
             load_checkpoint(checkpoint, fresh_run("none"))
 
 
@@ -240,6 +260,16 @@ def test_foreign_files_are_refused(checkpoint: Path, content: bytes) -> None:
     checkpoint.write_bytes(content)
     with pytest.raises(FileError, match="is not a tacit checkpoint"):
         load_checkpoint(checkpoint, fresh_run("none"))
+
+
+def test_every_damaged_checkpoint_is_refused(checkpoint: Path) -> None:
+    whole = checkpoint.read_bytes()
+    for place in range(0, len(whole), 7):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << (place % 8)
+        checkpoint.write_bytes(damaged)
+        with pytest.raises(FileError, match="is not a tacit checkpoint"):
+            load_checkpoint(checkpoint, fresh_run("none"))
 
 
 def test_a_checkpoint_of_another_format_is_refused(checkpoint: Path) -> None:

@@ -197,3 +197,28 @@ def test_a_target_for_a_cost_is_met_from_above_in_the_users_unit(
 def test_a_target_needs_a_single_objective(small_two_objectives: Assignment) -> None:
     with pytest.raises(ParameterError, match="a target needs a single objective"):
         solve(small_two_objectives, target=5, generations=1)
+
+
+@pytest.mark.parametrize("best", ["improvement", "nothing"])
+def test_a_target_is_refused_where_no_value_is_told(
+    small_assignment: Assignment, small_search: SearchParameters, best: str
+) -> None:
+    with pytest.raises(ParameterError, match="withholds it"):
+        solve(small_assignment, disclose="order", best=best, target=1, parameters=small_search)
+
+
+@pytest.mark.parametrize("value", [2.5, 2.1, 3.0])
+def test_a_target_between_two_values_asks_for_the_better_one(value: float) -> None:
+    assert Objective("pay", None, weight_bound=9).least_fitness(value) == 3
+    assert Objective("cost", None, sense="minimize", weight_bound=9).least_fitness(3.9) == -3
+    assert (
+        Objective("cost", None, sense="minimize", scale=10, weight_bound=9).least_fitness(1.1)
+        == -11
+    )
+
+
+def test_a_negative_seed_is_refused(
+    small_assignment: Assignment, small_search: SearchParameters
+) -> None:
+    with pytest.raises(ParameterError, match="seed is -1"):
+        solve(small_assignment, parameters=small_search, generations=1, seed=-1)

@@ -11,6 +11,7 @@ import pytest
 
 PROBE = """
 import json, sys
+from dataclasses import replace
 from tacit.problems import generate_assignment, generate_tour
 from tacit.runs import solve
 from tacit.search.warm_up import warm_up
@@ -25,6 +26,7 @@ kind = sys.argv[1]
 problem = {
     "wide": lambda: generate_assignment(1, rows=5, columns=9),
     "tour": lambda: generate_tour(1, cities=9),
+    "known": lambda: replace(generate_assignment(1, rows=5, columns=9), optimum=4000),
     "two": lambda: generate_assignment(1, rows=9, objectives=2),
 }[kind]()
 before = {}
@@ -40,7 +42,7 @@ print(json.dumps({name: count for name, count in signatures().items()
 """
 
 
-@pytest.mark.parametrize("kind", ["wide", "tour", "two"])
+@pytest.mark.parametrize("kind", ["wide", "known", "tour", "two"])
 def test_nothing_is_compiled_once_the_clock_runs(kind: str) -> None:
     pytest.importorskip("numba")
     if os.environ.get("NUMBA_DISABLE_JIT") == "1":

@@ -33,8 +33,7 @@ def plot_result(result: Result, path: str | Path, /) -> None:
     ...     Path(f"{folder}/run.svg").stat().st_size > 1000
     True
     """
-    if Path(path).suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise ParameterError(f"{path} does not end in .png, .svg or .pdf; name the plot so")
+    check_plot_name(path)
     # The object interface keeps clear of pyplot's global state and of any screen.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -55,6 +54,17 @@ def plot_result(result: Result, path: str | Path, /) -> None:
         raise ParameterError(
             f"{path} cannot be written ({error.strerror}); choose another"
         ) from None
+
+
+def check_plot_name(path: str | Path, /) -> None:
+    """Refuse a name whose ending is no picture's.
+
+    >>> check_plot_name("run.txt")
+    Traceback (most recent call last):
+    tacit.errors.ParameterError: run.txt does not end in .png, .svg or .pdf; name the plot so
+    """
+    if Path(path).suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise ParameterError(f"{path} does not end in .png, .svg or .pdf; name the plot so")
 
 
 def _title(result: Result, figure: Figure) -> None:

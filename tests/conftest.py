@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tacit.problems import Assignment, Objective, Tour, generate_assignment, generate_tour
+from tacit.runs import solve
 from tacit.search import SearchParameters
 
 settings.register_profile(
@@ -28,6 +29,14 @@ settings.load_profile("tacit")
 RunTacit = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
+def simulated_words(arguments: Sequence[str | Path]) -> list[str]:
+    """The words of a command; `solve` runs simulated unless it says something else."""
+    words = [str(argument) for argument in arguments]
+    if words[:1] == ["solve"] and not {"--engine", "--nodes", "--help"} & set(words):
+        words += ["--engine", "simulated"]
+    return words
+
+
 @pytest.fixture(scope="session")
 def tacit_script() -> str:
     """The installed command."""
@@ -40,7 +49,7 @@ def run_tacit(tacit_script: str) -> RunTacit:
 
     def run(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [tacit_script, *map(str, arguments)],
+            [tacit_script, *simulated_words(arguments)],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -52,6 +61,18 @@ def run_tacit(tacit_script: str) -> RunTacit:
         )
 
     return run
+
+
+@pytest.fixture(scope="session", autouse=True)
+def simulated_by_default() -> Iterator[None]:
+    """Tests of the search would otherwise start three processes for every run.
+
+    Both engines give the same bytes, which tests/engine/test_identical.py holds.
+    """
+    assert solve.__kwdefaults__ is not None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(solve.__kwdefaults__, "engine", "simulated")
+        yield
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 >>> import tacit
 >>> problem = tacit.generate_assignment(1, rows=30)
->>> result = tacit.solve(problem, disclose="top:15", generations=100, seed=1)
+>>> result = tacit.solve(problem, disclose="top:15", generations=100, seed=1, engine="simulated")
 >>> result.percent_of_optimum > 85
 True
 

@@ -8,6 +8,11 @@
     │   ├── ProblemError          a problem that contradicts itself
     │   ├── DisclosureError       a disclosure that does not exist or does not fit
     │   └── ParameterError        a setting out of its range
+    ├── EngineError               the Privacy Engine says no, or cannot go on
+    │   ├── AgreementError        an agreement contradicts itself, or somebody did not sign it
+    │   ├── SealError             a sealed box or its manifest is not what it should be
+    │   ├── LogError              a node's log was cut, changed or reordered
+    │   └── RefusedError          a node refuses what it was asked, and says why
     └── MpcError                  a computation between the nodes did not come to its end
         ├── MaskReuseError        a mask was about to be used twice; nothing was sent
         └── PeerError             names the peer
@@ -83,6 +88,56 @@ class ParameterError(InputError):
     Traceback (most recent call last):
     tacit.errors.ParameterError: population is 0; give at least 2
     """
+
+
+class EngineError(TacitError):
+    """The Privacy Engine says no, or cannot go on.
+
+    >>> issubclass(RefusedError, EngineError)
+    True
+    """
+
+    exit_code = 3
+
+
+class AgreementError(EngineError):
+    """An agreement contradicts itself, is not canonical, or lacks a signature.
+
+    >>> raise AgreementError("'north' has not signed the agreement; ask it to")
+    Traceback (most recent call last):
+    tacit.errors.AgreementError: 'north' has not signed the agreement; ask it to
+    """
+
+
+class SealError(EngineError):
+    """A sealed box or its manifest is not what it should be.
+
+    >>> raise SealError("the box is sealed to another node; send it there")
+    Traceback (most recent call last):
+    tacit.errors.SealError: the box is sealed to another node; send it there
+    """
+
+
+class LogError(EngineError):
+    """A node's log was cut, changed or reordered, or does not fit what it is compared with.
+
+    >>> raise LogError("line 3 does not follow line 2; the log was changed")
+    Traceback (most recent call last):
+    tacit.errors.LogError: line 3 does not follow line 2; the log was changed
+    """
+
+
+class RefusedError(EngineError):
+    """A node refuses what it was asked; the error names the node and gives its reason.
+
+    >>> error = RefusedError("node 1", "the agreement has expired")
+    >>> error.node, str(error)
+    ('node 1', 'node 1 refuses: the agreement has expired')
+    """
+
+    def __init__(self, node: str, reason: str) -> None:
+        self.node, self.reason = node, reason
+        super().__init__(f"{node} refuses: {reason}")
 
 
 class MpcError(TacitError):

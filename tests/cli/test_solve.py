@@ -21,6 +21,7 @@ from tacit.cli import main
 from tacit.problems import generate_assignment, generate_tour, save_problem
 from tacit.runs import solve
 from tacit.search import SearchParameters
+from tests.conftest import simulated_words
 
 RunTacit = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -34,7 +35,7 @@ def run_here(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("COLUMNS", "400")
 
     def run(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-        command = ["tacit", *map(str, arguments)]
+        command = ["tacit", *simulated_words(arguments)]
         monkeypatch.setattr(sys, "argv", command)
         if cwd is not None:
             monkeypatch.chdir(cwd)

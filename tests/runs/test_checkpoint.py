@@ -356,7 +356,7 @@ import sys
 from tests.runs.test_checkpoint import KINDS
 from tacit.runs import Checkpointing, solve
 problem, options = KINDS["none"]
-solve(problem, seed=3, generations=10**9, **options,
+solve(problem, seed=3, generations=10**9, engine="simulated", **options,
       checkpointing=Checkpointing(file=sys.argv[1], every=1))
 """
 

@@ -67,7 +67,14 @@ def small_runs() -> list[tuple[str, Problem, SearchParameters, str]]:
 
 def all_small_runs() -> dict[str, str]:
     return {
-        name: solve(problem, parameters=parameters, disclose=disclosure, generations=6, seed=i)
+        name: solve(
+            problem,
+            parameters=parameters,
+            disclose=disclosure,
+            generations=6,
+            seed=i,
+            engine="simulated",
+        )
         .to_json(timing=False)
         .decode()
         for i, (name, problem, parameters, disclosure) in enumerate(small_runs())

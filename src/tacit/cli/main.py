@@ -3,32 +3,48 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from typing import Any
 
 import typer
 
 import tacit
-from tacit.cli import instance, solve
 from tacit.errors import InputError, TacitError
 
 UsageError: Any = typer.BadParameter.__mro__[1]
 """What a wrong option raises; Typer exports this base class under no name of its own."""
 
-app = typer.Typer(
-    name="tacit",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="Find a near-optimal plan before the deadline without anybody seeing anybody's costs.",
-    epilog="Start here: [bold]tacit instance new ap --out ap.json[/bold], then "
-    "[bold]tacit solve ap.json --disclose top:15 --deadline 10s[/bold]",
-    rich_markup_mode="rich",
-)
-app.add_typer(instance.app, name="instance")
-app.command(name="solve", epilog=solve.EPILOG)(solve.solve_command)
+GROUPS = ("instance", "node", "keys", "cluster", "log", "bench")
 
 
-@app.command()
+def make_app(first: str | None = None, /) -> typer.Typer:
+    """The command with the subcommand that is called for, or with all, to list them.
+
+    A node, which installs light, must not import what a search needs.
+
+    >>> len(make_app("keys").registered_groups), len(make_app().registered_groups)
+    (1, 6)
+    """
+    app = typer.Typer(
+        name="tacit",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        help="Find a near-optimal plan before the deadline without anybody seeing anybody's costs.",
+        epilog="Start here: [bold]tacit instance new ap --out ap.json[/bold], then "
+        "[bold]tacit solve ap.json --disclose top:15 --deadline 10s[/bold]",
+        rich_markup_mode="rich",
+    )
+    for name in GROUPS:
+        if first not in GROUPS or first == name:
+            app.add_typer(import_module(f"tacit.cli.{name}").app, name=name)
+    if first not in GROUPS:
+        solve = import_module("tacit.cli.solve")
+        app.command(name="solve", epilog=solve.EPILOG)(solve.solve_command)
+    app.command()(version)
+    return app
+
+
 def version() -> None:
     """Print the version."""
     typer.echo(tacit.__version__)
@@ -37,6 +53,7 @@ def version() -> None:
 def main() -> None:
     """Run the command line; a user's mistake becomes one line and an exit code."""
     try:
+        app = make_app(sys.argv[1] if len(sys.argv) > 1 else None)
         sys.exit(app(standalone_mode=False))
     except TacitError as error:
         typer.echo(f"tacit: {error}", err=True)

@@ -12,7 +12,7 @@ from rich.console import Console
 from tacit.cli.solve_display import LiveProgress, show_result
 from tacit.errors import InputError
 from tacit.problems import load_problem
-from tacit.runs import Checkpointing, solve
+from tacit.runs import Checkpointing, EngineChoice, solve
 from tacit.runs.duration import parse_duration
 from tacit.runs.plots import check_plot_name, plot_result
 from tacit.runs.solve import default_preset
@@ -27,10 +27,12 @@ tacit solve costs.csv --minimize --generations 500 --plot run.png
 
 tacit solve kroD100 --disclose quantiles:20 --deadline 1m --json
 
+tacit solve ap.json --disclose order --nodes cluster.toml --ledger told.jsonl
+
 tacit solve two.json --disclose delay=order --disclose pay=top:15
 """
 
-SEARCH, STOP, FILES = "What to search", "When to stop", "Files"
+SEARCH, STOP, ENGINE, FILES = "What to search", "When to stop", "Who evaluates", "Files"
 
 
 def solve_command(
@@ -123,6 +125,29 @@ def solve_command(
             help="Stop after so many generations without a better told value.", rich_help_panel=STOP
         ),
     ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(
+            help="nodes: three nodes started on this machine. simulated: the same answers without secrecy.",
+            rich_help_panel=ENGINE,
+        ),
+    ] = "nodes",
+    nodes: Annotated[
+        Path | None,
+        typer.Option(help="The cluster.toml of nodes elsewhere.", rich_help_panel=ENGINE),
+    ] = None,
+    reveal_best: Annotated[
+        bool,
+        typer.Option(
+            "--reveal-best",
+            help="At the end, let the engine tell which of the best-known plans is truly best.",
+            rich_help_panel=ENGINE,
+        ),
+    ] = False,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(help="Write everything that the nodes reveal.", rich_help_panel=ENGINE),
+    ] = None,
     minimize: Annotated[
         bool, typer.Option("--minimize", help="A bare matrix holds costs.", rich_help_panel=FILES)
     ] = False,
@@ -195,7 +220,7 @@ def solve_command(
         estimator=estimator,
         reevaluate_parents=reevaluate_parents,
     )
-    for path in (out, plot, checkpoint):
+    for path in (out, plot, checkpoint, ledger):
         check_writable(path)
     if plot is not None:
         check_plot_name(plot)
@@ -215,6 +240,9 @@ def solve_command(
             seed=seed,
             parameters=parameters,
             algorithm=algorithm,
+            engine=EngineChoice(
+                engine=engine, cluster=nodes, ledger=ledger, reveal_best=reveal_best
+            ),
             checkpointing=Checkpointing(file=checkpoint, every=checkpoint_every, resume=resume),
             observe=live.observe if watched else None,
             announce=live.announce if watched else None,

@@ -101,6 +101,8 @@ def show_result(
             "quality", f"{result.percent_of_optimum:.2f} % of the optimum {result.optimum:g}"
         )
     table.add_row("search", _search_line(result))
+    for note in result.notes:
+        table.add_row("note", note)
     table.add_row("plan", _plan_line(result))
     if saved_to is not None:
         table.add_row("result", str(saved_to))
@@ -113,9 +115,10 @@ def _search_line(result: Result) -> str:
     if result.algorithm == "exact":
         return "exact"
     seconds = result.timing.seconds if result.timing else 0.0
+    where = "on three nodes" if result.engine == "nodes" else "in this process"
     return (
         f"{result.algorithm}, seed {result.seed}: {result.generations} generations in "
-        f"{show_duration(seconds)}, stopped by {result.stopped}"
+        f"{show_duration(seconds)}, evaluated {where}, stopped by {result.stopped}"
     )
 
 

@@ -35,3 +35,13 @@ class ClearObjective:
         """The fitness itself."""
         fitness = self._problem.fitness(self._objective, candidates)
         return ObjectiveEvaluation(fitness.astype(np.float64), fitness, int(fitness.max()))
+
+    def reveal_best(
+        self,
+        candidates: NDArray[np.int32],
+        /,
+        *,
+        until: float | None,  # noqa: ARG002 - never waits
+    ) -> int:
+        """The truly best of these plans; the first of equals."""
+        return int(self._problem.fitness(self._objective, candidates).argmax())

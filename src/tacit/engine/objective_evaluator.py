@@ -6,8 +6,9 @@ disclosure. The search sees them as one `Evaluator`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,21 @@ class ObjectiveEvaluator(Protocol):
         """Evaluate plans, one per row, and give up at the instant `until`."""
         ...
 
+    def reveal_best(self, candidates: NDArray[np.int32], /, *, until: float | None) -> int:
+        """Which of these plans, all evaluated before, is truly best; the first of equals."""
+        ...
+
+
+@runtime_checkable
+class StartsEarly(Protocol):
+    """An objective whose evaluation goes on elsewhere while others are begun."""
+
+    def begin(
+        self, candidates: NDArray[np.int32], /, *, until: float | None
+    ) -> Callable[[], ObjectiveEvaluation]:
+        """Start an evaluation; call what is returned to wait for it."""
+        ...
+
 
 class SideBySide:
     """One evaluator made of one per objective.
@@ -53,7 +69,14 @@ class SideBySide:
 
     def evaluate(self, candidates: NDArray[np.int32], /, *, until: float | None) -> Evaluation:
         """Evaluate every objective on the same candidates."""
-        told = [objective.evaluate(candidates, until=until) for objective in self.objectives]
+        started = [
+            objective.begin(candidates, until=until) if isinstance(objective, StartsEarly) else None
+            for objective in self.objectives
+        ]
+        told = [
+            wait() if wait is not None else objective.evaluate(candidates, until=until)
+            for objective, wait in zip(self.objectives, started, strict=True)
+        ]
         return Evaluation(
             estimates=np.stack([each.estimates for each in told], axis=1),
             disclosed=tuple(each.disclosed for each in told),

@@ -56,3 +56,13 @@ class SimulatedObjective:
             disclosed, best=known_best, estimator=self._estimator
         )
         return ObjectiveEvaluation(estimates, disclosed, told)
+
+    def reveal_best(
+        self,
+        candidates: NDArray[np.int32],
+        /,
+        *,
+        until: float | None,  # noqa: ARG002 - never waits
+    ) -> int:
+        """The truly best of these plans; the first of equals."""
+        return int(self._problem.fitness(self._objective, candidates).argmax())

@@ -21,7 +21,7 @@ from tacit.mpc.masks import KeyedMasks, expand
 from tacit.mpc.session import DEFAULT_TIMEOUT, Context, Session
 from tacit.mpc.shares import COORDINATOR, NODES
 from tacit.mpc.transport.frame import Channel, Kind
-from tacit.mpc.transport.mux import Mux
+from tacit.mpc.transport.mux import Conversation, Mux
 
 _NOTICE_TIMEOUT = 0.01
 
@@ -78,9 +78,16 @@ def cost() -> Cost:
 
 
 async def agree_epoch(
-    me: int, muxes: Mapping[int, Mux], *, number: int = 0, timeout: float = DEFAULT_TIMEOUT
+    me: int,
+    muxes: Mapping[int, Mux],
+    *,
+    number: int = 0,
+    agreement: bytes = bytes(16),
+    timeout: float = DEFAULT_TIMEOUT,
 ) -> Epoch:
     """Agree on fresh keys with both other nodes; `number` tells epochs on one link apart.
+
+    `agreement` (16 bytes) is whose epoch it is, so that agreements do not get in each other's way.
 
     >>> from tacit.mpc.local import run_linked
     >>> async def node(me, muxes):
@@ -88,18 +95,46 @@ async def agree_epoch(
     >>> [epoch.closed for epoch in run_linked(node)[:3]]
     [False, False, False]
     """
-    channel = Channel(bytes(16), evaluation=number, kind=Kind.EPOCH)
+    channel = Channel(agreement, evaluation=number, kind=Kind.EPOCH)
     secrets = {peer: X25519PrivateKey.generate() for peer in NODES if peer != me}
-    talks = {peer: muxes[peer].open(channel) for peer in secrets}
     keys: dict[int, bytes] = {}
-    for peer, secret in secrets.items():
-        await talks[peer].send(1, secret.public_key().public_bytes_raw(), timeout=timeout)
-    for peer, secret in secrets.items():
-        theirs = bytes((await talks[peer].receive(timeout=timeout)).payload)
-        component = peer if peer == (me + 1) % 3 else me
-        keys[component] = _pair_key(me, peer, secret, theirs, name=muxes[peer].link.peer)
-        talks[peer].close()
+    async with talk_to_all({peer: muxes[peer] for peer in secrets}, channel) as talks:
+        for peer, secret in secrets.items():
+            await talks[peer].send(1, secret.public_key().public_bytes_raw(), timeout=timeout)
+        for peer, secret in secrets.items():
+            theirs = bytes((await talks[peer].receive(timeout=timeout)).payload)
+            component = peer if peer == (me + 1) % 3 else me
+            keys[component] = _pair_key(me, peer, secret, theirs, name=muxes[peer].link.peer)
     return Epoch(keys)
+
+
+@asynccontextmanager
+async def talk_to_all(
+    muxes: Mapping[int, Mux], channel: Channel
+) -> AsyncIterator[dict[int, Conversation]]:
+    """One conversation with each peer, closed at the end, whatever happens.
+
+    If it fails, the peers are told, so that they do not keep what we sent them.
+
+    >>> from tacit.mpc.local import run_linked
+    >>> async def node(me, muxes):
+    ...     channel = Channel(bytes(16), evaluation=1, kind=Kind.CONTROL)
+    ...     async with talk_to_all(muxes, channel) as talks:
+    ...         return len(talks)
+    >>> run_linked(node)
+    [3, 3, 3, 3]
+    """
+    talks: dict[int, Conversation] = {}
+    try:
+        for peer, mux in muxes.items():
+            talks[peer] = mux.open(channel)
+        yield talks
+    except BaseException:
+        await _tell_all({peer: muxes[peer] for peer in talks}, channel, "")
+        raise
+    finally:
+        for talk in talks.values():
+            talk.close()
 
 
 def _pair_key(me: int, peer: int, secret: X25519PrivateKey, theirs: bytes, *, name: str) -> bytes:
@@ -159,7 +194,7 @@ async def open_session(
         if session.failure is None:  # what a notice ended needs no further notice
             # Only a node can tell for whom it waited; the coordinator just gave up.
             blames = isinstance(error, PeerError) and me != COORDINATOR
-            await _tell_all(muxes, context, getattr(error, "peer", "") if blames else "")
+            await _tell_all(muxes, context.channel(0), getattr(error, "peer", "") if blames else "")
         raise
     finally:
         session.close()
@@ -184,13 +219,13 @@ async def refuse_session(context: Context, *, muxes: Mapping[int, Mux]) -> None:
     Traceback (most recent call last):
     tacit.errors.AbortError: node 2: failed in this evaluation, says node 2
     """
-    await _tell_all(muxes, context, "")
+    await _tell_all(muxes, context.channel(0), "")
     for mux in muxes.values():
         mux.finish(context.channel(0))
 
 
-async def _tell_all(muxes: Mapping[int, Mux], context: Context, culprit: str) -> None:
+async def _tell_all(muxes: Mapping[int, Mux], channel: Channel, culprit: str) -> None:
     for mux in muxes.values():
         # A link that is gone or full is no reason to hide the error that brought us here.
         with suppress(PeerError):
-            await mux.notify(context.channel(0), culprit, timeout=_NOTICE_TIMEOUT)
+            await mux.notify(channel, culprit, timeout=_NOTICE_TIMEOUT)

@@ -22,6 +22,8 @@ class StopReason(StrEnum):
     STALLED = "stalled"
     INTERRUPTED = "interrupted"
     OPTIMAL = "optimal"
+    NODES = "nodes"
+    """The nodes could not go on, or refused to."""
 
 
 @dataclass(frozen=True, kw_only=True)

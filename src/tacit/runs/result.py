@@ -69,12 +69,12 @@ class Timing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """When each generation was done."""
 
 
-class Result(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Result(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What `solve` returns.
 
     `plan` is the one to use: plan[r] is the column of row r, or the tour. It is the first of the
-    best-known set; `estimated_best` is the paper's result, the estimated-best set of the last
-    generation.
+    best-known set, or the best one of it if that was to be revealed; `estimated_best` is the
+    paper's result, the estimated-best set of the last generation.
     """
 
     format: str
@@ -98,6 +98,8 @@ class Result(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     estimated_best: PlanSet
     history: History
     timing: Timing | None
+    notes: list[str] = []
+    """What went wrong on the way, such as a node that was lost."""
 
     def to_json(self, *, timing: bool = True) -> bytes:
         """As JSON; without timing it is the same on every machine."""

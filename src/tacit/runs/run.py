@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tacit.engine import SideBySide
-from tacit.errors import ParameterError
+from tacit.errors import EngineError, MpcError, ParameterError
 from tacit.problems import Evaluation, Problem
 from tacit.runs.best_known import BestKnown, update_best_known
 from tacit.runs.history import GenerationRecord, record_generation
@@ -19,7 +19,7 @@ from tacit.runs.limits import Limits, StopReason
 from tacit.search import Evolution, SearchParameters, SearchState
 
 TYPICAL_OF = 5
-"""The longest of so many generations is what the next one is expected to take."""
+"""The second longest of so many generations is what the next one is expected to take."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +72,8 @@ class Run:
     limits: Limits
     observe: Observer | None = None
     history: list[GenerationRecord] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What went wrong on the way."""
 
     def __post_init__(self) -> None:
         if self.seed < 0:
@@ -121,6 +123,13 @@ class Run:
                 self._one_generation(until, begun - earlier)
         except KeyboardInterrupt:
             reason = StopReason.INTERRUPTED
+        except (EngineError, MpcError) as error:
+            if self.now.best_known is None:
+                raise  # there is nothing to answer with
+            self.notes.append(str(error))
+            late = until is not None and time.monotonic() >= until
+            reason = StopReason.DEADLINE if late else StopReason.NODES
+        if reason in (StopReason.INTERRUPTED, StopReason.DEADLINE, StopReason.NODES):
             # Forget the generation that was under way, so that the run can go on by itself.
             self.resume(self.now, self.history[: self.now.search.generation + 1])
         return reason
@@ -148,7 +157,9 @@ class Run:
 
     def _expected_seconds(self) -> float:
         ends = [record.seconds for record in self.history[-TYPICAL_OF - 1 :]]
-        return max((end - start for start, end in pairwise(ends)), default=0.0)
+        lengths = sorted(end - start for start, end in pairwise(ends))
+        # One long one may have been a node that was away for a while, and is back.
+        return lengths[max(len(lengths) - 2, 0)] if lengths else 0.0
 
     def _one_generation(self, until: float | None, begun: float) -> None:
         before = self.now

@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tacit.disclosure import Estimator, estimator_named, parse_best_mode, parse_disclosure
-from tacit.engine import ClearObjective, ObjectiveEvaluator, SideBySide, SimulatedObjective
-from tacit.errors import ParameterError
+from tacit.disclosure import BestMode, estimator_named, parse_best_mode, parse_disclosure
+from tacit.engine import SideBySide
+from tacit.errors import ParameterError, TacitError
 from tacit.problems import Problem, optimum
 from tacit.runs.checkpoint import load_checkpoint, save_checkpoint
 from tacit.runs.duration import parse_duration
+from tacit.runs.evaluators import EngineChoice, evaluator_for, simulated_evaluator
 from tacit.runs.exact import solve_exactly
 from tacit.runs.limits import Limits
 from tacit.runs.result import Result
@@ -22,6 +23,8 @@ from tacit.search import SearchParameters, preset_named
 from tacit.search.warm_up import warm_up
 
 DEFAULT_GENERATIONS = 500
+REVEAL_GRACE = 0.03
+"""How long after the deadline the final reveal may still come."""
 LARGEST_YARDSTICK = 4_000_000
 """Matrices with more cells are not solved to optimality just to tell the quality of a plan."""
 
@@ -58,6 +61,7 @@ def solve(
     preset: str | None = None,
     parameters: SearchParameters | None = None,
     algorithm: str | None = None,
+    engine: str | EngineChoice = "nodes",
     checkpointing: Checkpointing = Checkpointing(),  # noqa: B008 - immutable
     observe: Observer | None = None,
     announce: Callable[[str], None] | None = None,
@@ -65,12 +69,14 @@ def solve(
     """Find a good plan within the limits.
 
     The run ends at the first limit reached; without any, after 500 generations. `disclose`
-    overrides what the problem says of its confidential objectives, for all or by name. `observe`
-    is called after every generation, `announce` with a line about slow preparations.
+    overrides what the problem says of its confidential objectives, for all or by name. These are
+    evaluated on three nodes that run beside this process for as long as the call takes, or with
+    `engine="simulated"` by a simulation that knows the weights and gives the same result.
+    `observe` is called after every generation, `announce` with a line about slow preparations.
 
     >>> from tacit.problems import generate_assignment
     >>> problem = generate_assignment(1, rows=20)
-    >>> result = solve(problem, disclose="top:15", generations=50, seed=1)
+    >>> result = solve(problem, disclose="top:15", generations=50, seed=1, engine="simulated")
     >>> sorted(result.plan) == list(range(20))
     True
     """
@@ -90,6 +96,10 @@ def solve(
     chosen = parameters or preset_named(preset or default_preset(problem))
     if algorithm is not None:
         chosen = chosen.with_changes(algorithm=algorithm)
+    choice = engine if isinstance(engine, EngineChoice) else EngineChoice(engine=engine)
+    _check_resuming(problem, choice, checkpointing)
+    tell = announce if announce is not None else _say_nothing
+    # Made before any node is started, so that a wrong setting is refused at once.
     run = Run(
         problem,
         chosen,
@@ -100,22 +110,59 @@ def solve(
     )
     if checkpointing.resume is not None:
         load_checkpoint(checkpointing.resume, run)
-    if announce is not None:
-        announce("preparing the search (compiled once per machine, then kept)")
-    yardstick = known_optimum(problem)
-    warm_up(problem, chosen)
-    started = time.monotonic()
-    reason = run.to_its_limits(started=started)
-    if checkpointing.file is not None:
-        save_checkpoint(run, checkpointing.file)
-    return summarize(
-        run,
-        reason,
-        engine="simulated",
-        optimum=yardstick,
-        seconds=time.monotonic() - started,
-        set_up_seconds=started - prepared,
+    with evaluator_for(problem, chosen, limits, choice, seed=seed, announce=tell) as (name, judge):
+        judge.restore(run.evaluator.best_so_far)
+        run.evaluator = judge
+        tell("preparing the search (compiled once per machine, then kept)")
+        yardstick = known_optimum(problem)
+        warm_up(problem, chosen)
+        started = time.monotonic()
+        reason = run.to_its_limits(started=started)
+        best_plan = _truly_best(run, judge, choice, started)
+        if checkpointing.file is not None:
+            save_checkpoint(run, checkpointing.file)
+        return summarize(
+            run,
+            reason,
+            engine=name,
+            optimum=yardstick,
+            seconds=time.monotonic() - started,
+            set_up_seconds=started - prepared,
+            best_plan=best_plan,
+        )
+
+
+def _say_nothing(line: str, /) -> None:
+    """Nobody listens."""
+
+
+def _check_resuming(problem: Problem, choice: EngineChoice, checkpointing: Checkpointing) -> None:
+    kept = any(
+        objective.confidential and objective.best_mode is BestMode.IMPROVEMENT
+        for objective in problem.objectives
     )
+    if choice.engine == "nodes" and checkpointing.resume is not None and kept:
+        raise ParameterError(
+            "the best so far of an 'improvement' objective stays with the nodes of its run, so a "
+            "checkpoint cannot go on with new ones; resume with the simulated engine"
+        )
+
+
+def _truly_best(run: Run, judge: SideBySide, choice: EngineChoice, started: float) -> int:
+    """Which of the best-known plans to use: the first, or the one that the engine reveals."""
+    known = run.now.best_known
+    if not choice.reveal_best or known is None:
+        return 0
+    if len(run.problem.objectives) > 1:
+        raise ParameterError("of several objectives there is no truly best plan; do not ask for it")
+    deadline = run.limits.deadline
+    until = None if deadline is None else started + deadline + REVEAL_GRACE
+    plans = run.problem.plans(known.genomes)
+    try:
+        return judge.objectives[0].reveal_best(plans, until=until)
+    except TacitError as error:
+        run.notes.append(f"the truly best plan was not revealed: {error}")
+        return 0
 
 
 def default_preset(problem: Problem, /) -> str:
@@ -160,17 +207,6 @@ def with_disclosures(
             )
         changed.append(objective)
     return replace(problem, objectives=tuple(changed))
-
-
-def simulated_evaluator(problem: Problem, estimator: Estimator, /) -> SideBySide:
-    """An evaluator in this process: sums for public objectives, a simulation for the others."""
-    evaluators: list[ObjectiveEvaluator] = []
-    for k, objective in enumerate(problem.objectives):
-        if objective.confidential:
-            evaluators.append(SimulatedObjective(problem, k, estimator=estimator))
-        else:
-            evaluators.append(ClearObjective(problem, k))
-    return SideBySide(tuple(evaluators))
 
 
 def known_optimum(problem: Problem, /) -> int | None:

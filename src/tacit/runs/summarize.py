@@ -32,8 +32,12 @@ def summarize(
     optimum: int | None,
     seconds: float,
     set_up_seconds: float,
+    best_plan: int = 0,
 ) -> Result:
-    """Turn where a run stands into a result. `optimum` is scaled, in the user's sense."""
+    """Turn where a run stands into a result. `optimum` is scaled, in the user's sense.
+
+    `best_plan` says which plan of the best-known set is the one to use.
+    """
     problem, now = run.problem, run.now
     if now.best_known is None:  # nothing was evaluated: an interrupt in the first generation
         raise KeyboardInterrupt
@@ -42,7 +46,7 @@ def summarize(
     chosen = now.search.genomes[now.search.estimated_best()]
     last = run.history[-1]
     estimated_best = plan_set(problem, chosen, now.search.generation, last.told_best)
-    value = None if best_known.actual is None else best_known.actual[0]
+    value = None if best_known.actual is None else best_known.actual[best_plan]
     scale = problem.objectives[0].scale
     timing = Timing(seconds, set_up_seconds, [record.seconds for record in run.history])
     return Result(
@@ -56,8 +60,8 @@ def summarize(
         stopped=reason.value,
         generations=now.search.generation,
         evaluations=now.evaluations,
-        plan=best_known.plans[0],
-        named_plan=named_plan(problem, best_known.plans[0]),
+        plan=best_known.plans[best_plan],
+        named_plan=named_plan(problem, best_known.plans[best_plan]),
         value=value,
         optimum=None if optimum is None else optimum / scale,
         percent_of_optimum=percent_of_optimum(value, optimum, scale),
@@ -65,6 +69,7 @@ def summarize(
         estimated_best=estimated_best,
         history=history_lists(problem, run.history),
         timing=timing,
+        notes=list(run.notes),
     )
 
 

@@ -107,21 +107,6 @@ def test_a_channel_is_used_once_and_late_frames_are_dropped() -> None:
     asyncio.run(work())
 
 
-def test_a_flood_for_evaluations_that_nobody_began_is_refused() -> None:
-    async def work() -> None:
-        here, there = muxes(limit=1000)
-        talk = here.open(ONE)
-        for _ in range(3):
-            await talk.send(1, bytes(600), timeout=1)
-            await asyncio.sleep(0)
-        with pytest.raises(FrameError, match="too much for evaluations that nobody began"):
-            await there.open(TWO).receive(timeout=1)
-        await here.close()
-        await there.close()
-
-    asyncio.run(work())
-
-
 def test_a_delay_keeps_the_order_and_does_not_hold_up_the_sender() -> None:
     async def work() -> None:
         here, there = muxes(Faults(delay=0.05))

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 
 from tacit.errors import PeerError, PeerTimeoutError
 from tacit.mpc.transport.frame import Frame
+
+_OVERHEAD = 512  # bytes that a frame takes beside its payload, so that empty ones count too
+
+
+def kept_bytes(frame: Frame, /) -> int:
+    """The memory that a frame takes while nobody has read it.
+
+    >>> from tacit.mpc.transport.frame import Channel, Header
+    >>> kept_bytes(Frame(Header(Channel(bytes(16)), bytes(8), 1, 0, 3), b"abc"))
+    515
+    """
+    return frame.header.length + _OVERHEAD
 
 
 class Inbox:
@@ -19,8 +32,9 @@ class Inbox:
     tacit.errors.PeerError: node 1: went away
     """
 
-    def __init__(self, peer: str) -> None:
+    def __init__(self, peer: str, *, taken: Callable[[], None] | None = None) -> None:
         self.peer = peer
+        self._taken = taken
         self.pending = 0
         self.failure: PeerError | None = None
         self._frames: deque[Frame] = deque()
@@ -33,10 +47,10 @@ class Inbox:
         >>> from tacit.mpc.transport.frame import Channel, Header
         >>> inbox.put(Frame(Header(Channel(bytes(16)), bytes(8), 1, 0, 3), b"abc"))
         >>> inbox.pending
-        3
+        515
         """
         self._frames.append(frame)
-        self.pending += frame.header.length
+        self.pending += kept_bytes(frame)
         self._wake()
 
     def fail(self, error: PeerError) -> None:
@@ -73,7 +87,9 @@ class Inbox:
                 self._waiter = None
         if self._frames:
             frame = self._frames.popleft()
-            self.pending -= frame.header.length
+            self.pending -= kept_bytes(frame)
+            if self._taken is not None:
+                self._taken()
             return frame
         if self.failure is None:
             raise PeerError(self.peer, "two receivers wait on one inbox; use one conversation each")

@@ -1,8 +1,9 @@
 """Many conversations on one link: frames are sorted by the channel in their header.
 
 Evaluations interleave freely, since each waits for its own frames only. Frames for a channel that
-nobody has opened yet are kept (a peer may be faster than we are), up to a limit; those for a
-channel that was closed are thrown away.
+nobody has opened yet are kept for a while, up to a limit (see `early.py`); those for a channel that
+was closed are thrown away. When more lies unread in open conversations than a limit, nothing more
+is read from the link, so that the network slows the peer down.
 """
 
 from __future__ import annotations
@@ -12,13 +13,17 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TypeVar
 
-from tacit.errors import AbortError, FrameError, PeerError, PeerLostError
+from tacit.errors import AbortError, PeerError, PeerLostError
+from tacit.mpc.transport.early import EarlyFrames
 from tacit.mpc.transport.frame import Buffer, Channel, Frame, Header, Kind, encode
 from tacit.mpc.transport.inbox import Inbox
 from tacit.mpc.transport.link import Link
 
 T = TypeVar("T")
 PENDING_LIMIT = 256 << 20
+"""Bytes that may lie unread in open conversations, and as many in those that are not open yet."""
+EARLY_SECONDS = 30.0
+"""So long frames are kept for a conversation that nobody has opened."""
 _REMEMBERED = 4096
 _NAME_LIMIT = 100
 
@@ -71,9 +76,14 @@ def check_frame(header: Header, tag: bytes, sequence: int, *, peer: str) -> None
 
 
 def _whole(channel: Channel) -> Channel:
-    """The name that all strands of an evaluation, and notices of it, have in common."""
-    notice = channel.kind is Kind.NOTICE
-    return channel._replace(strand=0, kind=Kind.PROTOCOL if notice else channel.kind)
+    """The name that all strands of an evaluation, and notices of it, have in common.
+
+    A notice has the kind of what it is about in place of a strand.
+    """
+    if channel.kind is not Kind.NOTICE:
+        return channel._replace(strand=0)
+    about = Kind(channel.strand) if channel.strand in tuple(Kind) else Kind.NOTICE
+    return channel._replace(strand=0, kind=about)
 
 
 def _remember(memory: OrderedDict[Channel, T], channel: Channel, what: T) -> None:
@@ -98,11 +108,19 @@ class Mux:
     b'hello'
     """
 
-    def __init__(self, link: Link, *, pending_limit: int = PENDING_LIMIT) -> None:
+    def __init__(
+        self,
+        link: Link,
+        *,
+        pending_limit: int = PENDING_LIMIT,
+        early_seconds: float = EARLY_SECONDS,
+    ) -> None:
         self.link = link
         self._limit = pending_limit
+        self._early = EarlyFrames(limit=pending_limit, seconds=early_seconds)
+        self._sweeper: asyncio.TimerHandle | None = None
+        self._room = asyncio.Event()
         self._inboxes: dict[Channel, Inbox] = {}
-        self._opened: set[Channel] = set()
         self._closed: OrderedDict[Channel, None] = OrderedDict()
         self._failure: PeerError | None = None
         self._finished: OrderedDict[Channel, None] = OrderedDict()
@@ -126,10 +144,14 @@ class Mux:
         Traceback (most recent call last):
         tacit.errors.AbortError: node 1: Channel(...) was opened before; use the next attempt
         """
-        if channel in self._opened or self._is_closed(channel):
+        if channel in self._inboxes or self._is_closed(channel):
             raise AbortError(self.link.peer, f"{channel} was opened before; use the next attempt")
-        self._opened.add(channel)
-        return Conversation(self, channel, self._inbox(channel), tag)
+        inbox = self._inboxes[channel] = Inbox(self.link.peer, taken=self._room.set)
+        for frame in self._early.take(channel):
+            inbox.put(frame)
+        if self._failure is not None:
+            inbox.fail(self._failure)
+        return Conversation(self, channel, inbox, tag)
 
     def forget(self, channel: Channel) -> None:
         """Drop a conversation with all that arrived or will arrive for it.
@@ -141,8 +163,9 @@ class Mux:
         ...     await mux.close()
         >>> asyncio.run(forget())
         """
-        self._opened.discard(channel)
+        self._early.take(channel)
         self._inboxes.pop(channel, None)
+        self._room.set()
         _remember(self._closed, channel, None)
 
     def finish(self, channel: Channel) -> None:
@@ -162,6 +185,7 @@ class Mux:
         whole = _whole(channel)
         for strand in [name for name in self._inboxes if _whole(name) == whole]:
             self.forget(strand)
+        self._early.drop(lambda name: _whole(name) == whole)
         self._watchers.pop(whole, None)
         self._notices.pop(whole, None)
         _remember(self._finished, whole, None)
@@ -201,7 +225,7 @@ class Mux:
         >>> asyncio.run(tell())
         """
         payload = culprit.encode()
-        notice = channel._replace(kind=Kind.NOTICE)
+        notice = channel._replace(kind=Kind.NOTICE, strand=channel.kind)
         header = Header(notice, bytes(8), 0, 0, len(payload))
         await self.link.send(encode(header), payload, timeout=timeout)
 
@@ -211,43 +235,49 @@ class Mux:
         error = AbortError(
             name or self.link.peer, f"failed in this evaluation, says {self.link.peer}"
         )
+        # The peer gave up: what it sent for this is of no use to anybody who begins later.
+        self._early.drop(lambda name: _whole(name) == channel)
         handler = self._watchers.pop(channel, None)
         if handler is not None:
             handler(error)
-        elif channel not in self._finished:
-            # The peer gave up before we have begun.
+        elif channel.kind is Kind.PROTOCOL and channel not in self._finished:
             _remember(self._notices, channel, error)
-
-    def _inbox(self, channel: Channel) -> Inbox:
-        inbox = self._inboxes.get(channel)
-        if inbox is None:
-            inbox = self._inboxes[channel] = Inbox(self.link.peer)
-            if self._failure is not None:
-                inbox.fail(self._failure)
-        return inbox
 
     async def _sort(self) -> None:
         try:
             while True:
+                await self._wait_for_room()
                 frame = await self.link.receive(timeout=None)
-                channel = frame.header.channel
-                if channel.kind is Kind.NOTICE:
+                if frame.header.channel.kind is Kind.NOTICE:
                     self._noticed(frame)
-                    continue
-                if self._is_closed(channel):
-                    continue
-                self._inbox(channel).put(frame)
-                if channel not in self._opened:
-                    self._check_pending()
+                else:
+                    self._arrived(frame)
         except PeerError as error:
             self._fail(error)
         finally:
             self._fail(PeerLostError(self.link.peer, "the link is closed; connect again"))
 
-    def _check_pending(self) -> None:
-        early = [box for name, box in self._inboxes.items() if name not in self._opened]
-        if len(early) > _REMEMBERED or sum(box.pending for box in early) > self._limit:
-            raise FrameError(self.link.peer, "sent too much for evaluations that nobody began")
+    async def _wait_for_room(self) -> None:
+        while sum(inbox.pending for inbox in self._inboxes.values()) > self._limit:
+            self._room.clear()
+            await self._room.wait()
+
+    def _arrived(self, frame: Frame) -> None:
+        channel = frame.header.channel
+        inbox = self._inboxes.get(channel)
+        if inbox is not None:
+            inbox.put(frame)
+        elif not self._is_closed(channel) and _whole(channel) not in self._notices:
+            loop = asyncio.get_running_loop()
+            self._early.add(frame, now=loop.time())
+            if self._sweeper is None:
+                self._sweeper = loop.call_later(self._early.seconds, self._sweep)
+
+    def _sweep(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._early.expire(loop.time())
+        again = len(self._early) > 0 and self._failure is None
+        self._sweeper = loop.call_later(self._early.seconds / 4, self._sweep) if again else None
 
     def _fail(self, error: PeerError) -> None:
         if self._failure is None:
@@ -258,5 +288,7 @@ class Mux:
     async def close(self) -> None:
         """Close the link; everybody who waits on it gets `PeerLostError`."""
         await self.link.close()
+        if self._sweeper is not None:
+            self._sweeper.cancel()
         self._pump.cancel()
         await asyncio.gather(self._pump, return_exceptions=True)

@@ -21,7 +21,7 @@ from tacit.mpc.transport.inbox import Inbox
 
 _WRITE_AHEAD = 32 << 20  # bytes a sender may be ahead of the network before it waits
 _FAREWELL = 0.25  # seconds for a peer to answer our goodbye; one that hangs does not hold us up
-_READ_AHEAD = 256 << 20  # bytes that may lie unread before the peer is slowed down
+_READ_AHEAD = 16 << 20  # bytes that may lie unread before the peer is slowed down
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +195,11 @@ class TlsLink(asyncio.BufferedProtocol):
             self._transport.resume_reading()
         return frame
 
+    def abort(self) -> None:
+        """Cut the link off at once."""
+        if self._transport is not None:
+            self._transport.abort()
+
     async def close(self) -> None:
         """Send what is left and close; a peer that does not answer is cut off."""
         if self._transport is None:
@@ -204,6 +209,9 @@ class TlsLink(asyncio.BufferedProtocol):
             async with asyncio.timeout(_FAREWELL):
                 await self._gone.wait()
         except TimeoutError:
+            pass
+        finally:
+            # Also for whoever has no time to wait and cancels this.
             self._transport.abort()
 
 

@@ -1,0 +1,40 @@
+"""`tacit cluster`: keys, certificates and config files for a trio."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tacit.errors import InputError
+
+app = typer.Typer(no_args_is_help=True, help="Set up a trio of nodes.")
+
+FIRST_PORT = 9000
+
+
+@app.callback()
+def _group() -> None:
+    """Set up a trio of nodes."""
+
+
+@app.command()
+def new(
+    folder: Annotated[Path, typer.Argument(help="A new folder for all files.")],
+    host: Annotated[
+        list[str] | None,
+        typer.Option(help="host:port of a node; give three. Without: this machine."),
+    ] = None,
+) -> None:
+    """Make keys, pinned certificates, node-0.toml to node-2.toml and cluster.toml in one go.
+
+    Give each node's operator the files that begin with its name and the .pem files of all.
+    """
+    from tacit.engine.cluster_files import write_cluster
+
+    if folder.exists() and any(folder.iterdir()):
+        raise InputError(f"{folder} is not empty; give a new folder")
+    addresses = host or [f"127.0.0.1:{FIRST_PORT + i}" for i in range(3)]
+    for path in write_cluster(folder, addresses):
+        typer.echo(path)

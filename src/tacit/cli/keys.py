@@ -1,0 +1,36 @@
+"""`tacit keys`: make and show key files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(no_args_is_help=True, help="Make and show key files.")
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(help="Whose keys they are.")],
+    out: Annotated[Path, typer.Option(help="Where to write them, readable by you alone.")],
+) -> None:
+    """Draw a key to sign with and a key that others seal to."""
+    from tacit.engine.keys import Keys, save_keys
+
+    keys = Keys.new(name)
+    save_keys(keys, out)
+    _show(keys.name, keys.signing_public, keys.sealing_public)
+
+
+@app.command()
+def show(path: Annotated[Path, typer.Argument(help="A key file.")]) -> None:
+    """Print the public halves, to compare over another channel."""
+    from tacit.engine.keys import load_keys
+
+    keys = load_keys(path)
+    _show(keys.name, keys.signing_public, keys.sealing_public)
+
+
+def _show(name: str, signing: str, sealing: str) -> None:
+    typer.echo(f"{name}\nsigning key  {signing}\nsealing key  {sealing}")

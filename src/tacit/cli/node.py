@@ -1,0 +1,28 @@
+"""`tacit node`: run one of three nodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(no_args_is_help=True, help="Run one of three nodes.")
+
+
+@app.callback()
+def _group() -> None:
+    """Run one of three nodes."""
+
+
+@app.command()
+def run(
+    config: Annotated[Path, typer.Option(help="The node's file, made by tacit cluster new.")],
+) -> None:
+    """Run a node until Ctrl-C or SIGTERM; what it holds stays on its disk."""
+    from tacit.engine.config import load_node_config
+    from tacit.engine.node import run_node
+
+    loaded = load_node_config(config)
+    typer.echo(f"node {loaded.node} listens at {loaded.listen}", err=True)
+    run_node(loaded)

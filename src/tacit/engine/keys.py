@@ -1,0 +1,136 @@
+"""Key files: an Ed25519 key to sign with, and an X25519 key that others seal to.
+
+A file is JSON with both secret keys in hexadecimal, and readable by its owner alone.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from tacit.errors import FileError
+
+FORMAT = "tacit-keys/1"
+
+
+class _KeyFile(msgspec.Struct, forbid_unknown_fields=True):
+    format: str
+    name: str
+    signing: str
+    sealing: str
+
+
+@dataclass(frozen=True, repr=False)
+class Keys:
+    """Somebody's secret keys; printing them shows the public halves only."""
+
+    name: str
+    signing: Ed25519PrivateKey
+    sealing: X25519PrivateKey
+
+    @classmethod
+    def new(cls, name: str) -> Keys:
+        """Draw fresh keys.
+
+        >>> len(Keys.new("north").signing_public)
+        64
+        """
+        return cls(name, Ed25519PrivateKey.generate(), X25519PrivateKey.generate())
+
+    @property
+    def signing_public(self) -> str:
+        """The public key that checks signatures."""
+        return self.signing.public_key().public_bytes_raw().hex()
+
+    @property
+    def sealing_public(self) -> str:
+        """The public key that boxes are sealed to."""
+        return self.sealing.public_key().public_bytes_raw().hex()
+
+    def __repr__(self) -> str:
+        return f"Keys({self.name!r}, signs {self.signing_public}, opens {self.sealing_public})"
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Create a file that only its owner can read, and never overwrite one.
+
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp()) / "secret"
+    >>> write_private(place, b"x")
+    >>> stat.S_IMODE(place.stat().st_mode) == 0o600
+    True
+    """
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except FileExistsError:
+        raise FileError(path, None, "exists already", "secrets are not overwritten") from None
+    except OSError as error:
+        raise FileError(path, None, f"cannot be written ({error.strerror})", "see why") from None
+
+
+def save_keys(keys: Keys, path: Path) -> None:
+    """Write a key file with mode 0600.
+
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp()) / "north.key"
+    >>> keys = Keys.new("north")
+    >>> save_keys(keys, place)
+    >>> load_keys(place).signing_public == keys.signing_public
+    True
+    """
+    stored = _KeyFile(
+        FORMAT,
+        keys.name,
+        keys.signing.private_bytes_raw().hex(),
+        keys.sealing.private_bytes_raw().hex(),
+    )
+    write_private(path, msgspec.json.encode(stored) + b"\n")
+
+
+def check_private(path: Path, /, *, remedy: str = "make new ones") -> None:
+    """Refuse a file of secrets that others than its owner can read.
+
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp()) / "secret"
+    >>> write_private(place, b"x")
+    >>> check_private(place)
+    """
+    try:
+        mode = stat.S_IMODE(path.stat().st_mode)
+    except OSError as error:
+        raise FileError(path, None, f"cannot be read ({error.strerror})", remedy) from None
+    if mode & 0o077:
+        raise FileError(path, None, "can be read by others", "chmod 600 it, or make new keys")
+
+
+def load_keys(path: Path) -> Keys:
+    """Read a key file; one that others can read is refused.
+
+    >>> load_keys(Path("no-such.key"))
+    Traceback (most recent call last):
+    tacit.errors.FileError: no-such.key: cannot be read (No such file or directory); make keys \
+with tacit keys new
+    """
+    remedy = "make keys with tacit keys new"
+    check_private(path, remedy=remedy)
+    try:
+        stored = msgspec.json.decode(path.read_bytes(), type=_KeyFile)
+        if stored.format != FORMAT:
+            raise FileError(path, None, f"has format {stored.format!r}", f"this reads {FORMAT}")
+        signing = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(stored.signing))
+        sealing = X25519PrivateKey.from_private_bytes(bytes.fromhex(stored.sealing))
+    except OSError as error:
+        raise FileError(path, None, f"cannot be read ({error.strerror})", remedy) from None
+    except (msgspec.DecodeError, ValueError):
+        raise FileError(path, None, "is not a key file", remedy) from None
+    return Keys(stored.name, signing, sealing)

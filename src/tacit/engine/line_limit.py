@@ -1,0 +1,58 @@
+"""How many lines somebody may cause in a node's own log: a flood must not fill the disk."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+ECHO_LIMIT = 500
+"""Characters of somebody else's text that go into a refusal or a line."""
+
+
+def shorten(text: str, /) -> str:
+    """The text, or its beginning with a note of how long it was.
+
+    >>> shorten("fine")
+    'fine'
+    >>> shorten("x" * 10_000)[-30:]
+    'xxxxxxx... (10000 characters)'
+    """
+    if len(text) <= ECHO_LIMIT:
+        return text
+    return f"{text[:ECHO_LIMIT]}... ({len(text)} characters)"
+
+
+class LineLimit:
+    """A supply of lines that fills up again with time.
+
+    >>> now = [0.0]
+    >>> limit = LineLimit(burst=2, per_minute=60, clock=lambda: now[0])
+    >>> [limit.admit() for _ in range(4)]
+    [0, 0, None, None]
+    >>> now[0] = 1.0
+    >>> limit.admit()
+    2
+    """
+
+    def __init__(
+        self,
+        *,
+        burst: int,
+        per_minute: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._burst, self._rate, self._clock = burst, per_minute / 60, clock
+        self._left, self._at = float(burst), clock()
+        self._left_out = 0
+
+    def admit(self) -> int | None:
+        """How many lines were left out before this one, or None if it is left out as well."""
+        now = self._clock()
+        self._left = min(self._burst, self._left + (now - self._at) * self._rate)
+        self._at = now
+        if self._left < 1:
+            self._left_out += 1
+            return None
+        self._left -= 1
+        left_out, self._left_out = self._left_out, 0
+        return left_out

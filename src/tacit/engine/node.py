@@ -1,0 +1,223 @@
+"""A node: a long-running process that holds shares and computes what agreements allow.
+
+It listens for its two peers and for platforms, all with pinned certificates. `run_node` is what
+`tacit node run` calls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import threading
+from collections import Counter
+from pathlib import Path
+
+from tacit.engine.agreement import Agreement, agreement_hash
+from tacit.engine.certificates import CertificateFiles, read_certificate
+from tacit.engine.config import NodeConfig, parse_address
+from tacit.engine.holding import Holding
+from tacit.engine.keys import load_keys
+from tacit.engine.line_limit import LineLimit, shorten
+from tacit.engine.listener import Listener
+from tacit.engine.node_log import NodeLog
+from tacit.engine.peer_links import PeerLinks, delayed
+from tacit.engine.platform_talk import PENDING_LIMIT, PlatformTalk
+from tacit.engine.policy import refuse
+from tacit.engine.store import Store, folder_name
+from tacit.errors import FileError, LogError
+from tacit.mpc import Epoch
+from tacit.mpc.shares import NODES, party_name
+from tacit.mpc.transport import Mux, TlsLink, fingerprint
+
+FRAME_LIMIT = 64 << 20
+"""Larger frames are refused before anything is allocated for them."""
+MOST_LINKS = 16
+"""Links that one platform may have at the same time."""
+
+
+class Node:
+    """One of three nodes."""
+
+    def __init__(self, config: NodeConfig, /) -> None:
+        folder = Path(config.folder)
+        self.config, self.number, self.name = config, config.node, party_name(config.node)
+        self.keys = load_keys(folder / config.keys)
+        self._certificate = CertificateFiles(folder / config.certificate, folder / config.tls_key)
+        pinned = {
+            party_name(peer.node): read_certificate(folder / peer.certificate)
+            for peer in config.peers
+        }
+        self._fingerprints = {name: fingerprint(pem) for name, pem in pinned.items()}
+        self._fingerprints[self.name] = self._certificate.fingerprint
+        self._platforms: dict[str, str] = {}
+        for path in config.platforms:
+            pem = read_certificate(folder / path)
+            name = f"platform {fingerprint(pem)[:16]}"
+            self._platforms[name], pinned[name] = fingerprint(pem), pem
+        self._identity = self._certificate.identity(pinned)
+        self._data = folder / config.data
+        self._data.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.log = NodeLog(self._data / "log.jsonl")
+        self._strangers = LineLimit(burst=100, per_minute=10)
+        self._lines = {name: LineLimit(burst=1000, per_minute=60) for name in self._platforms}
+        self._links: Counter[str] = Counter()
+        self.holdings: dict[bytes, Holding] = {}
+        self.broken: set[str] = set()
+        """Folders of agreements that cannot be read; these are refused until somebody looks."""
+        self.epochs: dict[tuple[bytes, int], Epoch] = {}
+        self._talks: set[asyncio.Task[None]] = set()
+        self.peers = PeerLinks(
+            config,
+            self._identity,
+            frame_limit=FRAME_LIMIT,
+            log=lambda event, peer, what: self.note(event, peer=peer, what=what),
+            lost=self.end_epochs,
+        )
+        self._load_holdings()
+
+    def _load_holdings(self) -> None:
+        for folder in sorted(self._data.iterdir()):
+            if not (folder / "agreement.json").exists():
+                continue
+            try:
+                self._hold(Store(folder))
+            except Exception as error:
+                # Whatever it is, the other agreements are not to blame.
+                self.broken.add(folder.name)
+                self.note("broken", agreement=folder.name, what=shorten(f"{error!r}"))
+                print(f"{folder}: cannot be used ({error})", file=sys.stderr, flush=True)
+
+    def note(self, event: str, /, **fields: int | str) -> None:
+        """A line in the node's own log; a platform or a stranger may cause so many.
+
+        A full disk does not stop the node here: what must be written down before it is done stands
+        in the logs of the agreements.
+        """
+        limit = self._lines.get(str(fields.get("peer")))
+        if limit is None and event == "turned away":
+            limit = self._strangers
+        left_out = limit.admit() if limit is not None else 0
+        if left_out is None:
+            return
+        if left_out:
+            fields["left_out"] = left_out
+        try:
+            self.log.append(event, **fields)
+        except LogError as error:
+            print(f"{error}; not noted: {event} {fields}", file=sys.stderr, flush=True)
+
+    def _hold(self, store: Store) -> Holding:
+        holding = Holding(store, node=self.number, keys=self.keys)
+        self.holdings[holding.hash] = holding
+        return holding
+
+    def end_epoch(self, agreement: bytes, /) -> None:
+        """Nothing is ever drawn again from the keys of this agreement's epoch."""
+        for key in [key for key in self.epochs if key[0] == agreement]:
+            self.epochs.pop(key).close()
+
+    def end_epochs(self) -> None:
+        """A link broke: nothing is ever drawn again from keys agreed before."""
+        for epoch in self.epochs.values():
+            epoch.close()
+        self.epochs.clear()
+
+    def take_agreement(
+        self, agreement: Agreement, signatures: dict[str, bytes], platform: str, /
+    ) -> Holding:
+        """Keep an agreement (checked, signed by all) if its nodes and platform are who we know."""
+        self._check_unbroken(agreement_hash(agreement))
+        for node in NODES:
+            terms = agreement.nodes[node]
+            if terms.certificate != self._fingerprints[party_name(node)]:
+                raise refuse(f"the agreement gives node {node} another certificate than we know")
+        ours = agreement.nodes[self.number]
+        if (ours.signing_key, ours.sealing_key) != (
+            self.keys.signing_public,
+            self.keys.sealing_public,
+        ):
+            raise refuse("the agreement gives us other keys than we have")
+        if agreement.platform != platform:
+            raise refuse("the agreement is with another platform than the one that sends it")
+        return self._hold(Store.create(self._data, agreement, signatures))
+
+    def holding(self, agreement: bytes, platform: str, /) -> Holding:
+        """What we hold for an agreement with this platform."""
+        self._check_unbroken(agreement)
+        holding = self.holdings.get(agreement)
+        if holding is None or holding.agreement.platform != platform:
+            raise refuse("this agreement is not known here; send it first")
+        return holding
+
+    def _check_unbroken(self, agreement: bytes) -> None:
+        if folder_name(agreement) in self.broken:
+            raise refuse("what the node keeps of this agreement is damaged; ask whoever runs it")
+
+    def _accept(self, link: TlsLink) -> None:
+        for peer in self.config.peers:
+            if party_name(peer.node) == link.peer:
+                self.peers.accept(peer.node, link)
+                return
+        if self._links[link.peer] >= MOST_LINKS:
+            self.note("turned away", peer=link.peer, what=f"it has {MOST_LINKS} links already")
+            link.abort()
+            return
+        self.note("connected", peer=link.peer, what="")
+        mux = Mux(delayed(link, self.config.delay_ms), pending_limit=PENDING_LIMIT)
+        talk = PlatformTalk(self, mux, self._platforms[link.peer])
+        task = asyncio.get_running_loop().create_task(talk.serve())
+        self._talks.add(task)
+        self._links[link.peer] += 1
+
+        def ended(_: asyncio.Task[None]) -> None:
+            self._talks.discard(task)
+            self._links[link.peer] -= 1
+
+        task.add_done_callback(ended)
+
+    def _turned_away(self, where: str, why: str) -> None:
+        self.note("turned away", peer=where, what=why)
+
+    async def run(self, stop: asyncio.Event, /) -> None:
+        """Serve until `stop` is set."""
+        listener = Listener(self._identity, self._accept, self._turned_away, limit=FRAME_LIMIT)
+        host, port = parse_address(self.config.listen)
+        try:
+            await listener.start(host, port)
+        except OSError as error:
+            raise FileError(self.config.listen, None, f"cannot listen ({error})", "see") from None
+        self.note("started", node=self.number)
+        self.peers.start()
+        try:
+            await stop.wait()
+        finally:
+            await listener.close()
+            for task in list(self._talks):
+                task.cancel()
+            await asyncio.gather(*self._talks, return_exceptions=True)
+            await self.peers.close()
+            self.note("stopped", node=self.number)
+
+
+def run_node(config: NodeConfig, /, *, until_input_ends: bool = False) -> None:
+    """Run a node until it is told to stop: by a signal, or by the end of its standard input.
+
+    The latter ties a node to the process that started it: a pipe closes even if that is killed.
+    """
+
+    async def serve() -> None:
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop.set)
+        if until_input_ends:
+            threading.Thread(target=_watch_input, args=(loop, stop), daemon=True).start()
+        await Node(config).run(stop)
+
+    asyncio.run(serve())
+
+
+def _watch_input(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
+    sys.stdin.buffer.read()
+    loop.call_soon_threadsafe(stop.set)

@@ -1,0 +1,152 @@
+"""A node's log: a chain in which every line names the hash of the line before it.
+
+Each line is canonical JSON with the event, when it happened, and `previous`. Lines are appended
+and never changed; whoever changes, reorders or cuts out a line breaks the chain. Cutting lines off
+the end shows when the head is compared with one seen earlier, or with the other nodes' logs.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import time
+import weakref
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tacit.errors import LogError
+
+Fields = dict[str, int | str]
+FIRST = "0" * 64
+PAGE_BYTES = 16 << 20
+"""So much of a log travels in one reply, which must fit into a frame."""
+
+
+def line_hash(line: bytes, /) -> str:
+    """What the next line calls this one.
+
+    >>> len(line_hash(b"{}"))
+    64
+    """
+    return hashlib.sha256(line).hexdigest()
+
+
+def verify_log(data: bytes, /) -> list[dict[str, Any]]:
+    """All entries of an unbroken chain, or a `LogError` with the first broken line.
+
+    >>> import tempfile
+    >>> log = NodeLog(Path(tempfile.mkdtemp()) / "log.jsonl")
+    >>> log.append("started")
+    >>> log.append("stopped")
+    >>> [entry["event"] for entry in verify_log(log.path.read_bytes())]
+    ['started', 'stopped']
+    >>> verify_log(log.path.read_bytes().replace(b"started", b"STARTED"))
+    Traceback (most recent call last):
+    tacit.errors.LogError: line 2 does not follow line 1; the log was changed
+    """
+    entries: list[dict[str, Any]] = []
+    previous = FIRST
+    lines = data.split(b"\n")
+    if lines.pop() != b"":
+        raise LogError(f"line {len(lines) + 1} is cut off; the log was damaged")
+    for number, line in enumerate(lines, start=1):
+        try:
+            entry = msgspec.json.decode(line, type=dict[str, Any])
+        except msgspec.DecodeError:
+            raise LogError(f"line {number} is no entry; the log was changed") from None
+        if entry.get("previous") != previous:
+            raise LogError(f"line {number} does not follow line {number - 1}; the log was changed")
+        entries.append(entry)
+        previous = line_hash(line)
+    return entries
+
+
+class NodeLog:
+    """The log of a node about one agreement, or about itself.
+
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp()) / "log.jsonl"
+    >>> NodeLog(place).append("evaluate", number=1)
+    >>> NodeLog(place).entries[0]["number"]
+    1
+    """
+
+    def __init__(self, path: Path, /) -> None:
+        self.path = path
+        self._drop_torn_line()
+        data = path.read_bytes() if path.exists() else b""
+        self.entries = verify_log(data)
+        """What was in the log when it was opened."""
+        lines = data.split(b"\n")
+        self.head = line_hash(lines[-2]) if len(lines) > 1 else FIRST
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self.close = weakref.finalize(self, os.close, self._file)
+        """Close the file, once; whoever forgets it does no harm."""
+        self._size = len(data)
+        self._torn = False
+
+    def _drop_torn_line(self) -> None:
+        """A crash in mid-append leaves half a line, whose event never began."""
+        if not self.path.exists():
+            return
+        data = self.path.read_bytes()
+        keep = data.rfind(b"\n") + 1
+        if keep < len(data):
+            with self.path.open("r+b") as file:
+                file.truncate(keep)
+                os.fsync(file.fileno())
+
+    def append(self, event: str, /, **fields: int | str) -> None:
+        """Write an entry; it survives the end of this process, and after `sync` a power cut."""
+        entry: Fields = {**fields, "at": int(time.time()), "event": event, "previous": self.head}
+        line = msgspec.json.encode(entry, order="sorted")
+        self._write(line + b"\n")
+        self.head = line_hash(line)
+
+    def _write(self, data: bytes) -> None:
+        """Append all of it or nothing: half a line would break the chain."""
+        if self._torn:
+            raise LogError("the log ends in half a line; make room and start the node again")
+        try:
+            written = os.write(self._file, data)
+            if written < len(data):
+                raise OSError(errno.ENOSPC, f"{written} of {len(data)} bytes were written")
+        except OSError as error:
+            self._take_back()
+            raise LogError(
+                f"the log cannot be written ({error.strerror}); see the node's disk"
+            ) from error
+        self._size += len(data)
+
+    def _take_back(self) -> None:
+        try:
+            os.ftruncate(self._file, self._size)
+        except OSError:
+            self._torn = True
+
+    def page(self, offset: int, /) -> tuple[bytes, bool]:
+        """Bytes of the log from an offset on, and whether there are more after them.
+
+        >>> import tempfile
+        >>> log = NodeLog(Path(tempfile.mkdtemp()) / "log.jsonl")
+        >>> log.append("started")
+        >>> page, more = log.page(0)
+        >>> page == log.path.read_bytes(), more
+        (True, False)
+        """
+        with self.path.open("rb") as file:
+            file.seek(min(offset, self._size))
+            data = file.read(min(PAGE_BYTES, max(0, self._size - offset)))
+        return data, offset + len(data) < self._size
+
+    def sync(self) -> None:
+        """Wait until all entries are on the disk."""
+        try:
+            os.fsync(self._file)
+        except OSError as error:
+            raise LogError(
+                f"the log cannot be synced ({error.strerror}); see the node's disk"
+            ) from error

@@ -1,0 +1,224 @@
+"""A node's conversation with a platform: requests come in, each gets one reply.
+
+Requests are worked on side by side, up to a number and a size; meanwhile nothing more is read, and
+the network slows the platform down. A refusal is logged with its reason, and so is whatever breaks
+off; what arrives that is no request at all ends the link.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from tacit.engine import node_work
+from tacit.engine.agreement import agreement_hash, read_agreement
+from tacit.engine.agreement_check import check_agreement
+from tacit.engine.input_check import prepare
+from tacit.engine.line_limit import shorten
+from tacit.engine.log_receipt import sign_head
+from tacit.engine.messages import (
+    TALK,
+    Agree,
+    Cancel,
+    Done,
+    Evaluate,
+    Failed,
+    FetchLog,
+    Message,
+    OpenEpoch,
+    Ping,
+    Prepare,
+    Refused,
+    Reply,
+    Request,
+    Reveal,
+    Submit,
+    decode_request,
+    encode_message,
+)
+from tacit.engine.policy import check_still_valid
+from tacit.engine.signatures import check_signatures
+from tacit.errors import (
+    EngineError,
+    FrameError,
+    InputError,
+    LogError,
+    MpcError,
+    PeerError,
+    PeerTimeoutError,
+    RefusedError,
+)
+from tacit.mpc.transport import Mux
+
+if TYPE_CHECKING:
+    from tacit.engine.node import Node
+
+REPLY_SECONDS = 10.0
+QUIET_SECONDS = 3600.0
+"""A link on which nothing is asked for so long, and nothing worked on, is closed."""
+MOST_REQUESTS = 256
+"""Requests of one platform that are worked on at the same time; it waits with more."""
+MOST_BYTES = 64 << 20
+"""So long may they be together, except for one alone."""
+PENDING_LIMIT = 32 << 20
+"""So many bytes may lie unread on the link of a platform; a peer may leave more."""
+
+
+class PlatformTalk:
+    """One platform's link to a node."""
+
+    def __init__(self, node: Node, mux: Mux, platform: str) -> None:
+        self._node, self.mux, self.platform = node, mux, platform
+        self._talk = mux.open(TALK)
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._bytes = 0
+        self._room = asyncio.Event()
+
+    async def serve(self) -> None:
+        """Answer requests until the link ends."""
+        what = "the node stops"
+        try:
+            while True:
+                await self._take_one()
+        except PeerError as error:
+            what = error.what
+        finally:
+            for task in list(self._tasks.values()):
+                task.cancel()
+            await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+            self._note("link lost", shorten(what))
+            await self.mux.close()
+
+    async def _take_one(self) -> None:
+        try:
+            frame = await self._talk.receive(timeout=QUIET_SECONDS)
+        except PeerTimeoutError:
+            if self._tasks:
+                return
+            raise
+        request = decode_request(frame.payload, peer=self.mux.link.peer)
+        if isinstance(request, Ping):
+            await self._send(Done(id=request.id))
+        elif isinstance(request, Cancel):
+            task = self._tasks.get(request.target)
+            if task is not None:
+                task.cancel()
+        else:
+            await self._begin(request, frame.header.length)
+
+    async def _begin(self, request: Request, size: int) -> None:
+        """Work on a request as soon as there is room for it."""
+        if request.id in self._tasks:
+            raise FrameError(self.mux.link.peer, f"used the number {request.id} for two requests")
+        while self._tasks and (
+            len(self._tasks) >= MOST_REQUESTS or self._bytes + size > MOST_BYTES
+        ):
+            self._room.clear()
+            await self._room.wait()
+        task = asyncio.get_running_loop().create_task(self._answer(request))
+        self._tasks[request.id] = task
+        self._bytes += size
+
+        def finished(_: asyncio.Task[None]) -> None:
+            del self._tasks[request.id]
+            self._bytes -= size
+            self._room.set()
+
+        task.add_done_callback(finished)
+
+    async def _send(self, reply: Message) -> None:
+        await self._talk.send(1, encode_message(reply), timeout=REPLY_SECONDS)
+
+    async def _answer(self, request: Request) -> None:
+        reply = await self._reply_to(request)
+        if not isinstance(reply, Done):
+            self._log_trouble(request, reply)
+        try:
+            await self._send(reply)
+        except PeerTimeoutError:
+            # Whoever takes no replies gets no more of them.
+            await self.mux.link.close()
+        except PeerError:
+            return  # the link is gone, and `serve` says so in the log
+
+    async def _reply_to(self, request: Request) -> Reply:
+        try:
+            return await self._carry_out(request)
+        except RefusedError as error:
+            return Refused(id=request.id, reason=shorten(error.reason))
+        except (EngineError, InputError) as error:
+            return Refused(id=request.id, reason=shorten(str(error)))
+        except PeerError as error:
+            if isinstance(error, PeerTimeoutError):
+                self._node.peers.check(error.peer)
+            return Failed(id=request.id, peer=error.peer, what=shorten(error.what))
+        except MpcError as error:
+            return Failed(id=request.id, peer=self._node.name, what=shorten(str(error)))
+        except Exception as error:
+            # A mistake of ours: the platform must not wait for an answer, and the node goes on.
+            # What exactly it was may say more than a platform should know.
+            self._note("failed itself", shorten(repr(error)))
+            what = f"failed itself ({type(error).__name__})"
+            return Failed(id=request.id, peer=self._node.name, what=what)
+
+    def _note(self, event: str, what: str, /) -> None:
+        """A line in the node's own log, of which a platform may cause so many."""
+        self._node.note(event, peer=self.mux.link.peer, what=what)
+
+    def _log_trouble(self, request: Request, reply: Refused | Failed) -> None:
+        what = type(request).__name__.lower()
+        holding = self._node.holdings.get(getattr(request, "agreement", b""))
+        if isinstance(reply, Refused):
+            event, fields = "refused", {"request_kind": what, "reason": reply.reason}
+        else:
+            event = "failed"
+            fields = {"request_kind": what, "peer": reply.peer, "what": reply.what}
+        if holding is None or holding.agreement.platform != self.platform:
+            self._node.note(event, **{**fields, "peer": self.mux.link.peer})
+            return
+        try:
+            holding.store.log.append(event, **fields)
+        except LogError as error:
+            self._note("log failed", str(error))
+
+    async def _carry_out(self, request: Request) -> Done:
+        node = self._node
+        if isinstance(request, Agree):
+            return self._agree(request)
+        if isinstance(request, Ping | Cancel):
+            return Done(id=request.id)
+        holding = node.holding(request.agreement, self.platform)
+        match request:
+            case Submit():
+                holding.submit(request)
+                return Done(id=request.id)
+            case FetchLog():
+                holding.store.log.sync()
+                page, more = holding.store.log.page(request.offset)
+                head, now = holding.store.log.head, int(time.time())
+                signed = sign_head(node.keys.signing, head, nonce=request.nonce, seconds=now)
+                return Done(id=request.id, log=page, more=more, signature=signed, seconds=now)
+            case OpenEpoch():
+                return await node_work.open_epoch(node, holding, request)
+            case Prepare():
+                return await prepare(node, holding, request)
+            case Evaluate():
+                return await node_work.evaluate(node, holding, request, self.mux)
+            case Reveal():
+                return await node_work.reveal(node, holding, request, self.mux)
+
+    def _agree(self, request: Agree) -> Done:
+        agreement = read_agreement(request.agreement)
+        holding = self._node.holdings.get(agreement_hash(agreement))
+        if holding is None:
+            check_agreement(agreement)
+            check_still_valid(agreement, time.time())
+            check_signatures(agreement, request.signatures)
+            holding = self._node.take_agreement(agreement, request.signatures, self.platform)
+        return Done(
+            id=request.id,
+            frozen=sorted(holding.frozen),
+            epoch=holding.last_epoch,
+            words=holding.words,
+        )

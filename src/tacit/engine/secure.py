@@ -1,0 +1,187 @@
+"""Evaluation on three nodes behind the same synchronous call as everything else.
+
+The coordinator lives on an event loop of its own in a background thread; the search waits for it
+outside, never longer than it was told to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from concurrent.futures import Future
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.disclosure import Disclosure, Estimator, linear, parse_best_mode, parse_disclosure
+from tacit.engine.agreement import Agreement
+from tacit.engine.certificates import CertificateFiles, read_certificate
+from tacit.engine.config import ClusterConfig
+from tacit.engine.coordinator import Coordinator
+from tacit.engine.evaluations import Evaluated, Evaluations
+from tacit.engine.ledger import Ledger, LedgerEntry
+from tacit.engine.messages import Done
+from tacit.engine.node_client import NodeClient
+from tacit.engine.objective_evaluator import ObjectiveEvaluation
+from tacit.engine.request import REVEAL_NUMBER
+from tacit.engine.sealing import SealedRows
+from tacit.engine.telling import as_evaluation, told_best
+from tacit.errors import PeerTimeoutError
+from tacit.mpc.shares import party_name
+
+T = TypeVar("T")
+
+SET_UP_SECONDS = 60.0
+LEAVE_SECONDS = 0.02
+GRACE_SECONDS = 0.05
+"""If even our own event loop hangs, the caller still hears by then."""
+
+
+class SecureEngine:
+    """A connection to three nodes for one agreement. Use it in a `with` statement."""
+
+    def __init__(
+        self, agreement: Agreement, cluster: ClusterConfig, /, *, ledger: Ledger | None = None
+    ) -> None:
+        self.agreement = agreement
+        self.ledger = ledger if ledger is not None else Ledger()
+        folder = Path(cluster.folder)
+        pinned = {
+            party_name(i): read_certificate(folder / node.certificate)
+            for i, node in enumerate(cluster.nodes)
+        }
+        files = CertificateFiles(folder / cluster.certificate, folder / cluster.tls_key)
+        identity = files.identity(pinned)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._coordinator = Coordinator(
+            agreement,
+            [
+                NodeClient(i, node.address, identity, cluster.delay_ms)
+                for i, node in enumerate(cluster.nodes)
+            ],
+        )
+        self._objectives = {k: Evaluations(self._coordinator, k) for k in agreement.confidential()}
+
+    def __enter__(self) -> SecureEngine:
+        """Start the event loop."""
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Leave the nodes and stop the event loop."""
+        leaving = self.submit(self._leave())
+        try:
+            leaving.result(timeout=2.0)
+        finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(timeout=1.0)
+            if not self._thread.is_alive():
+                self._loop.close()
+
+    async def _leave(self) -> None:
+        # A node that hangs does not say good-bye, and nobody waits for it.
+        closing = asyncio.ensure_future(self._coordinator.close())
+        await asyncio.wait({closing}, timeout=LEAVE_SECONDS)
+        tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def submit(self, work: Coroutine[Any, Any, T], /) -> Future[T]:
+        """Start some work on the event loop."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def wait(self, future: Future[T], /, *, until: float | None) -> T:
+        """Wait for work, at most until shortly after the instant it was to end by."""
+        left = None if until is None else max(0.0, until - time.monotonic()) + GRACE_SECONDS
+        try:
+            return future.result(timeout=left)
+        except TimeoutError:
+            future.cancel()
+            raise PeerTimeoutError("the nodes", "did not finish in time") from None
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
+
+    def start(self, signatures: Mapping[str, bytes], sealed: Iterable[SealedRows], /) -> None:
+        """Hand over the agreement and the sealed rows, and have them checked and frozen."""
+        rows = list(sealed)
+        work = self._coordinator.start(signatures, rows, within=SET_UP_SECONDS)
+        self.wait(self.submit(work), until=None)
+
+    def evaluations(self, objective: int, /) -> Evaluations:
+        """What runs on the event loop for an objective."""
+        return self._objectives[objective]
+
+    def fetch_logs(self, nonce: bytes = b"", /) -> list[Done]:
+        """The three nodes' logs of this agreement, signed for whoever drew the nonce."""
+        return self.wait(self.submit(self._coordinator.fetch_logs(nonce)), until=None)
+
+
+class SecureObjective:
+    """One confidential objective on three nodes; the twin of `SimulatedObjective`."""
+
+    def __init__(
+        self, engine: SecureEngine, objective: int, /, *, estimator: Estimator = linear
+    ) -> None:
+        terms = engine.agreement.objectives[objective]
+        self._engine, self._objective, self._estimator = engine, objective, estimator
+        self._disclosure: Disclosure = parse_disclosure(terms.disclosure)
+        self._best_mode = parse_best_mode(terms.best)
+        self.best_so_far: int | None = None
+
+    def evaluate(
+        self, candidates: NDArray[np.int32], /, *, until: float | None
+    ) -> ObjectiveEvaluation:
+        """What the nodes tell, and the estimates made from it; raises by the instant `until`."""
+        return self.begin(candidates, until=until)()
+
+    def begin(
+        self, candidates: NDArray[np.int32], /, *, until: float | None
+    ) -> Callable[[], ObjectiveEvaluation]:
+        """Start an evaluation; call what is returned to wait for it."""
+        work = self._engine.evaluations(self._objective).evaluate(candidates, until=until)
+        future = self._engine.submit(work)
+        return lambda: self._told(self._engine.wait(future, until=until))
+
+    def _told(self, evaluated: Evaluated) -> ObjectiveEvaluation:
+        outcome = evaluated.outcome
+        value = outcome.best_value
+        told = told_best(value, outcome.improved, self._disclosure, self._best_mode)
+        if value is not None and (self.best_so_far is None or value > self.best_so_far):
+            self.best_so_far = value
+        self._engine.ledger.add(
+            LedgerEntry(
+                self._objective,
+                evaluated.number,
+                evaluated.request.hex(),
+                [int(value) for value in outcome.labels],
+                told,
+                evaluated.parts,
+            )
+        )
+        return as_evaluation(
+            outcome.labels,
+            told,
+            disclosure=self._disclosure,
+            best_mode=self._best_mode,
+            estimator=self._estimator,
+        )
+
+    def reveal_best(self, candidates: NDArray[np.int32], /, *, until: float | None) -> int:
+        """Which of these evaluated candidates is truly best: once, if the agreement allows it."""
+        work = self._engine.evaluations(self._objective).reveal_best(candidates, until=until)
+        index = self._engine.wait(self._engine.submit(work), until=until)
+        self._engine.ledger.add(LedgerEntry(self._objective, REVEAL_NUMBER, "", [index], None))
+        return index

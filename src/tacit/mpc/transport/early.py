@@ -1,0 +1,90 @@
+"""What arrives for conversations that nobody has opened yet.
+
+A peer may be faster than we are, so its frames are kept for a while. A peer may also have been told
+to begin something that we never hear of, so they are not kept for long, nor without a limit: what
+is too old or too much is thrown away, and the link and all other conversations live on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tacit.mpc.transport.frame import Channel, Frame
+from tacit.mpc.transport.inbox import kept_bytes
+
+MOST_CHANNELS = 4096
+
+
+@dataclass(slots=True)
+class _Kept:
+    since: float
+    frames: list[Frame] = field(default_factory=list)
+    size: int = 0
+
+
+class EarlyFrames:
+    """Frames by channel, until it is opened, they are too old, or there are too many.
+
+    >>> from tacit.mpc.transport.frame import Header
+    >>> early = EarlyFrames(limit=10_000, seconds=30)
+    >>> early.add(Frame(Header(Channel(bytes(16)), bytes(8), 1, 0, 3), b"abc"), now=0.0)
+    >>> len(early), len(early.take(Channel(bytes(16)))), len(early)
+    (1, 1, 0)
+    """
+
+    def __init__(self, *, limit: int, seconds: float) -> None:
+        self.seconds = seconds
+        self._limit = limit
+        self._kept: dict[Channel, _Kept] = {}
+        self._size = 0
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def add(self, frame: Frame, /, *, now: float) -> None:
+        """Keep a frame; what is above the limits goes, from the agreement that has most of it."""
+        channel = frame.header.channel
+        kept = self._kept.setdefault(channel, _Kept(now))
+        kept.frames.append(frame)
+        kept.size += kept_bytes(frame)
+        self._size += kept_bytes(frame)
+        while self._size > self._limit or len(self._kept) > MOST_CHANNELS:
+            self.take(self._oldest_of_the_greediest())
+
+    def _oldest_of_the_greediest(self) -> Channel:
+        """So that a flood for one agreement does not wash away what the others wait for."""
+        sizes: dict[bytes, int] = {}
+        for channel, kept in self._kept.items():
+            weight = kept.size if self._size > self._limit else 1
+            sizes[channel.agreement] = sizes.get(channel.agreement, 0) + weight
+        greediest = max(sizes, key=lambda agreement: sizes[agreement])
+        return next(channel for channel in self._kept if channel.agreement == greediest)
+
+    def take(self, channel: Channel, /) -> list[Frame]:
+        """The frames of a channel, which are no longer kept here.
+
+        >>> EarlyFrames(limit=1000, seconds=30).take(Channel(bytes(16)))
+        []
+        """
+        kept = self._kept.pop(channel, None)
+        if kept is None:
+            return []
+        self._size -= kept.size
+        return kept.frames
+
+    def drop(self, which: Callable[[Channel], bool], /) -> None:
+        """Throw away all channels of which this holds.
+
+        >>> EarlyFrames(limit=1000, seconds=30).drop(lambda channel: True)
+        """
+        for channel in [name for name in self._kept if which(name)]:
+            self.take(channel)
+
+    def expire(self, now: float, /) -> None:
+        """Throw away what has waited for too long.
+
+        >>> EarlyFrames(limit=1000, seconds=30).expire(0.0)
+        """
+        limit = now - self.seconds
+        self.drop(lambda channel: self._kept[channel].since <= limit)

@@ -1,0 +1,130 @@
+"""The commands around nodes, as users type them."""
+
+from __future__ import annotations
+
+import json
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tacit.engine.local_cluster import free_addresses
+from tacit.problems import generate_assignment, save_problem
+from tests.conftest import RunTacit
+
+
+@pytest.fixture
+def problem(tmp_path: Path) -> Path:
+    path = tmp_path / "ap.json"
+    save_problem(generate_assignment(1, rows=12), path)
+    return path
+
+
+def test_a_trio_from_the_command_line(
+    tmp_path: Path, problem: Path, run_tacit: RunTacit, tacit_script: str
+) -> None:
+    hosts = [word for each in free_addresses(3) for word in ("--host", each)]
+    made = run_tacit("cluster", "new", tmp_path / "trio", *hosts)
+    assert made.returncode == 0, made.stderr
+    files = [Path(line) for line in made.stdout.split()]
+    assert stat.S_IMODE((tmp_path / "trio" / "node-0.key").stat().st_mode) == 0o600
+    nodes = [
+        subprocess.Popen(
+            [tacit_script, "node", "run", "--config", str(file)], stderr=subprocess.PIPE
+        )
+        for file in files[:3]
+    ]
+    try:
+        solved = run_tacit(
+            *("solve", problem, "--disclose", "top:15", "--generations", "3", "--json"),
+            *("--nodes", files[3], "--ledger", tmp_path / "told.jsonl", "--reveal-best"),
+        )
+        assert solved.returncode == 0, solved.stderr
+        assert json.loads(solved.stdout)["engine"] == "nodes"
+        assert len((tmp_path / "told.jsonl").read_text().splitlines()) == 5
+    finally:
+        for node in nodes:
+            node.send_signal(signal.SIGTERM)
+        for node in nodes:
+            node.communicate(timeout=10)
+    assert [node.returncode for node in nodes] == [0, 0, 0]
+    again = run_tacit("cluster", "new", tmp_path / "trio")
+    assert again.returncode == 2
+    assert "is not empty" in again.stderr
+
+
+def test_solve_starts_nodes_by_itself_and_leaves_none(problem: Path, run_tacit: RunTacit) -> None:
+    words = ("solve", problem, "--disclose", "order", "--generations", "2", "--seed", "3", "--json")
+    real = run_tacit(*words, "--engine", "nodes")
+    twin = run_tacit(*words, "--engine", "simulated")
+    assert real.returncode == 0, real.stderr
+    results = [json.loads(run.stdout) for run in (real, twin)]
+    for result in results:
+        del result["timing"], result["engine"]
+    assert results[0] == results[1]
+
+
+def test_interrupted_on_nodes_it_still_answers(
+    problem: Path, tacit_script: str, tmp_path: Path
+) -> None:
+    told = tmp_path / "told.jsonl"
+    run = subprocess.Popen(
+        [
+            *(tacit_script, "solve", str(problem), "--disclose", "order"),
+            *("--deadline", "60s", "--json", "--ledger", str(told)),
+        ],
+        stdout=subprocess.PIPE,
+    )
+    deadline = time.monotonic() + 30
+    while not told.exists() or told.read_bytes().count(b"\n") < 3:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    run.send_signal(signal.SIGINT)
+    out, _ = run.communicate(timeout=10)
+    assert json.loads(out)["stopped"] == "interrupted"
+
+
+def test_keys(tmp_path: Path, run_tacit: RunTacit) -> None:
+    made = run_tacit("keys", "new", "north", "--out", tmp_path / "north.key")
+    shown = run_tacit("keys", "show", tmp_path / "north.key")
+    assert made.stdout == shown.stdout
+    assert len(made.stdout.split()) == 7
+    again = run_tacit("keys", "new", "north", "--out", tmp_path / "north.key")
+    assert again.returncode == 2
+    (tmp_path / "north.key").chmod(0o644)
+    assert "read by others" in run_tacit("keys", "show", tmp_path / "north.key").stderr
+
+
+def test_a_changed_log_is_one_clear_line(tmp_path: Path, run_tacit: RunTacit) -> None:
+    (tmp_path / "log.jsonl").write_text('{"event":"x","previous":"1"}\n')
+    run = run_tacit("log", "verify", tmp_path / "log.jsonl")
+    assert run.returncode == 3
+    assert run.stderr == "tacit: line 1 does not follow line 0; the log was changed\n"
+
+
+def test_bench_prints_the_agreed_shape(run_tacit: RunTacit) -> None:
+    run = run_tacit(
+        "bench", "engine", "--population", "12", "--size", "5", "--repeats", "1", "--json"
+    )
+    found = json.loads(run.stdout)
+    assert (found["population"], found["size"], found["latency_ms"]) == (12, 5, 0)
+    assert set(found["disclosures"]) == {
+        *("none", "order", "quantiles:5", "buckets:5", "top:10", "above:75"),
+    }
+    for row in found["disclosures"].values():
+        assert set(row) == {"seconds", "rounds", "bytes_per_node", "ratio_to_mpyc"}
+
+
+def test_a_node_needs_none_of_the_search() -> None:
+    """Its modules import neither Numba nor SciPy, nor the problems with their kernels."""
+    code = (
+        "import sys; import tacit.engine.node_process\n"
+        "heavy = {'numba', 'scipy', 'matplotlib', 'tacit.problems', 'tacit.search', 'tacit.runs'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

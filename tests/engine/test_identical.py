@@ -1,0 +1,114 @@
+"""Whole runs on three nodes and in the simulation give the same bytes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tacit.engine.local_cluster import LocalCluster
+from tacit.problems import Assignment, Problem, generate_assignment, generate_tour
+from tacit.runs import Checkpointing, EngineChoice, solve
+from tacit.search import SearchParameters, preset_named
+
+DISCLOSURES = ("none", "order", "quantiles:4", "buckets:4", "top:5", "above:80")
+BESTS = ("value", "improvement", "nothing")
+SMALL = {"population": 24, "elites": 2, "tournament": 4}
+
+
+def small(preset: str) -> SearchParameters:
+    return preset_named(preset).with_changes(**SMALL)
+
+
+def same_bytes(
+    cluster: LocalCluster,
+    problem: Problem,
+    *,
+    parameters: SearchParameters,
+    disclose: str | dict[str, str],
+    best: str = "value",
+    reveal_best: bool = False,
+    generations: int = 6,
+) -> None:
+    results = [
+        solve(
+            problem,
+            disclose=disclose,
+            best=best,
+            parameters=parameters,
+            generations=generations,
+            seed=7,
+            engine=choice,
+        )
+        for choice in (
+            EngineChoice(cluster=cluster.folder / "cluster.toml", reveal_best=reveal_best),
+            EngineChoice(engine="simulated", reveal_best=reveal_best),
+        )
+    ]
+    real, twin = (result.to_json(timing=False) for result in results)
+    assert real.replace(b'"engine":"nodes"', b'"engine":"simulated"') == twin
+    assert results[0].engine == "nodes"
+
+
+@pytest.mark.parametrize("best", BESTS)
+@pytest.mark.parametrize("disclose", DISCLOSURES)
+def test_assignments(cluster: LocalCluster, disclose: str, best: str) -> None:
+    problem = generate_assignment(3, rows=9, participants=3)
+    same_bytes(cluster, problem, parameters=small("paper-ap"), disclose=disclose, best=best)
+
+
+@pytest.mark.parametrize("disclose", ["top:5", "buckets:3"])
+def test_imbalanced_assignments(cluster: LocalCluster, disclose: str) -> None:
+    problem = generate_assignment(4, rows=5, columns=11)
+    same_bytes(cluster, problem, parameters=small("paper-ap"), disclose=disclose)
+
+
+def test_costs_with_ties_and_forbidden_pairs(cluster: LocalCluster) -> None:
+    made = generate_assignment(5, rows=7)
+    weights = np.random.default_rng(5).integers(0, 2, (7, 7))
+    forbidden = np.zeros((7, 7), dtype=np.bool_)
+    forbidden[np.arange(7), (np.arange(7) + 1) % 7] = True
+    objective = replace(made.objectives[0], weights=weights, sense="minimize", weight_bound=1)
+    problem = Assignment(
+        name="ties", rows=7, columns=7, objectives=(objective,), forbidden=forbidden
+    )
+    same_bytes(cluster, problem, parameters=small("paper-ap"), disclose="order", best="improvement")
+
+
+def test_more_than_256_columns(cluster: LocalCluster) -> None:
+    problem = generate_assignment(6, rows=4, columns=300)
+    same_bytes(cluster, problem, parameters=small("paper-ap"), disclose="top:3", generations=2)
+
+
+@pytest.mark.parametrize("disclose", DISCLOSURES)
+def test_tours(cluster: LocalCluster, disclose: str) -> None:
+    same_bytes(
+        cluster, generate_tour(2, cities=10), parameters=small("paper-tsp"), disclose=disclose
+    )
+
+
+def test_several_objectives_with_a_public_one(cluster: LocalCluster) -> None:
+    made = generate_assignment(8, rows=8, objectives=3)
+    objectives = (*made.objectives[:2], replace(made.objectives[2], confidential=False))
+    problem = replace(made, objectives=objectives)
+    names = [objective.name for objective in objectives]
+    parameters = preset_named("paper-moap").with_changes(population=16)
+    disclose = {names[0]: "order", names[1]: "above:70"}
+    same_bytes(cluster, problem, parameters=parameters, disclose=disclose, best="improvement")
+
+
+def test_the_final_reveal(cluster: LocalCluster) -> None:
+    problem = generate_assignment(9, rows=9)
+    same_bytes(cluster, problem, parameters=small("paper-ap"), disclose="top:5", reveal_best=True)
+
+
+def test_a_run_resumes_on_nodes(cluster: LocalCluster, tmp_path: object) -> None:
+    problem = generate_assignment(3, rows=9)
+    file = f"{tmp_path}/run.checkpoint"
+    choice = EngineChoice(cluster=cluster.folder / "cluster.toml")
+    ask = {"disclose": "top:5", "parameters": small("paper-ap"), "seed": 1, "engine": choice}
+    solve(problem, generations=3, checkpointing=Checkpointing(file=file), **ask)  # type: ignore[arg-type]
+    half = solve(problem, generations=6, checkpointing=Checkpointing(resume=file), **ask)  # type: ignore[arg-type]
+    whole = solve(problem, generations=6, **ask)  # type: ignore[arg-type]
+    assert half.to_json(timing=False) == whole.to_json(timing=False)

@@ -64,7 +64,7 @@ async def open_epoch(node: Node, holding: Holding, request: OpenEpoch) -> Done:
 
 def _fitness(holding: Holding, objective: int, asked: Asked) -> ArithmeticShare:
     """Shares of the fitness of public candidates: each node adds up its own shares."""
-    problem, plans = holding.agreement.problem, asked.plans.astype(np.intp)
+    problem, plans = holding.agreement.problem, asked.plans
     negate = holding.agreement.objectives[objective].sense == "minimize"
     weights = holding.weights(objective)
     if problem.kind == "tour":

@@ -177,17 +177,15 @@ def check_feasible(problem: PublicProblem, plans: NDArray[np.integer[Any]], /) -
     Traceback (most recent call last):
     tacit.errors.RefusedError: the node refuses: candidate 0 takes a column twice
     """
-    n, columns = len(plans), problem.columns
+    columns = problem.columns
     if plans.max() >= columns:
         beyond = int((plans >= columns).any(axis=1).argmax())
         raise refuse(f"candidate {beyond} takes a column that does not exist")
-    # Mark every column that a candidate takes and count the marks: faster than sorting.
-    taken = np.zeros(n * columns, dtype=np.bool_)
-    taken[(plans.astype(np.intp) + np.arange(n)[:, None] * columns).reshape(-1)] = True
-    marks = np.count_nonzero(taken.reshape(n, columns), axis=1)
-    twice = np.flatnonzero(marks < plans.shape[1])
-    if len(twice):
-        raise refuse(f"candidate {twice[0]} takes a column twice")
+    # A stable sort of numbers this small is a radix sort, several times faster than others.
+    in_order = np.sort(plans, axis=1, kind="stable")
+    same = in_order[:, 1:] == in_order[:, :-1]
+    if same.any():
+        raise refuse(f"candidate {int(same.any(axis=1).argmax())} takes a column twice")
     if problem.forbidden:
         pairs = np.array(problem.forbidden)
         wrong = np.flatnonzero((plans[:, pairs[:, 0]] == pairs[:, 1]).any(axis=1))

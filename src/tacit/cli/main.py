@@ -7,7 +7,7 @@ import sys
 import typer
 
 import tacit
-from tacit.cli import instance, solve
+from tacit.cli import experiment, instance, solve, tune
 from tacit.errors import TacitError
 
 app = typer.Typer(
@@ -22,6 +22,8 @@ app = typer.Typer(
 )
 app.add_typer(instance.app, name="instance")
 app.command(name="solve", epilog=solve.EPILOG)(solve.solve_command)
+app.add_typer(experiment.app, name="experiment")
+app.command(name="tune", epilog=tune.EPILOG)(tune.tune_command)
 
 
 @app.command()

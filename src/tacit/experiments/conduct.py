@@ -68,9 +68,7 @@ def conduct(
     return Conducted(store, len(missing), len(jobs) - len(missing), seconds)
 
 
-def _compute(
-    missing: Sequence[Job], store: Store, pool: Executor, advance: Advance | None
-) -> None:
+def _compute(missing: Sequence[Job], store: Store, pool: Executor, advance: Advance | None) -> None:
     futures: dict[Future[bytes], Job] = {pool.submit(perform_encoded, job): job for job in missing}
     try:
         for future in as_completed(futures):

@@ -60,10 +60,10 @@ def _cluster(scheduler: str) -> Iterator[Executor]:
             "a Dask cluster needs dask.distributed; run pip install 'tacit[experiments]'"
         ) from None
     try:
-        client = Client(scheduler, timeout="10s")
+        client = Client(scheduler, timeout="10s")  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         raise TacitError(
             f"no Dask scheduler answers at {scheduler} ({error}); start one with 'dask scheduler'"
         ) from None
-    with client, client.get_executor() as cluster:
+    with client, client.get_executor() as cluster:  # type: ignore[no-untyped-call]
         yield cluster

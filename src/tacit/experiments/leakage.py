@@ -62,7 +62,7 @@ def fixed_group_sizes(disclosure: Disclosure, population: int, /) -> list[int] |
     """
     if isinstance(disclosure, Quantiles):
         groups = disclosure.group_of_rank(np.arange(population), population)
-        return np.bincount(groups, minlength=disclosure.groups).tolist()
+        return [int(size) for size in np.bincount(groups, minlength=disclosure.groups)]
     if isinstance(disclosure, Top):
         return [disclosure.count, population - disclosure.count]
     return None
@@ -77,7 +77,9 @@ def inequations_between(sizes: Sequence[int], /) -> int:
     return (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2
 
 
-def observed_inequations(text: str, fitness: Sequence[np.ndarray[tuple[int], np.dtype[np.int64]]], /) -> int:
+def observed_inequations(
+    text: str, fitness: Sequence[np.ndarray[tuple[int], np.dtype[np.int64]]], /
+) -> int:
     """Count for populations whose fitness is known, for methods whose groups vary in size.
 
     >>> observed_inequations("above:70", [np.array([100, 70, 69, 0])])

@@ -91,9 +91,7 @@ def duels(samples: Mapping[str, Samples], /) -> dict[tuple[str, str], Duel]:
     return found
 
 
-def wins(
-    outcomes: Mapping[tuple[str, str], Duel], /, *, larger_is_better: bool
-) -> dict[str, int]:
+def wins(outcomes: Mapping[tuple[str, str], Duel], /, *, larger_is_better: bool) -> dict[str, int]:
     """How many others each configuration beats significantly.
 
     >>> outcomes = duels({"a": np.arange(9.0), "b": np.arange(9.0) + 1})

@@ -146,7 +146,9 @@ def read_study(path: str | Path, /) -> Study:
     try:
         raw = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise FileError(path, None, f"cannot be read ({error.strerror})", "check the path") from None
+        raise FileError(
+            path, None, f"cannot be read ({error.strerror})", "check the path"
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise FileError(path, None, f"is not TOML: {error}", "correct it there") from None
     if isinstance(raw.get("disclosures"), str) and raw["disclosures"] == "paper":
@@ -170,7 +172,10 @@ def _converted(path: str | Path, raw: object, kind: type[Converted]) -> Converte
     except msgspec.ValidationError as error:
         what, _, place = str(error).partition(" - at ")
         raise FileError(
-            path, place.strip("`$.") or None, what, "see docs/experiments.md for what may stand here"
+            path,
+            place.strip("`$.") or None,
+            what,
+            "see docs/experiments.md for what may stand here",
         ) from None
 
 

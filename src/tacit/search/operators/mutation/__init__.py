@@ -47,9 +47,7 @@ def register_mutation(mutation: Mutation, /) -> None:
     tacit.errors.ParameterError: 'swap' is a mutation of the package; choose another name
     """
     if mutation.name in mutations():
-        raise ParameterError(
-            f"{mutation.name!r} is a mutation of the package; choose another name"
-        )
+        raise ParameterError(f"{mutation.name!r} is a mutation of the package; choose another name")
     _registered[mutation.name] = mutation
 
 

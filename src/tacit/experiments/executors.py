@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
+from multiprocessing.connection import wait
 
 from tacit.errors import ParameterError, TacitError
 
@@ -43,12 +45,27 @@ def executor(*, workers: int | None = None, scheduler: str | None = None) -> Ite
         raise ParameterError(f"workers is {workers}; give at least 1")
     # Spawned and not forked: libraries here hold threads and locks that a fork would tear apart.
     pool = ProcessPoolExecutor(
-        workers or usable_cores(), mp_context=multiprocessing.get_context("spawn")
+        workers or usable_cores(),
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_end_with_parent,
     )
     try:
         yield pool
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _end_with_parent() -> None:
+    """Let a worker end when its parent was killed, instead of waiting for work forever."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager

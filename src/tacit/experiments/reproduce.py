@@ -100,8 +100,8 @@ def _about(studies: Sequence[Study], conducted: dict[str, Conducted], seconds: f
     computed = sum(each.computed for each in conducted.values())
     reused = sum(each.reused for each in conducted.values())
     named = ", ".join(
-        f"{study.name} ({len(study.instances)} instances, {len(study.disclosures)} configurations, "
-        f"{study.seeds.count} seeds, {study.generations} generations)"
+        f"{study.name} (instances: {len(study.instances)}, configurations: "
+        f"{len(study.disclosures)}, seeds: {study.seeds.count}, generations: {study.generations})"
         for study in studies
     )
     told = f"{computed} runs were computed in {show_duration(seconds)} on {os.cpu_count()} cores"

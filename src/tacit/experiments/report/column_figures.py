@@ -35,7 +35,8 @@ class ColumnFigures:
     @property
     def wins(self) -> dict[str, int]:
         """Significant wins at the comparison generations."""
-        return wins(self.duels, larger_is_better=self.column.larger_is_better)
+        found = wins(self.duels, larger_is_better=self.column.larger_is_better)
+        return {name: found.get(name, 0) for name in self.comparison}
 
     def better(self, one: float, other: float, /) -> bool:
         """Whether one value is better than another."""

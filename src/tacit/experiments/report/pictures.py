@@ -100,6 +100,9 @@ def panels_of(names: list[str], /) -> tuple[Figure, list[Axes]]:
     panels: list[Axes] = list(grid.ravel())
     for unused in panels[len(names) :]:
         unused.set_axis_off()
+    for below, axes in zip(panels[COLUMNS_OF_PANELS:], panels, strict=False):
+        # The lowest panel of each column carries the numbers, also above an empty place.
+        axes.tick_params(labelbottom=not below.axison)
     for axes in panels:
         axes.tick_params(labelsize=7)
         axes.grid(alpha=0.25)

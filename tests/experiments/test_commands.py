@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tacit.experiments.instances import named_problem
+from tacit.experiments.study import read_study
+
 ROOT = Path(__file__).parent.parent.parent
 HEAVY = ("polars", "optuna", "distributed", "moocore", "matplotlib", "scipy")
 
@@ -79,3 +82,14 @@ def test_the_extensions_of_the_documentation_run(extended: Path) -> None:
         [sys.executable, "my_analysis.py"], cwd=extended, capture_output=True, text=True, check=True
     )
     assert "'podium:3'" in analysed.stdout
+
+
+def test_the_study_and_the_program_of_the_documentation_run(tmp_path: Path) -> None:
+    document = (ROOT / "docs/experiments.md").read_text()
+    study, budget = re.findall(r"```toml\n(.*?)```", document, flags=re.DOTALL)
+    (tmp_path / "study.toml").write_text(study + budget)
+    read = read_study(tmp_path / "study.toml")
+    assert [named_problem(spec).name for spec in read.instances][-1] == "kroD100"
+    assert read.generations_of("quantiles:20") == 109
+    (program,) = re.findall(r"```python\n(.*?)```", document, flags=re.DOTALL)
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, timeout=60)

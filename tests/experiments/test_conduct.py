@@ -20,6 +20,7 @@ from tacit.errors import ParameterError, TacitError
 from tacit.experiments.conduct import conduct
 from tacit.experiments.executors import executor
 from tacit.experiments.job import Job
+from tacit.experiments.perform import perform_encoded
 from tacit.experiments.study import read_study
 
 Write = Callable[..., Path]
@@ -124,16 +125,12 @@ def test_what_stands_beside_the_rows(tmp_path: Path, small_study: Write) -> None
 def test_a_failing_run_is_named_and_the_others_are_kept(
     tmp_path: Path, small_study: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tacit.experiments import conduct as module
-
-    real = module.perform_encoded
-
     def failing(job: Job) -> bytes:
         if job.seed == 1:
             raise ZeroDivisionError("no such luck")
-        return real(job)
+        return perform_encoded(job)
 
-    monkeypatch.setattr(module, "perform_encoded", failing)
+    monkeypatch.setattr("tacit.experiments.conduct.perform_encoded", failing)
     study = read_study(small_study())
     with (
         ThreadPoolExecutor(1) as pool,

@@ -70,9 +70,10 @@ def test_metrics_of_a_run_are_those_of_its_sets() -> None:
     assert single.metrics["best_fitness"][-1] == single.front.max()
 
     two = InstanceSpec(generate="assignment", size=9, seed=3, objectives=2)
-    settings = (("algorithm", "nsga2"), ("elites", 0), ("population", 20),
-                ("reevaluate_parents", True))  # fmt: skip
-    several = perform(Job(instance=two, settings=settings, disclosure="order", generations=15))
+    crowded = (
+        ("algorithm", "nsga2"), ("elites", 0), ("population", 20), ("reevaluate_parents", True)
+    )  # fmt: skip
+    several = perform(Job(instance=two, settings=crowded, disclosure="order", generations=15))
     truth = yardstick_of(two).truth
     assert truth is not None
     assert several.metrics["set_size"][-1] == len(several.front)

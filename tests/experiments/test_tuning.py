@@ -67,7 +67,8 @@ def test_a_set_is_worth_the_mean_over_instances_of_medians_over_three_runs(study
             )
             errors.append(perform(job).metrics["relative_error"][-1])
         by_hand.append(np.median(errors))
-    assert task.assessment.values(study.search) == (pytest.approx(np.mean(by_hand)),)
+    (value,) = task.assessment.values(study.search)
+    assert value == pytest.approx(np.mean(by_hand))
 
 
 def test_two_objectives_are_tuned_for_both_distances(tmp_path: Path) -> None:

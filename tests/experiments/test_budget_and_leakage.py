@@ -14,9 +14,10 @@ from tacit.experiments.leakage import (
     fixed_group_sizes,
     inequations_between,
     leakage,
-    observed_inequations,
 )
+from tacit.experiments.observed_leakage import first_run_with, observed_leakage
 from tacit.experiments.paper import published
+from tacit.experiments.study import shipped_study
 from tacit.experiments.time_budget import PAPER_BUDGET, TimeBudget, comparison_generations
 
 
@@ -82,8 +83,22 @@ def test_counts_against_counting_one_by_one(text: str) -> None:
     disclosure = parse_disclosure(text)
     levels = disclosure.levels(disclosure.disclose(fitness))
     apart = sum(int(a != b) for a, b in combinations(levels.tolist(), 2))
-    assert observed_inequations(text, [fitness, fitness]) == 2 * apart
+    assert inequations_between(np.bincount(levels).tolist()) == apart
     sizes = fixed_group_sizes(disclosure, 70)
     if sizes is not None:
         assert inequations_between(sizes) == apart
         assert leakage(text, population=70, evaluations=3).inequations == 3 * apart
+
+
+@pytest.mark.parametrize("text", ["top:15", "quantiles:20"])
+def test_a_run_gives_away_what_the_formula_says(text: str) -> None:
+    job = first_run_with(shipped_study("ap"), text, evaluations=4)
+    found = observed_leakage(job)
+    assert found == leakage(text, population=300, evaluations=4)
+
+
+def test_a_run_under_buckets_gives_away_equations_where_a_best_is_alone() -> None:
+    found = observed_leakage(first_run_with(shipped_study("ap"), "buckets:20", evaluations=30))
+    assert found.equations > 0
+    assert found.inequations is not None
+    assert 0 < found.inequations < 30 * 300 * 299 // 2

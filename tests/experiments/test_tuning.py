@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -13,7 +14,7 @@ from tacit.experiments.perform import perform
 from tacit.experiments.study import Study, read_study, shipped_study
 from tacit.experiments.time_budget import PAPER_BUDGET
 from tacit.experiments.tuning.beside_paper import published_sets, rows_beside_paper
-from tacit.experiments.tuning.tune import add_trials, outcome, tune, tuning_task
+from tacit.experiments.tuning.tune import Tuned, TuningTask, outcome, tune, tuning_task
 
 Write = Callable[..., Path]
 TUNING = """
@@ -34,16 +35,20 @@ def study(small_study: Write) -> Study:
     return read_study(small_study(more=TUNING))
 
 
+def tuned_with(task: TuningTask) -> Tuned:
+    with ThreadPoolExecutor(1) as pool:
+        return tune(task, pool, workers=1)
+
+
 def test_tuning_goes_on_where_it_stopped(study: Study, tmp_path: Path) -> None:
     place = str(tmp_path / "trials.journal")
-    assert add_trials(tuning_task(study, place, trials=3)) == 3
-    first = outcome(tuning_task(study, place)).trials
-    assert add_trials(tuning_task(study, place, trials=5)) == 2
-    assert add_trials(tuning_task(study, place, trials=5)) == 0
-    tuned = outcome(tuning_task(study, place))
+    first = tuned_with(tuning_task(study, place, trials=3)).trials
+    assert len(first) == 3
+    tuned = tuned_with(tuning_task(study, place, trials=5))
     assert tuned.trials[:3] == first
     assert len(tuned.trials) == 5
     assert tuned.best[0].total == min(each.total for each in tuned.trials)
+    assert tuned_with(tuning_task(study, place, trials=5)) == tuned
 
 
 def test_several_processes_share_a_storage(study: Study, tmp_path: Path) -> None:
@@ -51,8 +56,25 @@ def test_several_processes_share_a_storage(study: Study, tmp_path: Path) -> None
     seen: list[int] = []
     with executor(workers=2) as pool:
         tuned = tune(task, pool, workers=2, watch=lambda now: seen.append(len(now.trials)))
-    assert 4 <= len(tuned.trials) <= 5
-    assert seen == sorted(seen)
+    assert len(tuned.trials) == 4
+    assert seen[-1] == 4
+    assert outcome(task) == tuned
+
+
+def test_an_interrupted_trial_is_given_up_and_another_takes_its_place(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = tuning_task(study, str(tmp_path / "trials.journal"), trials=2)
+
+    def interrupted(*_: object) -> tuple[float, ...]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tacit.experiments.tuning.tune.assessed", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        tuned_with(task)
+    assert outcome(task).trials == []
+    monkeypatch.undo()
+    assert len(tuned_with(task).trials) == 2
 
 
 def test_a_set_is_worth_the_mean_over_instances_of_medians_over_three_runs(study: Study) -> None:
@@ -82,8 +104,7 @@ def test_two_objectives_are_tuned_for_both_distances(tmp_path: Path) -> None:
         tuning=msgspec.structs.replace(plan, instances=(small,), trials=3, runs=1),
     )
     task = tuning_task(study, str(tmp_path / "two.journal"))
-    add_trials(task)
-    tuned = outcome(task)
+    tuned = tuned_with(task)
     assert tuned.metrics == ("gd_plus_normalized", "igd_plus_normalized")
     assert all(len(each.values) == 2 for each in tuned.trials)
     totals = [each.total for each in tuned.best]

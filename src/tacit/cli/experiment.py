@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -54,7 +55,7 @@ def run(
     chosen = chosen.quick() if quick else chosen
     console = Console(stderr=True)
     progress = StudyProgress(console, {chosen.name: len(list(chosen.jobs()))})
-    with executor(workers=workers, scheduler=scheduler) as pool, progress:
+    with interruptible(), executor(workers=workers, scheduler=scheduler) as pool, progress:
         done = conduct(chosen, out, pool, advance=lambda runs: progress.advance(chosen.name, runs))
     typer.echo(
         f"{chosen.name}: {done.computed} runs computed, {done.reused} found, in "
@@ -92,7 +93,7 @@ def reproduce(
     progress = StudyProgress(
         Console(stderr=True), {study.name: len(list(study.jobs())) for study in studies}
     )
-    with executor(workers=workers, scheduler=scheduler) as pool, progress:
+    with interruptible(), executor(workers=workers, scheduler=scheduler) as pool, progress:
         done = reproduce_paper(
             studies, folder, pool, engine=_engine(engine_times), latex=latex,
             advance=progress.advance,
@@ -122,6 +123,16 @@ def list_studies() -> None:
             str(study.seeds.count), str(len(list(study.jobs()))),
         )  # fmt: skip
     Console().print(table)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let Ctrl-C end a long command with a line that says what becomes of it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("tacit: interrupted; what is finished is kept, start again to go on", err=True)
+        raise typer.Exit(130) from None
 
 
 def require_extra(*modules: str) -> None:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from tacit.cli.experiment import require_extra
+from tacit.cli.experiment import Scheduler, interruptible, require_extra
 
 if TYPE_CHECKING:
     from tacit.experiments.tuning.tune import Tuned
@@ -49,7 +49,7 @@ def tune_command(
         ),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes; one per core if left out.")
+        int | None, typer.Option(min=1, help="Sets assessed at a time; one per core if left out.")
     ] = None,
     disclose: Annotated[str, typer.Option(help="Tune under this disclosure.")] = "none",
     budget: Annotated[
@@ -59,6 +59,7 @@ def tune_command(
             help="Only as many generations as the time budget leaves: the study's, or the paper's.",
         ),
     ] = False,
+    scheduler: Scheduler = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the sampler.")] = 0,
     out: Annotated[
         Path | None, typer.Option(help="Write all trials and the best set as JSON.")
@@ -86,7 +87,11 @@ def tune_command(
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console) as bar, executor(workers=count) as pool:
+    with (
+        interruptible(),
+        Progress(*columns, console=console) as bar,
+        executor(workers=None if scheduler else count, scheduler=scheduler) as pool,
+    ):
         line = bar.add_task(task.name, total=task.trials)
 
         def watch(tuned: Tuned) -> None:

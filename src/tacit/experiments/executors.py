@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
@@ -47,7 +48,7 @@ def executor(*, workers: int | None = None, scheduler: str | None = None) -> Ite
     pool = ProcessPoolExecutor(
         workers or usable_cores(),
         mp_context=multiprocessing.get_context("spawn"),
-        initializer=_end_with_parent,
+        initializer=_follow_parent,
     )
     try:
         yield pool
@@ -55,8 +56,9 @@ def executor(*, workers: int | None = None, scheduler: str | None = None) -> Ite
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _end_with_parent() -> None:
-    """Let a worker end when its parent was killed, instead of waiting for work forever."""
+def _follow_parent() -> None:
+    """Let a worker end when its parent was killed, and leave Ctrl-C to the parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is None:
         return

@@ -2,7 +2,7 @@
 
 Upper bounds on the equations and inequations between weights that evaluations give away, assuming
 that no candidate comes twice. Where groups vary in size from one population to the next (buckets,
-above) the counts follow from the sizes, which a run has to tell.
+above) the counts follow from the sizes, which a run has to tell: see `observed_leakage`.
 """
 
 from __future__ import annotations
@@ -75,19 +75,3 @@ def inequations_between(sizes: Sequence[int], /) -> int:
     40500
     """
     return (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2
-
-
-def observed_inequations(
-    text: str, fitness: Sequence[np.ndarray[tuple[int], np.dtype[np.int64]]], /
-) -> int:
-    """Count for populations whose fitness is known, for methods whose groups vary in size.
-
-    >>> observed_inequations("above:70", [np.array([100, 70, 69, 0])])
-    3
-    """
-    disclosure = parse_disclosure(text)
-    total = 0
-    for values in fitness:
-        levels = disclosure.levels(disclosure.disclose(values))
-        total += inequations_between(np.bincount(levels).tolist())
-    return total

@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from tacit.disclosure import PAPER_CONFIGURATIONS
 from tacit.experiments.engine_times import EngineTimes
 from tacit.experiments.leakage import Leakage, leakage
+from tacit.experiments.observed_leakage import first_run_with, observed_leakage
 from tacit.experiments.paper import COLUMNS, published
-from tacit.experiments.report.agreement import Assessed
+from tacit.experiments.report.agreement import Assessed, rankings
 from tacit.experiments.report.column_figures import ColumnFigures
 from tacit.experiments.report.table import Cell, Table, plain
+from tacit.experiments.study import Study
 from tacit.experiments.time_budget import PAPER_BUDGET, PAPER_SECONDS, comparison_generations
 
 LEAST_SPEARMAN = {"ap": 0.9, "tsp": 0.9, "moap": 0.85}
@@ -100,35 +102,52 @@ def gain_table(
     )
 
 
-def leakage_table() -> Table:
-    """Section 3.3: equations and inequations per disclosure.
+def leakage_table(study: Study | None = None, /) -> Table:
+    """Section 3.3: equations and inequations per disclosure; a study gives a run to count in.
 
-    >>> leakage_table().rows[1][0].text
+    >>> leakage_table().rows[7][0].text
     'order'
     """
     given = published()["leakage"]
     population, evaluations = given["population"], given["evaluations"]
     rows = []
-    texts = ("none", "order", "quantiles:20", "quantiles:10", "quantiles:5", "top:60", "top:30",
-             "top:15", "buckets:5", "above:90")  # fmt: skip
-    for text in texts:
+    for text in PAPER_CONFIGURATIONS:
         found = leakage(text, population=population, evaluations=evaluations)
+        counted = ""
+        if found.inequations is None and study is not None:
+            found = observed_leakage(first_run_with(study, text, evaluations=evaluations))
+            counted = "in a run"
         told = given.get(text, {})
         cells = [Cell(text)]
         for name in Leakage.__dataclass_fields__:
             cells += _counted(getattr(found, name), told.get(name))
-        rows.append(tuple(cells))
+        rows.append((*cells, Cell(counted or "at most")))
     return Table(
         "table-leakage",
-        f"Section 3.3: what {evaluations} evaluations of {population} give away at most",
+        f"Section 3.3: what {evaluations} evaluations of {population} give away",
         ("disclosure", "equations", "paper", "inequations", "paper",
-         "inequations across populations", "paper"),
+         "inequations across populations", "paper", "counted"),
         tuple(rows),
-        "The paper has 22,450,000 inequations for order; 300 choose 2 times 500 is 22,425,000. "
-        "Set off: figures that differ. Counts for buckets and above depend on the sizes of the "
-        "groups in a run; buckets also give an equation for each pair of evaluations whose best "
-        "bucket holds one candidate.",
+        "As if no candidate came twice. The paper has 22,450,000 inequations for order; 300 choose "
+        "2 times 500 is 22,425,000. Set off: figures that differ. The groups of buckets and above "
+        "vary in size, so they are counted in the first run of the AP study; a best bucket with "
+        "one candidate names the best, and each pair of those gives an equation.",
     )  # fmt: skip
+
+
+def instances_table(figures: Mapping[str, Mapping[str, ColumnFigures]], /) -> Table:
+    """The correlation with the paper's ranking, instance by instance."""
+    rows = []
+    for name, by_instance in figures.items():
+        for instance, found in by_instance.items():
+            told = rankings(COLUMNS[name], {instance: found})
+            rows.append(plain(name, instance, *(f"{value:.3f}" for value in told.values())))
+    return Table(
+        "table-instances",
+        "Spearman's correlation with the paper's ranking, instance by instance",
+        ("column", "instance", "summary", "comparison"),
+        tuple(rows),
+    )
 
 
 def _counted(count: int | None, told: int | None) -> list[Cell]:

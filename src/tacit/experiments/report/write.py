@@ -16,6 +16,7 @@ from tacit.experiments.report.other_tables import (
     engine_table,
     findings_table,
     gain_table,
+    instances_table,
     leakage_table,
     spearman_table,
 )
@@ -62,8 +63,8 @@ def write_report(
     report = Report("The paper's evaluation, run again")
     report.blocks += [*about, "## Agreement", spearman_table(spearman), findings_table(assessed)]
     report.blocks += ["## Time budget", budget_table(), *_engine_blocks(results, figures, engine)]
-    report.blocks += ["## What is given away", leakage_table(), "## Results"]
-    report.blocks += all_result_tables(figures)
+    report.blocks += ["## What is given away", leakage_table(results.studies.get("ap"))]
+    report.blocks += ["## Results", *all_result_tables(figures), instances_table(figures)]
     report.blocks += ["## Figures", *draw_all(results, generations, out)]
     write_whole(out / "report.md", report.markdown().encode())
     write_whole(out / "report.html", report.html().encode())

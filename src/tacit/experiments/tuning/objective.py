@@ -10,6 +10,7 @@ import numpy as np
 from tacit.experiments.instances import InstanceSpec, named_problem
 from tacit.experiments.job import Job
 from tacit.experiments.perform import perform
+from tacit.experiments.plugins import load_plugins
 from tacit.search import SearchParameters
 
 SINGLE_METRICS = ("relative_error",)
@@ -62,3 +63,9 @@ class Assessment(msgspec.Struct, frozen=True, kw_only=True):
             last.append([metrics[name][-1] for name in self.metrics])
         medians: list[float] = np.median(last, axis=0).tolist()
         return medians
+
+
+def assessed(assessment: Assessment, parameters: SearchParameters, /) -> tuple[float, ...]:
+    """Assess a parameter set in a process that may not have met the plugins yet."""
+    load_plugins(assessment.plugins)
+    return assessment.values(parameters)

@@ -50,19 +50,20 @@ def open_trials(
     Parzen estimator.
     """
     library = optuna_library()
-    with warnings.catch_warnings():
-        # Optuna calls the multivariate estimator experimental.
-        warnings.simplefilter("ignore")
-        sampler = library.samplers.TPESampler(
-            n_startup_trials=random_trials, multivariate=True, seed=seed
-        )
     trials: optuna.Study = library.create_study(
         storage=open_storage(place),
         study_name=name,
-        sampler=sampler,
         directions=["minimize"] * metrics,
         load_if_exists=True,
     )
+    # Whoever goes on must not draw the first sets again.
+    begun = len(trials.get_trials(deepcopy=False))
+    with warnings.catch_warnings():
+        # Optuna calls the multivariate estimator experimental.
+        warnings.simplefilter("ignore")
+        trials.sampler = library.samplers.TPESampler(
+            n_startup_trials=random_trials, multivariate=True, seed=seed + 7919 * begun
+        )
     return trials
 
 
@@ -96,3 +97,8 @@ def completed(trials: optuna.Study, /) -> list[optuna.trial.FrozenTrial]:
     """The finished trials, in the order of their numbers."""
     state = optuna_library().trial.TrialState.COMPLETE
     return list(trials.get_trials(deepcopy=False, states=(state,)))
+
+
+def give_up(trials: optuna.Study, trial: optuna.Trial, /) -> None:
+    """Mark a trial as failed, so that the storage does not wait for it."""
+    trials.tell(trial, state=optuna_library().trial.TrialState.FAIL)

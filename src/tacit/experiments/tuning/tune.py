@@ -1,21 +1,19 @@
-"""Tuning: trials until there are enough of them, by any number of processes on one storage."""
+"""Tuning: trials until there are enough of them, by any number of machines on one storage."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from concurrent.futures import Executor
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from tacit.errors import ParameterError
-from tacit.experiments.plugins import load_plugins
 from tacit.experiments.study import Study
-from tacit.experiments.tuning.objective import Assessment
+from tacit.experiments.tuning.objective import Assessment, assessed
 from tacit.experiments.tuning.plan import Choice
-from tacit.experiments.tuning.sampling import completed, open_trials, suggested
+from tacit.experiments.tuning.sampling import completed, give_up, open_trials, suggested
 from tacit.search import preset_named
 
 if TYPE_CHECKING:
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class TuningTask(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a process needs to add trials."""
+    """What to tune, on what, and where the trials are kept."""
 
     name: str
     storage: str
@@ -109,24 +107,6 @@ def tuning_task(
     )
 
 
-def add_trials(task: TuningTask, worker: int = 0, /) -> int:
-    """Add trials until the storage holds enough; gives how many this process added.
-
-    A set that was drawn before has the same seeds and so the same values, which are taken over.
-    """
-    load_plugins(task.assessment.plugins)
-    trials = _trials_of(task, worker)
-    base = preset_named(task.preset).with_changes(**task.parameters)
-    added = 0
-    while len(done := completed(trials)) < task.trials:
-        trial = trials.ask()
-        settings = suggested(trial, task.space)
-        known = next((list(old.values) for old in done if old.params == settings), None)
-        trials.tell(trial, known or task.assessment.values(base.with_changes(**settings)))
-        added += 1
-    return added
-
-
 def tune(
     task: TuningTask,
     pool: Executor,
@@ -135,47 +115,63 @@ def tune(
     workers: int,
     watch: Callable[[Tuned], None] | None = None,
 ) -> Tuned:
-    """Tune with several processes; `watch` is shown what there is when a trial was added.
+    """Add trials until the storage holds enough, so many at a time.
 
-    Processes that finish together may leave a trial or two more than asked for.
+    Other processes and machines may do the same on the same storage. A set that was drawn before
+    has the same seeds and so the same values, which are taken over. `watch` is shown what there is
+    whenever a trial was added.
     """
-    trials = _trials_of(task, 0)
-    futures = [pool.submit(add_trials, task, worker) for worker in range(workers)]
-    seen = -1
-    while not all(future.done() for future in futures):
-        time.sleep(0.5)
-        if watch is not None and (count := len(completed(trials))) > seen:
-            seen = count
-            watch(outcome(task))
-    for future in futures:
-        future.result()
-    return outcome(task)
+    trials = _trials_of(task)
+    base = preset_named(task.preset).with_changes(**task.parameters)
+    pending: dict[Future[tuple[float, ...]], optuna.Trial] = {}
+    try:
+        while True:
+            done = completed(trials)
+            while len(pending) < workers and len(done) + len(pending) < task.trials:
+                trial = trials.ask()
+                settings = suggested(trial, task.space)
+                known = next((old.values for old in done if old.params == settings), None)
+                if known is None:
+                    future = pool.submit(assessed, task.assessment, base.with_changes(**settings))
+                    pending[future] = trial
+                else:
+                    trials.tell(trial, list(known))
+                    done = completed(trials)
+            if watch is not None:
+                watch(_found(task, done))
+            if not pending:
+                return _found(task, done)
+            for future in wait(pending, return_when=FIRST_COMPLETED).done:
+                trials.tell(pending[future], list(future.result()))
+                del pending[future]
+    except BaseException:
+        for future, trial in pending.items():
+            future.cancel()
+            give_up(trials, trial)
+        raise
 
 
 def outcome(task: TuningTask, /) -> Tuned:
     """What the storage holds so far."""
-    trials = _trials_of(task, 0)
-    sets = [TunedSet(dict(trial.params), tuple(trial.values)) for trial in completed(trials)]
+    return _found(task, completed(_trials_of(task)))
+
+
+def _found(task: TuningTask, trials: Sequence[optuna.trial.FrozenTrial]) -> Tuned:
+    sets = [TunedSet(dict(trial.params), tuple(trial.values)) for trial in trials]
     best = [each for each in sets if not any(_dominates(other, each) for other in sets)]
     unique = {tuple(sorted(each.settings.items())): each for each in best}
     ranked = sorted(unique.values(), key=lambda each: each.total)
     return Tuned(ranked, sets, task.assessment.metrics)
 
 
-def _trials_of(task: TuningTask, worker: int) -> optuna.Study:
-    # Each process draws its own stream; a continued one must not draw its first sets again.
-    seed = task.sampler_seed + 7919 * worker
-    trials = open_trials(
-        task.storage, task.name, metrics=len(task.assessment.metrics),
-        random_trials=task.random_trials, seed=seed,
-    )  # fmt: skip
-    already = len(completed(trials))
-    if already:
-        trials = open_trials(
-            task.storage, task.name, metrics=len(task.assessment.metrics),
-            random_trials=task.random_trials, seed=seed + 104_729 * already,
-        )  # fmt: skip
-    return trials
+def _trials_of(task: TuningTask) -> optuna.Study:
+    return open_trials(
+        task.storage,
+        task.name,
+        metrics=len(task.assessment.metrics),
+        random_trials=task.random_trials,
+        seed=task.sampler_seed,
+    )
 
 
 def _dominates(one: TunedSet, other: TunedSet) -> bool:

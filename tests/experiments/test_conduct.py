@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from tacit.errors import ParameterError, TacitError
+from tacit.errors import FileError, ParameterError, TacitError
 from tacit.experiments.conduct import conduct
 from tacit.experiments.executors import executor
 from tacit.experiments.job import Job
@@ -150,3 +151,8 @@ def test_executors_refuse_what_makes_no_sense() -> None:
         executor(workers=2, scheduler="tcp://127.0.0.1:1"),
     ):
         pass
+
+
+def test_a_file_error_survives_the_way_from_a_worker() -> None:
+    error = FileError("a.csv", "row 2", "is short", "fill it up")
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)

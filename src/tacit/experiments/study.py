@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Iterator
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -151,9 +151,9 @@ def read_study(path: str | Path, /) -> Study:
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise FileError(path, None, f"is not TOML: {error}", "correct it there") from None
-    if isinstance(raw.get("disclosures"), str) and raw["disclosures"] == "paper":
+    if raw.get("disclosures") == "paper":
         raw["disclosures"] = list(PAPER_CONFIGURATIONS)
-    study = _converted(path, raw, Study)
+    study = _converted(path, raw)
     try:
         load_plugins(study.plugins, beside=Path(path).parent)
         return _checked(study, Path(path).parent)
@@ -163,12 +163,9 @@ def read_study(path: str | Path, /) -> Study:
         raise FileError(path, None, str(error), "correct the study") from None
 
 
-Converted = TypeVar("Converted")
-
-
-def _converted(path: str | Path, raw: object, kind: type[Converted]) -> Converted:
+def _converted(path: str | Path, raw: object) -> Study:
     try:
-        return msgspec.convert(raw, kind)
+        return msgspec.convert(raw, Study)
     except msgspec.ValidationError as error:
         what, _, place = str(error).partition(" - at ")
         raise FileError(

@@ -11,13 +11,14 @@ from tacit.disclosure import PAPER_CONFIGURATIONS
 from tacit.errors import FileError, ParameterError
 from tacit.experiments.instances import named_problem
 from tacit.experiments.perform import perform
-from tacit.experiments.study import read_study, shipped_studies, shipped_study, study_named
+from tacit.experiments.reproduce import PAPER_STUDIES
+from tacit.experiments.study import read_study, shipped_study, study_named
 from tacit.search import PRESETS
 
 Write = Callable[..., Path]
 
 
-@pytest.mark.parametrize("name", shipped_studies())
+@pytest.mark.parametrize("name", PAPER_STUDIES)
 def test_shipped_studies_are_the_papers(name: str) -> None:
     study = shipped_study(name)
     assert study.disclosures == PAPER_CONFIGURATIONS
@@ -36,7 +37,7 @@ def test_shipped_studies_are_the_papers(name: str) -> None:
         assert sorted(evaluated)[0] == evaluated[0]
 
 
-@pytest.mark.parametrize("name", shipped_studies())
+@pytest.mark.parametrize("name", PAPER_STUDIES)
 def test_search_spaces_contain_the_papers_best_sets(name: str) -> None:
     study = shipped_study(name)
     assert study.tuning is not None

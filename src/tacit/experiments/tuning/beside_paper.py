@@ -11,10 +11,10 @@ def published_sets(study: str, /) -> list[TunedSet]:
 
     >>> published_sets("ap")[0].values
     (0.019,)
-    >>> published_sets("my-study")
+    >>> published_sets("my-study")  # a name starts with that of a class of the paper, or has none
     []
     """
-    entry = published()["tuned"].get("moap" if study.startswith("moap") else study)
+    entry = published()["tuned"].get(study.partition("-")[0])
     if entry is None:
         return []
     return [

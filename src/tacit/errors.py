@@ -3,11 +3,18 @@
 ::
 
     TacitError                    catch this to catch all of them
-    └── InputError                something the user gave is wrong
-        ├── FileError             a file, with the place in it and the remedy
-        ├── ProblemError          a problem that contradicts itself
-        ├── DisclosureError       a disclosure that does not exist or does not fit
-        └── ParameterError        a setting out of its range
+    ├── InputError                something the user gave is wrong
+    │   ├── FileError             a file, with the place in it and the remedy
+    │   ├── ProblemError          a problem that contradicts itself
+    │   ├── DisclosureError       a disclosure that does not exist or does not fit
+    │   └── ParameterError        a setting out of its range
+    └── MpcError                  a computation between the nodes did not come to its end
+        ├── MaskReuseError        a mask was about to be used twice; nothing was sent
+        └── PeerError             names the peer
+            ├── PeerLostError     the link to it is gone
+            ├── PeerTimeoutError  it stayed silent for longer than the limit
+            ├── FrameError        it sent something that is not a frame of ours
+            └── AbortError        what it sent contradicts the protocol
 
 Each message says what was wrong, where, and what to do about it. The command line prints it as
 one line and ends with the error's `exit_code`.
@@ -79,4 +86,68 @@ class ParameterError(InputError):
     >>> raise ParameterError("population is 0; give at least 2")
     Traceback (most recent call last):
     tacit.errors.ParameterError: population is 0; give at least 2
+    """
+
+
+class MpcError(TacitError):
+    """A computation between the nodes did not come to its end.
+
+    >>> issubclass(PeerTimeoutError, MpcError)
+    True
+    """
+
+    exit_code = 3
+
+
+class MaskReuseError(MpcError):
+    """A mask was about to be used twice, which would show the secret under it.
+
+    >>> raise MaskReuseError("label 'shuffle.Z' was already drawn; give each step its own label")
+    Traceback (most recent call last):
+    tacit.errors.MaskReuseError: label 'shuffle.Z' was already drawn; give each step its own label
+    """
+
+
+class PeerError(MpcError):
+    """Something is wrong with a peer, which the error names.
+
+    >>> error = PeerError("node 2", "sent nothing")
+    >>> error.peer, str(error)
+    ('node 2', 'node 2: sent nothing')
+    """
+
+    def __init__(self, peer: str, what: str) -> None:
+        self.peer, self.what = peer, what
+        super().__init__(f"{peer}: {what}")
+
+
+class PeerLostError(PeerError):
+    """The link to a peer is gone.
+
+    >>> print(PeerLostError("node 1", "closed the link; see whether it still runs"))
+    node 1: closed the link; see whether it still runs
+    """
+
+
+class PeerTimeoutError(PeerError):
+    """A peer stayed silent for longer than the limit.
+
+    >>> print(PeerTimeoutError("node 1", "sent nothing for 2 s"))
+    node 1: sent nothing for 2 s
+    """
+
+
+class FrameError(PeerError):
+    """A peer sent something that is not a frame of ours, or one that is too large.
+
+    >>> print(FrameError("node 0", "the frame does not begin with TAC1"))
+    node 0: the frame does not begin with TAC1
+    """
+
+
+class AbortError(PeerError):
+    """What a peer sent contradicts the protocol, so the evaluation ends without a result.
+
+    >>> print(AbortError("node 0", "works on another request under the same number"))
+    node 0: works on another request under the same number
     """

@@ -14,7 +14,7 @@ from tacit.errors import InputError
 from tacit.problems import load_problem
 from tacit.runs import Checkpointing, solve
 from tacit.runs.duration import parse_duration
-from tacit.runs.plots import plot_result
+from tacit.runs.plots import check_plot_name, plot_result
 from tacit.runs.solve import default_preset
 from tacit.search import preset_named
 
@@ -196,7 +196,9 @@ def solve_command(
         reevaluate_parents=reevaluate_parents,
     )
     for path in (out, plot, checkpoint):
-        check_folder(path)
+        check_writable(path)
+    if plot is not None:
+        check_plot_name(plot)
     console = Console(stderr=True)
     live = LiveProgress(console, loaded, deadline=seconds, generations=generations)
     watched = console.is_terminal and not json
@@ -261,12 +263,16 @@ def parse_disclosures(texts: list[str], /) -> str | dict[str, str] | None:
     return by_name
 
 
-def check_folder(path: Path | None, /) -> None:
+def check_writable(path: Path | None, /) -> None:
     """Refuse a place that cannot be written before the search starts, not after it.
 
-    >>> check_folder(Path("no-such-folder/result.json"))
+    >>> check_writable(Path("no-such-folder/result.json"))
     Traceback (most recent call last):
     tacit.errors.InputError: no-such-folder/result.json: there is no folder no-such-folder; create it
     """
-    if path is not None and not path.parent.is_dir():
+    if path is None:
+        return
+    if not path.parent.is_dir():
         raise InputError(f"{path}: there is no folder {path.parent}; create it")
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; name a file in it")

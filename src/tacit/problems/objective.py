@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
+from math import ceil
 from typing import Literal
 
 import numpy as np
@@ -89,10 +91,23 @@ class Objective:
         value = self.sign * fitness / self.scale
         return int(value) if value == int(value) else value
 
-    def from_user(self, value: float, /) -> int:
-        """A value in the user's unit as internal fitness.
+    def least_fitness(self, value: float, /) -> int:
+        """The smallest internal fitness that is at least as good as a value in the user's unit.
 
-        >>> Objective("delay", None, sense="minimize", scale=100, weight_bound=9).from_user(2.5)
+        >>> Objective("delay", None, sense="minimize", scale=100, weight_bound=9).least_fitness(2.5)
         -250
+        >>> Objective("pay", None, weight_bound=9).least_fitness(2.5)
+        3
         """
-        return self.sign * round(value * self.scale)
+        # By way of text, since 1.1 * 10 is more than 11 in binary.
+        return ceil(self.sign * Decimal(str(value)) * self.scale)
+
+    @property
+    def tells_values(self) -> bool:
+        """Whether an evaluation tells the best fitness as a number.
+
+        >>> Objective("pay", None, weight_bound=9).tells_values
+        True
+        """
+        exact = not self.confidential or isinstance(self.disclosure, Exact)
+        return exact or self.best_mode is BestMode.VALUE

@@ -1,7 +1,8 @@
 """Saving a run between two generations, and going on from there.
 
-A checkpoint is one MessagePack file, written beside its final name and then moved over it, so
-that a crash leaves the old one or the new one and never half of either.
+A checkpoint is one file: a line with the format, the SHA-256 of the rest, and a MessagePack body.
+It is written beside its final name and then moved over it, so that a crash leaves the old one or
+the new one and never half of either; and what was damaged since is refused, not searched on.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from tacit.runs.history import GenerationRecord
 from tacit.runs.run import Run, Snapshot
 from tacit.search import SearchParameters, SearchState
 
-FORMAT = "tacit-checkpoint/1"
+FORMAT = b"tacit-checkpoint/1\n"
 
 
 class StoredArray(msgspec.Struct, array_like=True):
@@ -36,7 +37,6 @@ class StoredArray(msgspec.Struct, array_like=True):
 class StoredRun(msgspec.Struct, forbid_unknown_fields=True):
     """A checkpoint's contents."""
 
-    format: str
     problem: str
     parameters: SearchParameters
     seed: int
@@ -50,6 +50,7 @@ class StoredRun(msgspec.Struct, forbid_unknown_fields=True):
     stalled_for: int
     best_generation: int
     best_told: tuple[int | bool | None, ...]
+    best_highest: tuple[int | bool | None, ...]
     best_genomes: StoredArray
     best_so_far: tuple[int | None, ...]
     seconds: float
@@ -84,7 +85,6 @@ def save_checkpoint(run: Run, path: str | Path, /) -> None:
     if now.best_known is None:
         return  # nothing was evaluated yet, so starting anew loses nothing
     stored = StoredRun(
-        format=FORMAT,
         problem=problem_digest(run.problem),
         parameters=run.parameters,
         seed=run.seed,
@@ -98,15 +98,17 @@ def save_checkpoint(run: Run, path: str | Path, /) -> None:
         stalled_for=now.stalled_for,
         best_generation=now.best_known.generation,
         best_told=now.best_known.told,
+        best_highest=now.best_known.highest,
         best_genomes=_store(now.best_known.genomes),
         best_so_far=now.best_so_far,
         seconds=now.seconds,
         history=run.history[: now.search.generation + 1],
     )
+    body = msgspec.msgpack.encode(stored)
     draft = target.with_name(target.name + ".partial")
     try:
         with draft.open("wb") as file:
-            file.write(msgspec.msgpack.encode(stored))
+            file.write(FORMAT + hashlib.sha256(body).digest() + body)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(target)
@@ -118,16 +120,7 @@ def save_checkpoint(run: Run, path: str | Path, /) -> None:
 
 def load_checkpoint(path: str | Path, run: Run, /) -> None:
     """Put a fresh run where a saved one stood; refuses another problem, setting or seed."""
-    try:
-        stored = msgspec.msgpack.decode(Path(path).read_bytes(), type=StoredRun)
-    except OSError as error:
-        raise FileError(
-            path, None, f"cannot be read ({error.strerror})", "check the path"
-        ) from None
-    except msgspec.DecodeError:
-        raise FileError(path, None, "is not a tacit checkpoint", "start without --resume") from None
-    if stored.format != FORMAT:
-        raise FileError(path, None, f"has format {stored.format!r}", f"this tacit reads {FORMAT}")
+    stored = _read(path)
     for what, there, here in (
         ("problem or disclosure", stored.problem, problem_digest(run.problem)),
         ("set of parameters", stored.parameters, run.parameters),
@@ -144,17 +137,44 @@ def load_checkpoint(path: str | Path, run: Run, /) -> None:
         front_of=_restore(stored.front_of),
         crowding=_restore(stored.crowding),
     )
-    best_genomes = _restore(stored.best_genomes)
+    best_known = BestKnown(
+        generation=stored.best_generation,
+        told=stored.best_told,
+        highest=stored.best_highest,
+        genomes=_restore(stored.best_genomes),
+    )
     snapshot = Snapshot(
         search=search,
         random=_words_as_numbers(stored.random),
         evaluations=stored.evaluations,
         stalled_for=stored.stalled_for,
-        best_known=BestKnown(stored.best_generation, stored.best_told, best_genomes),
+        best_known=best_known,
         best_so_far=stored.best_so_far,
         seconds=stored.seconds,
     )
     run.resume(snapshot, stored.history)
+
+
+def _read(path: str | Path) -> StoredRun:
+    try:
+        whole = Path(path).read_bytes()
+    except OSError as error:
+        raise FileError(
+            path, None, f"cannot be read ({error.strerror})", "check the path"
+        ) from None
+    start = len(FORMAT) + hashlib.sha256().digest_size
+    body = whole[start:]
+    try:
+        if whole[:start] == FORMAT + hashlib.sha256(body).digest():
+            return msgspec.msgpack.decode(body, type=StoredRun)
+    except msgspec.DecodeError:
+        pass  # whole, but of another version
+    raise FileError(
+        path,
+        None,
+        "is not a tacit checkpoint of this version, or is damaged",
+        "start without --resume",
+    )
 
 
 def _store(array: NDArray[Any]) -> StoredArray:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+LONG_RUN = 1000
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#555555"
 
 
@@ -32,8 +33,7 @@ def plot_result(result: Result, path: str | Path, /) -> None:
     ...     Path(f"{folder}/run.svg").stat().st_size > 1000
     True
     """
-    if Path(path).suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise ParameterError(f"{path} does not end in .png, .svg or .pdf; name the plot so")
+    check_plot_name(path)
     # The object interface keeps clear of pyplot's global state and of any screen.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -54,6 +54,17 @@ def plot_result(result: Result, path: str | Path, /) -> None:
         raise ParameterError(
             f"{path} cannot be written ({error.strerror}); choose another"
         ) from None
+
+
+def check_plot_name(path: str | Path, /) -> None:
+    """Refuse a name whose ending is no picture's.
+
+    >>> check_plot_name("run.txt")
+    Traceback (most recent call last):
+    tacit.errors.ParameterError: run.txt does not end in .png, .svg or .pdf; name the plot so
+    """
+    if Path(path).suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise ParameterError(f"{path} does not end in .png, .svg or .pdf; name the plot so")
 
 
 def _title(result: Result, figure: Figure) -> None:
@@ -89,6 +100,10 @@ def draw_convergence(result: Result, axes: Axes, /) -> None:
     if result.optimum is not None:
         axes.axhline(result.optimum, color=GREY, ls="--", lw=1, label="optimum")
     axes.set_xlabel("generation")
+    if len(history.generation) > LONG_RUN:
+        # Most of a long run is a plateau; the climb deserves half of the picture.
+        axes.set_xscale("symlog", linthresh=100, linscale=1.5)
+        axes.set_xlim(left=0)
     axes.set_ylabel(" / ".join(f"{o.name} ({o.sense})" for o in result.objectives))
     axes.grid(alpha=0.3)
     if axes.get_legend_handles_labels()[0]:

@@ -74,8 +74,10 @@ class Run:
     history: list[GenerationRecord] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        if self.limits.target is not None and len(self.problem.objectives) > 1:
-            raise ParameterError("a target needs a single objective; leave it out")
+        if self.seed < 0:
+            raise ParameterError(f"seed is {self.seed}; give 0 or more")
+        if self.limits.target is not None:
+            self._check_target()
         for objective in self.problem.objectives:
             if objective.confidential:
                 objective.disclosure.check_population(self.parameters.fewest_evaluated)
@@ -84,7 +86,20 @@ class Run:
         self._actual = all(each.weights is not None for each in self.problem.objectives)
         # Replaced as a whole after each generation, so that an interrupt between any two
         # instructions finds one complete snapshot.
-        self.now = Snapshot(self.search.start(), dict(self._rng.bit_generator.state))
+        self.now = Snapshot(
+            self.search.start(),
+            dict(self._rng.bit_generator.state),
+            best_so_far=self.evaluator.best_so_far,
+        )
+
+    def _check_target(self) -> None:
+        if len(self.problem.objectives) > 1:
+            raise ParameterError("a target needs a single objective; leave it out")
+        if not self.problem.objectives[0].tells_values:
+            raise ParameterError(
+                "a target needs a told best value, and this objective withholds it; "
+                "leave the target out, or tell the best as value"
+            )
 
     def resume(self, snapshot: Snapshot, history: list[GenerationRecord], /) -> None:
         """Go on from a snapshot; the result is that of a run that never stopped."""
@@ -106,7 +121,8 @@ class Run:
                 self._one_generation(until, begun - earlier)
         except KeyboardInterrupt:
             reason = StopReason.INTERRUPTED
-        del self.history[self.now.search.generation + 1 :]
+            # Forget the generation that was under way, so that the run can go on by itself.
+            self.resume(self.now, self.history[: self.now.search.generation + 1])
         return reason
 
     def _reason_to_stop(self, until: float | None) -> StopReason | None:
@@ -127,7 +143,7 @@ class Run:
         if self.limits.target is None or self.now.best_known is None:
             return False
         told = self.now.best_known.told[0]
-        wanted = self.problem.objectives[0].from_user(self.limits.target)
+        wanted = self.problem.objectives[0].least_fitness(self.limits.target)
         return told is not None and not isinstance(told, bool) and told >= wanted
 
     def _expected_seconds(self) -> float:
@@ -144,8 +160,6 @@ class Run:
         record = record_generation(
             self.problem, state, evaluation, actual=self._actual, seconds=seconds
         )
-        # An interrupt may have left a record of a generation that did not complete.
-        del self.history[state.generation :]
         self.history.append(record)
         self.now = Snapshot(
             search=state,

@@ -60,3 +60,16 @@ def distinct_pair(first: np.uint32, second: np.uint32, bound: int) -> tuple[int,
     if j >= i:
         return i, j + 1
     return j, i
+
+
+@kernel
+def segment(first: np.uint32, second: np.uint32, bound: int) -> tuple[int, int]:
+    """The first and last position of a segment of 0..bound-1, of one position at least.
+
+    >>> segment(np.uint32(2**31), np.uint32(0), 10)
+    (0, 5)
+    """
+    i, j = below(first, bound), below(second, bound)
+    if i > j:
+        return j, i
+    return i, j

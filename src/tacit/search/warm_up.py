@@ -37,8 +37,10 @@ def warm_up(problem: Problem, parameters: SearchParameters, /) -> float:
         plans = tiny.plans(genomes)
         fitness = [tiny.fitness(k, plans) for k in range(len(tiny.objectives))]
         state = search.tell(state, genomes, np.stack(fitness, axis=1).astype(np.float64))
-    # Records sum up a selection of the genomes, which is laid out in memory in its own way.
-    tiny.fitness(0, tiny.plans(state.genomes[state.estimated_best()]))
+    # Records sum up a selection of the genomes. If that is a single one, the plan is contiguous in
+    # memory also where m < n, and another version of the kernel is called.
+    tiny.fitness(0, tiny.plans(state.genomes[:2]))
+    tiny.fitness(0, tiny.plans(state.genomes[:1]))
     return time.monotonic() - started
 
 

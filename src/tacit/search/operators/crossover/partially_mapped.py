@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.jit import kernel
-from tacit.search.random_words import Words, below
+from tacit.search.random_words import Words, segment
 
 
 @kernel
@@ -35,9 +35,7 @@ def partially_mapped(
     for pair in range(chosen.shape[0]):
         if not chosen[pair]:
             continue
-        first, last = below(words[pair, 0], length), below(words[pair, 1], length)
-        if first > last:
-            first, last = last, first
+        first, last = segment(words[pair, 0], words[pair, 1], length)
         for child in range(2):
             keeper = parents[2 * pair + child]
             filler = parents[2 * pair + 1 - child]

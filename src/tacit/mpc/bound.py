@@ -1,0 +1,124 @@
+"""How many bits a public bound on the fitness asks for, and whether the ring has them.
+
+With b the bits of the bound's span, an individual's key (fitness, then the tie-breaking index)
+differs from another's by less than 2^(b + index bits); a threshold of `above` compares hundredths
+of the span, one of `buckets:k` k-ths. One more bit holds the sign. A bound that does not fit is
+refused when the agreement is made, so that nothing can overflow later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tacit.errors import ParameterError
+from tacit.mpc.ring import RING_BITS
+from tacit.mpc.spec import Spec
+
+
+@dataclass(frozen=True, slots=True)
+class FitnessBound:
+    """Public limits: every fitness lies in low..high, both included.
+
+    >>> FitnessBound(-1000, 0).bits
+    10
+    """
+
+    low: int
+    high: int
+
+    def __post_init__(self) -> None:
+        if self.low > self.high:
+            raise ParameterError(f"fitness bound {self.low}..{self.high} is empty; swap its ends")
+        if self.low < -(1 << 63) or self.high >= 1 << 63:
+            raise ParameterError(
+                f"fitness bound {self.low}..{self.high} leaves the 64-bit ring; scale weights down"
+            )
+
+    @classmethod
+    def within_bits(cls, bits: int) -> FitnessBound:
+        """All fitness values with |f| < 2^bits.
+
+        >>> FitnessBound.within_bits(3)
+        FitnessBound(low=-7, high=7)
+        """
+        return cls(1 - (1 << bits), (1 << bits) - 1)
+
+    @classmethod
+    def of_sum(cls, terms: int, weight_bound: int, *, negate: bool = False) -> FitnessBound:
+        """What a sum of so many weights in 0..weight_bound can be, or its negative for costs.
+
+        >>> FitnessBound.of_sum(100, 1000, negate=True)
+        FitnessBound(low=-100000, high=0)
+        """
+        total = terms * weight_bound
+        return cls(-total, 0) if negate else cls(0, total)
+
+    @property
+    def span(self) -> int:
+        """The largest possible difference of two fitness values."""
+        return self.high - self.low
+
+    @property
+    def bits(self) -> int:
+        """The bits of the span."""
+        return self.span.bit_length()
+
+
+def index_bits(n: int) -> int:
+    """The bits of the tie-breaking index of n individuals.
+
+    >>> index_bits(1), index_bits(300)
+    (0, 9)
+    """
+    return (n - 1).bit_length()
+
+
+def key_bits(bound: FitnessBound, n: int) -> int:
+    """The bits of a signed difference of two keys.
+
+    >>> key_bits(FitnessBound(0, 2**18 - 1), 300)
+    28
+    """
+    return bound.bits + index_bits(n) + 1
+
+
+def threshold_bits(bound: FitnessBound, factor: int) -> int:
+    """The bits of a signed difference of two values up to `factor` times the span.
+
+    >>> threshold_bits(FitnessBound(0, 2**18 - 1), 100)
+    26
+    """
+    return (factor * bound.span).bit_length() + 1
+
+
+def bits_needed(bound: FitnessBound, n: int, spec: Spec) -> int:
+    """The widest comparison that this disclosure makes for n individuals.
+
+    >>> bits_needed(FitnessBound(0, 2**18 - 1), 300, Spec.parse("order"))
+    28
+    """
+    if spec.kind == "none":
+        # Two's complement: -2^63 needs no more bits than 2^63 - 1.
+        ends = (bound.low, bound.high)
+        return max((end if end >= 0 else -1 - end).bit_length() for end in ends) + 1
+    factors = {"above": 100, "buckets": spec.parameter}
+    widest = key_bits(bound, n)
+    if spec.kind in factors:
+        widest = max(widest, threshold_bits(bound, factors[spec.kind]))
+    return widest
+
+
+def check_bound_fits(bound: FitnessBound, n: int, spec: Spec) -> None:
+    """Refuse a bound for which the ring is too small; n is the largest population.
+
+    >>> check_bound_fits(FitnessBound(0, 2**60), 300, Spec.parse("order"))
+    Traceback (most recent call last):
+    tacit.errors.ParameterError: order of 300 individuals with fitness in 0..1152921504606846976 \
+needs 71 bits, the ring has 64; scale the weights down by 2^7
+    """
+    needed = bits_needed(bound, n, spec)
+    if needed > RING_BITS:
+        raise ParameterError(
+            f"{spec} of {n} individuals with fitness in {bound.low}..{bound.high} needs {needed} "
+            f"bits, the ring has {RING_BITS}; scale the weights down by 2^{needed - RING_BITS}"
+        )

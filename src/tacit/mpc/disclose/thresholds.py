@@ -1,0 +1,144 @@
+"""The disclosures that depend on values: `above:p` and `buckets:k`.
+
+Best and worst sit at publicly known shuffled positions, so the tests are linear in shares:
+
+    above      100*(f - min) - p*(max - min) >= 0
+    bucket > j    j*(max - min) - k*(max - f) < 0      for j = 1 .. k-1
+
+One batch of comparisons, whose signs stay shares. For `above`, the three best are set true at
+their public positions. Then the bits go back to the original positions as shares and are opened
+there, to the coordinator alone; a bucket's number is how many of its bits are set. The rounds of a
+batch, and 2. The nodes learn nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.errors import AbortError
+from tacit.mpc.bound import FitnessBound, threshold_bits
+from tacit.mpc.cost import Cost
+from tacit.mpc.protocols import less_than, shuffle
+from tacit.mpc.protocols.shuffle import Order
+from tacit.mpc.rank.result import Ranking
+from tacit.mpc.ring import Words, public_word
+from tacit.mpc.session import Session
+from tacit.mpc.shares import ArithmeticShare, BitShare
+from tacit.mpc.spec import Spec
+
+ALWAYS_ABOVE = 3
+"""How many of the best are true under `above` whatever their values."""
+
+
+def _tests(spec: Spec) -> int:
+    return 1 if spec.kind == "above" else spec.parameter - 1
+
+
+def _bits(spec: Spec, bound: FitnessBound) -> int:
+    return threshold_bits(bound, 100 if spec.kind == "above" else spec.parameter)
+
+
+def _row_bytes(spec: Spec) -> int:
+    return -(-_tests(spec) // 8)
+
+
+def _differences(component: Words, best: int, worst: int, spec: Spec) -> Words:
+    """The linear forms above on one component, shape (tests, n)."""
+    high, low = component[best : best + 1], component[worst : worst + 1]
+    if spec.kind == "above":
+        form = public_word(100) * (component - low) - public_word(spec.parameter) * (high - low)
+        return form[None, :]
+    j = np.arange(1, spec.parameter, dtype=np.uint64)[:, None]
+    forms: Words = j * (high - low) - public_word(spec.parameter) * (high - component)[None, :]
+    return forms
+
+
+def _above(below: BitShare, ranks: NDArray[np.intp], *, me: int) -> BitShare:
+    """The complement of `below`, and true for the best ones whatever it was."""
+    forced = ranks < ALWAYS_ABOVE
+    flip = (np.uint8(me == 0), np.uint8(me == 2))
+    components = [
+        np.where(forced, one, part ^ one)
+        for part, one in zip((below.mine, below.next), flip, strict=True)
+    ]
+    return BitShare(components[0], components[1])
+
+
+def _pack(bits: NDArray[np.uint8], tests: int, n: int) -> NDArray[np.uint8]:
+    """One line of bytes per individual, with its bits."""
+    return np.packbits(bits.reshape(tests, n).T, axis=1, bitorder="little")
+
+
+async def tell_thresholds(
+    session: Session,
+    fitness: ArithmeticShare,
+    ranking: Ranking,
+    order: Order,
+    *,
+    spec: Spec,
+    bound: FitnessBound,
+    label: str,
+) -> None:
+    """A node's side; `fitness` is shuffled as the ranking is.
+
+    >>> from tacit.mpc.local import deal_integers, run_trio
+    >>> f = deal_integers([0, 50, 100])
+    >>> async def node(s):
+    ...     order = shuffle.draw_order(s, 3, label="o")
+    ...     y = await shuffle.shuffle(s, f[s.me], order, label="s")
+    ...     clear = await opening.open_to_nodes(s, y)  # never do this: it is for the example
+    ...     empty = BitShare(*(np.zeros(0, dtype=np.uint8),) * 2)
+    ...     ranks = (2 - clear // np.uint64(50)).astype(np.intp)
+    ...     await tell_thresholds(s, y, Ranking(ranks, empty, ()), order, label="t",
+    ...                           spec=spec, bound=FitnessBound(0, 100))
+    >>> from tacit.mpc.protocols import opening
+    >>> spec = Spec.parse("buckets:2")
+    >>> run_trio(node, lambda s: receive_thresholds(s, 3, spec=spec)).coordinator
+    array([1, 0, 0])
+    """
+    n, tests = len(fitness), _tests(spec)
+    best, worst = ranking.position(0), ranking.position(n - 1)
+    forms = ArithmeticShare(
+        _differences(fitness.mine, best, worst, spec).reshape(-1),
+        _differences(fitness.next, best, worst, spec).reshape(-1),
+    )
+    signs = await less_than.compare_batch(
+        session, forms[:0], forms, bits=_bits(spec, bound), label=f"{label}.sign"
+    )
+    bits = signs.kept
+    if spec.kind == "above":
+        bits = _above(bits, ranking.ranks, me=session.me)
+    rows = BitShare(_pack(bits.mine, tests, n), _pack(bits.next, tests, n))
+    await shuffle.unshuffle_to_coordinator(session, rows, order, label=f"{label}.back")
+
+
+async def receive_thresholds(session: Session, n: int, *, spec: Spec) -> NDArray[np.int64]:
+    """The coordinator's side: 0 or 1 for `above`, the number of the bucket for `buckets`.
+
+    >>> from tacit.mpc.local import run_trio
+    >>> spec = Spec.parse("buckets:3")
+    >>> async def node(s):
+    ...     if s.me < 2:  # what nodes 1 and 0 send, here without masks
+    ...         await s.send(3, np.array([[3 * s.me], [s.me]], dtype=np.uint8))
+    >>> run_trio(node, lambda s: receive_thresholds(s, 2, spec=spec)).coordinator
+    array([2, 1])
+    """
+    tests, width = _tests(spec), _row_bytes(spec)
+    rows = await shuffle.receive_unshuffled(session, (n, width), dtype=np.uint8, xor=True)
+    bits = np.unpackbits(rows, axis=1, bitorder="little")
+    # Whoever is beyond a bucket's end is beyond the ends before it: ones first, then zeros.
+    if bits[:, tests:].any() or (np.diff(bits.astype(np.int8), axis=1) > 0).any():
+        raise AbortError("the nodes", "sent bits that are no buckets; ask again")
+    told: NDArray[np.int64] = bits.sum(axis=1, dtype=np.int64)
+    return told
+
+
+def cost(n: int, *, spec: Spec, bound: FitnessBound) -> Cost:
+    """What the tests and their way back cost.
+
+    >>> cost(300, spec=Spec.parse("above:75"), bound=FitnessBound(0, 2**18 - 1)).rounds
+    8
+    """
+    tests = less_than.cost(0, n * _tests(spec), bits=_bits(spec, bound))
+    return tests.then(shuffle.cost_to_coordinator(n, row_bytes=_row_bytes(spec)))

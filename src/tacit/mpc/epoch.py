@@ -1,0 +1,196 @@
+"""Connection epochs: pair keys that are agreed afresh, never stored, and used once per context.
+
+Each pair of nodes exchanges ephemeral X25519 keys over its authenticated link [rfc7748] and
+derives the key of the component that both hold [rfc5869]. 1 round; each node sends 32 bytes to
+each of the two others. A node learns the keys of its own two components only, which are all that
+it needs. Whoever reads the link's traffic later learns nothing, since nobody keeps the keys.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+
+from tacit.errors import AbortError, MaskReuseError, PeerError
+from tacit.mpc.cost import Cost
+from tacit.mpc.masks import KeyedMasks, expand
+from tacit.mpc.session import DEFAULT_TIMEOUT, Context, Session
+from tacit.mpc.shares import COORDINATOR, NODES
+from tacit.mpc.transport.frame import Channel, Kind
+from tacit.mpc.transport.mux import Mux
+
+_NOTICE_TIMEOUT = 0.01
+
+
+class Epoch:
+    """A node's two component keys, from one agreement until the first abort.
+
+    >>> epoch = Epoch({0: bytes(32), 1: bytes(32)})
+    >>> context = Context(b"agreement", 0, 1, 0, b"request")
+    >>> _ = epoch.masks(context)
+    >>> epoch.masks(context)
+    Traceback (most recent call last):
+    tacit.errors.MaskReuseError: evaluation 1, attempt 0 was computed before; use the next attempt
+    """
+
+    def __init__(self, keys: Mapping[int, bytes]) -> None:
+        self._keys = dict(keys)
+        self._used: set[bytes] = set()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the keys are gone."""
+        return not self._keys
+
+    def masks(self, context: Context) -> KeyedMasks:
+        """The masks of one evaluation, once."""
+        if self.closed:
+            raise MaskReuseError("this epoch has ended; agree on new keys")
+        info = context.info()
+        if info in self._used:
+            which = f"evaluation {context.evaluation}, attempt {context.attempt}"
+            raise MaskReuseError(f"{which} was computed before; use the next attempt")
+        self._used.add(info)
+        return KeyedMasks({c: expand(key, b"evaluation" + info) for c, key in self._keys.items()})
+
+    def close(self) -> None:
+        """Forget the keys: after an abort or a reconnect nothing may be drawn from them.
+
+        >>> epoch = Epoch({0: bytes(32), 1: bytes(32)})
+        >>> epoch.close()
+        >>> epoch.closed
+        True
+        """
+        self._keys.clear()
+
+
+def cost() -> Cost:
+    """What agreeing on keys costs.
+
+    >>> cost().rounds
+    1
+    """
+    return Cost.of(1, [32, 32], [32, 32], [32, 32])
+
+
+async def agree_epoch(
+    me: int, muxes: Mapping[int, Mux], *, number: int = 0, timeout: float = DEFAULT_TIMEOUT
+) -> Epoch:
+    """Agree on fresh keys with both other nodes; `number` tells epochs on one link apart.
+
+    >>> from tacit.mpc.local import run_linked
+    >>> async def node(me, muxes):
+    ...     return await agree_epoch(me, muxes, timeout=1) if me < 3 else None
+    >>> [epoch.closed for epoch in run_linked(node)[:3]]
+    [False, False, False]
+    """
+    channel = Channel(bytes(16), evaluation=number, kind=Kind.EPOCH)
+    secrets = {peer: X25519PrivateKey.generate() for peer in NODES if peer != me}
+    talks = {peer: muxes[peer].open(channel) for peer in secrets}
+    keys: dict[int, bytes] = {}
+    for peer, secret in secrets.items():
+        await talks[peer].send(1, secret.public_key().public_bytes_raw(), timeout=timeout)
+    for peer, secret in secrets.items():
+        theirs = bytes((await talks[peer].receive(timeout=timeout)).payload)
+        component = peer if peer == (me + 1) % 3 else me
+        keys[component] = _pair_key(me, peer, secret, theirs, name=muxes[peer].link.peer)
+        talks[peer].close()
+    return Epoch(keys)
+
+
+def _pair_key(me: int, peer: int, secret: X25519PrivateKey, theirs: bytes, *, name: str) -> bytes:
+    ours = secret.public_key().public_bytes_raw()
+    try:
+        shared = secret.exchange(X25519PublicKey.from_public_bytes(theirs))
+    except ValueError as error:
+        raise AbortError(name, f"sent no X25519 key ({error})") from error
+    # Both sides hash the two public keys in the order of the nodes.
+    ordered = ours + theirs if me < peer else theirs + ours
+    salt = hashlib.sha256(b"tacit pair key" + bytes(sorted((me, peer))) + ordered).digest()
+    return hmac.digest(salt, shared, "sha256")
+
+
+@asynccontextmanager
+async def open_session(
+    context: Context,
+    *,
+    me: int,
+    muxes: Mapping[int, Mux],
+    epoch: Epoch | None,
+    timeout: float = DEFAULT_TIMEOUT,
+) -> AsyncIterator[Session]:
+    """A session over real links. If it fails, the epoch ends with it and all others are told.
+
+    Whoever is told fails at once, with the name of whom the first one to fail was waiting for.
+
+    `muxes` has the links by party, with `COORDINATOR` for the platform. The coordinator itself
+    passes no epoch.
+
+    >>> from tacit.mpc.local import run_linked
+    >>> async def node(me, muxes):
+    ...     epoch = await agree_epoch(me, muxes) if me < 3 else None
+    ...     context = Context(b"agreement", 0, 1, 0, b"request")
+    ...     async with open_session(context, me=me, muxes=muxes, epoch=epoch) as session:
+    ...         return session.me
+    >>> run_linked(node)
+    [0, 1, 2, 3]
+    """
+    if epoch is None and me != COORDINATOR:
+        raise MaskReuseError("a node needs the keys of an epoch; call agree_epoch first")
+    masks = epoch.masks(context) if epoch is not None else None
+    session = Session(
+        me,
+        masks=masks,
+        wire=lambda peer, strand: muxes[peer].open(context.channel(strand), tag=context.tag),
+        timeout=timeout,
+        names={peer: mux.link.peer for peer, mux in muxes.items()},
+    )
+    for mux in muxes.values():
+        mux.watch(context.channel(0), session.fail)
+    try:
+        yield session
+    except BaseException as error:
+        if epoch is not None:
+            epoch.close()
+        if session.failure is None:  # what a notice ended needs no further notice
+            # Only a node can tell for whom it waited; the coordinator just gave up.
+            blames = isinstance(error, PeerError) and me != COORDINATOR
+            await _tell_all(muxes, context, getattr(error, "peer", "") if blames else "")
+        raise
+    finally:
+        session.close()
+        for mux in muxes.values():
+            mux.finish(context.channel(0))
+
+
+async def refuse_session(context: Context, *, muxes: Mapping[int, Mux]) -> None:
+    """Say no to an evaluation that the others may have begun: they fail at once, and name us.
+
+    What they have sent for it is thrown away, now and later.
+
+    >>> from tacit.mpc.local import run_linked
+    >>> async def party(me, muxes):
+    ...     context = Context(b"agreement", 0, 1, 0, b"request")
+    ...     if me == 2:
+    ...         return await refuse_session(context, muxes=muxes)
+    ...     if me == 3:
+    ...         async with open_session(context, me=me, muxes=muxes, epoch=None) as session:
+    ...             await session.receive(0, 1)
+    >>> run_linked(party)
+    Traceback (most recent call last):
+    tacit.errors.AbortError: node 2: failed in this evaluation, says node 2
+    """
+    await _tell_all(muxes, context, "")
+    for mux in muxes.values():
+        mux.finish(context.channel(0))
+
+
+async def _tell_all(muxes: Mapping[int, Mux], context: Context, culprit: str) -> None:
+    for mux in muxes.values():
+        # A link that is gone or full is no reason to hide the error that brought us here.
+        with suppress(PeerError):
+            await mux.notify(context.channel(0), culprit, timeout=_NOTICE_TIMEOUT)

@@ -1,0 +1,96 @@
+"""Linear operations on arithmetic shares: each node works on its own components, nobody talks.
+
+0 rounds, 0 bytes; nobody learns anything [araki2016, Section 2].
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.mpc.ring import Words, public_word
+from tacit.mpc.shares import ArithmeticShare
+
+
+def add(x: ArithmeticShare, y: ArithmeticShare) -> ArithmeticShare:
+    """Shares of x + y.
+
+    >>> from tacit.mpc.local import deal_integers, reveal
+    >>> reveal([add(x, x) for x in deal_integers([1, -4])])
+    array([ 2, -8])
+    """
+    return ArithmeticShare(x.mine + y.mine, x.next + y.next)
+
+
+def subtract(x: ArithmeticShare, y: ArithmeticShare) -> ArithmeticShare:
+    """Shares of x - y.
+
+    >>> from tacit.mpc.local import deal_integers, reveal
+    >>> reveal([subtract(x, x) for x in deal_integers([1, -4])])
+    array([0, 0])
+    """
+    return ArithmeticShare(x.mine - y.mine, x.next - y.next)
+
+
+def scale(x: ArithmeticShare, factor: int | Words) -> ArithmeticShare:
+    """Shares of x times a public integer, or times public ring elements one by one.
+
+    >>> from tacit.mpc.local import deal_integers, reveal
+    >>> reveal([scale(x, -3) for x in deal_integers([1, -4])])
+    array([-3, 12])
+    """
+    by = public_word(factor) if isinstance(factor, int) else factor
+    return ArithmeticShare(x.mine * by, x.next * by)
+
+
+def add_public(x: ArithmeticShare, values: Words, *, me: int) -> ArithmeticShare:
+    """Shares of x plus public values, which go into component 0 (at nodes 2 and 0).
+
+    >>> from tacit.mpc.local import deal_integers, reveal
+    >>> one = np.ones(2, dtype=np.uint64)
+    >>> reveal([add_public(x, one, me=i) for i, x in enumerate(deal_integers([1, -4]))])
+    array([ 2, -3])
+    """
+    mine = x.mine + values if me == 0 else x.mine
+    following = x.next + values if me == 2 else x.next
+    return ArithmeticShare(mine, following)
+
+
+def concatenate(parts: list[ArithmeticShare]) -> ArithmeticShare:
+    """Several shared vectors as one.
+
+    >>> from tacit.mpc.local import deal_integers, reveal
+    >>> reveal([concatenate([x, x]) for x in deal_integers([7])])
+    array([7, 7])
+    """
+    return ArithmeticShare(
+        np.concatenate([part.mine for part in parts]),
+        np.concatenate([part.next for part in parts]),
+    )
+
+
+def gather_sum(
+    weights: ArithmeticShare,
+    rows: NDArray[np.integer[Any]],
+    columns: NDArray[np.integer[Any]],
+    *,
+    negate: bool = False,
+) -> ArithmeticShare:
+    """Shares of the fitness of public candidates: sums of cells of the shared weight matrix.
+
+    `rows` and `columns` have one line per candidate (or broadcast to that): candidate j has the
+    fitness sum over t of weights[rows[j, t], columns[j, t]], or its negative for costs.
+
+    >>> from tacit.mpc.local import deal_integers, reveal
+    >>> plans = np.array([[0, 1], [1, 0]])
+    >>> weights = deal_integers([[1, 2], [3, 40]])
+    >>> reveal([gather_sum(w, np.arange(2)[None, :], plans) for w in weights])
+    array([41,  5])
+    """
+    # One flat index serves both components, and `take` is the fastest gather NumPy has.
+    flat = rows * weights.shape[1] + columns
+    mine = weights.mine.reshape(-1).take(flat).sum(axis=1, dtype=np.uint64)
+    following = weights.next.reshape(-1).take(flat).sum(axis=1, dtype=np.uint64)
+    return ArithmeticShare(-mine, -following) if negate else ArithmeticShare(mine, following)

@@ -1,0 +1,75 @@
+"""Where masks and permutations come from: one AES-CTR stream per component and label.
+
+The two holders of a component share a key, so they draw the same words without talking
+[araki2016, Section 2]. Every draw has a label, every label its own subkey (HKDF, RFC 5869), and
+a label that was drawn is never given out again: no mask can be used twice.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+from typing import Protocol
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from numpy.typing import NDArray
+
+from tacit.mpc.ring import Words
+
+
+class MaskSource(Protocol):
+    """What a session draws from; tests put scripted sources in its place."""
+
+    def words(self, label: str, component: int, count: int) -> Words:
+        """So many uniform words that both holders of the component draw alike."""
+        ...
+
+    def permutation(self, label: str, component: int, size: int) -> NDArray[np.intp]:
+        """A uniform permutation that both holders of the component draw alike."""
+        ...
+
+
+def expand(key: bytes, info: bytes) -> bytes:
+    """HKDF-Expand of RFC 5869 with SHA-256, for one block of 32 bytes.
+
+    >>> expand(bytes(32), b"a") == expand(bytes(32), b"b")
+    False
+    """
+    return hmac.digest(key, info + b"\x01", "sha256")
+
+
+class KeyedMasks:
+    """The real source: AES-128-CTR under a subkey of the component's evaluation key.
+
+    >>> masks = KeyedMasks({0: bytes(32), 1: bytes(range(32))})
+    >>> masks.words("shuffle.Z", 0, 3).shape
+    (3,)
+    >>> sorted(masks.permutation("shuffle.p", 1, 4).tolist())
+    [0, 1, 2, 3]
+    """
+
+    def __init__(self, keys: Mapping[int, bytes]) -> None:
+        self._keys = dict(keys)
+
+    def words(self, label: str, component: int, count: int) -> Words:
+        """Uniform words from the stream of this label and component.
+
+        >>> one, two = KeyedMasks({0: bytes(32)}), KeyedMasks({0: bytes(32), 1: bytes(32)})
+        >>> bool((one.words("a", 0, 9) == two.words("a", 0, 9)).all())
+        True
+        """
+        subkey = expand(self._keys[component], b"words|" + label.encode())
+        # The subkey serves one stream only, so its second half may be the counter's start.
+        stream = Cipher(algorithms.AES(subkey[:16]), modes.CTR(subkey[16:])).encryptor()
+        words: Words = np.frombuffer(stream.update(bytes(8 * count)), dtype=np.uint64)
+        return words
+
+    def permutation(self, label: str, component: int, size: int) -> NDArray[np.intp]:
+        """The order of `size` words of AES-CTR; equal words (2^-64 per pair) would bias it.
+
+        >>> KeyedMasks({0: bytes(32)}).permutation("p", 0, 1)
+        array([0])
+        """
+        words = self.words("permutation|" + label, component, size)
+        return np.argsort(words, kind="stable")

@@ -1,0 +1,1 @@
+"""The protocols, one per file: what it computes, who learns what, rounds and bytes."""

@@ -1,0 +1,1 @@
+"""Ranking shuffled keys by opened comparisons: all pairs, or many pivots."""

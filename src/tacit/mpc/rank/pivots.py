@@ -1,0 +1,145 @@
+"""Ranking by many-pivot partitioning: for populations too large to compare all pairs.
+
+Three batches. In the first, everybody is compared with a few pivots, in the second again inside
+each of the segments that this gives, and in the third all pairs that are still in one segment.
+With about n^(1/3) pivots each time the batches are of about equal size, n^(4/3) comparisons each.
+The positions are shuffled, so the first ones of a segment are as good a choice of pivots as any,
+and the opened comparisons are those of a uniformly random permutation: they tell the nodes nothing,
+and neither does the number of comparisons, which depends on that permutation alone. After
+[hamada2012], with many pivots and a last batch of all pairs, to have few rounds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.mpc.cost import Cost
+from tacit.mpc.planes import cut
+from tacit.mpc.protocols import less_than
+from tacit.mpc.protocols.operands import known_part
+from tacit.mpc.rank.result import Ranking, check_total_order, no_order
+from tacit.mpc.session import Session
+from tacit.mpc.shares import ArithmeticShare
+
+STAGES = 3
+Positions = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class _Segment:
+    """Positions whose ranks are start, start + 1, ... in an order not known yet."""
+
+    start: int
+    members: Positions
+
+
+def pivots_per_segment(n: int) -> int:
+    """How many pivots split a segment.
+
+    >>> pivots_per_segment(5000)
+    17
+    """
+    return max(1, round(math.pow(n, 1 / STAGES)))
+
+
+def _split_pairs(segment: _Segment, pivots: int) -> tuple[Positions, Positions]:
+    """All pairs of pivots, then everybody else with each pivot."""
+    members = segment.members
+    chosen, others = members[:pivots], members[pivots:]
+    i, j = np.triu_indices(len(chosen), 1)
+    left = np.concatenate([chosen[i], np.repeat(others, len(chosen))])
+    right = np.concatenate([chosen[j], np.tile(chosen, len(others))])
+    return left, right
+
+
+def _order_of_pairs(less: NDArray[np.uint8], n: int) -> Positions:
+    """Ranks inside a group of n from the signs of its pairs in `triu_indices` order."""
+    i, j = np.triu_indices(n, 1)
+    ranks = np.bincount(i, weights=less, minlength=n) + np.bincount(j, 1 - less, minlength=n)
+    result = ranks.astype(np.intp)
+    check_total_order(result)
+    return result
+
+
+def _split(
+    segment: _Segment, less: NDArray[np.uint8], pivots: int, ranks: Positions
+) -> list[_Segment]:
+    """Write the pivots' ranks and give the segments between them."""
+    chosen, others = segment.members[:pivots], segment.members[pivots:]
+    pairs = len(chosen) * (len(chosen) - 1) // 2
+    order = _order_of_pairs(less[:pairs], len(chosen))
+    best_first = np.argsort(order)
+    below = less[pairs:].reshape(len(others), len(chosen))[:, best_first].astype(np.int8)
+    # Whoever is below a pivot is below all better ones too: ones first, then zeros.
+    if (np.diff(below, axis=1) > 0).any():
+        raise no_order()
+    place = below.sum(axis=1, dtype=np.intp)
+    sizes = np.bincount(place, minlength=len(chosen) + 1)
+    starts = segment.start + np.concatenate([[0], np.cumsum(sizes + 1)[:-1]])
+    ranks[chosen[best_first]] = starts[1:] - 1
+    by_place = others[np.argsort(place, kind="stable")]
+    parts = np.split(by_place, np.cumsum(sizes)[:-1])
+    return [_Segment(int(s), part) for s, part in zip(starts, parts, strict=True) if len(part)]
+
+
+def cost(batches: Sequence[int], kept: int, *, bits: int) -> Cost:
+    """What ranking costs when the batches opened so many comparisons; the first one keeps signs.
+
+    >>> cost([100, 100, 100], 0, bits=28).rounds
+    18
+    """
+    total = Cost.free()
+    for number, opened in enumerate(batches):
+        total = total.then(less_than.cost(opened, 0 if number else kept, bits=bits))
+    return total
+
+
+async def rank_by_pivots(
+    session: Session, keys: ArithmeticShare, kept: ArithmeticShare, *, bits: int, label: str
+) -> Ranking:
+    """Public ranks of distinct shuffled keys; signs of the differences `kept` stay shares.
+
+    >>> from tacit.mpc.local import deal_integers, run_trio
+    >>> keys = deal_integers([10, 30, 20, 50, 40])
+    >>> run = run_trio(lambda s: rank_by_pivots(s, keys[s.me], keys[s.me][:0], bits=7, label="r"))
+    >>> run.results[1].ranks
+    array([4, 2, 3, 0, 1])
+    """
+    n = len(keys)
+    known = cut(known_part(session, keys), bits=bits)
+    ways = pivots_per_segment(n)
+    ranks = np.full(n, -1, dtype=np.intp)
+    segments = [_Segment(0, np.arange(n))]
+    batches: list[int] = []
+    secret = None
+    for stage in range(STAGES):
+        # In the last stage everybody is a pivot, and so is everybody in a small segment.
+        counts = [
+            len(s.members) if stage == STAGES - 1 or len(s.members) <= 2 * ways else ways
+            for s in segments
+        ]
+        pairs = [_split_pairs(s, count) for s, count in zip(segments, counts, strict=True)]
+        left = np.concatenate([p[0] for p in pairs]) if pairs else np.zeros(0, dtype=np.intp)
+        right = np.concatenate([p[1] for p in pairs]) if pairs else np.zeros(0, dtype=np.intp)
+        beside = known_part(session, kept if stage == 0 else kept[:0])
+        batch = await less_than.compare_known(
+            session, known[left] - known[right], beside, bits=bits, label=f"{label}.{stage}"
+        )
+        secret = batch.kept if secret is None else secret
+        batches.append(len(left))
+        ends = np.cumsum([len(p[0]) for p in pairs])[:-1]
+        signs = np.split(batch.opened, ends) if pairs else []
+        segments = [
+            part
+            for s, less, count in zip(segments, signs, counts, strict=True)
+            for part in _split(s, less, count, ranks)
+        ]
+    check_total_order(ranks)
+    if secret is None:
+        raise no_order()
+    return Ranking(ranks, secret, tuple(batches))

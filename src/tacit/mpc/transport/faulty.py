@@ -1,0 +1,95 @@
+"""A link that is slow or wrong on purpose, to see what the layers above make of it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+from tacit.errors import PeerError
+from tacit.mpc.transport.frame import Buffer, Frame
+from tacit.mpc.transport.link import Link
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """What goes wrong with the frames sent; they are counted from 0.
+
+    >>> Faults(delay=0.01, drop=frozenset({3})).stall_after is None
+    True
+    """
+
+    delay: float = 0.0
+    """Seconds that every frame takes, without holding up the sender."""
+    drop: frozenset[int] = frozenset()
+    """Frames that vanish."""
+    stall_after: int | None = None
+    """From this frame on nothing passes, and nobody is told."""
+    corrupt: dict[int, int] = field(default_factory=dict)
+    """Frames of which one byte is flipped, and at which offset, the header included."""
+
+
+class FaultyLink:
+    """Wraps a link and applies the faults to what is sent through it.
+
+    >>> from tacit.mpc.transport.memory import memory_pair
+    >>> FaultyLink(memory_pair("a", "b")[0], Faults(delay=0.01)).peer
+    'b'
+    """
+
+    def __init__(self, link: Link, faults: Faults) -> None:
+        self._link = link
+        self._faults = faults
+        self._count = 0
+        self._late: asyncio.Queue[tuple[float, bytes, Buffer]] = asyncio.Queue()
+        self._courier: asyncio.Task[None] | None = None
+        self._closed = False
+
+    @property
+    def peer(self) -> str:
+        """The name of the other side."""
+        return self._link.peer
+
+    async def send(self, header: bytes, payload: Buffer, *, timeout: float) -> None:
+        """Send the frame, or what the faults leave of it."""
+        faults, number = self._faults, self._count
+        self._count += 1
+        if number in faults.drop:
+            return
+        if faults.stall_after is not None and number >= faults.stall_after:
+            return
+        if number in faults.corrupt:
+            header, payload = _flip(header, payload, faults.corrupt[number])
+        if not faults.delay or self._closed:
+            await self._link.send(header, payload, timeout=timeout)
+            return
+        loop = asyncio.get_running_loop()
+        self._late.put_nowait((loop.time() + faults.delay, header, payload))
+        if self._courier is None or self._courier.done():
+            self._courier = loop.create_task(self._deliver(timeout))
+
+    async def _deliver(self, timeout: float) -> None:
+        loop = asyncio.get_running_loop()
+        while not self._late.empty():
+            due, header, payload = self._late.get_nowait()
+            await asyncio.sleep(max(0.0, due - loop.time()))
+            try:
+                await self._link.send(header, payload, timeout=timeout)
+            except PeerError:
+                return  # the sender has long gone on; whoever uses the link next is told
+
+    async def receive(self, *, timeout: float | None) -> Frame:
+        """The next frame of the wrapped link."""
+        return await self._link.receive(timeout=timeout)
+
+    async def close(self) -> None:
+        """Let what is under way arrive, then close the wrapped link."""
+        self._closed = True
+        if self._courier is not None:
+            await self._courier
+        await self._link.close()
+
+
+def _flip(header: bytes, payload: Buffer, offset: int) -> tuple[bytes, Buffer]:
+    whole = bytearray(header) + bytearray(payload)
+    whole[offset] ^= 0xFF
+    return bytes(whole[: len(header)]), whole[len(header) :]

@@ -1,0 +1,81 @@
+"""A queue of arrivals that ends with an error: what all links keep their frames in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+from tacit.errors import PeerError, PeerTimeoutError
+from tacit.mpc.transport.frame import Frame
+
+
+class Inbox:
+    """Frames from one peer in their order, then the reason why no more will come.
+
+    >>> inbox = Inbox("node 1")
+    >>> inbox.fail(PeerError("node 1", "went away"))
+    >>> asyncio.run(inbox.get(timeout=1))
+    Traceback (most recent call last):
+    tacit.errors.PeerError: node 1: went away
+    """
+
+    def __init__(self, peer: str) -> None:
+        self.peer = peer
+        self.pending = 0
+        self.failure: PeerError | None = None
+        self._frames: deque[Frame] = deque()
+        self._waiter: asyncio.Future[None] | None = None
+
+    def put(self, frame: Frame) -> None:
+        """Append a frame and wake whoever waits.
+
+        >>> inbox = Inbox("node 1")
+        >>> from tacit.mpc.transport.frame import Channel, Header
+        >>> inbox.put(Frame(Header(Channel(bytes(16)), bytes(8), 1, 0, 3), b"abc"))
+        >>> inbox.pending
+        3
+        """
+        self._frames.append(frame)
+        self.pending += frame.header.length
+        self._wake()
+
+    def fail(self, error: PeerError) -> None:
+        """Say that nothing will come any more; the first reason counts.
+
+        >>> inbox = Inbox("node 1")
+        >>> inbox.fail(PeerError("node 1", "went away"))
+        >>> inbox.failure.peer
+        'node 1'
+        """
+        if self.failure is None:
+            self.failure = error
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    async def get(self, *, timeout: float | None) -> Frame:
+        """The next frame, the reason of the failure, or `PeerTimeoutError`.
+
+        >>> asyncio.run(Inbox("node 1").get(timeout=0.001))
+        Traceback (most recent call last):
+        tacit.errors.PeerTimeoutError: node 1: sent nothing for 0.001 s
+        """
+        if not self._frames and self.failure is None:
+            self._waiter = asyncio.get_running_loop().create_future()
+            try:
+                async with asyncio.timeout(timeout):
+                    await self._waiter
+            except TimeoutError:
+                raise PeerTimeoutError(self.peer, f"sent nothing for {timeout:g} s") from None
+            finally:
+                self._waiter = None
+        if self._frames:
+            frame = self._frames.popleft()
+            self.pending -= frame.header.length
+            return frame
+        if self.failure is None:
+            raise PeerError(self.peer, "two receivers wait on one inbox; use one conversation each")
+        # A fresh instance each time: a raised one would drag its first traceback along.
+        raise type(self.failure)(self.failure.peer, self.failure.what)

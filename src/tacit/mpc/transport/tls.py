@@ -1,0 +1,302 @@
+"""TCP with mutual TLS 1.3 and pinned certificates.
+
+A peer is who it is because of its certificate, byte for byte: no authority, no host names. Frames
+are read straight into the buffer that later becomes the array. Everything runs on one event loop,
+since a TLS connection must never be used from two threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from tacit.errors import FrameError, PeerError, PeerLostError, PeerTimeoutError
+from tacit.mpc.transport.frame import FRAME_LIMIT, HEADER_BYTES, Buffer, Frame, Header, decode
+from tacit.mpc.transport.inbox import Inbox
+
+_WRITE_AHEAD = 32 << 20  # bytes a sender may be ahead of the network before it waits
+_FAREWELL = 0.25  # seconds for a peer to answer our goodbye; one that hangs does not hold us up
+_READ_AHEAD = 256 << 20  # bytes that may lie unread before the peer is slowed down
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who we are and whom we know: our files, and each peer's certificate in PEM by its name."""
+
+    certificate: Path
+    key: Path
+    peers: Mapping[str, str]
+
+    def context(self, *, server: bool) -> ssl.SSLContext:
+        """TLS 1.3 only, both sides show a certificate, and only pinned ones are accepted."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if server else ssl.PROTOCOL_TLS_CLIENT)
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_cert_chain(self.certificate, self.key)
+        context.load_verify_locations(cadata="\n".join(self.peers.values()))
+        return context
+
+    def name_of(self, certificate: bytes | None) -> str | None:
+        """The peer whose pinned certificate (DER) this is, or None."""
+        for name, pem in self.peers.items():
+            if certificate == ssl.PEM_cert_to_DER_cert(pem):
+                return name
+        return None
+
+
+def fingerprint(pem: str) -> str:
+    """The SHA-256 of a certificate, to compare over another channel.
+
+    >>> from tacit.mpc.transport.certificate import make_certificate
+    >>> len(fingerprint(make_certificate("node 0")[0]))
+    64
+    """
+    return hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest()
+
+
+class TlsLink(asyncio.BufferedProtocol):
+    """A link over TLS; `connect` and `serve` make them."""
+
+    def __init__(
+        self,
+        identity: Identity,
+        expected: str | None,
+        ready: Callable[[TlsLink], None],
+        *,
+        limit: int,
+        frame_timeout: float,
+    ) -> None:
+        self._identity, self._expected, self._ready = identity, expected, ready
+        self._limit, self._frame_timeout = limit, frame_timeout
+        self._inbox = Inbox(expected or "an unknown peer")
+        self._transport: asyncio.Transport | None = None
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self._gone = asyncio.Event()
+        self._head = memoryview(bytearray(HEADER_BYTES))
+        self._header: Header | None = None
+        self._body = self._head
+        self._filled = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def peer(self) -> str:
+        """The name of the other side."""
+        return self._inbox.peer
+
+    # What asyncio calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """After the handshake: find out whose certificate it was."""
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.set_write_buffer_limits(high=_WRITE_AHEAD)
+        tls = transport.get_extra_info("ssl_object")
+        name = self._identity.name_of(tls.getpeercert(binary_form=True))
+        if name is None or (self._expected is not None and name != self._expected):
+            shown = "an unknown certificate" if name is None else f"the certificate of {name}"
+            self._fail(PeerLostError(self.peer, f"showed {shown}; see the pinned certificates"))
+        else:
+            self._inbox.peer = name
+        self._ready(self)
+
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002
+        """Where the next bytes go: the header first, then the payload."""
+        return self._body[self._filled :]
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Take the bytes that arrived; a complete frame goes to the inbox."""
+        self._filled += nbytes
+        if self._timer is None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(self._frame_timeout, self._too_slow)
+        if self._filled < len(self._body):
+            return
+        self._filled = 0
+        if self._header is None:
+            try:
+                self._header = decode(self._body, peer=self.peer, limit=self._limit)
+            except FrameError as error:
+                self._fail(error)
+                return
+            self._body = memoryview(bytearray(self._header.length))
+            if self._header.length:
+                return
+        self._complete(self._header)
+
+    def _complete(self, header: Header) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._inbox.put(Frame(header, self._body))
+        self._header, self._body = None, self._head
+        if self._inbox.pending > _READ_AHEAD and self._transport is not None:
+            self._transport.pause_reading()
+
+    def _too_slow(self) -> None:
+        what = f"took more than {self._frame_timeout:g} s for one frame"
+        self._fail(FrameError(self.peer, what))
+
+    def _fail(self, error: PeerError) -> None:
+        self._inbox.fail(error)
+        if self._transport is not None:
+            self._transport.abort()
+
+    def eof_received(self) -> None:
+        """The peer sends no more; the link ends."""
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Tell whoever waits."""
+        if self._timer is not None:
+            self._timer.cancel()
+        reason = f" ({exc})" if exc is not None else ""
+        what = f"closed the link{reason}; see whether it still runs"
+        self._inbox.fail(PeerLostError(self.peer, what))
+        self._gone.set()
+        self._writable.set()
+
+    def pause_writing(self) -> None:
+        """The network is behind."""
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        """The network has caught up."""
+        self._writable.set()
+
+    # The interface of a link.
+
+    async def send(self, header: bytes, payload: Buffer, *, timeout: float) -> None:
+        """Write the frame; waits only while the network is far behind."""
+        transport = self._transport
+        if transport is None or self._gone.is_set() or transport.is_closing():
+            failure = self._inbox.failure
+            what = failure.what if failure is not None else "the link is closed; connect again"
+            raise PeerLostError(self.peer, what)
+        if not self._writable.is_set():
+            try:
+                async with asyncio.timeout(timeout):
+                    await self._writable.wait()
+            except TimeoutError:
+                what = f"took nothing from us for {timeout:g} s"
+                raise PeerTimeoutError(self.peer, what) from None
+        transport.write(header)
+        if memoryview(payload).nbytes:
+            transport.write(payload)
+
+    async def receive(self, *, timeout: float | None) -> Frame:
+        """The next frame."""
+        frame = await self._inbox.get(timeout=timeout)
+        if self._transport is not None and self._inbox.pending <= _READ_AHEAD // 2:
+            self._transport.resume_reading()
+        return frame
+
+    async def close(self) -> None:
+        """Send what is left and close; a peer that does not answer is cut off."""
+        if self._transport is None:
+            return
+        self._transport.close()
+        try:
+            async with asyncio.timeout(_FAREWELL):
+                await self._gone.wait()
+        except TimeoutError:
+            self._transport.abort()
+
+
+async def connect(
+    host: str,
+    port: int,
+    *,
+    peer: str,
+    identity: Identity,
+    timeout: float = 5.0,
+    limit: int = FRAME_LIMIT,
+    frame_timeout: float = 30.0,
+) -> TlsLink:
+    """A link to the peer at this address, which must show the certificate pinned for it.
+
+    >>> from tempfile import mkdtemp
+    >>> from tacit.mpc.transport.certificate import make_certificate
+    >>> folder = Path(mkdtemp())
+    >>> mine, theirs = make_certificate("node 0"), make_certificate("node 1")
+    >>> _ = (folder / "0.pem").write_text(mine[0]), (folder / "0.key").write_text(mine[1])
+    >>> me = Identity(folder / "0.pem", folder / "0.key", {"node 1": theirs[0]})
+    >>> asyncio.run(connect("127.0.0.1", 1, peer="node 1", identity=me))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tacit.errors.PeerLostError: node 1: cannot be reached at 127.0.0.1:1 (...)
+    """
+    loop = asyncio.get_running_loop()
+
+    def make() -> TlsLink:
+        return TlsLink(identity, peer, lambda link: None, limit=limit, frame_timeout=frame_timeout)
+
+    context = identity.context(server=False)
+    try:
+        async with asyncio.timeout(timeout):
+            _, link = await loop.create_connection(
+                make, host, port, ssl=context, server_hostname=""
+            )
+    except TimeoutError:
+        what = f"did not answer at {host}:{port} for {timeout:g} s"
+        raise PeerTimeoutError(peer, what) from None
+    except OSError as error:
+        raise PeerLostError(peer, f"cannot be reached at {host}:{port} ({error})") from error
+    if link._inbox.failure is not None:
+        raise link._inbox.failure
+    return link
+
+
+async def serve(
+    host: str,
+    port: int,
+    accept: Callable[[TlsLink], None],
+    *,
+    identity: Identity,
+    limit: int = FRAME_LIMIT,
+    handshake_timeout: float = 5.0,
+    frame_timeout: float = 30.0,
+) -> asyncio.Server:
+    """Listen for peers; `accept` is called with each link whose certificate is pinned.
+
+    >>> from tempfile import mkdtemp
+    >>> from tacit.mpc.transport.certificate import make_certificate
+    >>> folder = Path(mkdtemp())
+    >>> pems = {}
+    >>> for name in ("a", "b"):
+    ...     pems[name], key = make_certificate(name)
+    ...     _ = (folder / f"{name}.pem").write_text(pems[name])
+    ...     _ = (folder / f"{name}.key").write_text(key)
+    >>> a = Identity(folder / "a.pem", folder / "a.key", {"b": pems["b"]})
+    >>> b = Identity(folder / "b.pem", folder / "b.key", {"a": pems["a"]})
+    >>> async def meet() -> tuple[str, str]:
+    ...     arrived = asyncio.Queue()
+    ...     server = await serve("127.0.0.1", 0, arrived.put_nowait, identity=a)
+    ...     port = server.sockets[0].getsockname()[1]
+    ...     here = await connect("127.0.0.1", port, peer="a", identity=b)
+    ...     there = await arrived.get()
+    ...     await here.close()
+    ...     await there.close()
+    ...     server.close()
+    ...     return here.peer, there.peer
+    >>> asyncio.run(meet())
+    ('a', 'b')
+    """
+
+    def ready(link: TlsLink) -> None:
+        if link._inbox.failure is None:
+            accept(link)
+
+    def make() -> TlsLink:
+        return TlsLink(identity, None, ready, limit=limit, frame_timeout=frame_timeout)
+
+    return await asyncio.get_running_loop().create_server(
+        make,
+        host,
+        port,
+        ssl=identity.context(server=True),
+        ssl_handshake_timeout=handshake_timeout,
+    )

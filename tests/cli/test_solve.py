@@ -1,0 +1,331 @@
+"""`tacit solve` as users run it, with files in and out.
+
+What a process of its own could change is run in one; the rest calls the same `main` here, since a
+new interpreter takes most of a second.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tacit
+from tacit.cli import main
+from tacit.problems import generate_assignment, generate_tour, save_problem
+from tacit.runs import solve
+from tacit.search import SearchParameters
+
+RunTacit = Callable[..., "subprocess.CompletedProcess[str]"]
+
+WEIGHTS = "9,1,2\n3,8,1\n2,1,7\n"
+QUICK = ("--population", "20", "--elites", "2", "--generations", "15")
+
+
+@pytest.fixture
+def run_here(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> RunTacit:
+    """Call the command's `main` in this process."""
+    monkeypatch.setenv("COLUMNS", "400")
+
+    def run(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        command = ["tacit", *map(str, arguments)]
+        monkeypatch.setattr(sys, "argv", command)
+        if cwd is not None:
+            monkeypatch.chdir(cwd)
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        shown = capfd.readouterr()
+        return subprocess.CompletedProcess(command, int(ended.value.code or 0), *shown)
+
+    return run
+
+
+@pytest.fixture
+def csv(tmp_path: Path) -> Path:
+    file = tmp_path / "weights.csv"
+    file.write_text(WEIGHTS)
+    return file
+
+
+def solved(run: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    """The result that --json printed, once it is clear that nothing else was."""
+    assert run.returncode == 0, run.stderr
+    assert run.stderr == ""
+    result: dict[str, Any] = json.loads(run.stdout)
+    return result
+
+
+def test_a_bare_csv_is_an_assignment_to_maximize(run_tacit: RunTacit, csv: Path) -> None:
+    result = solved(run_tacit("solve", csv, *QUICK, "--json"))
+    assert result["plan"] == [0, 1, 2]
+    assert result["value"] == [24]
+    assert result["percent_of_optimum"] == 100
+    assert result["objectives"][0]["sense"] == "maximize"
+    assert result["problem"]["name"] == "weights"
+
+
+def test_minimize_makes_the_matrix_costs(run_here: RunTacit, csv: Path) -> None:
+    result = solved(run_here("solve", csv, "--minimize", *QUICK, "--json"))
+    best = min((9, 8, 7), (9, 1, 1), (1, 3, 7), (1, 1, 2), (2, 3, 1), (2, 8, 2), key=sum)
+    assert result["value"] == [sum(best)]
+    assert result["objectives"][0]["sense"] == "minimize"
+
+
+def test_decimals_are_told_in_the_users_unit(run_here: RunTacit, tmp_path: Path) -> None:
+    file = tmp_path / "decimals.csv"
+    file.write_text("1.25,0.5\n0.5,2.25\n")
+    result = solved(run_here("solve", file, *QUICK, "--json"))
+    assert result["value"] == [3.5]
+    assert result["objectives"][0]["scale"] == 100
+    coarse = solved(run_here("solve", file, "--scale", "1000", *QUICK, "--json"))
+    assert coarse["value"] == [3.5]
+
+
+def test_names_in_the_csv_come_back_in_the_plan(run_here: RunTacit, tmp_path: Path) -> None:
+    file = tmp_path / "named.csv"
+    file.write_text("flight,early,late\nOS1,9,1\nOS2,1,9\n")
+    result = solved(run_here("solve", file, *QUICK, "--json"))
+    assert result["named_plan"] == [["OS1", "early"], ["OS2", "late"]]
+    shown = run_here("solve", file, *QUICK)
+    assert "OS1→early" in shown.stdout
+
+
+def test_an_npy_with_forbidden_pairs(run_tacit: RunTacit, tmp_path: Path) -> None:
+    file, mask = tmp_path / "w.npy", tmp_path / "mask.csv"
+    np.save(file, np.array([[9, 1, 2], [3, 8, 1]]))
+    mask.write_text("1,0,0\n0,1,0\n")
+    result = solved(run_tacit("solve", file, "--forbidden", mask, *QUICK, "--json"))
+    assert result["plan"] == [2, 0]
+    assert result["value"] == [5]
+
+
+def test_a_shipped_tour_by_name(run_tacit: RunTacit) -> None:
+    result = solved(run_tacit("solve", "kroD100", "--generations", "5", "--json"))
+    assert sorted(result["plan"]) == list(range(100))
+    assert (result["optimum"], result["problem"]["kind"]) == (21294, "tour")
+    assert result["parameters"]["crossover"] == "edge"
+
+
+def test_a_problem_file_with_two_objectives_and_a_disclosure_for_one(
+    run_tacit: RunTacit, tmp_path: Path
+) -> None:
+    file = tmp_path / "two.json"
+    save_problem(generate_assignment(1, rows=8, objectives=2), file)
+    result = solved(
+        run_tacit(
+            *("solve", file, "--disclose", "weight 1=order", "--disclose", "weight 2=top:15"),
+            *("--generations", "5", "--json"),
+        )
+    )
+    assert [each["disclosure"] for each in result["objectives"]] == ["order", "top:15"]
+    assert result["algorithm"] == "nsga2"
+    assert len(result["value"]) == 2
+
+
+def test_a_tsp_file(run_here: RunTacit, tmp_path: Path) -> None:
+    file = tmp_path / "square.tsp"
+    file.write_text(
+        "NAME: square\nTYPE: TSP\nDIMENSION: 4\nEDGE_WEIGHT_TYPE: EUC_2D\n"
+        "NODE_COORD_SECTION\n1 0 0\n2 10 10\n3 0 10\n4 10 0\nEOF\n"
+    )
+    result = solved(run_here("solve", file, *QUICK, "--json"))
+    assert result["value"] == [40]
+
+
+def test_the_command_gives_what_the_library_gives(run_here: RunTacit, tmp_path: Path) -> None:
+    problem = generate_tour(4, cities=15)
+    file = tmp_path / "tour.json"
+    save_problem(problem, file)
+    shown = solved(
+        run_here(
+            *("solve", file, "--disclose", "quantiles:5", "--seed", "7", "--generations", "20"),
+            *("--best", "improvement", "--crossover", "order", "--mutation", "insert"),
+            *("--population", "30", "--elites", "3", "--tournament", "4", "--json"),
+            *("--crossover-percent", "80", "--mutation-percent", "60"),
+            *("--estimator", "exponential", "--reevaluate-parents"),
+        )
+    )
+    parameters = SearchParameters(
+        population=30,
+        elites=3,
+        tournament=4,
+        crossover="order",
+        crossover_percent=80,
+        mutation="insert",
+        mutation_percent=60,
+        estimator="exponential",
+        reevaluate_parents=True,
+    )
+    library = solve(
+        problem,
+        disclose="quantiles:5",
+        best="improvement",
+        seed=7,
+        generations=20,
+        parameters=parameters,
+    )
+    shown["timing"] = None
+    assert shown == json.loads(library.to_json(timing=False))
+
+
+def test_out_and_plot_are_written_and_the_summary_names_them(
+    run_tacit: RunTacit, csv: Path, tmp_path: Path
+) -> None:
+    out, plot = tmp_path / "result.json", tmp_path / "run.png"
+    run = run_tacit("solve", csv, *QUICK, "--out", out, "--plot", plot, "--disclose", "order")
+    assert (run.returncode, run.stderr) == (0, "")
+    result = json.loads(out.read_text())
+    assert result["plan"] == [0, 1, 2]
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    assert plot.stat().st_size > 5000
+    for shown in ("weights", "disclosing order", "100.00 % of the optimum 24", str(out), str(plot)):
+        assert shown in run.stdout
+    assert "0 1 2" in run.stdout
+
+
+def test_several_limits_and_a_target(run_here: RunTacit, csv: Path) -> None:
+    limits = ("--deadline", "1m", "--target", "24", "--generations", "400", "--stall", "300")
+    result = solved(
+        run_here("solve", csv, "--population", "20", "--elites", "2", *limits, "--json")
+    )
+    assert result["stopped"] == "target"
+    few = solved(run_here("solve", csv, "--evaluations", "3", "--json"))
+    assert (few["stopped"], few["evaluations"]) == ("evaluations", 3)
+
+
+def test_a_checkpoint_is_resumed(run_here: RunTacit, csv: Path, tmp_path: Path) -> None:
+    file = tmp_path / "run.checkpoint"
+    common = ("solve", csv, "--population", "20", "--elites", "2", "--json")
+    solved(run_here(*common, "--generations", "4", "--checkpoint", file))
+    resumed = solved(run_here(*common, "--generations", "9", "--resume", file))
+    whole = solved(run_here(*common, "--generations", "9"))
+    resumed["timing"] = whole["timing"] = None
+    assert resumed == whole
+    refused = run_here(*common, "--generations", "9", "--resume", file, "--seed", "5")
+    assert_refused(refused, str(file), "belongs to another seed")
+
+
+def test_exact_refuses_confidential_weights(run_here: RunTacit, csv: Path) -> None:
+    assert_refused(run_here("solve", csv, "--algorithm", "exact"), "confidential", "use genetic")
+
+
+def assert_refused(run: subprocess.CompletedProcess[str], *fragments: str) -> None:
+    """Exit code 2, one line that says what and what to do, and nothing else."""
+    assert run.returncode == 2, run.stderr
+    assert run.stdout == ""
+    assert "Traceback" not in run.stderr
+    lines = run.stderr.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("tacit: ")
+    for fragment in fragments:
+        assert fragment in lines[0]
+
+
+BAD_FILES = {
+    "ragged.csv": ("1,2,3\n4,5\n", ("ragged.csv", "row 2", ";")),
+    "nan.csv": ("1,nan\n2,3\n", ("nan.csv", ";")),
+    "negative.csv": ("1,-2\n2,3\n", ("negative.csv", "negative", ";")),
+    "tall.csv": ("1,2\n3,4\n5,6\n", ("tall.csv", "3 rows", "swap rows and columns")),
+    "empty.csv": ("", ("empty.csv", ";")),
+    "broken.json": ('{"name": ', ("broken.json", ";")),
+    "odd.tsp": (
+        "NAME: x\nTYPE: TSP\nDIMENSION: 2\nEDGE_WEIGHT_TYPE: XRAY1\nEOF\n",
+        ("odd.tsp", "XRAY1", ";"),
+    ),
+    "broken.npy": ("no array", ("broken.npy", ";")),
+    "notes.xlsx": ("1,2\n", ("notes.xlsx", "give a .json, .csv, .npy")),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_a_bad_file_is_refused_in_one_line(run_here: RunTacit, tmp_path: Path, name: str) -> None:
+    content, fragments = BAD_FILES[name]
+    file = tmp_path / name
+    file.write_text(content)
+    assert_refused(run_here("solve", file, *QUICK), *fragments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fragments"),
+    [
+        (["--disclose", "median"], ["'median' is not a disclosure", "use none, order"]),
+        (["--disclose", "top:400"], ["top:400 needs at least 400", "lower the one"]),
+        (["--disclose", "order", "--disclose", "top:3"], ["--disclose order", "delay=order"]),
+        (["--disclose", "pay=order"], ["no objective 'pay'", "there are weight"]),
+        (["--deadline", "soon"], ["'soon' is not a time", "30s"]),
+        (["--deadline", "0s"], ["leaves no time"]),
+        (["--generations", "-3"], ["generations is -3", "give 0 or more"]),
+        (["--preset", "best"], ["'best' is not a preset", "paper-ap"]),
+        (["--crossover", "pmx"], ["'pmx' is not a crossover"]),
+        (["--population", "1"], ["population is 1", "at least 2"]),
+        (["--elites", "300"], ["elites is 300", "leave room"]),
+        (["--best", "all"], ["use value, improvement or nothing"]),
+        (["--scale", "7"], ["scale is 7", "power of ten"]),
+        (["--out", "nowhere/result.json"], ["no folder nowhere", "create it"]),
+        (["--plot", "nowhere/run.png"], ["no folder nowhere", "create it"]),
+        (["--resume", "nowhere.checkpoint"], ["nowhere.checkpoint", "check the path"]),
+        (["--checkpoint-every", "0"], ["every 0 generations", "at least 1"]),
+    ],
+    ids=lambda value: " ".join(value) if value and value[0].startswith("--") else "",
+)
+def test_a_bad_option_is_refused_in_one_line(
+    run_here: RunTacit, csv: Path, arguments: list[str], fragments: list[str]
+) -> None:
+    assert_refused(run_here("solve", csv, *arguments, cwd=csv.parent), *fragments)
+
+
+def test_a_mistake_ends_the_process_with_one_line_and_exit_code_2(
+    run_tacit: RunTacit, csv: Path
+) -> None:
+    assert_refused(run_tacit("solve", csv, "--disclose", "median"), "'median' is not")
+    csv.write_text("1,2,3\n4,5\n")
+    assert_refused(run_tacit("solve", csv), "weights.csv", "row 2")
+
+
+def test_an_absent_file_is_refused(run_here: RunTacit, tmp_path: Path) -> None:
+    assert_refused(
+        run_here("solve", tmp_path / "nowhere.json"), "nowhere.json", "no such file", "check"
+    )
+    assert_refused(run_here("solve", "kroZ100"), "kroZ100", "kroD100")
+
+
+def test_version_and_help(run_here: RunTacit) -> None:
+    assert run_here("version").stdout.strip() == tacit.__version__
+    shown = run_here("solve", "--help")
+    assert shown.returncode == 0
+    for option in ("--disclose", "--deadline", "--plot", "--resume", "--minimize"):
+        assert option in shown.stdout
+    assert run_here("nonsense").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["solve", "kroD100", "--plot", "run.txt"], "run.txt does not end in"),
+        (["solve", "kroD100", "--out", "."], "is a folder"),
+        (["solve", "kroD100", "--seed", "-1"], "--seed"),
+        (["solve", "kroD100", "--bogus"], "--bogus"),
+        (["solve"], "PROBLEM"),
+        (["frobnicate"], "frobnicate"),
+        (["instance", "new"], "kind"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_costs_no_search(arguments: list[str], message: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tacit", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not done.stdout

@@ -1,0 +1,91 @@
+"""What all tests share: a deterministic Hypothesis, small problems and small searches."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tacit.problems import Assignment, Objective, Tour, generate_assignment, generate_tour
+from tacit.search import SearchParameters
+
+settings.register_profile(
+    "tacit",
+    derandomize=True,
+    deadline=None,
+    max_examples=60,
+    # Kernels compile at their first call, which is slow once and says nothing about the test.
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("tacit")
+
+RunTacit = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="session")
+def tacit_script() -> str:
+    """The installed command."""
+    return str(Path(sys.executable).with_name("tacit"))
+
+
+@pytest.fixture(scope="session")
+def run_tacit(tacit_script: str) -> RunTacit:
+    """Run the command in a process of its own, away from any terminal."""
+
+    def run(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [tacit_script, *map(str, arguments)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            cwd=cwd,
+            # Wide enough that a message is never wrapped into several lines.
+            env={**os.environ, "COLUMNS": "400"},
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+def small_search() -> SearchParameters:
+    """A genetic algorithm that takes a millisecond."""
+    return SearchParameters(population=20, elites=3, tournament=3)
+
+
+@pytest.fixture
+def small_assignment() -> Assignment:
+    return generate_assignment(7, rows=12)
+
+
+@pytest.fixture
+def small_tour() -> Tour:
+    return generate_tour(7, cities=12)
+
+
+@pytest.fixture
+def small_two_objectives() -> Assignment:
+    return generate_assignment(7, rows=12, objectives=2)
+
+
+@pytest.fixture
+def small_forbidden() -> Assignment:
+    """Seven rows, nine columns, and a plan hidden in a mask that forbids two thirds."""
+    rng = np.random.Generator(np.random.PCG64(3))
+    weights = rng.integers(0, 100, size=(7, 9))
+    forbidden = rng.random((7, 9)) < 0.66
+    forbidden[np.arange(7), rng.permutation(9)[:7]] = False
+    return Assignment(
+        name="forbidden",
+        rows=7,
+        columns=9,
+        objectives=(Objective("pay", weights),),
+        forbidden=forbidden,
+    )

@@ -1,0 +1,34 @@
+"""Write the golden files anew.
+
+    python -m tests.golden.regenerate
+
+A golden file keeps, for each run, its final value and the SHA-256 of its result without timing.
+When `test_golden.py` fails, a seed no longer gives what it gave: that is a mistake, unless the
+search, a disclosure or the result's format was changed on purpose. Then regenerate, look at the
+values in the diff (they should be as good as before), and say so in CHANGELOG.md, since users'
+runs change too.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tacit.search import PRESETS
+from tests.golden.runs import golden_runs
+
+FOLDER = Path(__file__).parent
+
+
+def main() -> None:
+    """Write one file per preset, one run per line."""
+    for preset in PRESETS:
+        file = FOLDER / f"{preset}.json"
+        golden = golden_runs(preset)
+        runs = ",\n    ".join(json.dumps(run) for run in golden.pop("runs"))
+        head = json.dumps(golden, indent=2).removesuffix("\n}")
+        file.write_text(f'{head},\n  "runs": [\n    {runs}\n  ]\n}}\n')
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""The golden runs: what they are and how one is summed up."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from typing import Any
+
+from tacit.problems import Problem, generate_assignment, shipped_problem
+from tacit.runs import solve
+
+GENERATIONS = 30
+DISCLOSURES = ("none", "order", "quantiles:20", "buckets:5", "top:15", "above:90")
+
+
+def problem_of(preset: str) -> Problem:
+    """The problem that a preset was tuned for."""
+    if preset == "paper-tsp":
+        return shipped_problem("kroD100")
+    return generate_assignment(1, objectives=2 if preset == "paper-moap" else 1)
+
+
+def golden_run(preset: str, disclosure: str, best: str) -> dict[str, Any]:
+    """One run as a golden file keeps it."""
+    problem = problem_of(preset)
+    # The optimum is SciPy's; the golden runs pin down the search alone.
+    problem = replace(problem, optimum=problem.optimum or 1)
+    result = solve(
+        problem, preset=preset, disclose=disclosure, best=best, generations=GENERATIONS, seed=1
+    )
+    return {
+        "disclose": disclosure,
+        "best": best,
+        "value": result.value,
+        "set_size": result.history.set_size[-1],
+        "sha256": hashlib.sha256(result.to_json(timing=False)).hexdigest(),
+    }
+
+
+def golden_runs(preset: str) -> dict[str, Any]:
+    """All golden runs of one preset."""
+    runs = [golden_run(preset, disclosure, "value") for disclosure in DISCLOSURES]
+    runs.append(golden_run(preset, "order", "improvement"))
+    runs.append(golden_run(preset, "top:15", "nothing"))
+    return {
+        "about": "python -m tests.golden.regenerate writes this file; see there when to",
+        "preset": preset,
+        "problem": problem_of(preset).name,
+        "generations": GENERATIONS,
+        "seed": 1,
+        "runs": runs,
+    }

@@ -1,0 +1,20 @@
+"""Seeds give what they gave. `tests/golden/regenerate.py` tells what to do when they do not."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tacit.search import PRESETS
+from tests.golden.regenerate import FOLDER
+from tests.golden.runs import golden_runs
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_runs_give_the_bytes_that_they_gave(preset: str) -> None:
+    kept = json.loads((FOLDER / f"{preset}.json").read_text())
+    found = golden_runs(preset)
+    for before, now in zip(kept["runs"], found["runs"], strict=True):
+        assert now == before
+    assert found == kept

@@ -1,0 +1,172 @@
+"""The secure disclosures give what the clear ones give."""
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from tacit.errors import AbortError, DisclosureError, ParameterError
+from tacit.mpc import (
+    ArithmeticShare,
+    Best,
+    FitnessBound,
+    Outcome,
+    Session,
+    Spec,
+    check_bound_fits,
+    collect,
+    evaluate,
+)
+from tacit.mpc.disclose.node import Evaluated
+from tacit.mpc.local import TrioRun, deal_integers, reveal, run_trio
+from tests.mpc.disclose.twin import disclose
+
+RNG = np.random.default_rng(9)
+ALL = ["none", "order", "quantiles:{k}", "top:{k}", "buckets:{k}", "above:{p}"]
+
+
+def run(
+    f: NDArray[np.int64],
+    text: str,
+    bound: FitnessBound,
+    best: Best = "value",
+    old: list[ArithmeticShare] | None = None,
+    known: int | None = None,
+) -> TrioRun[Evaluated]:
+    shares = deal_integers(f)
+    spec = Spec.parse(text)
+
+    async def node(s: Session) -> Evaluated:
+        state = old[s.me] if old else None
+        return await evaluate(s, shares[s.me], spec=spec, bound=bound, best=best, best_so_far=state)
+
+    async def coordinator(s: Session) -> Outcome:
+        return await collect(s, len(f), spec=spec, bound=bound, best=best, best_so_far=known)
+
+    return run_trio(node, coordinator)
+
+
+def check(f: NDArray[np.int64], text: str, bound: FitnessBound) -> None:
+    outcome: Outcome = run(f, text, bound).coordinator
+    assert outcome.labels.tolist() == disclose(f, text).tolist()
+    assert outcome.best_value == f.max()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+@example(None)
+def test_small_populations(data: st.DataObject | None) -> None:
+    if data is None:
+        check(np.zeros(1, dtype=np.int64), "order", FitnessBound(0, 0))
+        return
+    low = data.draw(st.integers(-40, 10))
+    high = data.draw(st.integers(low, low + 30))
+    values = data.draw(st.lists(st.integers(low, high), min_size=1, max_size=12))
+    k = data.draw(st.integers(1, len(values)))
+    p = data.draw(st.integers(0, 100))
+    text = data.draw(st.sampled_from(ALL)).format(k=k, p=p)
+    check(np.array(values), text, FitnessBound(low, high))
+
+
+@pytest.mark.parametrize("text", ["order", "quantiles:7", "top:9", "buckets:10", "above:60"])
+@pytest.mark.parametrize("kind", ["equal", "ties", "signed", "extreme"])
+def test_populations_of_a_hundred(text: str, kind: str) -> None:
+    bound = FitnessBound.within_bits(18)
+    f = {
+        "equal": np.full(100, -3),
+        "ties": RNG.integers(-2, 3, 100),
+        "signed": RNG.integers(bound.low, bound.high, 100, endpoint=True),
+        "extreme": RNG.choice([bound.low, 0, bound.high], 100),
+    }[kind]
+    check(f, text, bound)
+
+
+@pytest.mark.parametrize("text", ["none", "order", "quantiles:2", "top:2", "buckets:3", "above:50"])
+def test_every_bit_length_up_to_the_rings_limit(text: str) -> None:
+    spec = Spec.parse(text)
+    for bits in [1, 2, 3, 5, 8, 13, 31, 32, 33, 47, 54, 55, 56, 57, 58, 59, 60, 61, 62]:
+        bound = FitnessBound(-(2**bits - 1), 0)
+        f = -RNG.integers(0, 2**bits - 1, 5, endpoint=True)
+        f[:2] = bound.low, bound.high
+        try:
+            check_bound_fits(bound, 5, spec)
+        except ParameterError:
+            with pytest.raises(ParameterError, match="scale the weights down"):
+                run(f, text, bound)
+            continue
+        check(f, text, bound)
+
+
+def test_table_1_of_the_paper() -> None:
+    f = RNG.permutation(11)
+    labels = run(f, "quantiles:3", FitnessBound(0, 10)).coordinator.labels
+    assert np.bincount(labels).tolist() == [3, 4, 4]
+
+
+def test_buckets_of_zero_to_a_hundred() -> None:
+    f = np.arange(101)
+    labels = run(f, "buckets:3", FitnessBound(0, 100)).coordinator.labels
+    assert [f[labels == j].min() for j in range(3)] == [67, 34, 0]
+
+
+@pytest.mark.parametrize("text", ["order", "top:1", "buckets:2", "above:90"])
+def test_improvements_over_several_evaluations(text: str) -> None:
+    bound = FitnessBound(-100, 100)
+    old: list[ArithmeticShare] | None = None
+    best: int | None = None
+    for _ in range(6):
+        f = RNG.integers(-100, 101, 3)
+        trio = run(f, text, bound, "improvement", old)
+        top = int(f.max())
+        assert trio.coordinator.improved == (best is None or top > best)
+        assert trio.coordinator.best_value is None
+        best = top if best is None else max(best, top)
+        old = [r.best_so_far for r in trio.results if r.best_so_far is not None]
+        assert reveal(old).tolist() == [best]
+        assert trio.rounds <= (18 if Spec.parse(text).has_thresholds else 12)
+
+
+def test_an_equal_best_is_no_improvement() -> None:
+    for f, improved in (([5, 2], False), ([6, 2], True), ([4, 2], False)):
+        trio = run(np.array(f), "order", FitnessBound(0, 9), "improvement", deal_integers([5]))
+        assert trio.coordinator.improved is improved
+
+
+def test_improvement_in_the_clear() -> None:
+    f, bound = np.array([3, 5]), FitnessBound(0, 9)
+    for known, improved in ((None, True), (4, True), (5, False)):
+        outcome = run(f, "none", bound, "improvement", known=known).coordinator
+        assert (outcome.improved, outcome.best_value) == (improved, None)
+
+
+@pytest.mark.parametrize("text", ["none", "order", "above:50"])
+def test_nothing_is_told_of_the_best(text: str) -> None:
+    outcome = run(np.array([3, 5, 4, 1]), text, FitnessBound(0, 9), "nothing").coordinator
+    assert (outcome.best_value, outcome.improved) == (None, None)
+    assert outcome.labels.tolist() == disclose(np.array([3, 5, 4, 1]), text).tolist()
+
+
+def test_a_fitness_out_of_range_ends_in_an_abort_or_at_the_coordinator() -> None:
+    # 3 bits of key for differences up to 12: the comparisons of these form a cycle.
+    shares = deal_integers(np.array([0, 3, 6, 9, 12]) * 1000)
+    spec, bound = Spec.parse("order"), FitnessBound(0, 1000)
+    with pytest.raises(AbortError, match="form no order; an input is out of range"):
+        run_trio(lambda s: evaluate(s, shares[s.me], spec=spec, bound=bound, best="nothing"))
+
+
+def test_noise_is_refused_by_the_coordinator() -> None:
+    f = np.array([1, 2, 3])
+    with pytest.raises(AbortError, match=r"a fitness outside 0..2"):
+        run(f, "none", FitnessBound(0, 2))
+
+
+def test_a_disclosure_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(DisclosureError, match="top:4 does not fit 3 individuals"):
+        run(np.array([1, 2, 3]), "top:4", FitnessBound(0, 3))
+
+
+@pytest.mark.parametrize("text", ["order", "quantiles:20", "top:15", "buckets:5", "above:75"])
+def test_populations_too_large_for_all_pairs(text: str) -> None:
+    f = RNG.integers(0, 300, 1300)
+    check(f, text, FitnessBound(0, 300))

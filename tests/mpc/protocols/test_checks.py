@@ -1,0 +1,88 @@
+"""Equality of what the nodes received, and the range of weights."""
+
+import numpy as np
+import pytest
+
+from tacit.errors import AbortError
+from tacit.mpc.local import deal_integers, run_trio
+from tacit.mpc.protocols import range_check, same
+from tacit.mpc.session import Session
+from tacit.mpc.shares import ArithmeticShare
+
+RNG = np.random.default_rng(8)
+
+
+def test_same_data_and_components() -> None:
+    run = run_trio(lambda s: same.check_same_data(s, b"population"))
+    assert (run.rounds, run.sent) == (same.cost().rounds, same.cost().sent)
+    x = deal_integers([1, 2, 3])
+    run = run_trio(lambda s: same.check_same_components(s, x[s.me], label="c"))
+    assert (run.rounds, run.sent) == (same.cost().rounds, same.cost().sent)
+
+
+@pytest.mark.parametrize("liar", [0, 1, 2])
+def test_who_received_something_else_is_named(liar: int) -> None:
+    said: dict[int, str] = {}
+
+    async def node(s: Session) -> None:
+        try:
+            await same.check_same_data(s, b"other" if s.me == liar else b"population")
+        except AbortError as error:
+            said[s.me] = error.peer
+
+    run_trio(node)
+    assert said[(liar + 1) % 3] == said[(liar + 2) % 3] == f"node {liar}"
+    assert "and" in said[liar]
+
+
+def test_components_that_differ_are_noticed_by_both_holders() -> None:
+    x = deal_integers([1, 2, 3])
+    x[1] = ArithmeticShare(x[1].mine, x[1].next + np.uint64(1))  # component 2, held with node 2
+    said: dict[int, str] = {}
+
+    async def node(s: Session) -> None:
+        try:
+            await same.check_same_components(s, x[s.me], label="c")
+        except AbortError as error:
+            said[s.me] = error.peer
+
+    run_trio(node)
+    assert said == {1: "node 2", 2: "node 1"}
+
+
+@pytest.mark.parametrize("counts", [[1], [3, 1, 7], [10] * 5, [1] * 70])
+def test_range_check(counts: list[int]) -> None:
+    bounds = RNG.integers(1, 1000, len(counts)).tolist()
+    weights = [
+        RNG.integers(0, bound, c, endpoint=True) for bound, c in zip(bounds, counts, strict=True)
+    ]
+    expected = np.ones(len(counts), dtype=bool)
+    wrong = [-1, None, -(2**63), 2**63 - 1]
+    for p in range(0, len(counts), 2):
+        value = wrong[p // 2 % 4]
+        weights[p][RNG.integers(counts[p])] = bounds[p] + 1 if value is None else value
+        expected[p] = False
+    shares = deal_integers(np.concatenate(weights))
+    run = run_trio(lambda s: range_check.check_ranges(s, shares[s.me], counts, bounds, label="r"))
+    for result in run.results:
+        assert (result == expected).all()
+    declared = range_check.cost(counts)
+    assert (run.rounds, run.sent) == (declared.rounds, declared.sent)
+
+
+@pytest.mark.parametrize("bound", [0, 1, 2**40, 2**63 - 1])
+def test_the_ends_of_the_range_belong_to_it(bound: int) -> None:
+    shares = deal_integers([0, bound])
+    run = run_trio(lambda s: range_check.check_ranges(s, shares[s.me], [2], [bound], label="r"))
+    assert run.results[0].tolist() == [True]
+
+
+def test_many_weights_are_compared_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(range_check, "CHUNK", 64)
+    shares = deal_integers([3] * 100 + [-1] + [4] * 50)
+    run = run_trio(
+        lambda s: range_check.check_ranges(s, shares[s.me], [100, 51], [9, 9], label="r")
+    )
+    assert run.results[0].tolist() == [True, False]
+    declared = range_check.cost([100, 51])
+    assert (run.rounds, run.sent) == (declared.rounds, declared.sent)

@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tacit.errors import AbortError
+from tacit.mpc.local import deal_integers, run_trio
+from tacit.mpc.rank import all_pairs, pivots
+from tacit.mpc.rank.all_pairs import pair_count, rank_all_pairs, ranks_of
+from tacit.mpc.rank.pivots import rank_by_pivots
+from tacit.mpc.shares import reconstruct
+
+RNG = np.random.default_rng(11)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(-500, 500), min_size=1, max_size=40, unique=True), st.booleans())
+def test_both_ways_rank_alike(values: list[int], many: bool) -> None:
+    keys = deal_integers(values)
+    rank = rank_by_pivots if many else rank_all_pairs
+    run = run_trio(lambda s: rank(s, keys[s.me], keys[s.me], bits=11, label="r"))
+    expected = np.argsort(np.argsort(-np.array(values)))
+    for ranking in run.results:
+        assert (ranking.ranks == expected).all()
+        assert ranking.position(0) == int(np.argmax(values))
+    signs = reconstruct([ranking.kept for ranking in run.results])
+    assert signs.tolist() == [int(v < 0) for v in values]
+    cost = (
+        pivots.cost(run.results[0].batches, len(values), bits=11)
+        if many
+        else all_pairs.cost(len(values), len(values), bits=11)
+    )
+    assert (run.rounds, run.sent) == (cost.rounds, cost.sent)
+
+
+@pytest.mark.parametrize("n", [1, 2, 50, 1000, 2500])
+def test_pivots_take_three_batches(n: int) -> None:
+    values = RNG.permutation(n)
+    keys = deal_integers(values)
+    run = run_trio(lambda s: rank_by_pivots(s, keys[s.me], keys[s.me][:0], bits=14, label="r"))
+    assert (run.results[0].ranks == n - 1 - values).all()
+    assert len(run.results[0].batches) == pivots.STAGES
+    assert sum(run.results[0].batches) <= max(pair_count(n), 8 * n ** (4 / 3))
+
+
+@pytest.mark.parametrize("n", range(3, 9))
+def test_a_cycle_is_no_order(n: int) -> None:
+    for _ in range(20):
+        values = RNG.permutation(n)
+        i, d = (row.ravel() for row in np.meshgrid(np.arange(n), np.arange(1, n // 2 + 1)))
+        less = (values[i] < values[(i + d) % n]).astype(np.uint8)[: pair_count(n)]
+        order = ranks_of(less, n)
+        assert (order == n - 1 - values).all()
+        # Turning the comparison of best and worst makes a cycle of any three or more.
+        best, worst = int(np.argmax(values)), int(np.argmin(values))
+        pair = {(best, worst), (worst, best)}
+        where = [e for e in range(len(less)) if (i[e], (i[e] + d[e]) % n) in pair]
+        less[where] ^= 1
+        with pytest.raises(AbortError, match="no order"):
+            ranks_of(less, n)
+
+
+def test_pivots_notice_contradictions() -> None:
+    # Values that differ by more than the bits allow compare cyclically.
+    values = RNG.permutation(60) * 40
+    keys = deal_integers(values)
+    with pytest.raises(AbortError, match="no order"):
+        run_trio(lambda s: rank_by_pivots(s, keys[s.me], keys[s.me][:0], bits=10, label="r"))

@@ -1,0 +1,192 @@
+"""Beyond what can be enumerated: the opened order is uniform, and messages look like noise."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import chi2, chisquare
+
+from tacit.mpc import Best, FitnessBound, Session, Spec, check_ranges, collect, evaluate
+from tacit.mpc.disclose import node as node_module
+from tacit.mpc.local import TrioRun, deal_integers, trio
+from tacit.mpc.masks import KeyedMasks, MaskSource
+from tacit.mpc.rank.all_pairs import rank_all_pairs
+from tacit.mpc.rank.result import Ranking
+from tacit.mpc.ring import Words, to_ring
+from tacit.mpc.shares import ArithmeticShare
+
+SURE = 1e-6
+"""A p-value below this is no chance."""
+
+
+class Unshuffled(KeyedMasks):
+    """A weakened source: permutations that do not permute."""
+
+    def permutation(self, label: str, component: int, size: int) -> NDArray[np.intp]:  # noqa: ARG002
+        return np.arange(size)
+
+
+class Reused(KeyedMasks):
+    """A weakened source: one stream for all labels."""
+
+    def words(self, label: str, component: int, count: int) -> Words:  # noqa: ARG002
+        return super().words("the same", component, count)
+
+
+def fixed_for(
+    observer: int, number: int, kind: type[KeyedMasks] = KeyedMasks
+) -> Callable[[int], MaskSource]:
+    """Keys of which the observer's own two never change; the third one is new each time."""
+    keys = {c: bytes([c + 1]) * 32 for c in range(3)}
+    keys[(observer + 2) % 3] = number.to_bytes(32, "little")
+    return lambda me: kind({c: keys[c] for c in (me, (me + 1) % 3)})
+
+
+async def opened_order(
+    f: Sequence[int], masks: Callable[[int], MaskSource], monkeypatch: pytest.MonkeyPatch
+) -> tuple[int, ...]:
+    """The ranks of the shuffled positions, which all nodes see."""
+    seen: list[tuple[int, ...]] = []
+    shares = deal_integers(list(f))
+
+    async def noted(
+        session: Session, keys: ArithmeticShare, kept: ArithmeticShare, **options: Any
+    ) -> Ranking:
+        ranking = await rank_all_pairs(session, keys, kept, **options)
+        seen.append(tuple(ranking.ranks.tolist()))
+        return ranking
+
+    with monkeypatch.context() as patch:
+        patch.setattr(node_module, "rank_all_pairs", noted)
+        spec, bound = Spec.parse("order"), FitnessBound(0, 7)
+        await trio(
+            lambda s: evaluate(s, shares[s.me], spec=spec, bound=bound, best="nothing"),
+            masks=masks,
+        )
+    assert seen[0] == seen[1] == seen[2]
+    return seen[0]
+
+
+def p_of_uniform(
+    f: Sequence[int],
+    observer: int,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: type[KeyedMasks] = KeyedMasks,
+    runs: int = 240,
+) -> float:
+    async def count() -> Counter[tuple[int, ...]]:
+        return Counter(
+            [
+                await opened_order(f, fixed_for(observer, number, kind), monkeypatch)
+                for number in range(runs)
+            ]
+        )
+
+    counts = asyncio.run(count())
+    orders = list(itertools.permutations(range(len(f))))
+    return float(chisquare([counts[order] for order in orders]).pvalue)
+
+
+@pytest.mark.parametrize("observer", range(3))
+@pytest.mark.parametrize("f", [(1, 5, 3), (4, 4, 4), (2, 2, 7)])
+def test_the_opened_order_is_uniform_for_whoever_looks(
+    f: Sequence[int], observer: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert p_of_uniform(f, observer, monkeypatch) > SURE
+
+
+def test_an_order_that_is_not_shuffled_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert p_of_uniform((1, 5, 3), 0, monkeypatch, Unshuffled, runs=60) < SURE
+
+
+def _seen_alike(f: Sequence[int], observer: int) -> list[ArithmeticShare]:
+    """Shares of which the observer's own components are always the same."""
+    rng = np.random.default_rng(1)
+    held = {c: rng.integers(0, 2**64, len(f), dtype=np.uint64) for c in range(3)}
+    rest = held[observer] + held[(observer + 1) % 3]
+    held[(observer + 2) % 3] = to_ring(list(f)) - rest
+    return [ArithmeticShare(held[i], held[(i + 1) % 3]) for i in range(3)]
+
+
+async def observed(
+    f: Sequence[int], text: str, observer: int, kind: type[KeyedMasks], numbers: range
+) -> NDArray[np.uint8]:
+    """One line per run: a few bits of everything that arrives at the observer."""
+    spec, bound = Spec.parse(text), FitnessBound(0, 7)
+    best: Best = "improvement"
+    shares = _seen_alike(f, observer)
+    lines = []
+    for number in numbers:
+        run: TrioRun[Any] = await trio(
+            lambda s: evaluate(s, shares[s.me], spec=spec, bound=bound, best=best),
+            lambda s: collect(s, len(f), spec=spec, bound=bound, best=best),
+            masks=fixed_for(observer, number, kind),
+            record=True,
+        )
+        arrived = [payload for _, payload in run.received[observer]]
+        lines.append([bit for p in arrived for bit in ((p[0] & 1), (p[0] >> 1) & 1, p[-1] & 1)])
+    return np.array(lines, dtype=np.uint8)
+
+
+def least_p(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> float:
+    """The smallest p-value over all single bits and all pairs of bits."""
+    cells = []
+    for x in (first.astype(np.int64), second.astype(np.int64)):
+        y = 1 - x
+        cells.append(np.stack([x.T @ x, x.T @ y, y.T @ x, y.T @ y]))
+    total = cells[0] + cells[1]
+    # Two samples of the same size: the statistic of a table with two lines.
+    statistic = ((cells[0] - cells[1]) ** 2 / np.maximum(total, 1)).sum(axis=0)
+    freedom = np.maximum((total > 0).sum(axis=0) - 1, 1)
+    return float(chi2.sf(statistic, freedom).min())
+
+
+def told_apart(
+    text: str, observer: int, kind: type[KeyedMasks] = KeyedMasks, runs: int = 160
+) -> float:
+    async def both() -> float:
+        first = await observed((0, 7, 3, 3), text, observer, kind, range(runs))
+        second = await observed((6, 1, 2, 5), text, observer, kind, range(runs, 2 * runs))
+        return least_p(first, second)
+
+    return asyncio.run(both())
+
+
+@pytest.mark.parametrize("observer", range(3))
+@pytest.mark.parametrize("text", ["order", "above:50"])
+def test_a_whole_evaluation_shows_a_node_nothing(text: str, observer: int) -> None:
+    assert told_apart(text, observer) > SURE
+
+
+def test_one_stream_for_all_labels_is_caught() -> None:
+    assert told_apart("order", 1, Reused, runs=150) < SURE
+
+
+@pytest.mark.parametrize("observer", range(3))
+def test_a_range_check_shows_a_node_one_bit_only(observer: int) -> None:
+    async def lines(weights: Sequence[int], numbers: range) -> NDArray[np.uint8]:
+        shares = _seen_alike(weights, observer)
+        seen = []
+        for number in numbers:
+            run = await trio(
+                lambda s: check_ranges(s, shares[s.me], [2], [100], label="r"),
+                masks=fixed_for(observer, number),
+                record=True,
+            )
+            opened = int(run.results[observer][0])
+            seen.append([opened, *(p[0] & 1 for _, p in run.received[observer])])
+        return np.array(seen, dtype=np.uint8)
+
+    async def compare(first: Sequence[int], second: Sequence[int]) -> float:
+        return least_p(await lines(first, range(60)), await lines(second, range(60, 120)))
+
+    assert asyncio.run(compare([0, 100], [50, 3])) > SURE
+    assert asyncio.run(compare([0, 200], [-1, 3])) > SURE  # both out of range, in different ways
+    assert asyncio.run(compare([0, 100], [50, 300])) < SURE  # the opened bit

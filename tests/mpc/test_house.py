@@ -1,0 +1,54 @@
+"""Rules of the house that a machine can check."""
+
+import ast
+import re
+from pathlib import Path
+
+import tacit.mpc
+
+ROOT = Path(tacit.mpc.__file__).parent
+DOCS = Path(__file__).parents[2] / "docs"
+FILES = sorted(ROOT.rglob("*.py"))
+
+
+def test_citations_resolve() -> None:
+    known = set(re.findall(r"@\w+\{(\w+),", (DOCS / "references.bib").read_text()))
+    texts = [f.read_text() for f in [*FILES, *sorted((DOCS / "protocols").glob("*.md"))]]
+    cited = {key for text in texts for key in re.findall(r"\[([a-z]+\d{4})(?:, [^\]]+)?\]", text)}
+    assert cited
+    assert cited <= known
+
+
+def test_mpc_imports_nothing_of_ours_but_the_errors() -> None:
+    allowed = {"tacit.errors", "numpy", "cryptography"}
+    for file in FILES:
+        for node in ast.walk(ast.parse(file.read_text())):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            for name in names:
+                ours = name.startswith("tacit") and not name.startswith("tacit.mpc")
+                assert not ours or name in allowed, f"{file.name} imports {name}"
+
+
+def test_files_and_functions_stay_short() -> None:
+    for file in FILES:
+        text = file.read_text()
+        assert len(text.splitlines()) <= 310, file.name
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                body = node.body[1:] if ast.get_docstring(node) else node.body
+                length = (node.end_lineno or 0) - body[0].lineno + 1 if body else 0
+                assert length <= 55, f"{file.name}: {node.name} has {length} lines"
+
+
+def test_public_functions_have_examples() -> None:
+    for file in FILES:
+        for node in ast.parse(file.read_text()).body:
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            doc = ast.get_docstring(node) or ""
+            shown = ">>>" in doc or node.name.startswith("_")
+            assert shown, f"{file.name}: {node.name} has no example"

@@ -1,0 +1,293 @@
+"""What every link must do, whether in memory, over TLS or wrapped in faults that are off."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tacit.errors import FrameError, PeerError, PeerLostError, PeerTimeoutError
+from tacit.mpc.transport import (
+    HEADER_BYTES,
+    Channel,
+    Faults,
+    FaultyLink,
+    Header,
+    Identity,
+    Link,
+    TlsLink,
+    connect,
+    encode,
+    make_certificate,
+    memory_pair,
+    serve,
+)
+
+LIMIT = 1 << 20
+Pair = tuple[Link, Link]
+Maker = Callable[[], contextlib.AbstractAsyncContextManager[Pair]]
+
+
+def header(length: int, *, sequence: int = 0, evaluation: int = 1) -> bytes:
+    return encode(Header(Channel(bytes(16), evaluation=evaluation), bytes(8), 1, sequence, length))
+
+
+@pytest.fixture(scope="module")
+def identities(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Identity]:
+    folder: Path = tmp_path_factory.mktemp("certificates")
+    names = ["node 0", "node 1", "stranger"]
+    pems = {}
+    for name in names:
+        pems[name], key = make_certificate(name)
+        (folder / f"{name}.pem").write_text(pems[name])
+        (folder / f"{name}.key").write_text(key)
+    known = {name: pems[name] for name in names[:2]}
+    return {
+        name: Identity(
+            folder / f"{name}.pem",
+            folder / f"{name}.key",
+            {peer: pem for peer, pem in known.items() if peer != name},
+        )
+        for name in names
+    }
+
+
+@asynccontextmanager
+async def tls_pair(
+    identities: dict[str, Identity], *, frame_timeout: float = 5.0
+) -> AsyncIterator[tuple[TlsLink, TlsLink]]:
+    accepted: asyncio.Queue[TlsLink] = asyncio.Queue()
+    server = await serve(
+        "127.0.0.1",
+        0,
+        accepted.put_nowait,
+        identity=identities["node 1"],
+        limit=LIMIT,
+        frame_timeout=frame_timeout,
+    )
+    port = server.sockets[0].getsockname()[1]
+    here = await connect(
+        "127.0.0.1", port, peer="node 1", identity=identities["node 0"], limit=LIMIT
+    )
+    there = await asyncio.wait_for(accepted.get(), 5)
+    try:
+        yield here, there
+    finally:
+        await here.close()
+        await there.close()
+        server.close()
+        await server.wait_closed()
+
+
+@asynccontextmanager
+async def memory() -> AsyncIterator[Pair]:
+    yield memory_pair("node 0", "node 1", limit=LIMIT)
+
+
+@asynccontextmanager
+async def faulty(faults: Faults) -> AsyncIterator[Pair]:
+    here, there = memory_pair("node 0", "node 1", limit=LIMIT)
+    wrapped = FaultyLink(here, faults), FaultyLink(there, faults)
+    yield wrapped
+    for link in wrapped:
+        await link.close()
+
+
+@pytest.fixture(params=["memory", "tls", "faulty", "faulty-late", "faulty-tls"])
+def pair(request: pytest.FixtureRequest, identities: dict[str, Identity]) -> Maker:
+    @asynccontextmanager
+    async def wrapped_tls() -> AsyncIterator[Pair]:
+        async with tls_pair(identities) as (here, there):
+            yield FaultyLink(here, Faults()), FaultyLink(there, Faults())
+
+    makers: dict[str, Maker] = {
+        "memory": memory,
+        "tls": lambda: tls_pair(identities),
+        "faulty": lambda: faulty(Faults()),
+        "faulty-late": lambda: faulty(Faults(delay=0.002)),
+        "faulty-tls": wrapped_tls,
+    }
+    return makers[request.param]
+
+
+def run(work: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(work, 20))
+
+
+def test_names(pair: Maker) -> None:
+    async def work() -> None:
+        async with pair() as (here, there):
+            assert (here.peer, there.peer) == ("node 1", "node 0")
+
+    run(work())
+
+
+def test_frames_arrive_in_order_both_ways(pair: Maker) -> None:
+    sizes = [0, 1, 7, 8, 52, 1000, 70_000, LIMIT, 0, 3]
+
+    async def send(link: Link) -> None:
+        for number, size in enumerate(sizes):
+            payload = np.full(size, number, dtype=np.uint8).data
+            await link.send(header(size, sequence=number), payload, timeout=5)
+
+    async def receive(link: Link) -> None:
+        for number, size in enumerate(sizes):
+            frame = await link.receive(timeout=5)
+            assert (frame.header.sequence, frame.header.length) == (number, size)
+            assert bytes(frame.payload) == bytes([number]) * size
+
+    async def work() -> None:
+        async with pair() as (here, there):
+            await asyncio.gather(send(here), send(there), receive(here), receive(there))
+
+    run(work())
+
+
+def test_silence_is_noticed_and_named(pair: Maker) -> None:
+    async def work() -> None:
+        async with pair() as (here, there):
+            with pytest.raises(PeerTimeoutError, match=r"node 1: sent nothing for 0\.01 s"):
+                await here.receive(timeout=0.01)
+            # The link survives: silence alone is no loss.
+            await there.send(header(2), b"ok", timeout=5)
+            assert bytes((await here.receive(timeout=5)).payload) == b"ok"
+
+    run(work())
+
+
+def test_closing_is_noticed_on_both_sides(pair: Maker) -> None:
+    async def work() -> None:
+        async with pair() as (here, there):
+            await here.send(header(2), b"ok", timeout=5)
+            await here.close()
+            await here.close()
+            # What was sent before still arrives.
+            assert bytes((await there.receive(timeout=5)).payload) == b"ok"
+            with pytest.raises(PeerLostError, match="node 0"):
+                await there.receive(timeout=5)
+            with pytest.raises(PeerLostError, match="node 1"):
+                await here.receive(timeout=5)
+            with pytest.raises(PeerLostError, match="node 1"):
+                await here.send(header(2), b"ok", timeout=5)
+
+    run(work())
+
+
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        (b"GET / HTTP/1.1\r\n" + bytes(HEADER_BYTES - 16), "something that is not a frame"),
+        (header(LIMIT + 1), f"a frame of {LIMIT + 1} bytes; the limit is {LIMIT}"),
+        (header(0)[:4] + b"\xff" + header(0)[5:], "the unknown kind 255"),
+    ],
+)
+def test_garbage_is_refused_and_the_link_ends(pair: Maker, head: bytes, message: str) -> None:
+    async def work() -> None:
+        async with pair() as (here, there):
+            await here.send(head, b"", timeout=5)
+            with pytest.raises(FrameError, match=message) as caught:
+                await there.receive(timeout=5)
+            assert caught.value.peer == "node 0"
+            with pytest.raises(PeerError):
+                await here.receive(timeout=5)
+
+    run(work())
+
+
+def test_a_frame_that_crawls_is_cut_off(identities: dict[str, Identity]) -> None:
+    async def work() -> None:
+        async with tls_pair(identities, frame_timeout=0.05) as (here, there):
+            await here.send(header(100), b"half", timeout=5)
+            with pytest.raises(FrameError, match=r"node 0: took more than 0\.05 s for one frame"):
+                await there.receive(timeout=5)
+
+    run(work())
+
+
+def test_strangers_are_refused(identities: dict[str, Identity]) -> None:
+    async def work() -> None:
+        accepted: list[TlsLink] = []
+        server = await serve("127.0.0.1", 0, accepted.append, identity=identities["node 1"])
+        port = server.sockets[0].getsockname()[1]
+
+        async def talk() -> None:
+            # In TLS 1.3 a client learns only with the first answer that it was refused.
+            link = await connect("127.0.0.1", port, peer="node 1", identity=identities["stranger"])
+            await link.receive(timeout=5)
+
+        with pytest.raises(PeerError, match="node 1"):
+            await talk()
+        assert not accepted
+        # Whoever expects somebody else at this address goes away.
+        both = Identity(
+            identities["node 0"].certificate,
+            identities["node 0"].key,
+            {**identities["node 0"].peers, **identities["node 1"].peers},
+        )
+        with pytest.raises(PeerLostError, match="node 0: showed the certificate of node 1"):
+            await connect("127.0.0.1", port, peer="node 0", identity=both)
+        server.close()
+        await server.wait_closed()
+
+    run(work())
+
+
+def test_nobody_there_and_nobody_who_speaks_tls(identities: dict[str, Identity]) -> None:
+    async def work() -> None:
+        writers: list[asyncio.StreamWriter] = []
+        silent = await asyncio.start_server(lambda _, w: writers.append(w), "127.0.0.1", 0)
+        port = silent.sockets[0].getsockname()[1]
+        with pytest.raises(PeerTimeoutError, match="did not answer"):
+            await connect(
+                "127.0.0.1", port, peer="node 1", identity=identities["node 0"], timeout=0.1
+            )
+        silent.close()
+        for writer in writers:
+            writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
+        await silent.wait_closed()
+        with pytest.raises(PeerLostError, match="cannot be reached"):
+            await connect("127.0.0.1", port, peer="node 1", identity=identities["node 0"])
+
+    run(work())
+
+
+def test_plain_garbage_on_the_port_leaves_the_server_alone(
+    identities: dict[str, Identity],
+) -> None:
+    async def work() -> None:
+        accepted: asyncio.Queue[TlsLink] = asyncio.Queue()
+        server = await serve("127.0.0.1", 0, accepted.put_nowait, identity=identities["node 1"])
+        port = server.sockets[0].getsockname()[1]
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET / HTTP/1.1\r\n\r\n" * 10)
+        with contextlib.suppress(ConnectionError):
+            await reader.read()
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+        link = await connect("127.0.0.1", port, peer="node 1", identity=identities["node 0"])
+        other = await asyncio.wait_for(accepted.get(), 5)
+        await link.send(header(2), b"ok", timeout=5)
+        assert bytes((await other.receive(timeout=5)).payload) == b"ok"
+        await link.close()
+        await other.close()
+        server.close()
+        await server.wait_closed()
+
+    run(work())
+
+
+def test_the_protocol_is_tls_1_3(identities: dict[str, Identity]) -> None:
+    async def work() -> None:
+        async with tls_pair(identities) as (here, _):
+            transport = here._transport
+            assert transport is not None
+            assert transport.get_extra_info("ssl_object").version() == "TLSv1.3"
+
+    run(work())

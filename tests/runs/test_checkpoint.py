@@ -1,0 +1,405 @@
+"""A run that was interrupted anywhere and resumed gives the bytes of one that never stopped."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tacit.disclosure import linear
+from tacit.engine import SideBySide
+from tacit.errors import FileError, ParameterError
+from tacit.problems import Assignment, Evaluation, Problem, generate_assignment, generate_tour
+from tacit.runs import (
+    Checkpointing,
+    GenerationView,
+    Limits,
+    Run,
+    StopReason,
+    simulated_evaluator,
+    solve,
+)
+from tacit.runs.checkpoint import load_checkpoint, problem_digest, save_checkpoint
+from tacit.runs.solve import with_disclosures
+from tacit.search import SearchParameters
+
+LAST = 12
+SMALL = SearchParameters(population=20, elites=3, tournament=3)
+TWO = SearchParameters(
+    algorithm="nsga2", population=20, elites=0, reevaluate_parents=True, mutation="scramble"
+)
+KINDS: dict[str, tuple[Problem, dict[str, Any]]] = {
+    "none": (generate_assignment(7, rows=12), {"parameters": SMALL}),
+    "improvement": (
+        generate_assignment(7, rows=9, columns=12),
+        {"parameters": SMALL, "disclose": "order", "best": "improvement"},
+    ),
+    "tour": (
+        generate_tour(7, cities=12),
+        {
+            "parameters": SMALL.with_changes(crossover="edge", mutation="inversion"),
+            "disclose": "quantiles:4",
+        },
+    ),
+    "two objectives": (
+        generate_assignment(7, rows=12, objectives=2),
+        {"parameters": TWO, "disclose": {"weight 1": "top:5"}},
+    ),
+}
+
+
+def without_timing(problem: Problem, **options: Any) -> bytes:
+    return solve(problem, seed=3, **options).to_json(timing=False)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_stopped_after_any_generation_and_resumed(kind: str, tmp_path: Path) -> None:
+    problem, options = KINDS[kind]
+    whole = without_timing(problem, generations=LAST, **options)
+    for stop in range(LAST + 1):
+        file = tmp_path / f"{stop}.checkpoint"
+        limit = {"generations": stop} if stop % 2 else {"evaluations": stop + 1}
+        without_timing(problem, **limit, **options, checkpointing=Checkpointing(file=file))
+        resumed = without_timing(
+            problem, generations=LAST, **options, checkpointing=Checkpointing(resume=file)
+        )
+        assert resumed == whole
+
+
+@pytest.mark.parametrize("kind", ["none", "improvement"])
+def test_interrupted_in_an_observer_and_resumed(kind: str, tmp_path: Path) -> None:
+    problem, options = KINDS[kind]
+    whole = without_timing(problem, generations=LAST, **options)
+    for stop in range(LAST):
+        file = tmp_path / f"{stop}.checkpoint"
+
+        def interrupt(view: GenerationView, stop: int = stop) -> None:
+            if view.record.generation == stop:
+                raise KeyboardInterrupt
+
+        stopped = solve(
+            problem,
+            seed=3,
+            generations=LAST,
+            **options,
+            observe=interrupt,
+            checkpointing=Checkpointing(file=file),
+        )
+        assert (stopped.stopped, stopped.generations) == ("interrupted", stop)
+        resumed = without_timing(
+            problem, generations=LAST, **options, checkpointing=Checkpointing(resume=file)
+        )
+        assert resumed == whole
+
+
+class InterruptedEvaluator(SideBySide):
+    """Evaluates, and is interrupted before it can say what it found."""
+
+    def __init__(self, inner: SideBySide, at: int) -> None:
+        super().__init__(inner.objectives)
+        self._left = at
+
+    def evaluate(self, candidates: NDArray[np.int32], /, *, until: float | None) -> Evaluation:
+        told = super().evaluate(candidates, until=until)
+        if self._left == 0:
+            raise KeyboardInterrupt
+        self._left -= 1
+        return told
+
+
+def fresh_run(
+    kind: str, wrap: Callable[[SideBySide], SideBySide] = lambda inner: inner, **changes: Any
+) -> Run:
+    """A run as `solve` makes it, with some of its parts changed."""
+    problem, options = KINDS[kind]
+    parts: dict[str, Any] = {
+        "problem": with_disclosures(problem, options.get("disclose"), options.get("best")),
+        "parameters": options["parameters"],
+        "seed": 3,
+        **changes,
+    }
+    evaluator = wrap(simulated_evaluator(parts["problem"], linear))
+    return Run(
+        parts["problem"],
+        parts["parameters"],
+        evaluator,
+        seed=parts["seed"],
+        limits=Limits(generations=LAST),
+    )
+
+
+def stands_at(run: Run) -> tuple[Any, ...]:
+    """Everything of a run that a result is made of, times apart."""
+    now = run.now
+    assert now.best_known is not None
+    return (
+        now.search.genomes.tolist(),
+        now.search.estimates.tolist(),
+        now.search.crowding.tolist(),
+        now.random,
+        now.evaluations,
+        now.stalled_for,
+        now.best_so_far,
+        now.best_known.genomes.tolist(),
+        [replace(record, seconds=0.0) for record in run.history],
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_interrupted_inside_an_evaluation_and_resumed(kind: str, tmp_path: Path) -> None:
+    whole = fresh_run(kind)
+    assert whole.to_its_limits() == "generations"
+    for at in range(1, LAST + 1):
+        stopped = fresh_run(kind, partial(InterruptedEvaluator, at=at))
+        assert stopped.to_its_limits() == "interrupted"
+        assert stopped.now.search.generation == at - 1
+        file = tmp_path / f"{at}.checkpoint"
+        save_checkpoint(stopped, file)
+        resumed = fresh_run(kind)
+        load_checkpoint(file, resumed)
+        resumed.to_its_limits()
+        assert stands_at(resumed) == stands_at(whole)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("at", [0, 5])
+def test_an_interrupted_run_goes_on_by_itself(kind: str, at: int) -> None:
+    whole = fresh_run(kind)
+    whole.to_its_limits()
+    stopped = fresh_run(kind, partial(InterruptedEvaluator, at=at))
+    assert stopped.to_its_limits() is StopReason.INTERRUPTED
+    stopped.evaluator = SideBySide(stopped.evaluator.objectives)
+    stopped.to_its_limits()
+    assert stands_at(stopped) == stands_at(whole)
+
+
+def test_an_interrupt_before_the_first_result_is_passed_on(tmp_path: Path) -> None:
+    run = fresh_run("none", lambda inner: InterruptedEvaluator(inner, 0))
+    assert run.to_its_limits() == "interrupted"
+    file = tmp_path / "none.checkpoint"
+    save_checkpoint(run, file)
+    assert not file.exists(), "there is nothing to save"
+
+
+def test_checkpoints_are_written_every_so_often_and_at_the_end(tmp_path: Path) -> None:
+    problem, options = KINDS["none"]
+    file = tmp_path / "run.checkpoint"
+    seen: list[bytes] = []
+
+    def remember(view: GenerationView) -> None:
+        seen.append(file.read_bytes() if file.exists() else b"")
+
+    solve(
+        problem,
+        seed=3,
+        generations=LAST,
+        **options,
+        observe=remember,
+        checkpointing=Checkpointing(file=file, every=5),
+    )
+    changed = [i for i in range(1, len(seen)) if seen[i] != seen[i - 1]]
+    assert seen[0] != b""
+    assert changed == [5, 10]
+    assert file.read_bytes() != seen[-1]
+    assert [path.name for path in tmp_path.iterdir()] == ["run.checkpoint"], "no drafts are left"
+
+
+def test_resuming_does_not_count_earlier_time_against_the_deadline(tmp_path: Path) -> None:
+    problem, options = KINDS["none"]
+    file = tmp_path / "run.checkpoint"
+    solve(problem, seed=3, deadline=0.4, **options, checkpointing=Checkpointing(file=file))
+    resumed = solve(
+        problem, seed=3, deadline=0.4, **options, checkpointing=Checkpointing(resume=file)
+    )
+    assert resumed.timing is not None
+    assert resumed.timing.generation_seconds[-1] > 0.6
+    assert resumed.timing.seconds < 0.65
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    problem, options = KINDS["none"]
+    file = tmp_path / "run.checkpoint"
+    solve(problem, seed=3, generations=4, **options, checkpointing=Checkpointing(file=file))
+    return file
+
+
+def test_every_truncated_checkpoint_is_refused(checkpoint: Path) -> None:
+    whole = checkpoint.read_bytes()
+    for length in [*range(0, len(whole), 37), len(whole) - 1]:
+        checkpoint.write_bytes(whole[:length])
+        with pytest.raises(FileError, match="or is damaged; start without --resume"):
+            load_checkpoint(checkpoint, fresh_run("none"))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{}",
+        b'{"format": "tacit-result/1"}',
+        b"\x80",
+        msgspec.msgpack.encode({"format": "tacit-checkpoint/1"}),
+        msgspec.msgpack.encode([1, 2, 3]),
+        bytes(range(32)),
+    ],
+)
+def test_foreign_files_are_refused(checkpoint: Path, content: bytes) -> None:
+    checkpoint.write_bytes(content)
+    with pytest.raises(FileError, match="is not a tacit checkpoint"):
+        load_checkpoint(checkpoint, fresh_run("none"))
+
+
+def test_every_damaged_checkpoint_is_refused(checkpoint: Path) -> None:
+    whole = checkpoint.read_bytes()
+    for place in range(0, len(whole), 7):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << (place % 8)
+        checkpoint.write_bytes(damaged)
+        with pytest.raises(FileError, match="is not a tacit checkpoint"):
+            load_checkpoint(checkpoint, fresh_run("none"))
+
+
+def test_a_checkpoint_of_another_format_is_refused(checkpoint: Path) -> None:
+    whole = checkpoint.read_bytes()
+    checkpoint.write_bytes(whole.replace(b"tacit-checkpoint/1", b"tacit-checkpoint/9"))
+    with pytest.raises(FileError):
+        load_checkpoint(checkpoint, fresh_run("none"))
+
+
+def test_an_absent_checkpoint_and_a_folder_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"nowhere: cannot be read \(No such file"):
+        load_checkpoint(tmp_path / "nowhere", fresh_run("none"))
+    with pytest.raises(FileError, match="cannot be read"):
+        load_checkpoint(tmp_path, fresh_run("none"))
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    run = fresh_run("none")
+    run.to_its_limits()
+    with pytest.raises(FileError, match=r"run\.checkpoint: cannot be written .*; choose another"):
+        save_checkpoint(run, tmp_path / "nowhere" / "run.checkpoint")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"seed": 4}, "belongs to another seed"),
+        ({"parameters": SMALL.with_changes(population=22)}, "another set of parameters"),
+        ({"parameters": SMALL.with_changes(mutation="insert")}, "another set of parameters"),
+        ({"problem": generate_assignment(8, rows=12)}, "another problem or disclosure"),
+        ({"problem": generate_assignment(7, rows=11)}, "another problem or disclosure"),
+        (
+            {"problem": with_disclosures(generate_assignment(7, rows=12), "order", None)},
+            "another problem or disclosure",
+        ),
+        (
+            {"problem": with_disclosures(generate_assignment(7, rows=12), None, "nothing")},
+            "another problem or disclosure",
+        ),
+    ],
+)
+def test_a_checkpoint_of_another_run_is_refused(
+    checkpoint: Path, changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(FileError, match=message) as refused:
+        load_checkpoint(checkpoint, fresh_run("none", **changes))
+    assert str(checkpoint) in str(refused.value)
+    assert "resume with what it was started with" in str(refused.value)
+
+
+def test_the_fingerprint_covers_weights_sense_mask_and_names(
+    small_assignment: Assignment, small_forbidden: Assignment
+) -> None:
+    objective = small_assignment.objectives[0]
+    assert objective.weights is not None
+    other = objective.weights.copy()
+    other[3, 4] ^= 1
+    assert small_forbidden.forbidden is not None
+    looser = small_forbidden.forbidden.copy()
+    looser[tuple(np.argwhere(looser)[0])] = False
+    problems = [
+        small_assignment,
+        replace(small_assignment, objectives=(replace(objective, weights=other),)),
+        replace(small_assignment, objectives=(replace(objective, sense="minimize"),)),
+        replace(small_assignment, objectives=(replace(objective, confidential=False),)),
+        replace(small_assignment, objectives=(replace(objective, name="x"),)),
+        replace(small_assignment, name="x"),
+        small_forbidden,
+        replace(small_forbidden, forbidden=looser),
+        replace(small_forbidden, forbidden=None),
+    ]
+    digests = [problem_digest(problem) for problem in problems]
+    assert len(set(digests)) == len(problems)
+    assert problem_digest(generate_assignment(7, rows=12)) == digests[0]
+
+
+def test_checkpoints_every_zero_generations_are_refused() -> None:
+    with pytest.raises(ParameterError, match="checkpoints every 0 generations; give at least 1"):
+        Checkpointing(every=0)
+
+
+CHECKPOINT_FOR_EVER = """
+import sys
+from tests.runs.test_checkpoint import KINDS
+from tacit.runs import Checkpointing, solve
+problem, options = KINDS["none"]
+solve(problem, seed=3, generations=10**9, **options,
+      checkpointing=Checkpointing(file=sys.argv[1], every=1))
+"""
+
+
+@pytest.mark.parametrize("attempt", range(3))
+def test_a_kill_in_the_middle_of_writing_leaves_a_checkpoint_that_loads(
+    tmp_path: Path, attempt: int
+) -> None:
+    file = tmp_path / "run.checkpoint"
+    process = subprocess.Popen(
+        [sys.executable, "-c", CHECKPOINT_FOR_EVER, str(file)], cwd=Path(__file__).parents[2]
+    )
+    try:
+        given_up = time.monotonic() + 60
+        while not file.exists() and time.monotonic() < given_up:
+            time.sleep(0.01)
+        time.sleep(0.05 + 0.037 * attempt)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    run = fresh_run("none")
+    load_checkpoint(file, run)
+    saved = run.now.search.generation
+    assert len(run.history) == saved + 1
+    problem, options = KINDS["none"]
+    whole = without_timing(problem, generations=saved + 3, **options)
+    resumed = without_timing(
+        problem, generations=saved + 3, **options, checkpointing=Checkpointing(resume=file)
+    )
+    assert resumed == whole
+
+
+def test_a_half_written_draft_does_not_touch_the_checkpoint(
+    checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = checkpoint.read_bytes()
+
+    def full_disk(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full_disk)
+    run = fresh_run("none")
+    run.to_its_limits()
+    with pytest.raises(FileError, match="No space left on device"):
+        save_checkpoint(run, checkpoint)
+    assert checkpoint.read_bytes() == whole

@@ -1,0 +1,224 @@
+"""A run ends at the first of its limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.errors import ParameterError
+from tacit.problems import Assignment, Objective, Tour
+from tacit.runs import Limits, StopReason, solve
+from tacit.search import SearchParameters
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"deadline": 0}, "deadline is 0; give a positive number"),
+        ({"deadline": float("nan")}, "deadline is nan"),
+        ({"evaluations": 0}, "evaluations is 0; give a positive number"),
+        ({"stall": -2}, "stall is -2; give a positive number"),
+        ({"generations": -1}, "generations is -1; give 0 or more"),
+    ],
+)
+def test_limits_that_leave_nothing_are_refused(limits: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError) as refused:
+        Limits(**limits)
+    assert message in str(refused.value)
+
+
+def test_no_limit_at_all_is_noticed() -> None:
+    assert Limits().is_unlimited
+    assert not Limits(generations=0).is_unlimited
+    assert not Limits(target=0.0).is_unlimited
+
+
+OPTIONAL = st.one_of(st.none(), st.integers(1, 6))
+
+
+@given(OPTIONAL, OPTIONAL, OPTIONAL, st.integers(0, 8), st.integers(0, 8), st.booleans())
+def test_a_limit_is_reached_exactly_when_one_of_those_given_is(
+    generations: int | None,
+    evaluations: int | None,
+    stall: int | None,
+    generation: int,
+    stalled_for: int,
+    target_met: bool,
+) -> None:
+    limits = Limits(generations=generations, evaluations=evaluations, stall=stall, target=1.0)
+    reason = limits.reached(
+        generation=generation,
+        evaluations=generation + 1,
+        stalled_for=stalled_for,
+        target_met=target_met,
+    )
+    reached = {
+        StopReason.TARGET: target_met,
+        StopReason.GENERATIONS: generations is not None and generation >= generations,
+        StopReason.EVALUATIONS: evaluations is not None and generation + 1 >= evaluations,
+        StopReason.STALLED: stall is not None and stalled_for >= stall,
+    }
+    assert (reason is None) == (not any(reached.values()))
+    assert reason is None or reached[reason]
+
+
+def test_without_a_target_no_value_ends_the_run() -> None:
+    assert (
+        Limits(generations=9).reached(generation=1, evaluations=2, stalled_for=0, target_met=True)
+        is None
+    )
+
+
+def test_500_generations_if_nothing_is_said(
+    small_assignment: Assignment, small_search: SearchParameters
+) -> None:
+    result = solve(small_assignment, parameters=small_search)
+    assert (result.generations, result.evaluations, result.stopped) == (500, 501, "generations")
+
+
+@pytest.mark.parametrize(
+    ("limits", "stopped", "generations"),
+    [
+        ({"generations": 0}, "generations", 0),
+        ({"generations": 7}, "generations", 7),
+        ({"evaluations": 1}, "evaluations", 0),
+        ({"evaluations": 8}, "evaluations", 7),
+        ({"generations": 7, "evaluations": 5}, "evaluations", 4),
+        ({"generations": 3, "evaluations": 5}, "generations", 3),
+        ({"generations": 7, "deadline": 3600.0}, "generations", 7),
+        ({"generations": 7, "deadline": "1h", "target": 1e9, "stall": 100}, "generations", 7),
+    ],
+)
+def test_the_first_limit_reached_ends_the_run(
+    small_assignment: Assignment,
+    small_search: SearchParameters,
+    limits: dict[str, Any],
+    stopped: str,
+    generations: int,
+) -> None:
+    result = solve(small_assignment, parameters=small_search, **limits)
+    assert (result.stopped, result.generations) == (stopped, generations)
+    assert result.evaluations == generations + 1
+    assert result.history.generation == list(range(generations + 1))
+
+
+def test_a_stalled_run_ends_so_many_generations_after_its_last_better_value(
+    small_assignment: Assignment, small_search: SearchParameters
+) -> None:
+    result = solve(small_assignment, parameters=small_search, stall=9, generations=5000)
+    assert result.stopped == "stalled"
+    told = [values[0] for values in result.history.told_best]
+    best = [max(float(t or 0) for t in told[: i + 1]) for i in range(len(told))]
+    rises = [i for i in range(1, len(best)) if best[i] > best[i - 1]]
+    assert result.generations == rises[-1] + 9
+    assert all(b - a <= 9 for a, b in zip([0, *rises], rises, strict=False))
+
+
+def test_a_stall_counts_told_improvements_where_the_value_is_withheld(
+    small_assignment: Assignment, small_search: SearchParameters
+) -> None:
+    result = solve(
+        small_assignment,
+        disclose="order",
+        best="improvement",
+        parameters=small_search,
+        stall=6,
+        generations=5000,
+    )
+    told = [values[0] for values in result.history.told_best]
+    assert result.stopped == "stalled"
+    assert told[0] is True
+    assert told[-6:] == [False] * 6
+    assert told[-7] is True
+
+
+def test_where_nothing_is_told_a_stall_ends_the_run_at_once(
+    small_assignment: Assignment, small_search: SearchParameters
+) -> None:
+    result = solve(
+        small_assignment,
+        disclose="order",
+        best="nothing",
+        parameters=small_search,
+        stall=4,
+        generations=5000,
+    )
+    assert (result.stopped, result.generations) == ("stalled", 4)
+
+
+@pytest.mark.parametrize("disclosure", ["none", "order", "top:5"])
+def test_a_target_ends_the_run_at_the_first_told_value_that_is_as_good(
+    small_assignment: Assignment, small_search: SearchParameters, disclosure: str
+) -> None:
+    free = solve(small_assignment, disclose=disclosure, parameters=small_search, generations=60)
+    told = [float(values[0] or 0) for values in free.history.told_best]
+    rises = [i for i in range(1, len(told)) if told[i] > max(told[:i])]
+    first = rises[len(rises) // 2]
+    target = told[first]
+    result = solve(
+        small_assignment,
+        disclose=disclosure,
+        parameters=small_search,
+        generations=60,
+        target=target,
+    )
+    assert (result.stopped, result.generations) == ("target", first)
+    better = solve(
+        small_assignment,
+        disclose=disclosure,
+        parameters=small_search,
+        generations=60,
+        target=target + 1,
+    )
+    assert better.generations > first, "one more is not met by the same value"
+
+
+@pytest.mark.parametrize("scale", [1, 100])
+def test_a_target_for_a_cost_is_met_from_above_in_the_users_unit(
+    small_tour: Tour, small_search: SearchParameters, scale: int
+) -> None:
+    weights = small_tour.objectives[0].weights
+    length = Objective("length", weights, sense="minimize", scale=scale)
+    problem = Tour(name="t", rows=12, columns=12, objectives=(length,))
+    free = solve(problem, parameters=small_search, generations=80)
+    told = [float(values[0] or 0) for values in free.history.told_best]
+    assert told[0] > told[-1] > 0
+    target = told[40]
+    first = next(i for i, value in enumerate(told) if value <= target)
+    result = solve(problem, parameters=small_search, generations=80, target=target)
+    assert (result.stopped, result.generations) == ("target", first)
+    assert result.value is not None
+    assert result.value[0] <= target
+
+
+def test_a_target_needs_a_single_objective(small_two_objectives: Assignment) -> None:
+    with pytest.raises(ParameterError, match="a target needs a single objective"):
+        solve(small_two_objectives, target=5, generations=1)
+
+
+@pytest.mark.parametrize("best", ["improvement", "nothing"])
+def test_a_target_is_refused_where_no_value_is_told(
+    small_assignment: Assignment, small_search: SearchParameters, best: str
+) -> None:
+    with pytest.raises(ParameterError, match="withholds it"):
+        solve(small_assignment, disclose="order", best=best, target=1, parameters=small_search)
+
+
+@pytest.mark.parametrize("value", [2.5, 2.1, 3.0])
+def test_a_target_between_two_values_asks_for_the_better_one(value: float) -> None:
+    assert Objective("pay", None, weight_bound=9).least_fitness(value) == 3
+    assert Objective("cost", None, sense="minimize", weight_bound=9).least_fitness(3.9) == -3
+    assert (
+        Objective("cost", None, sense="minimize", scale=10, weight_bound=9).least_fitness(1.1)
+        == -11
+    )
+
+
+def test_a_negative_seed_is_refused(
+    small_assignment: Assignment, small_search: SearchParameters
+) -> None:
+    with pytest.raises(ParameterError, match="seed is -1"):
+        solve(small_assignment, parameters=small_search, generations=1, seed=-1)

@@ -1,0 +1,196 @@
+"""Tournaments, truncation, fronts and crowding, each against its definition."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
+
+from tacit.search.operators.selection.crowded_comparison import (
+    binary_tournament,
+    crowded_truncation,
+)
+from tacit.search.operators.selection.crowding import crowding_distances
+from tacit.search.operators.selection.nondominated import nondominated_fronts
+from tacit.search.operators.selection.tournament import tournament
+from tacit.search.operators.selection.truncation import truncation
+from tests.search.words_for import word_for, words
+
+FEW_VALUES = st.lists(st.integers(0, 3).map(float), min_size=1, max_size=30)
+
+Points = NDArray[np.float64]
+
+
+@st.composite
+def points(draw: st.DrawFn, *, ties: bool) -> Points:
+    """Up to 25 points with two or three objectives."""
+    objectives = draw(st.sampled_from([2, 3]))
+    count = draw(st.integers(1, 25))
+    if ties:
+        elements = st.integers(0, 4).map(float)
+        return draw(arrays(np.float64, (count, objectives), elements=elements))
+    columns = [draw(st.permutations(range(count))) for _ in range(objectives)]
+    return np.array(columns, dtype=np.float64).T ** 2
+
+
+def fronts_by_definition(estimates: Points) -> list[int]:
+    """Peel off what nobody dominates, again and again."""
+    left = set(range(len(estimates)))
+    front_of = [-1] * len(estimates)
+    front = 0
+    while left:
+        undominated = {
+            i for i in left if not any(dominates(estimates[j], estimates[i]) for j in left)
+        }
+        for i in undominated:
+            front_of[i] = front
+        left -= undominated
+        front += 1
+    return front_of
+
+
+def dominates(a: Points, b: Points) -> bool:
+    return bool((a >= b).all() and (a > b).any())
+
+
+def crowding_by_definition(estimates: Points, front_of: list[int]) -> list[float]:
+    """Deb et al. (2002), "crowding-distance-assignment", front by front."""
+    distance = [0.0] * len(estimates)
+    for front in set(front_of):
+        members = [i for i, f in enumerate(front_of) if f == front]
+        for m in range(estimates.shape[1]):
+            ascending = sorted(members, key=lambda i: float(estimates[i, m]))
+            span = float(estimates[ascending[-1], m] - estimates[ascending[0], m])
+            distance[ascending[0]] = distance[ascending[-1]] = float("inf")
+            for lower, (i, upper) in zip(ascending, pairwise(ascending[1:]), strict=False):
+                if span > 0:
+                    distance[i] += float(estimates[upper, m] - estimates[lower, m]) / span
+    return distance
+
+
+@given(FEW_VALUES, st.data())
+def test_the_largest_estimate_wins_a_tournament_and_among_equals_the_first_drawn(
+    estimates: list[float], data: st.DataObject
+) -> None:
+    entrants = data.draw(
+        st.lists(st.integers(0, len(estimates) - 1), min_size=1, max_size=8), label="entrants"
+    )
+    drawn = words([word_for(i, len(estimates)) for i in entrants])
+    winner = int(tournament(np.array(estimates), drawn)[0])
+    largest = max(estimates[i] for i in entrants)
+    assert winner == next(i for i in entrants if estimates[i] == largest)
+
+
+def test_a_tournament_is_held_per_row_of_words() -> None:
+    estimates = np.array([1.0, 5.0, 3.0, 5.0])
+    drawn = words(*([word_for(i, 4) for i in row] for row in ([0, 2], [3, 1], [1, 3], [0, 0])))
+    assert tournament(estimates, drawn).tolist() == [2, 3, 1, 0]
+
+
+@given(FEW_VALUES, st.data())
+def test_truncation_keeps_the_best_and_among_equals_the_earlier(
+    estimates: list[float], data: st.DataObject
+) -> None:
+    survivors = data.draw(st.integers(1, len(estimates)))
+    expected = sorted(range(len(estimates)), key=lambda i: (-estimates[i], i))[:survivors]
+    assert truncation(np.array(estimates), survivors).tolist() == expected
+
+
+@pytest.mark.parametrize("ties", [True, False], ids=["many ties", "no ties"])
+@given(data=st.data())
+def test_fronts_are_what_is_left_undominated(ties: bool, data: st.DataObject) -> None:
+    estimates = data.draw(points(ties=ties))
+    assert nondominated_fronts(estimates).tolist() == fronts_by_definition(estimates)
+
+
+def test_fronts_of_one_objective_are_its_distinct_values() -> None:
+    estimates = np.array([[3.0], [1.0], [3.0], [2.0]])
+    assert nondominated_fronts(estimates).tolist() == [0, 2, 0, 1]
+
+
+@pytest.mark.parametrize("ties", [True, False], ids=["many ties", "no ties"])
+@given(data=st.data())
+def test_crowding_is_debs_algorithm(ties: bool, data: st.DataObject) -> None:
+    estimates = data.draw(points(ties=ties))
+    front_of = fronts_by_definition(estimates)
+    distances = crowding_distances(estimates, np.array(front_of, dtype=np.int32))
+    assert distances.tolist() == pytest.approx(crowding_by_definition(estimates, front_of))
+
+
+def test_crowding_by_hand() -> None:
+    # One front over 0..10 and 0..100. Inner points: neighbours (0,100)-(4,50) and (1,80)-(10,0).
+    estimates = np.array([[4.0, 50.0], [0.0, 100.0], [10.0, 0.0], [1.0, 80.0]])
+    distances = crowding_distances(estimates, np.zeros(4, dtype=np.int32))
+    assert distances.tolist() == pytest.approx(
+        [9 / 10 + 80 / 100, np.inf, np.inf, 4 / 10 + 50 / 100]
+    )
+
+
+def test_crowding_of_small_and_of_equal_fronts() -> None:
+    one = crowding_distances(np.array([[1.0, 2.0]]), np.zeros(1, dtype=np.int32))
+    two = crowding_distances(np.array([[1.0, 2.0], [2.0, 1.0]]), np.zeros(2, dtype=np.int32))
+    assert one.tolist() == [np.inf]
+    assert two.tolist() == [np.inf, np.inf]
+    # All equal: the span is zero, so nothing divides by it, and a stable sort names the ends.
+    equal = crowding_distances(np.ones((4, 2)), np.zeros(4, dtype=np.int32))
+    assert equal.tolist() == [np.inf, 0.0, 0.0, np.inf]
+
+
+def test_crowding_counts_within_a_front_alone() -> None:
+    front = np.array([[0.0, 4.0], [1.0, 2.0], [3.0, 0.0]])
+    dominated = front - 10
+    both = np.concatenate([front, dominated])
+    front_of = np.array([0, 0, 0, 1, 1, 1], dtype=np.int32)
+    distances = crowding_distances(both, front_of)
+    alone = crowding_distances(front, np.zeros(3, dtype=np.int32))
+    assert distances[:3].tolist() == alone.tolist()
+    assert distances[3:].tolist() == pytest.approx(alone.tolist())
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.sampled_from([0.0, 0.5, 1.0, float("inf")])),
+        min_size=1,
+        max_size=25,
+    ),
+    st.data(),
+)
+def test_crowded_truncation_goes_by_front_then_distance_then_index(
+    individuals: list[tuple[int, float]], data: st.DataObject
+) -> None:
+    survivors = data.draw(st.integers(1, len(individuals)))
+    front_of = np.array([front for front, _ in individuals], dtype=np.int32)
+    crowding = np.array([distance for _, distance in individuals])
+    expected = sorted(
+        range(len(individuals)), key=lambda i: (individuals[i][0], -individuals[i][1], i)
+    )
+    kept = crowded_truncation(front_of, crowding, survivors)
+    assert kept.tolist() == expected[:survivors]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "winner"),
+    [
+        ((0, 0.1), (1, 9.0), "first"),
+        ((1, 9.0), (0, 0.1), "second"),
+        ((0, 0.1), (0, 0.2), "second"),
+        ((0, 0.2), (0, 0.1), "first"),
+        ((0, 0.1), (0, 0.1), "first"),
+        ((0, float("inf")), (0, float("inf")), "first"),
+    ],
+)
+@pytest.mark.parametrize("first_is_at", [0, 1])
+def test_the_crowded_comparison_and_the_first_drawn_among_equals(
+    first: tuple[int, float], second: tuple[int, float], winner: str, first_is_at: int
+) -> None:
+    at = {"first": first_is_at, "second": 1 - first_is_at}
+    by_index = [first, second] if first_is_at == 0 else [second, first]
+    front_of = np.array([front for front, _ in by_index], dtype=np.int32)
+    crowding = np.array([distance for _, distance in by_index])
+    drawn = words([word_for(at["first"], 2), word_for(at["second"], 2)])
+    assert binary_tournament(front_of, crowding, drawn).tolist() == [at[winner]]

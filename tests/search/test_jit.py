@@ -1,0 +1,36 @@
+"""Kernels are compiled where Numba is installed and left alone elsewhere."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tacit.jit import kernel, numba_is_here
+
+
+def plain(x: int) -> int:
+    return 2 * x
+
+
+def test_a_kernel_gives_what_the_function_gives() -> None:
+    assert kernel(plain)(21) == plain(21) == 42
+
+
+def test_kernels_are_compiled_where_numba_is_installed() -> None:
+    pytest.importorskip("numba")
+    assert numba_is_here()
+
+
+def test_without_numba_a_kernel_is_the_function_itself() -> None:
+    code = (
+        "import sys; sys.modules['numba'] = None\n"
+        "from tacit.jit import kernel, numba_is_here\n"
+        "def f(): pass\n"
+        "print(kernel(f) is f, numba_is_here())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.split() == ["True", "False"]

@@ -1,0 +1,144 @@
+"""The arrows between the rooms of the house point one way."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tacit
+
+ROOT = Path(tacit.__file__).parent
+
+COMMON = {"tacit.errors", "tacit.jit"}
+ARROWS: dict[str, set[str]] = {
+    "tacit.errors": set(),
+    "tacit.jit": {"tacit.errors"},
+    "tacit.mpc": COMMON,
+    "tacit.disclosure": COMMON,
+    "tacit.problems": COMMON | {"tacit.disclosure"},
+    "tacit.search": COMMON | {"tacit.problems"},
+    "tacit.engine": COMMON
+    | {"tacit.mpc", "tacit.disclosure", "tacit.problems", "tacit.search.moves"},
+    "tacit.runs": COMMON | {"tacit.search", "tacit.engine", "tacit.problems", "tacit.disclosure"},
+}
+BELOW_THE_TOP = set(ARROWS)
+ARROWS["tacit.participant"] = BELOW_THE_TOP
+ARROWS["tacit.audit"] = BELOW_THE_TOP
+COMPOSE_EVERYTHING = ("tacit.service", "tacit.experiments", "tacit.cli", "tacit.__main__")
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    for path in sorted(ROOT.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        name = ".".join(("tacit", *parts))
+        yield name.removesuffix(".__init__"), path
+
+
+def is_within(module: str, room: str) -> bool:
+    return module == room or module.startswith(room + ".")
+
+
+def imported_by(source: str, module: str, *, is_package: bool) -> Iterator[str]:
+    """Every module of ours that an import statement names, also inside functions.
+
+    A name taken from a package may be a module itself, so it counts as one.
+    """
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if is_within(alias.name, "tacit"))
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parents = module.split(".")
+                parents = parents[: len(parents) - node.level + is_package]
+                base = ".".join([*parents, *([base] if base else [])])
+            if not is_within(base, "tacit"):
+                continue
+            for alias in node.names:
+                named = f"{base}.{alias.name}"
+                is_module = (ROOT.parent / Path(*named.split("."))).with_suffix(".py").exists()
+                is_room = (ROOT.parent / Path(*named.split("."))).is_dir()
+                yield named if is_module or is_room else base
+
+
+def room_of(module: str) -> str | None:
+    return next((room for room in ARROWS if is_within(module, room)), None)
+
+
+MODULES = list(modules())
+
+
+@pytest.mark.parametrize(("module", "path"), MODULES, ids=[name for name, _ in MODULES])
+def test_a_module_imports_only_what_its_room_may(module: str, path: Path) -> None:
+    if module == "tacit" or any(is_within(module, room) for room in COMPOSE_EVERYTHING):
+        return
+    room = room_of(module)
+    assert room is not None, f"{module} stands in no room of the design; give it its arrows here"
+    allowed = ARROWS[room] | {room}
+    for name in imported_by(path.read_text(), module, is_package=path.name == "__init__.py"):
+        assert any(is_within(name, target) for target in allowed), (
+            f"{module} imports {name}, and {room} may import {', '.join(sorted(allowed))} alone"
+        )
+
+
+def test_nobody_but_those_who_compose_imports_the_command_line() -> None:
+    top = [room for room in COMPOSE_EVERYTHING if room != "tacit.__main__"]
+    for module, path in MODULES:
+        if any(is_within(module, room) for room in COMPOSE_EVERYTHING):
+            continue
+        names = imported_by(path.read_text(), module, is_package=path.name == "__init__.py")
+        assert not [n for n in names if any(is_within(n, room) for room in top)], module
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("import tacit.search", ["tacit.search"]),
+        ("import numpy, tacit.runs as r", ["tacit.runs"]),
+        ("from tacit.search import Evolution", ["tacit.search"]),
+        ("from tacit import search", ["tacit.search"]),
+        ("from tacit import generate_assignment", ["tacit"]),
+        ("from tacit.search import evolution", ["tacit.search.evolution"]),
+        ("from . import clear", ["tacit.engine.clear"]),
+        ("from ..search import Evolution", ["tacit.search"]),
+        ("def f():\n    from tacit.cli import main", ["tacit.cli.main"]),
+        ("from tacitly import x\nimport tacitly", []),
+    ],
+)
+def test_the_reader_of_imports_finds_them_all(source: str, found: list[str]) -> None:
+    assert list(imported_by(source, "tacit.engine.simulated", is_package=False)) == found
+
+
+@pytest.mark.parametrize(
+    "module", ["tacit", "tacit.problems", "tacit.disclosure", "tacit.engine", "tacit.errors"]
+)
+def test_a_node_starts_without_scipy_and_matplotlib(module: str) -> None:
+    # Numba looks for SciPy itself when it is imported; a node has neither.
+    code = (
+        f"import sys; sys.modules['numba'] = None; import {module}; "
+        "print([name for name in ('scipy', 'matplotlib', 'typer', 'rich') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_importing_the_package_alone_imports_no_room_of_it() -> None:
+    code = "import sys, tacit; print([m for m in sys.modules if m.startswith('tacit.')])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_public_name_is_there_and_no_other() -> None:
+    for name in tacit.__all__:
+        assert getattr(tacit, name) is not None
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+        tacit.nonsense  # noqa: B018 - looking it up is the point

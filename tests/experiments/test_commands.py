@@ -51,11 +51,13 @@ def test_tune_prints_the_best_set_beside_the_papers(
     )
     path = small_study(more=more)
     path.write_text(path.read_text().replace('name = "small"', 'name = "ap"'))
-    arguments = ("tune", str(path), "--workers", "1", "--out", "tuned.json", "--disclose", "top:15")
+    arguments = ("tune", str(path), "--workers", "1", "--out", "tuned.json", "--disclose", "top:15",
+                 "--held-out", "1")  # fmt: skip
     done = tacit(*arguments, "--budget", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert re.search(r"tournament\s+[24]\s+18", done.stdout)
     assert re.search(r"relative_error\s+0\.\d+\s+0\.0190", done.stdout)
+    assert re.search(r"evaluation instances, ours: 0\.\d+\n.*, paper-ap: 0\.\d+", done.stdout)
     assert (tmp_path / "out/tune/ap.journal").exists()
     assert '"trials"' in (tmp_path / "tuned.json").read_text()
 

@@ -61,6 +61,14 @@ def tune_command(
     ] = False,
     scheduler: Scheduler = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the sampler.")] = 0,
+    held_out: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="RUNS",
+            help="Then try the best set and the preset's on the evaluation instances, with so many seeds.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Write all trials and the best set as JSON.")
     ] = None,
@@ -70,7 +78,7 @@ def tune_command(
     from tacit.experiments.executors import executor, usable_cores
     from tacit.experiments.study import study_named
     from tacit.experiments.time_budget import PAPER_BUDGET
-    from tacit.experiments.tuning.tune import tune, tuning_task
+    from tacit.experiments.tuning.tune import held_out_values, tune, tuning_task
 
     chosen = study_named(study)
     if budget and chosen.budget is None:
@@ -99,11 +107,20 @@ def tune_command(
             bar.update(line, completed=len(tuned.trials), description=f"{task.name}{best}")
 
         tuned = tune(task, pool, workers=count, watch=watch)
+        held: dict[str, tuple[float, ...]] = {}
+        if held_out is not None:
+            sets: dict[str, dict[str, int | str]] = {
+                "ours": tuned.best[0].settings,
+                chosen.preset: {},
+            }
+            held = held_out_values(chosen, task, sets, pool, runs=held_out)
     show_tuned(tuned, chosen.name, Console())
+    for name, values in held.items():
+        typer.echo(f"on the evaluation instances, {name}: {', '.join(f'{v:.4f}' for v in values)}")
     if out is not None:
         from tacit.experiments.store import write_whole
 
-        content = {"task": task, "best": tuned.best, "trials": tuned.trials}
+        content = {"task": task, "best": tuned.best, "held_out": held, "trials": tuned.trials}
         write_whole(out, msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n")
 
 

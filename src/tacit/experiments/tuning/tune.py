@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -149,6 +149,28 @@ def tune(
             future.cancel()
             give_up(trials, trial)
         raise
+
+
+def held_out_values(
+    study: Study,
+    task: TuningTask,
+    sets: Mapping[str, Mapping[str, Choice]],
+    pool: Executor,
+    /,
+    *,
+    runs: int,
+) -> dict[str, tuple[float, ...]]:
+    """What sets are worth on the study's evaluation instances, which tuning never saw.
+
+    The best of many trials owes some of its value to luck; this does not.
+    """
+    fresh = msgspec.structs.replace(task.assessment, instances=study.instances, runs=runs)
+    base = preset_named(task.preset).with_changes(**task.parameters)
+    futures = {
+        name: pool.submit(assessed, fresh, base.with_changes(**settings))
+        for name, settings in sets.items()
+    }
+    return {name: future.result() for name, future in futures.items()}
 
 
 def outcome(task: TuningTask, /) -> Tuned:

@@ -5,7 +5,7 @@ PYTHON ?= $(firstword $(shell for p in python3 python3.13 python3.12 python3.11 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint format typecheck unit bench agreement clean
+.PHONY: help demo test lint format typecheck unit bench reproduce clean
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -34,8 +34,8 @@ unit: .venv/ready-dev ## Tests, doctests and examples
 bench: .venv/ready-bench ## Speed against pymoo, as ratios in one run
 	@$(BIN)/python -m benchmarks.search
 
-agreement: .venv/ready-bench ## Quality of all 14 configurations against the paper (minutes)
-	@$(BIN)/python -m benchmarks.agreement
+reproduce: .venv/ready-experiments ## The paper's whole evaluation, our figures beside its own (20 minutes)
+	@$(BIN)/tacit experiment reproduce --out out/reproduce --latex
 
 clean: ## Remove what make made
 	rm -rf .venv out build .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info

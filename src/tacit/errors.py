@@ -62,6 +62,10 @@ class FileError(InputError):
         where = f"{path}, {place}" if place else f"{path}"
         super().__init__(f"{where}: {what}; {remedy}")
 
+    def __reduce__(self) -> tuple[type[FileError], tuple[str, str | None, str, str]]:
+        # Errors travel between processes, and the default would hand back the message alone.
+        return FileError, (self.path, self.place, self.what, self.remedy)
+
 
 class ProblemError(InputError):
     """A problem contradicts itself: a row without an owner, more rows than columns.

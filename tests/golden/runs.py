@@ -15,7 +15,7 @@ DISCLOSURES = ("none", "order", "quantiles:20", "buckets:5", "top:15", "above:90
 
 def problem_of(preset: str) -> Problem:
     """The problem that a preset was tuned for."""
-    if preset == "paper-tsp":
+    if preset.endswith("-tsp"):
         return shipped_problem("kroD100")
     return generate_assignment(1, objectives=2 if preset == "paper-moap" else 1)
 

@@ -14,7 +14,7 @@ from tacit.errors import InputError, TacitError
 UsageError: Any = typer.BadParameter.__mro__[1]
 """What a wrong option raises; Typer exports this base class under no name of its own."""
 
-GROUPS = ("instance", "node", "keys", "cluster", "log", "bench")
+GROUPS = ("instance", "node", "keys", "cluster", "log", "bench", "experiment")
 
 
 def make_app(first: str | None = None, /) -> typer.Typer:
@@ -23,7 +23,7 @@ def make_app(first: str | None = None, /) -> typer.Typer:
     A node, which installs light, must not import what a search needs.
 
     >>> len(make_app("keys").registered_groups), len(make_app().registered_groups)
-    (1, 6)
+    (1, 7)
     """
     app = typer.Typer(
         name="tacit",
@@ -39,8 +39,9 @@ def make_app(first: str | None = None, /) -> typer.Typer:
         if first not in GROUPS or first == name:
             app.add_typer(import_module(f"tacit.cli.{name}").app, name=name)
     if first not in GROUPS:
-        solve = import_module("tacit.cli.solve")
+        solve, tune = (import_module(f"tacit.cli.{name}") for name in ("solve", "tune"))
         app.command(name="solve", epilog=solve.EPILOG)(solve.solve_command)
+        app.command(name="tune", epilog=tune.EPILOG)(tune.tune_command)
     app.command()(version)
     return app
 

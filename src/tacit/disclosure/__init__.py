@@ -10,7 +10,7 @@ from tacit.disclosure.estimation import Estimator, estimate, estimator_named, ex
 from tacit.disclosure.exact import Exact
 from tacit.disclosure.method import Disclosure, ranks
 from tacit.disclosure.order import Order
-from tacit.disclosure.parse import PAPER_CONFIGURATIONS, parse_disclosure
+from tacit.disclosure.parse import PAPER_CONFIGURATIONS, parse_disclosure, register_disclosure
 from tacit.disclosure.quantiles import Quantiles
 from tacit.disclosure.top import Top
 
@@ -32,4 +32,5 @@ __all__ = [
     "parse_best_mode",
     "parse_disclosure",
     "ranks",
+    "register_disclosure",
 ]

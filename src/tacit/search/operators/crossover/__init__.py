@@ -37,8 +37,26 @@ class Crossover:
     words_per_pair: Callable[[int], int]
 
 
+_registered: dict[str, Crossover] = {}
+# The one piece of state here: operators that this process was told of by its own code.
+
+
+def register_crossover(crossover: Crossover, /) -> None:
+    """Let `crossover_named` know an operator of one's own; registering it again replaces it.
+
+    >>> register_crossover(crossovers()["cycle"])
+    Traceback (most recent call last):
+    tacit.errors.ParameterError: 'cycle' is a crossover of the package; choose another name
+    """
+    if crossover.name in crossovers():
+        raise ParameterError(
+            f"{crossover.name!r} is a crossover of the package; choose another name"
+        )
+    _registered[crossover.name] = crossover
+
+
 def crossovers() -> dict[str, Crossover]:
-    """All crossovers by name.
+    """All crossovers of the package by name.
 
     >>> sorted(crossovers())
     ['cycle', 'edge', 'order', 'partially-mapped', 'uniform-order-based']
@@ -59,7 +77,7 @@ def crossover_named(name: str, /) -> Crossover:
     >>> crossover_named("cycle").name
     'cycle'
     """
-    known = crossovers()
+    known = crossovers() | _registered
     if name not in known:
         raise ParameterError(f"{name!r} is not a crossover; use one of {', '.join(known)}")
     return known[name]

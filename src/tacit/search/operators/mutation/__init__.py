@@ -35,8 +35,24 @@ class Mutation:
     words_per_genome: Callable[[int], int]
 
 
+_registered: dict[str, Mutation] = {}
+# The one piece of state here: operators that this process was told of by its own code.
+
+
+def register_mutation(mutation: Mutation, /) -> None:
+    """Let `mutation_named` know an operator of one's own; registering it again replaces it.
+
+    >>> register_mutation(mutations()["swap"])
+    Traceback (most recent call last):
+    tacit.errors.ParameterError: 'swap' is a mutation of the package; choose another name
+    """
+    if mutation.name in mutations():
+        raise ParameterError(f"{mutation.name!r} is a mutation of the package; choose another name")
+    _registered[mutation.name] = mutation
+
+
 def mutations() -> dict[str, Mutation]:
-    """All mutations by name.
+    """All mutations of the package by name.
 
     >>> sorted(mutations())
     ['insert', 'inversion', 'scramble', 'swap']
@@ -56,7 +72,7 @@ def mutation_named(name: str, /) -> Mutation:
     >>> mutation_named("swap").name
     'swap'
     """
-    known = mutations()
+    known = mutations() | _registered
     if name not in known:
         raise ParameterError(f"{name!r} is not a mutation; use one of {', '.join(known)}")
     return known[name]

@@ -1,0 +1,160 @@
+"""`tacit experiment`: run studies, and the paper's whole evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from tacit.errors import TacitError
+from tacit.runs import show_duration
+
+if TYPE_CHECKING:
+    from tacit.experiments.engine_times import EngineTimes
+
+app = typer.Typer(no_args_is_help=True, help="Run studies, and the paper's evaluation.")
+
+Workers = Annotated[
+    int | None, typer.Option(min=1, help="Processes on this machine; one per core if left out.")
+]
+Scheduler = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.")
+]
+Out = Annotated[Path, typer.Option(help="Where results go; a study has its own folder there.")]
+
+
+@app.command()
+def run(
+    study: Annotated[
+        str,
+        typer.Argument(
+            metavar="STUDY", help="A study file (.toml), or ap, tsp, moap-one, moap-two."
+        ),
+    ],
+    out: Out = Path("out/experiments"),
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="The first instance only, eleven seeds.")
+    ] = False,
+) -> None:
+    """Run a study, or what is left of it: finished runs are never computed twice."""
+    require_extra("polars", "moocore")
+    from tacit.experiments.conduct import conduct
+    from tacit.experiments.executors import executor
+    from tacit.experiments.progress import StudyProgress
+    from tacit.experiments.study import study_named
+
+    chosen = study_named(study)
+    chosen = chosen.quick() if quick else chosen
+    console = Console(stderr=True)
+    progress = StudyProgress(console, {chosen.name: len(list(chosen.jobs()))})
+    with interruptible(), executor(workers=workers, scheduler=scheduler) as pool, progress:
+        done = conduct(chosen, out, pool, advance=lambda runs: progress.advance(chosen.name, runs))
+    typer.echo(
+        f"{chosen.name}: {done.computed} runs computed, {done.reused} found, in "
+        f"{show_duration(done.seconds)}; rows in {done.store.generations}"
+    )
+
+
+@app.command()
+def reproduce(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One instance per class, eleven seeds: two minutes.")
+    ] = False,
+    out: Out = Path("out/reproduce"),
+    latex: Annotated[bool, typer.Option("--latex", help="Also write each table as LaTeX.")] = False,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    engine_times: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Times of our engine as 'tacit bench engine --json' prints them, one object or a "
+            "list for several delays; measured here if left out.",
+        ),
+    ] = None,
+) -> None:
+    """Run the paper's evaluation and set our figures beside its own: report.html, summary.json."""
+    require_extra("polars", "moocore", "matplotlib")
+    from tacit.experiments.executors import executor
+    from tacit.experiments.progress import StudyProgress
+    from tacit.experiments.reproduce import paper_studies
+    from tacit.experiments.reproduce import reproduce as reproduce_paper
+
+    studies = paper_studies(quick=quick)
+    folder = out / "quick" if quick and out == Path("out/reproduce") else out
+    progress = StudyProgress(
+        Console(stderr=True), {study.name: len(list(study.jobs())) for study in studies}
+    )
+    with interruptible(), executor(workers=workers, scheduler=scheduler) as pool, progress:
+        done = reproduce_paper(
+            studies, folder, pool, engine=_engine(engine_times), latex=latex,
+            advance=progress.advance,
+        )  # fmt: skip
+    least = min(done.outcome.spearman.values())
+    holding = sum(done.outcome.findings.values())
+    typer.echo(
+        f"{folder / 'report.html'} after {show_duration(done.seconds)}: "
+        f"{holding} of {len(done.outcome.findings)} findings hold, "
+        f"Spearman at least {least:.2f} in {len(done.outcome.spearman)} columns"
+    )
+
+
+@app.command(name="list")
+def list_studies() -> None:
+    """Show the studies of the package."""
+    require_extra("polars", "moocore")
+    from tacit.experiments.study import shipped_studies, shipped_study
+
+    table = Table(box=None)
+    for heading in ("study", "what", "instances", "configurations", "seeds", "runs"):
+        table.add_column(heading)
+    for name in shipped_studies():
+        study = shipped_study(name)
+        table.add_row(
+            name, study.title, str(len(study.instances)), str(len(study.disclosures)),
+            str(study.seeds.count), str(len(list(study.jobs()))),
+        )  # fmt: skip
+    Console().print(table)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let Ctrl-C end a long command with a line that says what becomes of it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("tacit: interrupted; what is finished is kept, start again to go on", err=True)
+        raise typer.Exit(130) from None
+
+
+def require_extra(*modules: str) -> None:
+    """Refuse to start without the libraries of the extra, and say how to get them.
+
+    >>> require_extra("no_such_library")
+    Traceback (most recent call last):
+    tacit.errors.TacitError: experiments need no_such_library, which is not installed; run pip \
+install 'tacit[experiments]'
+    """
+    missing = [name for name in modules if find_spec(name) is None]
+    if missing:
+        raise TacitError(
+            f"experiments need {', '.join(missing)}, which is not installed; "
+            "run pip install 'tacit[experiments]'"
+        )
+
+
+def _engine(file: Path | None) -> Callable[[], Sequence[EngineTimes]]:
+    from tacit.experiments.engine_times import measure_engine, read_engine_times
+
+    if file is None:
+        return measure_engine
+    times = read_engine_times(file)
+    return lambda: times

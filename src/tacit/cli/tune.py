@@ -1,0 +1,139 @@
+"""`tacit tune`: search for settings of the search, with Optuna."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from tacit.cli.experiment import Scheduler, interruptible, require_extra
+
+if TYPE_CHECKING:
+    from tacit.experiments.tuning.tune import Tuned
+
+EPILOG = """
+[bold]Examples[/bold]
+
+tacit tune ap
+
+tacit tune tsp --storage shared/tsp.journal     (on several machines at once)
+
+tacit tune ap --disclose top:15 --budget        (what suits top:15 within the paper's time)
+"""
+
+
+def tune_command(
+    study: Annotated[
+        str,
+        typer.Argument(
+            metavar="STUDY",
+            help="A study file with a \\[tuning] table, or ap, tsp, moap-one, moap-two.",
+        ),
+    ],
+    trials: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="In all, those in the storage included; as the study says if left out."
+        ),
+    ] = None,
+    storage: Annotated[
+        str | None,
+        typer.Option(
+            help="A journal file or a database address that processes and machines share; "
+            "out/tune/STUDY.journal if left out. Trials in it are continued."
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Sets assessed at a time; one per core if left out.")
+    ] = None,
+    disclose: Annotated[str, typer.Option(help="Tune under this disclosure.")] = "none",
+    budget: Annotated[
+        bool,
+        typer.Option(
+            "--budget",
+            help="Only as many generations as the time budget leaves: the study's, or the paper's.",
+        ),
+    ] = False,
+    scheduler: Scheduler = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the sampler.")] = 0,
+    held_out: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="RUNS",
+            help="Then try the best set and the preset's on the evaluation instances, with so many seeds.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write all trials and the best set as JSON.")
+    ] = None,
+) -> None:
+    """Tune a study's search as the paper does: random sets first, then a multivariate TPE."""
+    require_extra("optuna", "polars", "moocore")
+    from tacit.experiments.executors import executor, usable_cores
+    from tacit.experiments.study import study_named
+    from tacit.experiments.time_budget import PAPER_BUDGET
+    from tacit.experiments.tuning.tune import held_out_values, tune, tuning_task
+
+    chosen = study_named(study)
+    if budget and chosen.budget is None:
+        chosen = msgspec.structs.replace(chosen, budget=PAPER_BUDGET)
+    place = storage or str(Path("out/tune") / f"{chosen.name}.journal")
+    task = tuning_task(
+        chosen, place, trials=trials, disclosure=disclose, within_budget=budget, sampler_seed=seed
+    )
+    count = workers or usable_cores()
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with (
+        interruptible(),
+        Progress(*columns, console=console) as bar,
+        executor(workers=None if scheduler else count, scheduler=scheduler) as pool,
+    ):
+        line = bar.add_task(task.name, total=task.trials)
+
+        def watch(tuned: Tuned) -> None:
+            best = f", best {min(each.total for each in tuned.trials):.4f}" if tuned.trials else ""
+            bar.update(line, completed=len(tuned.trials), description=f"{task.name}{best}")
+
+        tuned = tune(task, pool, workers=count, watch=watch)
+        held: dict[str, tuple[float, ...]] = {}
+        if held_out is not None:
+            sets: dict[str, dict[str, int | str]] = {
+                "ours": tuned.best[0].settings,
+                chosen.preset: {},
+            }
+            held = held_out_values(chosen, task, sets, pool, runs=held_out)
+    show_tuned(tuned, chosen.name, Console())
+    for name, values in held.items():
+        typer.echo(f"on the evaluation instances, {name}: {', '.join(f'{v:.4f}' for v in values)}")
+    if out is not None:
+        from tacit.experiments.store import write_whole
+
+        content = {"task": task, "best": tuned.best, "held_out": held, "trials": tuned.trials}
+        write_whole(out, msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n")
+
+
+def show_tuned(tuned: Tuned, study: str, console: Console, /) -> None:
+    """Print the best set beside the paper's."""
+    from tacit.experiments.tuning.beside_paper import rows_beside_paper
+
+    table = Table(box=None, title=f"{len(tuned.trials)} trials", title_justify="left")
+    for heading in ("setting", "ours", "the paper's"):
+        table.add_column(heading)
+    for row in rows_beside_paper(tuned, study):
+        table.add_row(*row)
+    console.print(table)
+    for other in tuned.best[1:]:
+        values = ", ".join(f"{value:.4f}" for value in other.values)
+        console.print(f"also non-dominated ({values}): {other.settings}")

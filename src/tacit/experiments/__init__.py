@@ -1,0 +1,1 @@
+"""Studies, tuning, statistics, tables and figures: the paper's evaluation in one command."""

@@ -1,0 +1,90 @@
+"""How long our own Privacy Engine takes per evaluation, as `tacit bench engine --json` tells."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from tacit.errors import FileError
+from tacit.experiments.time_budget import PAPER_BUDGET, TimeBudget
+
+LATENCIES_MS = (0, 1, 10)
+LONGEST_SECONDS = 300
+
+
+class Timed(msgspec.Struct, frozen=True):
+    """One disclosure's entry; the bench tells more than is needed here."""
+
+    seconds: float
+
+
+class EngineTimes(msgspec.Struct, frozen=True):
+    """What the bench prints for one latency.
+
+    >>> times = EngineTimes(population=300, size=100, latency_ms=10,
+    ...                     disclosures={"order": Timed(0.2), "top:10": Timed(0.2)})
+    >>> times.generations()
+    {'order': 500, 'top': 500}
+    """
+
+    population: int
+    size: int
+    latency_ms: float
+    disclosures: dict[str, Timed]
+
+    def by_method(self) -> dict[str, float]:
+        """Seconds per evaluation, by method."""
+        return {text.partition(":")[0]: told.seconds for text, told in self.disclosures.items()}
+
+    def generations(self) -> dict[str, int]:
+        """The last generation that each method reaches within the paper's budget, at most 500."""
+        budget = TimeBudget(PAPER_BUDGET.seconds, self.by_method())
+        return {method: min(500, budget.last_generation(method)) for method in self.by_method()}
+
+
+def read_engine_times(path: str | Path, /) -> list[EngineTimes]:
+    """Read what the bench printed: one object, or a list of them for several latencies."""
+    try:
+        raw = msgspec.json.decode(Path(path).read_bytes())
+        return msgspec.convert(raw if isinstance(raw, list) else [raw], list[EngineTimes])
+    except OSError as error:
+        raise FileError(
+            path, None, f"cannot be read ({error.strerror})", "check the path"
+        ) from None
+    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        raise FileError(
+            path, None, str(error), "give what 'tacit bench engine --json' prints"
+        ) from None
+
+
+def measure_engine(latencies_ms: Sequence[int] = LATENCIES_MS, /) -> list[EngineTimes]:
+    """Measure on this machine, or give nothing where the engine's bench is not available."""
+    command = [sys.executable, "-m", "tacit", "bench", "engine"]
+    if not _succeeds([*command, "--help"]):
+        return []
+    measured = []
+    for latency in latencies_ms:
+        asked = [*command, "--population", "300", "--size", "100", "--json"]
+        if latency:
+            asked += ["--latency", f"{latency}ms"]
+        printed = _printed(asked)
+        if printed is not None:
+            measured.append(printed)
+    return measured
+
+
+def _succeeds(command: list[str]) -> bool:
+    done = subprocess.run(command, capture_output=True, timeout=LONGEST_SECONDS, check=False)
+    return done.returncode == 0
+
+
+def _printed(command: list[str]) -> EngineTimes | None:
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=LONGEST_SECONDS, check=True)
+        return msgspec.json.decode(done.stdout, type=EngineTimes)
+    except (subprocess.SubprocessError, msgspec.DecodeError, msgspec.ValidationError):
+        return None

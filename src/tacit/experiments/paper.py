@@ -1,0 +1,92 @@
+"""What the paper published: its tables as data (`data/paper.json`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+
+
+@dataclass(frozen=True)
+class Column:
+    """One measured quantity of the paper: a study, a metric and the instance it is shown for.
+
+    >>> COLUMNS["ap"].paper_key
+    'ap1K100x100'
+    """
+
+    name: str
+    study: str
+    metric: str
+    paper_key: str
+    larger_is_better: bool = False
+    in_percent: bool = False
+    """Shown in percent of the optimum, since the instances differ in it."""
+    label: str = ""
+
+
+COLUMNS = {
+    column.name: column
+    for column in (
+        Column("ap", "ap", "mean_fitness", "ap1K100x100", True, True, "AP, % of the optimum"),
+        Column("tsp", "tsp", "mean_fitness", "kroD100", label="TSP, length of the tour"),
+        *(
+            Column(
+                f"{study} {short}",
+                study,
+                metric,
+                f"ap2K100x100/{words}-obfuscated/{metric}",
+                label=f"MOAP, {words.replace('-', ' ')} obfuscated, {short.upper()}",
+            )
+            for study, words in (("moap-one", "one-objective"), ("moap-two", "two-objectives"))
+            for short, metric in (("gd+", "gd_plus"), ("igd+", "igd_plus"))
+        ),
+    )
+}
+"""Six columns, each with a summary and a comparison: twelve columns of medians."""
+
+
+@cache
+def published() -> dict[str, Any]:
+    """The data file.
+
+    >>> published()["time_budget_s"]
+    135.27
+    """
+    raw = (files("tacit.experiments") / "data" / "paper.json").read_bytes()
+    decoded: dict[str, Any] = msgspec.json.decode(raw)
+    return decoded
+
+
+def published_summary(column: Column, /) -> Mapping[str, Mapping[str, float]]:
+    """Per disclosure `initial_median`, `initial_iqr`, `gen500_median` and `gen500_iqr`.
+
+    >>> published_summary(COLUMNS["tsp"])["order"]["gen500_median"]
+    22513.0
+    """
+    table: Mapping[str, Mapping[str, float]] = published()[f"{column.paper_key}/summary"]
+    return table
+
+
+def published_comparison(column: Column, /) -> Mapping[str, Mapping[str, Any]]:
+    """Per disclosure `median`, `iqr` and `rank_biserial` against those before it.
+
+    >>> published_comparison(COLUMNS["tsp"])["order"]["median"]
+    25795.0
+    """
+    table: Mapping[str, Mapping[str, Any]] = published()[f"{column.paper_key}/comparison"]
+    return table
+
+
+def published_optimum(column: Column, /) -> int | None:
+    """The optimum of the paper's instance, where it has one.
+
+    >>> published_optimum(COLUMNS["ap"])
+    98680
+    """
+    optima: dict[str, int] = published()["optimum"]
+    return optima.get(column.paper_key)

@@ -1,0 +1,1 @@
+"""The report: tables, figures and findings, the paper's beside ours."""

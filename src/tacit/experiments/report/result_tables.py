@@ -1,0 +1,149 @@
+"""The paper's Tables 6 to 14 from our runs, the paper's figures beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tacit.experiments.paper import COLUMNS, Column
+from tacit.experiments.report.agreement import within_spread
+from tacit.experiments.report.column_figures import ColumnFigures, published_figures
+from tacit.experiments.report.table import Cell, Table, plain
+from tacit.experiments.statistics import Spread
+
+SUMMARIES = {
+    "ap": ("table-06-ap", "Table 6, left"),
+    "tsp": ("table-06-tsp", "Table 6, right"),
+    "moap-one gd+": ("table-09-gd", "Table 9, left"),
+    "moap-one igd+": ("table-09-igd", "Table 9, right"),
+    "moap-two gd+": ("table-12-gd", "Table 12, left"),
+    "moap-two igd+": ("table-12-igd", "Table 12, right"),
+}
+COMPARISONS = {
+    "ap": "07",
+    "tsp": "08",
+    "moap-one gd+": "10",
+    "moap-one igd+": "11",
+    "moap-two gd+": "13",
+    "moap-two igd+": "14",
+}
+"""Numbers as in the paper, which has fourteen tables."""
+
+SYMBOLS = {"none": "-", "buckets": "B", "above": "A", "order": "O", "quantiles": "Q", "top": "T"}
+
+
+def symbol(disclosure: str, /) -> str:
+    """The paper's short name of a configuration.
+
+    >>> symbol("buckets:20"), symbol("none"), symbol("tiers:3")
+    ('B20', '-', 'tiers:3')
+    """
+    method, _, number = disclosure.partition(":")
+    return f"{SYMBOLS[method]}{number}" if method in SYMBOLS else disclosure
+
+
+def summary_table(column: Column, figures: Mapping[str, ColumnFigures], /) -> Table:
+    """Initial population and last generation of the first instance."""
+    instance, ours = next(iter(figures.items()))
+    theirs = published_figures(column)
+    rows = []
+    for disclosure in ours.final:
+        cells = [Cell(disclosure)]
+        for stage in ("initial", "final"):
+            spreads = {name: getattr(each, stage)[disclosure] for name, each in figures.items()}
+            medians = [spread.median for spread in spreads.values()]
+            published = getattr(theirs, stage).get(disclosure)
+            cells += beside(column, spreads[instance], published, medians)
+        rows.append(tuple(cells))
+    key, place = SUMMARIES[column.name]
+    stages = ("initial population", "last generation")
+    return Table(
+        key,
+        f"{place}: {column.label}, median (IQR), instance {instance}",
+        (
+            "disclosure",
+            *(f"{s}: {w}" for s in stages for w in ("ours", "paper", "diff.", "within")),
+        ),
+        tuple(rows),
+        note_on_instance(column),
+    )
+
+
+def comparison_table(column: Column, figures: Mapping[str, ColumnFigures], /) -> Table:
+    """Comparison generation of the first instance: medians, wins, rank-biserial correlations."""
+    instance, ours = next(iter(figures.items()))
+    theirs = published_figures(column)
+    names = list(ours.comparison)
+    rows = []
+    for i, row in enumerate(names):
+        medians = [each.comparison[row].median for each in figures.values()]
+        cells = [Cell(symbol(row))]
+        cells += beside(column, ours.comparison[row], theirs.comparison.get(row), medians)
+        cells += plain(str(ours.wins.get(row, 0)), str(theirs.wins.get(row, "")))
+        for other in names[:-1]:
+            if other in names[:i]:
+                cells.append(_duel_cell(ours, theirs, row, other))
+            else:
+                cells.append(Cell(""))
+        rows.append(tuple(cells))
+    number = COMPARISONS[column.name]
+    return Table(
+        f"table-{number}",
+        f"Table {int(number)}: {column.label}, comparison generation, instance {instance}",
+        ("", "ours", "paper", "diff.", "within", "wins", "paper's wins",
+         *(symbol(name) for name in names[:-1])),
+        tuple(rows),
+        "Right of the wins: matched-pairs rank-biserial correlation of the row with the column, "
+        "ours / the paper's; set off where our two-sided Wilcoxon signed-rank test is significant "
+        "at 5 %. "
+        + note_on_instance(column),
+    )  # fmt: skip
+
+
+def _duel_cell(ours: ColumnFigures, theirs: ColumnFigures, row: str, other: str) -> Cell:
+    mine, published = ours.duels[row, other], theirs.duels.get((row, other))
+    beside_it = "" if published is None else f" / {published.correlation:.1f}"
+    return Cell(f"{mine.correlation + 0.0:.1f}{beside_it}", mine.significant)
+
+
+def beside(
+    column: Column, ours: Spread, theirs: Spread | None, medians: list[float], /
+) -> list[Cell]:
+    """Ours, the paper's, the difference, and whether it lies within the spread.
+
+    >>> cells = beside(COLUMNS["tsp"], Spread(22000, 500), Spread(22513, 661), [22000])
+    >>> [cell.text for cell in cells]
+    ['22,000 (500)', '22,513 (661)', '-513', 'yes']
+    """
+    digits = 2 if column.in_percent else 0
+
+    def show(spread: Spread) -> str:
+        return f"{spread.median:,.{digits}f} ({spread.iqr:,.{digits}f})"
+
+    if theirs is None:
+        return list(plain(show(ours), "", "", ""))
+    within = within_spread(ours, theirs, medians)
+    difference = f"{ours.median - theirs.median:+,.{digits}f}"
+    return [
+        *plain(show(ours), show(theirs), difference),
+        Cell("yes" if within else "no", not within),
+    ]
+
+
+def note_on_instance(column: Column, /) -> str:
+    """What to bear in mind when comparing.
+
+    >>> note_on_instance(COLUMNS["tsp"])
+    'The same TSPLIB instance as in the paper.'
+    """
+    if column.study == "tsp":
+        return "The same TSPLIB instance as in the paper."
+    return "Our instance is drawn like the paper's, but is another one."
+
+
+def all_result_tables(figures: Mapping[str, Mapping[str, ColumnFigures]], /) -> list[Table]:
+    """Tables 6 to 14 in the paper's order, as far as their studies are here."""
+    tables = []
+    for name in figures:
+        tables.append(summary_table(COLUMNS[name], figures[name]))
+        tables.append(comparison_table(COLUMNS[name], figures[name]))
+    return sorted(tables, key=lambda table: (table.key[:8], "igd" in table.key, "tsp" in table.key))

@@ -1,0 +1,96 @@
+"""Reading finished studies for the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import msgspec
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tacit.experiments.paper import COLUMNS, Column
+from tacit.experiments.report.column_figures import ColumnFigures, Curves, measured_figures
+from tacit.experiments.store import Store
+from tacit.experiments.study import Study
+
+Fronts = Mapping[str, NDArray[np.float64]]
+"""Per disclosure the points of one run's last set, one row each."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """Finished studies by name, and their folders."""
+
+    studies: Mapping[str, Study]
+    stores: Mapping[str, Store]
+
+    def columns(self) -> list[Column]:
+        """The columns whose studies are here."""
+        return [column for column in COLUMNS.values() if column.study in self.studies]
+
+    def instances(self, study: str, /) -> list[str]:
+        """The instances of a study, in its order."""
+        return list(self._yardsticks[study])
+
+    def optimum(self, study: str, instance: str, /) -> int | None:
+        """The optimum of an instance."""
+        optimum: int | None = self._yardsticks[study][instance]["optimum"]
+        return optimum
+
+    def truth(self, study: str, instance: str, /) -> NDArray[np.float64]:
+        """The ground truth of an instance with several objectives."""
+        return np.array(self._yardsticks[study][instance]["ground_truth"], dtype=np.float64)
+
+    def curves(self, column: Column, instance: str, /) -> Curves:
+        """Every run of an instance, in the unit of the column."""
+        chosen = (
+            pl.scan_parquet(self.stores[column.study].generations)
+            .filter(pl.col("instance") == instance)
+            .select("disclosure", "seed", "generation", column.metric)
+            .collect()
+        )
+        optimum = self.optimum(column.study, instance)
+        unit = 100 / optimum if column.in_percent and optimum else 1.0
+        curves = {}
+        for disclosure in self.studies[column.study].disclosures:
+            runs = chosen.filter(pl.col("disclosure") == disclosure)
+            count = runs["seed"].n_unique()
+            curves[disclosure] = unit * runs[column.metric].to_numpy().reshape(count, -1)
+        return curves
+
+    def figures(
+        self, column: Column, instance: str, generations: Mapping[str, int], /
+    ) -> ColumnFigures:
+        """The tables' figures for an instance."""
+        optimum = self.optimum(column.study, instance)
+        return measured_figures(
+            column,
+            self.curves(column, instance),
+            generations,
+            optimum=100.0 if column.in_percent else optimum,
+        )
+
+    def median_fronts(self, study: str, instance: str, /) -> Fronts:
+        """Per disclosure the last set of the run with the median IGD+."""
+        curves = self.curves(COLUMNS[f"{study} igd+"], instance)
+        points = pl.read_parquet(self.stores[study].fronts).filter(pl.col("instance") == instance)
+        fronts = {}
+        for disclosure, runs in curves.items():
+            last = runs[:, -1]
+            seed = self.studies[study].seeds.all()[
+                int(np.argsort(last, kind="stable")[len(last) // 2])
+            ]
+            chosen = points.filter((pl.col("disclosure") == disclosure) & (pl.col("seed") == seed))
+            fronts[disclosure] = chosen.select("objective_1", "objective_2").to_numpy()
+        return fronts
+
+    @cached_property
+    def _yardsticks(self) -> dict[str, dict[str, dict[str, Any]]]:
+        return {
+            name: msgspec.json.decode((store.folder / "study.json").read_bytes())["yardsticks"]
+            for name, store in self.stores.items()
+        }

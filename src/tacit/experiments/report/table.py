@@ -1,0 +1,112 @@
+"""A table of the report, and how it is written as Markdown, HTML and LaTeX."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell; `marked` ones are set off (a significant difference, a No)."""
+
+    text: str
+    marked: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with a key such as `table-07` for its file.
+
+    >>> table = Table("table-00", "Sizes", ("what", "n"), ((Cell("top_1"), Cell("5 %", True)),))
+    >>> print(table.markdown())
+    **Sizes**
+    <BLANKLINE>
+    | what | n |
+    | --- | --- |
+    | top_1 | **5 %** |
+    """
+
+    key: str
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+
+    def markdown(self) -> str:
+        """As a Markdown table with its title and note."""
+        lines = [f"**{self.title}**", "", _pipes(self.header), _pipes(["---"] * len(self.header))]
+        for row in self.rows:
+            lines.append(_pipes([f"**{c.text}**" if c.marked else c.text for c in row]))
+        if self.note:
+            lines += ["", self.note]
+        return "\n".join(lines)
+
+    def html(self) -> str:
+        """As an HTML table with a caption."""
+        head = "".join(f"<th>{html.escape(text)}</th>" for text in self.header)
+        body = "".join(
+            "<tr>" + "".join(_html_cell(cell) for cell in row) + "</tr>\n" for row in self.rows
+        )
+        note = f"<p class='note'>{html.escape(self.note)}</p>" if self.note else ""
+        return (
+            f"<div class='wide'><table id='{self.key}'><caption>{html.escape(self.title)}</caption>"
+            f"\n<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>{note}"
+        )
+
+    def latex(self) -> str:
+        r"""As a LaTeX table for booktabs and xcolor.
+
+        >>> table = Table("table-00", "Sizes", ("n",), ((Cell("5 %", True),),))
+        >>> "\\cellcolor{lightgray} 5 \\%" in table.latex()
+        True
+        """
+        rows = " \\\\\n".join(
+            " & ".join(
+                ("\\cellcolor{lightgray} " if cell.marked else "") + _latex_text(cell.text)
+                for cell in row
+            )
+            for row in self.rows
+        )
+        head = " & ".join(_latex_text(text) for text in self.header)
+        note = f"\n    \\par\\smallskip {_latex_text(self.note)}" if self.note else ""
+        return (
+            "% needs \\usepackage{booktabs} and \\usepackage[table]{xcolor}\n"
+            "\\begin{table}\n    \\centering\n    \\footnotesize\n"
+            f"    \\caption{{{_latex_text(self.title)}}}\n    \\label{{tab:{self.key}}}\n"
+            f"    \\begin{{tabular}}{{l{'r' * (len(self.header) - 1)}}}\n    \\toprule\n"
+            f"{head} \\\\\n    \\midrule\n{rows} \\\\\n    \\bottomrule\n"
+            f"    \\end{{tabular}}{note}\n"
+            "\\end{table}\n"
+        )
+
+
+def plain(*texts: str) -> tuple[Cell, ...]:
+    """Cells that are not set off.
+
+    >>> plain("a", "b")
+    (Cell(text='a', marked=False), Cell(text='b', marked=False))
+    """
+    return tuple(Cell(text) for text in texts)
+
+
+def _pipes(texts: list[str] | tuple[str, ...]) -> str:
+    return "| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |"
+
+
+def _html_cell(cell: Cell) -> str:
+    marked = " class='marked'" if cell.marked else ""
+    return f"<td{marked}>{html.escape(cell.text)}</td>"
+
+
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+        "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+        "<": r"\textless{}", ">": r"\textgreater{}", "−": "--", "–": "--", "×": r"$\times$",
+    }
+)  # fmt: skip
+
+
+def _latex_text(text: str) -> str:
+    return text.translate(_LATEX)

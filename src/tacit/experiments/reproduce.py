@@ -1,0 +1,118 @@
+"""The whole evaluation of the paper in one call: four studies, then the report."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+
+from tacit.experiments.conduct import Conducted, conduct
+from tacit.experiments.engine_times import EngineTimes
+from tacit.experiments.report.results import Results
+from tacit.experiments.report.write import Outcome, write_report, write_summary
+from tacit.experiments.study import Study, shipped_study
+from tacit.runs import show_duration
+
+PAPER_STUDIES = ("tsp", "moap-one", "moap-two", "ap")
+"""The longest runs first, so that all cores stay busy to the end."""
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What a reproduction came to."""
+
+    outcome: Outcome
+    seconds: float
+    conducted: dict[str, Conducted]
+
+
+def paper_studies(*, quick: bool) -> list[Study]:
+    """The paper's four studies, in full or quick (one instance per class, eleven seeds).
+
+    >>> sum(len(list(study.jobs())) for study in paper_studies(quick=False))
+    7378
+    >>> sum(len(list(study.jobs())) for study in paper_studies(quick=True))
+    616
+    """
+    studies = [shipped_study(name) for name in PAPER_STUDIES]
+    return [study.quick() for study in studies] if quick else studies
+
+
+def reproduce(
+    studies: Sequence[Study],
+    out: Path,
+    pool: Executor,
+    /,
+    *,
+    engine: Callable[[], Sequence[EngineTimes]] = tuple,
+    latex: bool = False,
+    advance: Callable[[str, int], None] | None = None,
+) -> Reproduction:
+    """Run the studies, write the report and `summary.json` to `out`.
+
+    `engine` is called for the times of our own engine once the runs are done and the machine is
+    quiet.
+    """
+    started = time.monotonic()
+    conducted = {}
+    for study in studies:
+        told = None if advance is None else _advance_of(advance, study.name)
+        conducted[study.name] = conduct(study, out, pool, advance=told)
+    runs_seconds = time.monotonic() - started
+    measured = list(engine())
+    order = sorted(studies, key=lambda study: study.name)
+    results = Results(
+        {study.name: study for study in order},
+        {study.name: conducted[study.name].store for study in order},
+    )
+    about = _about(studies, conducted, runs_seconds)
+    outcome = write_report(results, out, about=about, engine=measured, latex=latex)
+    seconds = time.monotonic() - started
+    write_summary(
+        out,
+        outcome,
+        seconds=seconds,
+        seconds_of_runs=round(runs_seconds, 1),
+        runs_computed=sum(each.computed for each in conducted.values()),
+        runs_reused=sum(each.reused for each in conducted.values()),
+        cores=os.cpu_count(),
+        engine=[_engine_entry(times) for times in measured] or "not measured",
+    )
+    return Reproduction(outcome, seconds, conducted)
+
+
+def _advance_of(advance: Callable[[str, int], None], name: str) -> Callable[[int], None]:
+    return lambda runs: advance(name, runs)
+
+
+def _engine_entry(times: EngineTimes) -> dict[str, object]:
+    return {
+        "latency_ms": times.latency_ms,
+        "seconds": times.by_method(),
+        "generations": times.generations(),
+    }
+
+
+def _about(studies: Sequence[Study], conducted: dict[str, Conducted], seconds: float) -> list[str]:
+    computed = sum(each.computed for each in conducted.values())
+    reused = sum(each.reused for each in conducted.values())
+    named = ", ".join(
+        f"{study.name} (instances: {len(study.instances)}, configurations: "
+        f"{len(study.disclosures)}, seeds: {study.seeds.count}, generations: {study.generations})"
+        for study in studies
+    )
+    told = f"{computed} runs were computed in {show_duration(seconds)} on {os.cpu_count()} cores"
+    if reused:
+        told += f"; {reused} were there from an earlier start"
+    return [
+        "Beside every figure of Gruber et al. (2026) stands ours, the difference, and whether the "
+        "paper's median lies within the spread: no further away than the larger of the two "
+        "interquartile ranges, or between the medians of our instances.",
+        f"Studies: {named}.",
+        f"{told}. Each study's folder has one row per run and generation in "
+        "generations.parquet, the last sets in fronts.parquet, and the full configuration and "
+        "versions in study.json and versions.json.",
+    ]

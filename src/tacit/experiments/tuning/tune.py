@@ -1,0 +1,201 @@
+"""Tuning: trials until there are enough of them, by any number of machines on one storage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tacit.errors import ParameterError
+from tacit.experiments.study import Study
+from tacit.experiments.tuning.objective import Assessment, assessed
+from tacit.experiments.tuning.plan import Choice
+from tacit.experiments.tuning.sampling import completed, give_up, open_trials, suggested
+from tacit.search import preset_named
+
+if TYPE_CHECKING:
+    import optuna
+
+
+class TuningTask(msgspec.Struct, frozen=True, kw_only=True):
+    """What to tune, on what, and where the trials are kept."""
+
+    name: str
+    storage: str
+    preset: str
+    parameters: dict[str, Choice]
+    space: dict[str, tuple[Choice, ...]]
+    assessment: Assessment
+    trials: int
+    random_trials: int
+    sampler_seed: int = 0
+
+
+@dataclass(frozen=True)
+class TunedSet:
+    """A parameter set and what it is worth, smaller being better.
+
+    >>> TunedSet({"tournament": 18}, (0.019,)).total
+    0.019
+    """
+
+    settings: dict[str, Choice]
+    values: tuple[float, ...]
+
+    @property
+    def total(self) -> float:
+        """The sum of the values, by which the paper picks one of several best sets."""
+        return sum(self.values)
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What tuning found: the best set, or all non-dominated ones, smallest total first."""
+
+    best: list[TunedSet]
+    trials: list[TunedSet]
+    metrics: tuple[str, ...]
+
+
+def tuning_task(
+    study: Study,
+    storage: str,
+    /,
+    *,
+    trials: int | None = None,
+    disclosure: str = "none",
+    within_budget: bool = False,
+    sampler_seed: int = 0,
+) -> TuningTask:
+    """The task of a study's `[tuning]` table, optionally under a disclosure and a time budget.
+
+    >>> from tacit.experiments.study import shipped_study
+    >>> task = tuning_task(shipped_study("ap"), "trials.journal", disclosure="top:15")
+    >>> task.name, task.trials, len(task.assessment.instances)
+    ('ap top:15', 300, 10)
+    """
+    plan = study.tuning
+    if plan is None:
+        raise ParameterError(f"the study {study.name} says nothing of tuning; add a [tuning] table")
+    generations = study.generations
+    if within_budget:
+        if study.budget is None:
+            raise ParameterError(f"the study {study.name} has no budget; add a [budget] table")
+        generations = study.generations_of(disclosure)
+    assessment = Assessment(
+        instances=plan.instances,
+        runs=plan.runs,
+        generations=generations,
+        disclosure=disclosure,
+        obfuscate=study.obfuscate,
+        plugins=study.plugins,
+    )
+    name = study.name if disclosure == "none" else f"{study.name} {disclosure}"
+    return TuningTask(
+        name=name if generations == study.generations else f"{name} to {generations}",
+        storage=storage,
+        preset=study.preset,
+        parameters=study.parameters,
+        space=plan.space,
+        assessment=assessment,
+        trials=plan.trials if trials is None else trials,
+        random_trials=plan.random_trials,
+        sampler_seed=sampler_seed,
+    )
+
+
+def tune(
+    task: TuningTask,
+    pool: Executor,
+    /,
+    *,
+    workers: int,
+    watch: Callable[[Tuned], None] | None = None,
+) -> Tuned:
+    """Add trials until the storage holds enough, so many at a time.
+
+    Other processes and machines may do the same on the same storage. A set that was drawn before
+    has the same seeds and so the same values, which are taken over. `watch` is shown what there is
+    whenever a trial was added.
+    """
+    trials = _trials_of(task)
+    base = preset_named(task.preset).with_changes(**task.parameters)
+    pending: dict[Future[tuple[float, ...]], optuna.Trial] = {}
+    try:
+        while True:
+            done = completed(trials)
+            while len(pending) < workers and len(done) + len(pending) < task.trials:
+                trial = trials.ask()
+                settings = suggested(trial, task.space)
+                known = next((old.values for old in done if old.params == settings), None)
+                if known is None:
+                    future = pool.submit(assessed, task.assessment, base.with_changes(**settings))
+                    pending[future] = trial
+                else:
+                    trials.tell(trial, list(known))
+                    done = completed(trials)
+            if watch is not None:
+                watch(_found(task, done))
+            if not pending:
+                return _found(task, done)
+            for future in wait(pending, return_when=FIRST_COMPLETED).done:
+                trials.tell(pending[future], list(future.result()))
+                del pending[future]
+    except BaseException:
+        for future, trial in pending.items():
+            future.cancel()
+            give_up(trials, trial)
+        raise
+
+
+def held_out_values(
+    study: Study,
+    task: TuningTask,
+    sets: Mapping[str, Mapping[str, Choice]],
+    pool: Executor,
+    /,
+    *,
+    runs: int,
+) -> dict[str, tuple[float, ...]]:
+    """What sets are worth on the study's evaluation instances, which tuning never saw.
+
+    The best of many trials owes some of its value to luck; this does not.
+    """
+    fresh = msgspec.structs.replace(task.assessment, instances=study.instances, runs=runs)
+    base = preset_named(task.preset).with_changes(**task.parameters)
+    futures = {
+        name: pool.submit(assessed, fresh, base.with_changes(**settings))
+        for name, settings in sets.items()
+    }
+    return {name: future.result() for name, future in futures.items()}
+
+
+def outcome(task: TuningTask, /) -> Tuned:
+    """What the storage holds so far."""
+    return _found(task, completed(_trials_of(task)))
+
+
+def _found(task: TuningTask, trials: Sequence[optuna.trial.FrozenTrial]) -> Tuned:
+    sets = [TunedSet(dict(trial.params), tuple(trial.values)) for trial in trials]
+    best = [each for each in sets if not any(_dominates(other, each) for other in sets)]
+    unique = {tuple(sorted(each.settings.items())): each for each in best}
+    ranked = sorted(unique.values(), key=lambda each: each.total)
+    return Tuned(ranked, sets, task.assessment.metrics)
+
+
+def _trials_of(task: TuningTask) -> optuna.Study:
+    return open_trials(
+        task.storage,
+        task.name,
+        metrics=len(task.assessment.metrics),
+        random_trials=task.random_trials,
+        seed=task.sampler_seed,
+    )
+
+
+def _dominates(one: TunedSet, other: TunedSet) -> bool:
+    pairs = list(zip(one.values, other.values, strict=True))
+    return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)

@@ -31,8 +31,9 @@ typecheck: .venv/ready-dev
 unit: .venv/ready-dev ## Tests, doctests and examples
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-bench: .venv/ready-bench ## Speed against pymoo, as ratios in one run
+bench: .venv/ready-bench ## Speed against pymoo and MPyC, as ratios in one run
 	@$(BIN)/python -m benchmarks.search
+	@$(BIN)/tacit bench engine --against mpyc
 
 reproduce: .venv/ready-experiments ## The paper's whole evaluation, our figures beside its own (20 minutes)
 	@$(BIN)/tacit experiment reproduce --out out/reproduce --latex

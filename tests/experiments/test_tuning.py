@@ -51,6 +51,12 @@ def test_tuning_goes_on_where_it_stopped(study: Study, tmp_path: Path) -> None:
     assert tuned_with(tuning_task(study, place, trials=5)) == tuned
 
 
+def test_no_set_is_drawn_twice_and_a_small_space_is_exhausted(study: Study, tmp_path: Path) -> None:
+    tuned = tuned_with(tuning_task(study, str(tmp_path / "trials.journal"), trials=50))
+    assert len(tuned.trials) == 6
+    assert len({tuple(sorted(each.settings.items())) for each in tuned.trials}) == 6
+
+
 def test_several_processes_share_a_storage(study: Study, tmp_path: Path) -> None:
     task = tuning_task(study, f"sqlite:///{tmp_path / 'trials.db'}")
     seen: list[int] = []

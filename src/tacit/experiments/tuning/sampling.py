@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 from tacit.errors import TacitError
@@ -13,6 +14,10 @@ from tacit.experiments.tuning.plan import Choice
 
 if TYPE_CHECKING:
     import optuna
+
+
+REDRAWS = 10
+"""After so many sets that were drawn before, a random one takes the turn."""
 
 
 def optuna_library() -> Any:  # noqa: ANN401 - a module
@@ -65,6 +70,35 @@ def open_trials(
             n_startup_trials=random_trials, multivariate=True, seed=seed + 7919 * begun
         )
     return trials
+
+
+def ask_anew(
+    trials: optuna.Study,
+    space: Mapping[str, Sequence[Choice]],
+    drawn: Sequence[Mapping[str, Choice]],
+    /,
+    *,
+    seed: int,
+) -> optuna.Trial:
+    """The next trial, with a set that was not drawn before.
+
+    A set has the same values whenever it is assessed, since runs have fixed seeds. An estimator
+    that is told them again and again closes in on its favourite until it draws little else, so a
+    repetition is not told, and after a few of them a random new set takes the turn.
+    """
+    for _ in range(REDRAWS):
+        trial = trials.ask()
+        if suggested(trial, space) not in drawn:
+            return trial
+        give_up(trials, trial)
+    random = Random(f"{seed} {len(drawn)}")
+    while True:
+        settings = {name: random.choice(list(choices)) for name, choices in space.items()}
+        if settings not in drawn:
+            trials.enqueue_trial(settings)
+            trial = trials.ask()
+            suggested(trial, space)
+            return trial
 
 
 def suggested(trial: optuna.Trial, space: Mapping[str, Sequence[Choice]], /) -> dict[str, Choice]:

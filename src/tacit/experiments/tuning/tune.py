@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,7 +14,7 @@ from tacit.errors import ParameterError
 from tacit.experiments.study import Study
 from tacit.experiments.tuning.objective import Assessment, assessed
 from tacit.experiments.tuning.plan import Choice
-from tacit.experiments.tuning.sampling import completed, give_up, open_trials, suggested
+from tacit.experiments.tuning.sampling import ask_anew, completed, give_up, open_trials
 from tacit.search import preset_named
 
 if TYPE_CHECKING:
@@ -117,26 +118,22 @@ def tune(
 ) -> Tuned:
     """Add trials until the storage holds enough, so many at a time.
 
-    Other processes and machines may do the same on the same storage. A set that was drawn before
-    has the same seeds and so the same values, which are taken over. `watch` is shown what there is
-    whenever a trial was added.
+    Other processes and machines may do the same on the same storage. No set is drawn twice, so a
+    space smaller than the number of trials ends when it is exhausted. `watch` is shown what there
+    is whenever a trial was added.
     """
     trials = _trials_of(task)
+    most = min(task.trials, prod(len(choices) for choices in task.space.values()))
     base = preset_named(task.preset).with_changes(**task.parameters)
     pending: dict[Future[tuple[float, ...]], optuna.Trial] = {}
     try:
         while True:
             done = completed(trials)
-            while len(pending) < workers and len(done) + len(pending) < task.trials:
-                trial = trials.ask()
-                settings = suggested(trial, task.space)
-                known = next((old.values for old in done if old.params == settings), None)
-                if known is None:
-                    future = pool.submit(assessed, task.assessment, base.with_changes(**settings))
-                    pending[future] = trial
-                else:
-                    trials.tell(trial, list(known))
-                    done = completed(trials)
+            while len(pending) < workers and len(done) + len(pending) < most:
+                drawn = [old.params for old in (*done, *pending.values())]
+                trial = ask_anew(trials, task.space, drawn, seed=task.sampler_seed)
+                chosen = base.with_changes(**trial.params)
+                pending[pool.submit(assessed, task.assessment, chosen)] = trial
             if watch is not None:
                 watch(_found(task, done))
             if not pending:

@@ -103,7 +103,7 @@ def show_result(
     table.add_row("search", _search_line(result))
     for note in result.notes:
         table.add_row("note", note)
-    table.add_row("plan", _plan_line(result))
+    table.add_row("plan", _plan_line(result, saved_to))
     if saved_to is not None:
         table.add_row("result", str(saved_to))
     if plotted_to is not None:
@@ -122,11 +122,14 @@ def _search_line(result: Result) -> str:
     )
 
 
-def _plan_line(result: Result) -> str:
+def _plan_line(result: Result, saved_to: Path | None) -> str:
     if result.named_plan is None:
         entries = [str(entry) for entry in result.plan]
     else:
         entries = [f"{one}→{other}" for one, other in result.named_plan]
     shown = " ".join(entries[:PLAN_ENTRIES_SHOWN])
     rest = len(entries) - PLAN_ENTRIES_SHOWN
-    return shown if rest <= 0 else f"{shown} … ({rest} more; --out FILE keeps all)"
+    if rest <= 0:
+        return shown
+    where = "--out FILE keeps all" if saved_to is None else f"all in {saved_to}"
+    return f"{shown} … ({rest} more; {where})"

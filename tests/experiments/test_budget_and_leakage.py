@@ -10,7 +10,7 @@ from tacit.disclosure import PAPER_CONFIGURATIONS, parse_disclosure
 from tacit.errors import FileError, ParameterError
 from tacit.experiments import engine_times
 from tacit.experiments.engine_times import EngineTimes, Timed, read_engine_times
-from tacit.experiments.leakage import (
+from tacit.audit.counts import (
     fixed_group_sizes,
     inequations_between,
     leakage,

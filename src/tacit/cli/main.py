@@ -39,9 +39,12 @@ def make_app(first: str | None = None, /) -> typer.Typer:
         if first not in GROUPS or first == name:
             app.add_typer(import_module(f"tacit.cli.{name}").app, name=name)
     if first not in GROUPS:
-        solve, tune = (import_module(f"tacit.cli.{name}") for name in ("solve", "tune"))
+        solve, tune, audit = (
+            import_module(f"tacit.cli.{name}") for name in ("solve", "tune", "audit")
+        )
         app.command(name="solve", epilog=solve.EPILOG)(solve.solve_command)
         app.command(name="tune", epilog=tune.EPILOG)(tune.tune_command)
+        app.command(name="audit", epilog=audit.EPILOG)(audit.audit_command)
     app.command()(version)
     return app
 

@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from tacit.audit.recorder import Recorder
 from tacit.cli.solve_display import LiveProgress, show_result
 from tacit.errors import InputError
-from tacit.problems import load_problem
-from tacit.runs import Checkpointing, EngineChoice, solve
+from tacit.problems import Problem, load_problem
+from tacit.runs import Checkpointing, EngineChoice, GenerationView, Observer, solve
 from tacit.runs.duration import parse_duration
 from tacit.runs.plots import check_plot_name, plot_result
 from tacit.runs.solve import default_preset
@@ -28,6 +29,8 @@ tacit solve costs.csv --minimize --generations 500 --plot run.png
 tacit solve kroD100 --disclose quantiles:20 --deadline 1m --json
 
 tacit solve ap.json --disclose order --nodes cluster.toml --ledger told.jsonl
+
+tacit solve ap.json --disclose top:15 --record run.record
 
 tacit solve two.json --disclose delay=order --disclose pay=top:15
 """
@@ -188,6 +191,12 @@ def solve_command(
             help="Draw convergence (and the front) as PNG, SVG or PDF.", rich_help_panel=FILES
         ),
     ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write all that the platform sees, for 'tacit audit'.", rich_help_panel=FILES
+        ),
+    ] = None,
     checkpoint: Annotated[
         Path | None, typer.Option(help="Save the run here as it goes.", rich_help_panel=FILES)
     ] = None,
@@ -220,10 +229,11 @@ def solve_command(
         estimator=estimator,
         reevaluate_parents=reevaluate_parents,
     )
-    for path in (out, plot, checkpoint, ledger):
+    for path in (out, plot, checkpoint, ledger, record):
         check_writable(path)
     if plot is not None:
         check_plot_name(plot)
+    recorder = recorder_for(loaded, record, resume=resume, algorithm=algorithm)
     console = Console(stderr=True)
     live = LiveProgress(console, loaded, deadline=seconds, generations=generations)
     watched = console.is_terminal and not json
@@ -244,12 +254,14 @@ def solve_command(
                 engine=engine, cluster=nodes, ledger=ledger, reveal_best=reveal_best
             ),
             checkpointing=Checkpointing(file=checkpoint, every=checkpoint_every, resume=resume),
-            observe=live.observe if watched else None,
+            observe=observing(live.observe if watched else None, recorder),
             announce=live.announce if watched else None,
         )
         # Before anything else happens: the clock runs until the result is written.
         if out is not None:
             result.save(out)
+    if recorder is not None and record is not None:
+        recorder.record(result.plan).save(record)
     if json:
         sys.stdout.buffer.write(result.to_json() + b"\n")
         sys.stdout.flush()
@@ -257,6 +269,40 @@ def solve_command(
         show_result(result, Console(), saved_to=out, plotted_to=plot)
     if plot is not None:
         plot_result(result, plot)
+
+
+def recorder_for(
+    problem: Problem, path: Path | None, /, *, resume: Path | None, algorithm: str | None
+) -> Recorder | None:
+    """What records the run, if it is to be recorded; refuses what could not be.
+
+    >>> recorder_for(load_problem("kroA100"), None, resume=None, algorithm=None) is None
+    True
+    """
+    if path is None:
+        return None
+    if resume is not None:
+        raise InputError("a record holds a run from its beginning; leave out --resume or --record")
+    if algorithm == "exact" or not any(each.confidential for each in problem.objectives):
+        raise InputError("nothing is disclosed in this run, so there is nothing to record")
+    return Recorder()
+
+
+def observing(first: Observer | None, recorder: Recorder | None, /) -> Observer | None:
+    """One observer for both, or for the one that is there.
+
+    >>> observing(None, None) is None
+    True
+    """
+    watching = [each for each in (recorder, first) if each is not None]
+    if not watching:
+        return None
+
+    def observe(view: GenerationView) -> None:
+        for each in watching:
+            each(view)
+
+    return observe
 
 
 class _Silence:

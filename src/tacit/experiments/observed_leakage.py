@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from math import comb
-
 import msgspec
-import numpy as np
 
-from tacit.disclosure import Buckets, estimator_named, parse_disclosure
+from tacit.audit.counts import Leakage, counts_of
+from tacit.audit.record import Record
+from tacit.audit.recorder import Recorder
+from tacit.audit.view import view_of
+from tacit.disclosure import estimator_named
+from tacit.errors import ParameterError
 from tacit.experiments.instances import yardstick_of
 from tacit.experiments.job import Job
-from tacit.experiments.leakage import Leakage, inequations_between
 from tacit.experiments.perform import obfuscated
 from tacit.experiments.study import Study
-from tacit.runs import GenerationView, Limits, Run, simulated_evaluator
+from tacit.runs import Limits, Run, simulated_evaluator
 from tacit.search import SearchParameters
 
 
@@ -29,27 +30,27 @@ def observed_leakage(job: Job, /) -> Leakage:
     >>> observed_leakage(job)
     Leakage(equations=0, inequations=750, across_populations=0)
     """
-    disclosure = parse_disclosure(job.disclosure)
+    return counts_of(view_of(recorded(job)), repeats=True)
+
+
+def recorded(job: Job, /) -> Record:
+    """The record of a job's run, on a simulated engine."""
     problem = obfuscated(yardstick_of(job.instance).problem, job)
     parameters = SearchParameters(**dict(job.settings))
-    inequations, named = 0, 0
-
-    def count(view: GenerationView) -> None:
-        nonlocal inequations, named
-        sizes = np.bincount(disclosure.levels(view.evaluation.disclosed[0])).tolist()
-        inequations += inequations_between(sizes)
-        named += isinstance(disclosure, Buckets) and sizes[0] == 1
-
+    recorder = Recorder()
     run = Run(
         problem,
         parameters,
         simulated_evaluator(problem, estimator_named(parameters.estimator)),
         seed=job.seed,
         limits=Limits(generations=job.generations),
-        observe=count,
+        observe=recorder,
     )
     run.to_its_limits()
-    return Leakage(comb(named, 2), inequations)
+    best_known = run.now.best_known
+    if best_known is None:
+        raise ParameterError("nothing was evaluated; give at least one generation")
+    return recorder.record(problem.plans(best_known.genomes)[0].tolist())
 
 
 def first_run_with(study: Study, disclosure: str, /, *, evaluations: int) -> Job:

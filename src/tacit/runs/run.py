@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.engine import SideBySide
 from tacit.errors import EngineError, MpcError, ParameterError
@@ -43,6 +44,8 @@ class GenerationView:
     run: Run
     record: GenerationRecord
     state: SearchState
+    plans: NDArray[np.int32]
+    """What was evaluated, one plan per row."""
     evaluation: Evaluation
 
 
@@ -164,7 +167,8 @@ class Run:
     def _one_generation(self, until: float | None, begun: float) -> None:
         before = self.now
         genomes = self.search.ask(before.search, self._rng)
-        evaluation = self.evaluator.evaluate(self.problem.plans(genomes), until=until)
+        plans = self.problem.plans(genomes)
+        evaluation = self.evaluator.evaluate(plans, until=until)
         state = self.search.tell(before.search, genomes, evaluation.estimates)
         best_known, improved = update_best_known(before.best_known, state, evaluation)
         seconds = time.monotonic() - begun
@@ -182,4 +186,4 @@ class Run:
             seconds=seconds,
         )
         if self.observe is not None:
-            self.observe(GenerationView(self, record, state, evaluation))
+            self.observe(GenerationView(self, record, state, plans, evaluation))

@@ -1,0 +1,74 @@
+"""The told best value as an anchor: it says on one scale how good the best groups are.
+
+Each evaluation with a told best value is one more equation: the mean of its best group is worth
+about as much. The prior is narrowed by these equations before groups or pairs are fitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from tacit.audit.attacks.disclosed import by_what_is_disclosed
+from tacit.audit.scale import cell_spread
+from tacit.audit.fit import Prior
+from tacit.audit.view import Cells, View
+
+MOST_EQUATIONS = 200
+ITERATIONS = 60
+
+
+def recover(view: View, found: Mapping[str, Cells], /) -> Cells | None:
+    """Estimate the cells, or None where no best value is told or all values are.
+
+    >>> from tacit.audit.example import example_view
+    >>> recover(example_view("none"), {}) is None
+    True
+    """
+    if view.best is None or view.values is not None:
+        return None
+    prior = anchored_prior(view, np.zeros(view.cell_count))
+    return by_what_is_disclosed(view, prior=prior, found=found, iterations=ITERATIONS)
+
+
+def anchored_prior(view: View, mean: Cells, /) -> Prior:
+    """The prior once the told best values are taken in.
+
+    >>> from tacit.audit.example import example_view
+    >>> view = example_view("order")
+    >>> anchored_prior(view, np.zeros(36)).directions.shape[1]
+    36
+    """
+    everything = np.ones(view.cell_count, dtype=np.bool_)
+    if view.best is None:
+        return Prior(mean, everything)
+    chosen = np.unique(
+        np.linspace(0, view.evaluations - 1, min(MOST_EQUATIONS, view.evaluations)).astype(np.int64)
+    )
+    groups = _mean_of_best_group(view)[chosen]
+    middle = view.sign * view.problem.plan_length * view.weight_bound / 2
+    worth = (view.best[chosen] - middle) / cell_spread(view)
+    # A best group is spread around its mean; ranks name the best one.
+    noise = 0.1 if view.disclosure == "order" else 1.0
+    gram = groups @ groups.T
+    sizes, turned = np.linalg.eigh(gram)
+    kept = sizes > 1e-8 * sizes.max()
+    sizes, turned = sizes[kept], turned[:, kept]
+    directions = (turned / np.sqrt(sizes)).T @ groups
+    moved = groups.T @ np.linalg.solve(
+        gram + noise**2 * np.eye(len(gram)), worth - groups @ mean
+    )
+    return Prior(mean + moved, everything, directions, 1 - 1 / np.sqrt(1 + sizes / noise**2))
+
+
+def _mean_of_best_group(view: View) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """Per evaluation the mean of its best group, as cells."""
+    best = np.flatnonzero(view.levels == 0)
+    group = view.evaluation_of[best]
+    share = 1 / np.bincount(group, minlength=view.evaluations)
+    width = view.cells.shape[1]
+    means = np.zeros((view.evaluations, view.cell_count))
+    places = (np.repeat(group, width), view.cells[best].ravel())
+    np.add.at(means, places, np.repeat(share[group], width))
+    return means

@@ -1,0 +1,37 @@
+"""One door to the attacks that fit what was disclosed: equations, groups, or pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tacit.audit.attacks.equations import by_equations
+from tacit.audit.attacks.pairwise import by_pairs
+from tacit.audit.attacks.pointwise import by_groups, has_groups
+from tacit.audit.fit import ITERATIONS, Prior
+from tacit.audit.view import Cells, View
+
+
+def by_what_is_disclosed(
+    view: View,
+    /,
+    *,
+    prior: Prior,
+    found: Mapping[str, Cells],
+    iterations: int = ITERATIONS,
+    limit: float | None = None,
+) -> Cells:
+    """Fit what this disclosure gives, beginning from what the plain attack found, if it did.
+
+    >>> from tacit.audit.example import example_view
+    >>> from tacit.audit.fit import flat_prior
+    >>> by_what_is_disclosed(example_view("order"), prior=flat_prior(36), found={}).shape
+    (36,)
+    """
+    if view.values is not None:
+        return by_equations(view, prior=prior)
+    fit, start = (
+        (by_groups, found.get("pointwise"))
+        if has_groups(view)
+        else (by_pairs, found.get("pairwise"))
+    )
+    return fit(view, prior=prior, iterations=iterations, start=start, limit=limit)

@@ -1,0 +1,109 @@
+"""Pairwise logistic regression: of two candidates of one evaluation, which is the better?
+
+Every disclosure but the exact one says so for pairs from different groups. Ranks and groups are
+compared at distances 1, 2, 4 and so on, groups also at random. The constant of an evaluation cancels
+out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.audit.fit import ITERATIONS, NOISE, Judge, Prior, fit, flat_prior
+from tacit.audit.view import Cells, View
+
+Places = NDArray[np.int64]
+MANY_GROUPS = 3
+RANDOM_PAIRINGS = 16
+"""Into how many random pairs each candidate is put."""
+
+
+def recover(view: View, found: Mapping[str, Cells], /) -> Cells | None:  # noqa: ARG001
+    """Estimate the cells, or None where values are exact.
+
+    >>> from tacit.audit.example import example_view
+    >>> recover(example_view("none"), {}) is None
+    True
+    """
+    if view.values is not None:
+        return None
+    return by_pairs(view, prior=flat_prior(view.cell_count))
+
+
+def by_pairs(
+    view: View,
+    /,
+    *,
+    prior: Prior,
+    iterations: int = ITERATIONS,
+    start: Cells | None = None,
+    limit: float | None = None,
+) -> Cells:
+    """The same with a prior."""
+    better, worse = informative_pairs(view)
+    return fit(
+        view.design, judge_pairs(better, worse), prior=prior, others=np.zeros(0),
+        iterations=iterations, start=start, limit=limit,
+    )  # fmt: skip
+
+
+def judge_pairs(better: Places, worse: Places, /) -> Judge:
+    """The logistic loss of pairs.
+
+    >>> judge = judge_pairs(np.array([0]), np.array([1]))
+    >>> round(judge(np.array([0.0, 0.0]), np.zeros(0))[0], 3)
+    0.693
+    """
+    from scipy.special import expit, log_expit
+
+    def judge(
+        scores: NDArray[np.float64], others: NDArray[np.float64]
+    ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+        ahead = (scores[better] - scores[worse]) / NOISE
+        pull = expit(-ahead) / NOISE
+        count = len(scores)
+        by_score = np.bincount(worse, pull, count) - np.bincount(better, pull, count)
+        return -float(log_expit(ahead).sum()), by_score, others
+
+    return judge
+
+
+def informative_pairs(view: View, /) -> tuple[Places, Places]:
+    """Places of candidates of one evaluation, the better ones and the worse ones.
+
+    >>> from tacit.audit.example import example_view
+    >>> better, worse = informative_pairs(example_view("order"))
+    >>> bool((better // 30 == worse // 30).all())
+    True
+    """
+    rng = np.random.Generator(np.random.PCG64(0))
+    pairs = list(_by_rank(view)) if int(view.levels.max()) >= MANY_GROUPS else []
+    if view.disclosure != "order":
+        pairs += _at_random(view, rng)
+    one, other = (np.concatenate(each) for each in zip(*pairs, strict=True))
+    ahead = view.levels[one] < view.levels[other]
+    behind = view.levels[one] > view.levels[other]
+    return (
+        np.concatenate([one[ahead], other[behind]]),
+        np.concatenate([other[ahead], one[behind]]),
+    )
+
+
+def _by_rank(view: View) -> Iterator[tuple[Places, Places]]:
+    order = np.lexsort((view.levels, view.evaluation_of))
+    distance = 1
+    while distance < view.sizes.max():
+        one, other = order[:-distance], order[distance:]
+        together = view.evaluation_of[one] == view.evaluation_of[other]
+        yield one[together], other[together]
+        distance *= 2
+
+
+def _at_random(view: View, rng: np.random.Generator) -> Iterator[tuple[Places, Places]]:
+    everybody = np.arange(len(view.levels))
+    for _ in range(RANDOM_PAIRINGS):
+        shuffled = np.lexsort((rng.random(len(everybody)), view.evaluation_of))
+        yield everybody, shuffled

@@ -1,0 +1,21 @@
+"""The baseline: what the published plan alone tells, which everybody may see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from tacit.audit.view import Cells, View
+
+
+def recover(view: View, found: Mapping[str, Cells], /) -> Cells | None:  # noqa: ARG001
+    """Cells of the plan are worth something, the others nothing.
+
+    >>> from tacit.audit.example import example_view
+    >>> int(recover(example_view("top:5"), {}).sum())
+    6
+    """
+    cells = np.zeros(view.cell_count)
+    cells[view.published] = 1.0
+    return cells

@@ -1,0 +1,101 @@
+"""A platform that does not follow the agreed search, but asks what tells it the most.
+
+Within its budget of evaluations it asks random populations, or crafted ones: after each quarter
+of the budget it fits what it has, and then asks only plans that its estimate holds to be equally
+good. What is still unknown then decides every comparison.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.audit.attacks.disclosed import by_what_is_disclosed
+from tacit.audit.fit import ITERATIONS, flat_prior
+from tacit.audit.view import Cells, View, cells_of
+from tacit.disclosure import parse_disclosure
+
+ROUNDS = 4
+SWAPS = 150
+"""Exchanges of two entries that are tried to make plans equally good."""
+
+
+def recover_by_random(view: View, weights: NDArray[np.float64], /, *, seed: int = 0) -> Cells:
+    """Estimate the cells from random populations, as many and as large as in the view.
+
+    `weights` answer the questions, as the nodes would.
+
+    >>> from tacit.audit.example import example_view, example_weights
+    >>> recover_by_random(example_view("top:5"), example_weights()).shape
+    (36,)
+    """
+    rng = np.random.Generator(np.random.PCG64(seed))
+    asked = answered(view, weights, random_plans(view, int(view.sizes.sum()), rng))
+    return by_what_is_disclosed(asked, prior=flat_prior(view.cell_count), found={})
+
+
+def recover_by_crafted(view: View, weights: NDArray[np.float64], /, *, seed: int = 0) -> Cells:
+    """Estimate the cells from populations that are crafted as the attack goes on."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+    ends = np.linspace(0, view.evaluations, ROUNDS + 1).astype(np.int64)[1:]
+    plans = np.empty((0, view.problem.plan_length), dtype=np.int32)
+    estimate = np.zeros(view.cell_count)
+    for end in ends:
+        seen = view.first(int(end))
+        more = random_plans(view, int(seen.sizes.sum()) - len(plans), rng)
+        plans = np.concatenate([plans, equally_good(view, more, estimate, rng)])
+        found = {} if not estimate.any() else {"pointwise": estimate, "pairwise": estimate}
+        estimate = by_what_is_disclosed(
+            answered(seen, weights, plans),
+            prior=flat_prior(view.cell_count),
+            found=found,
+            iterations=ITERATIONS if end == view.evaluations else ITERATIONS // 3,
+        )
+    return estimate
+
+
+def answered(view: View, weights: NDArray[np.float64], plans: NDArray[np.int32], /) -> View:
+    """The view of a platform that asked these plans in sets of the same sizes."""
+    disclosure = parse_disclosure(view.disclosure)
+    cells = cells_of(view.problem, plans)
+    fitness = np.rint(weights.ravel()[cells].sum(axis=1)).astype(np.int64)
+    sets = np.split(fitness, np.cumsum(view.sizes)[:-1])
+    levels = [disclosure.levels(disclosure.disclose(each)) for each in sets]
+    return replace(
+        view,
+        cells=cells,
+        levels=np.concatenate(levels),
+        values=None if view.values is None else fitness.astype(np.float64),
+        best=None if view.best is None else np.array([each.max() for each in sets], np.float64),
+    )
+
+
+def random_plans(view: View, count: int, rng: np.random.Generator, /) -> NDArray[np.int32]:
+    """Random plans; forbidden cells are not avoided, which only makes the attacker stronger."""
+    columns = np.tile(np.arange(view.problem.columns, dtype=np.int32), (count, 1))
+    return np.ascontiguousarray(rng.permuted(columns, axis=1)[:, : view.problem.plan_length])
+
+
+def equally_good(
+    view: View, plans: NDArray[np.int32], estimate: Cells, rng: np.random.Generator, /
+) -> NDArray[np.int32]:
+    """Exchange entries of plans for as long as that brings their estimates closer together."""
+    if not estimate.any():
+        return plans
+    target = float(np.median(_worth(view, plans, estimate)))
+    off = np.abs(_worth(view, plans, estimate) - target)
+    everybody = np.arange(len(plans))
+    for _ in range(SWAPS):
+        one, other = rng.integers(0, plans.shape[1], (2, len(plans)))
+        tried = plans.copy()
+        tried[everybody, one], tried[everybody, other] = plans[everybody, other], plans[everybody, one]
+        now_off = np.abs(_worth(view, tried, estimate) - target)
+        closer = now_off < off
+        plans[closer], off[closer] = tried[closer], now_off[closer]
+    return plans
+
+
+def _worth(view: View, plans: NDArray[np.int32], estimate: Cells) -> NDArray[np.float64]:
+    return np.asarray(estimate[cells_of(view.problem, plans)].sum(axis=1))

@@ -1,0 +1,169 @@
+"""The audit of a recorded run: every attack, measured against the secret."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.audit.attacks import (
+    ATTACKS,
+    BASELINE,
+    known_range,
+    known_rows,
+    main_attack,
+    node_view,
+    unfaithful,
+)
+from tacit.audit.counts import Leakage, counts_of
+from tacit.audit.measure import Score, Truth
+from tacit.audit.record import Record
+from tacit.audit.report import AuditReport, Growth, Measured
+from tacit.audit.scale import unit_of
+from tacit.audit.view import Cells, View, view_of
+
+POINTS = (1 / 30, 1 / 10, 1 / 3)
+"""Shares of the run after which it is also attacked, to see how leakage grows."""
+HYPOTHETICAL_SHARE = 10
+"""Where all rows have one owner, a tenth of them count as known."""
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """A view, the secret, and the ways to measure the one against the other.
+
+    >>> from tacit.audit.example import example_record, example_weights
+    >>> audit = audit_of(example_record("order"), example_weights())
+    >>> audit.honest()["pairwise"].correlation > 0.9
+    True
+    """
+
+    view: View
+    truth: Truth
+
+    def honest(self) -> dict[str, Measured]:
+        """The attacks of a platform that follows the agreed search."""
+        found: dict[str, Cells] = {}
+        measured = {}
+        for name, attack in (ATTACKS | {"known range": known_range.recover}).items():
+            estimate = attack(self.view, found)
+            if estimate is not None:
+                found[name] = estimate
+                who = "anybody" if name == BASELINE else "platform"
+                measured[name] = self._measured(estimate, who)
+        return measured
+
+    def informed(self) -> dict[str, Measured]:
+        """A curious participant, or one that helps the platform, and a curious node."""
+        rows = self.known_rows
+        estimate = known_rows.recover(self.view, self.truth.weights, rows)
+        others = Truth(
+            self.view.problem, self.truth.weights, self.truth.sign, rows, self.truth.optimum
+        )
+        measured = {
+            "known rows": self._measured(estimate, "platform and participant", truth=others)
+        }
+        estimate_of_node = node_view.recover(self.view)
+        if estimate_of_node is not None:
+            measured["next population"] = self._measured(estimate_of_node, "node")
+        return measured
+
+    def unfaithful(self) -> dict[str, Measured]:
+        """A platform that asks what it likes, as often as the run did."""
+        asks = {
+            "random populations": unfaithful.recover_by_random,
+            "crafted populations": unfaithful.recover_by_crafted,
+        }
+        return {
+            name: self._measured(ask(self.view, self.truth.weights), "unfaithful platform")
+            for name, ask in asks.items()
+        }
+
+    def growth(self) -> list[Growth]:
+        """The main attack after parts of the run."""
+        counts = sorted({max(2, round(share * self.view.evaluations)) for share in POINTS})
+        return [
+            Growth(count, self._measured(main_attack(self.view.first(count)), "platform"))
+            for count in counts
+            if count < self.view.evaluations
+        ]
+
+    @property
+    def known_rows(self) -> tuple[int, ...]:
+        """The rows of the first participant, or some where there is only one."""
+        owners = self.view.problem.owners
+        if len(owners) > 1:
+            return tuple(owners[0][1])
+        return tuple(range(max(1, self.view.problem.rows // HYPOTHETICAL_SHARE)))
+
+    def _measured(self, estimate: Cells, who: str, *, truth: Truth | None = None) -> Measured:
+        score: Score = (truth or self.truth).score(estimate, unit=unit_of(self.view, estimate))
+        return Measured(who=who, **msgspec.structs.asdict(score))
+
+
+def audit_of(
+    record: Record,
+    weights: NDArray[np.float64],
+    /,
+    *,
+    objective: int = 0,
+    optimum: float | None = None,
+) -> Audit:
+    """An audit of one objective; `weights` and `optimum` as the participants would give them."""
+    view = view_of(record, objective)
+    best = None if optimum is None else view.sign * optimum
+    return Audit(view, Truth(view.problem, view.sign * weights, view.sign, optimum=best))
+
+
+def audit_record(
+    record: Record,
+    weights: NDArray[np.float64],
+    /,
+    *,
+    objective: int = 0,
+    optimum: float | None = None,
+) -> AuditReport:
+    """Try everything and report; the strongest attack of an honest platform is the headline.
+
+    >>> from tacit.audit.example import example_record, example_weights
+    >>> report = audit_record(example_record("top:5"), example_weights())
+    >>> report.strongest in report.attacks
+    True
+    """
+    audit = audit_of(record, weights, objective=objective, optimum=optimum)
+    _ = audit.view.design, audit.truth.counts, audit.truth.best_fitness  # shared by both threads
+    parts: list[Callable[[], dict[str, Measured]]] = [
+        audit.unfaithful, audit.honest, audit.informed,
+    ]  # fmt: skip
+    with ThreadPoolExecutor(2) as pool:
+        futures = [pool.submit(part) for part in parts]
+        growth = pool.submit(audit.growth)
+        counts = pool.submit(_both_counts, audit.view)
+        unfaithfully, honestly, informedly = (each.result() for each in futures)
+    tried = {name: each for name, each in honestly.items() if name != BASELINE}
+    strongest = max(tried, key=lambda name: tried[name].correlation)
+    whole = Growth(audit.view.evaluations, tried[strongest])
+    told = record.objectives[objective]
+    return AuditReport(
+        disclosure=told.disclosure,
+        best=told.best,
+        problem=record.problem.name,
+        evaluations=audit.view.evaluations,
+        candidates=record.candidates,
+        correlation=tried[strongest].correlation,
+        nrmse=tried[strongest].nrmse,
+        best_columns=tried[strongest].best_columns,
+        attacker_plan_quality=tried[strongest].plan_quality,
+        strongest=strongest,
+        attacks=honestly | informedly | unfaithfully,
+        growth=[*growth.result(), whole],
+        counts=counts.result(),
+    )
+
+
+def _both_counts(view: View) -> dict[str, Leakage]:
+    return {"as the paper counts": counts_of(view, repeats=True), "distinct": counts_of(view)}

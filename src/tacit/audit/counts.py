@@ -1,0 +1,158 @@
+"""How many equations and inequations a platform could write down (the paper's section 3.3).
+
+`leakage` gives upper bounds, assuming that no candidate comes twice; `counts_of` counts in a run.
+The figures say little about what can be learned: see docs/leakage.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.audit.view import View
+from tacit.disclosure import Buckets, Disclosure, Exact, Order, Quantiles, Top, parse_disclosure
+
+
+@dataclass(frozen=True)
+class Leakage:
+    """What can be derived at most; None where it depends on the run.
+
+    >>> leakage("top:30", population=300, evaluations=500).inequations
+    4050000
+    """
+
+    equations: int
+    inequations: int | None
+    across_populations: int = 0
+    """Further inequations between the best of one population and members of worse ones."""
+
+
+def leakage(text: str, /, *, population: int, evaluations: int) -> Leakage:
+    """Count for a disclosure by its text.
+
+    >>> leakage("none", population=300, evaluations=500)
+    Leakage(equations=11249925000, inequations=0, across_populations=0)
+    >>> leakage("order", population=300, evaluations=500)
+    Leakage(equations=124750, inequations=22425000, across_populations=37300250)
+    >>> leakage("buckets:5", population=300, evaluations=500).inequations is None
+    True
+    """
+    disclosure = parse_disclosure(text)
+    if isinstance(disclosure, Exact):
+        return Leakage(comb(population * evaluations, 2), 0)
+    if isinstance(disclosure, Order):
+        # The best of each population is known with its fitness: an equation per pair of them.
+        across = (population - 1) * comb(evaluations, 2)
+        within = comb(population, 2) * evaluations
+        return Leakage(comb(evaluations, 2), within, across)
+    sizes = fixed_group_sizes(disclosure, population)
+    if sizes is None:
+        return Leakage(0, None)
+    return Leakage(0, inequations_between(sizes) * evaluations)
+
+
+def fixed_group_sizes(disclosure: Disclosure, population: int, /) -> list[int] | None:
+    """The sizes of the groups, best first, where the method alone decides them.
+
+    >>> fixed_group_sizes(Quantiles(3), 11), fixed_group_sizes(Top(4), 11)
+    ([3, 4, 4], [4, 7])
+    """
+    if isinstance(disclosure, Quantiles):
+        groups = disclosure.group_of_rank(np.arange(population), population)
+        return [int(size) for size in np.bincount(groups, minlength=disclosure.groups)]
+    if isinstance(disclosure, Top):
+        return [disclosure.count, population - disclosure.count]
+    return None
+
+
+def inequations_between(sizes: Sequence[int], /) -> int:
+    """How many pairs stand in different groups.
+
+    >>> inequations_between([30] * 10)
+    40500
+    """
+    return (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2
+
+
+def counts_of(view: View, /, *, repeats: bool = False) -> Leakage:
+    """Count for the run at hand: pairs of different candidates, each pair once.
+
+    With `repeats` candidates that come again count again, which is how the paper counts.
+
+    >>> from tacit.audit.example import example_view
+    >>> counts_of(example_view("top:5"), repeats=True)
+    Leakage(equations=0, inequations=3750, across_populations=0)
+    >>> counts_of(example_view("top:5")).inequations < 3750
+    True
+    """
+    disclosure = parse_disclosure(view.disclosure)
+    names = np.arange(len(view.cells)) if repeats else candidate_names(view)
+    if isinstance(disclosure, Exact):
+        return Leakage(comb(len(np.unique(names)), 2), 0)
+    sets = np.split(np.arange(len(names)), np.cumsum(view.sizes)[:-1])
+    inequations = _distinct_inequations(view, names, sets)
+    if isinstance(disclosure, Order):
+        bests = [int(names[each[view.levels[each].argmin()]]) for each in sets]
+        across = _across(view, names, sets)
+        return Leakage(comb(len(set(bests)), 2), inequations, across)
+    named = 0
+    if isinstance(disclosure, Buckets):
+        # A best bucket with a single candidate names the best.
+        lone = [each[view.levels[each] == 0] for each in sets]
+        named = len({int(names[each[0]]) for each in lone if len(each) == 1})
+    return Leakage(comb(named, 2), inequations)
+
+
+def candidate_names(view: View, /) -> NDArray[np.int64]:
+    """A number per candidate, the same for those that pick the same cells.
+
+    >>> from tacit.audit.example import example_view
+    >>> len(candidate_names(example_view("order")))
+    900
+    """
+    words = np.random.Generator(np.random.PCG64(0)).integers(
+        0, 2**63, view.cell_count, dtype=np.uint64
+    )
+    sums = words[view.cells].sum(axis=1, dtype=np.uint64)
+    return np.asarray(np.unique(sums, return_inverse=True)[1], dtype=np.int64)
+
+
+def _distinct_inequations(
+    view: View, names: NDArray[np.int64], sets: Sequence[NDArray[np.int64]]
+) -> int:
+    """Pairs of candidates in different groups of an evaluation; each pair once in a run."""
+    appearances = np.zeros(int(names.max()) + 1, dtype=np.int64)
+    firsts = []
+    for each in sets:
+        _, first = np.unique(names[each], return_index=True)
+        firsts.append(each[first])
+        appearances[names[each[first]]] += 1
+    pairs, again = 0, []
+    for first in firsts:
+        pairs += inequations_between(np.bincount(view.levels[first]).tolist())
+        # Only two candidates that both come in several evaluations can meet again.
+        returning = first[appearances[names[first]] > 1]
+        one, other = np.triu_indices(len(returning), 1)
+        apart = view.levels[returning[one]] != view.levels[returning[other]]
+        low, high = np.sort(names[np.stack([returning[one], returning[other]])[:, apart]], axis=0)
+        again.append(low * len(appearances) + high)
+    met = np.concatenate(again)
+    return pairs - (len(met) - len(np.unique(met)))
+
+
+def _across(view: View, names: NDArray[np.int64], sets: Sequence[NDArray[np.int64]]) -> int:
+    """Members of an evaluation that are worse than the known best of a better one."""
+    if view.best is None:
+        return 0
+    best_names = np.array([names[each[view.levels[each].argmin()]] for each in sets])
+    _, first = np.unique(best_names, return_index=True)
+    told = np.sort(view.best[first])
+    total = 0
+    for each, best in zip(sets, view.best, strict=True):
+        better = len(told) - int(np.searchsorted(told, best, side="right"))
+        total += better * (len(np.unique(names[each])) - 1)
+    return total

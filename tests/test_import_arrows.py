@@ -27,8 +27,9 @@ ARROWS: dict[str, set[str]] = {
     "tacit.runs": COMMON | {"tacit.search", "tacit.engine", "tacit.problems", "tacit.disclosure"},
 }
 BELOW_THE_TOP = set(ARROWS)
-ARROWS["tacit.participant"] = BELOW_THE_TOP
 ARROWS["tacit.audit"] = BELOW_THE_TOP
+# Before it signs, a participant is told what the audit has measured.
+ARROWS["tacit.participant"] = BELOW_THE_TOP | {"tacit.audit"}
 COMPOSE_EVERYTHING = ("tacit.service", "tacit.experiments", "tacit.cli", "tacit.__main__")
 
 

@@ -17,35 +17,14 @@ import numpy as np
 import pytest
 
 import tacit
-from tacit.cli import main
 from tacit.problems import generate_assignment, generate_tour, save_problem
 from tacit.runs import solve
 from tacit.search import SearchParameters
-from tests.conftest import simulated_words
 
 RunTacit = Callable[..., "subprocess.CompletedProcess[str]"]
 
 WEIGHTS = "9,1,2\n3,8,1\n2,1,7\n"
 QUICK = ("--population", "20", "--elites", "2", "--generations", "15")
-
-
-@pytest.fixture
-def run_here(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> RunTacit:
-    """Call the command's `main` in this process."""
-    monkeypatch.setenv("COLUMNS", "400")
-
-    def run(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-        command = ["tacit", *simulated_words(arguments)]
-        monkeypatch.setattr(sys, "argv", command)
-        if cwd is not None:
-            monkeypatch.chdir(cwd)
-        capfd.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        shown = capfd.readouterr()
-        return subprocess.CompletedProcess(command, int(ended.value.code or 0), *shown)
-
-    return run
 
 
 @pytest.fixture

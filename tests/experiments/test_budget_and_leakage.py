@@ -6,15 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit.disclosure import PAPER_CONFIGURATIONS, parse_disclosure
-from tacit.errors import FileError, ParameterError
-from tacit.experiments import engine_times
-from tacit.experiments.engine_times import EngineTimes, Timed, read_engine_times
 from tacit.audit.counts import (
     fixed_group_sizes,
     inequations_between,
     leakage,
 )
+from tacit.disclosure import PAPER_CONFIGURATIONS, parse_disclosure
+from tacit.errors import FileError, ParameterError
+from tacit.experiments import engine_times
+from tacit.experiments.engine_times import EngineTimes, Timed, read_engine_times
 from tacit.experiments.observed_leakage import first_run_with, observed_leakage
 from tacit.experiments.paper import published
 from tacit.experiments.study import shipped_study

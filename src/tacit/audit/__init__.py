@@ -4,5 +4,18 @@ from tacit.audit.audit import audit_record
 from tacit.audit.record import Record, load_record
 from tacit.audit.recorder import Recorder
 from tacit.audit.report import AuditReport
+from tacit.audit.table import Expected, expected_leakage
+from tacit.audit.words import expected_in, in_words, leakage_words
 
-__all__ = ["AuditReport", "Record", "Recorder", "audit_record", "load_record"]
+__all__ = [
+    "AuditReport",
+    "Expected",
+    "Record",
+    "Recorder",
+    "audit_record",
+    "expected_in",
+    "expected_leakage",
+    "in_words",
+    "leakage_words",
+    "load_record",
+]

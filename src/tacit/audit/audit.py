@@ -86,10 +86,12 @@ class Audit:
     def growth(self) -> list[Growth]:
         """The main attack after parts of the run."""
         counts = sorted({max(2, round(share * self.view.evaluations)) for share in POINTS})
+        parts = [self.view.first(each) for each in counts if each < self.view.evaluations]
         return [
-            Growth(count, self._measured(main_attack(self.view.first(count)), "platform"))
-            for count in counts
-            if count < self.view.evaluations
+            Growth(
+                part.evaluations, Audit(part, self.truth)._measured(main_attack(part), "platform")
+            )
+            for part in parts
         ]
 
     @property

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ def relative_design(
     starts = np.concatenate([[0], np.cumsum(sizes)])
     typical = np.array(
         [first + _most_typical(cells[first:last], cell_count)
-         for first, last in zip(starts[:-1], starts[1:], strict=True)], dtype=np.int64,
+         for first, last in pairwise(starts.tolist())], dtype=np.int64,
     )  # fmt: skip
     picked = one_hot(cells, cell_count)
     if not _saves(picked, typical, evaluation_of):

@@ -23,7 +23,12 @@ def example_problem(*, size: int = 6) -> Problem:
 
 
 def example_record(
-    disclosure: str, /, *, problem: Problem | None = None, generations: int = 29, best: str = "value"
+    disclosure: str,
+    /,
+    *,
+    problem: Problem | None = None,
+    generations: int = 29,
+    best: str = "value",
 ) -> Record:
     """A recorded run on a simulated engine.
 

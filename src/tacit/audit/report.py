@@ -22,8 +22,9 @@ class Growth(msgspec.Struct, frozen=True):
 
 
 class AuditReport(msgspec.Struct, frozen=True):
-    """The report on one run; the figures on top are those of the strongest attack of a platform
-    that follows the agreed search.
+    """The report on one run.
+
+    The figures on top are those of the strongest attack of a platform that keeps to the search.
 
     >>> score = Measured(0.5, 0.9, 0.2, 97.0)
     >>> report = AuditReport("top:15", "value", "p", 1, 300, 0.5, 0.9, 0.2, 97.0, "pairwise",

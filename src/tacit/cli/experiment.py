@@ -84,19 +84,22 @@ def reproduce(
     """Run the paper's evaluation and set our figures beside its own: report.html, summary.json."""
     require_extra("polars", "moocore", "matplotlib")
     from tacit.experiments.executors import executor
+    from tacit.experiments.leakage.plan import shipped_leakage_study
     from tacit.experiments.progress import StudyProgress
     from tacit.experiments.reproduce import paper_studies
     from tacit.experiments.reproduce import reproduce as reproduce_paper
 
     studies = paper_studies(quick=quick)
+    leakage = shipped_leakage_study()
+    leakage = leakage.quick() if quick else leakage
     folder = out / "quick" if quick and out == Path("out/reproduce") else out
-    progress = StudyProgress(
-        Console(stderr=True), {study.name: len(list(study.jobs())) for study in studies}
-    )
+    runs = {study.name: len(list(study.jobs())) for study in studies}
+    runs[leakage.name] = len(list(leakage.jobs()))
+    progress = StudyProgress(Console(stderr=True), runs)
     with interruptible(), executor(workers=workers, scheduler=scheduler) as pool, progress:
         done = reproduce_paper(
             studies, folder, pool, engine=_engine(engine_times), latex=latex,
-            advance=progress.advance,
+            leakage=leakage, advance=progress.advance,
         )  # fmt: skip
     least = min(done.outcome.spearman.values())
     holding = sum(done.outcome.findings.values())
@@ -104,6 +107,40 @@ def reproduce(
         f"{folder / 'report.html'} after {show_duration(done.seconds)}: "
         f"{holding} of {len(done.outcome.findings)} findings hold, "
         f"Spearman at least {least:.2f} in {len(done.outcome.spearman)} columns"
+    )
+
+
+@app.command()
+def leakage(
+    out: Out = Path("out"),
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Four disclosures on one instance, no worst case.")
+    ] = False,
+    study: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Another study file than the shipped one.")
+    ] = None,
+) -> None:
+    """Attack recorded runs under every disclosure: the tables and plots of docs/leakage.md."""
+    require_extra("polars", "moocore", "matplotlib")
+    from tacit.experiments.executors import executor
+    from tacit.experiments.leakage.conduct import conduct_leakage
+    from tacit.experiments.leakage.plan import read_leakage_study, shipped_leakage_study
+    from tacit.experiments.progress import StudyProgress
+
+    chosen = shipped_leakage_study() if study is None else read_leakage_study(study)
+    chosen = chosen.quick() if quick else chosen
+    folder = out / "quick" if quick else out
+    progress = StudyProgress(Console(stderr=True), {chosen.name: len(list(chosen.jobs()))})
+    with interruptible(), executor(workers=workers, scheduler=scheduler) as pool, progress:
+        done = conduct_leakage(
+            chosen, folder, pool, advance=lambda runs: progress.advance(chosen.name, runs)
+        )
+    typer.echo(
+        f"{done.folder}: tables.md, leakage.json, privacy.png and growth.png from "
+        f"{len(done.results)} runs, {done.computed} of them computed in "
+        f"{show_duration(done.seconds)}"
     )
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import msgspec
 
 from tacit.audit.counts import Leakage, counts_of
 from tacit.audit.record import Record
 from tacit.audit.recorder import Recorder
 from tacit.audit.view import view_of
-from tacit.disclosure import estimator_named
+from tacit.disclosure import BestMode, estimator_named
 from tacit.errors import ParameterError
 from tacit.experiments.instances import yardstick_of
 from tacit.experiments.job import Job
@@ -33,9 +35,11 @@ def observed_leakage(job: Job, /) -> Leakage:
     return counts_of(view_of(recorded(job)), repeats=True)
 
 
-def recorded(job: Job, /) -> Record:
+def recorded(job: Job, /, *, best: BestMode = BestMode.VALUE) -> Record:
     """The record of a job's run, on a simulated engine."""
     problem = obfuscated(yardstick_of(job.instance).problem, job)
+    told = tuple(replace(each, best_mode=best) for each in problem.objectives)
+    problem = replace(problem, objectives=told)
     parameters = SearchParameters(**dict(job.settings))
     recorder = Recorder()
     run = Run(

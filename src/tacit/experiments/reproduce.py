@@ -11,6 +11,10 @@ from pathlib import Path
 
 from tacit.experiments.conduct import Conducted, conduct
 from tacit.experiments.engine_times import EngineTimes
+from tacit.experiments.leakage.conduct import LeakageConducted, conduct_leakage
+from tacit.experiments.leakage.plan import LeakageStudy
+from tacit.experiments.leakage.tables import leakage_tables
+from tacit.experiments.report.page import Block
 from tacit.experiments.report.results import Results
 from tacit.experiments.report.write import Outcome, write_report, write_summary
 from tacit.experiments.study import Study, shipped_study
@@ -49,9 +53,12 @@ def reproduce(
     *,
     engine: Callable[[], Sequence[EngineTimes]] = tuple,
     latex: bool = False,
+    leakage: LeakageStudy | None = None,
     advance: Callable[[str, int], None] | None = None,
 ) -> Reproduction:
     """Run the studies, write the report and `summary.json` to `out`.
+
+    `leakage` is the study of what runs give away, if that is to be in the report.
 
     `engine` is called for the times of our own engine once the runs are done and the machine is
     quiet.
@@ -62,6 +69,10 @@ def reproduce(
         told = None if advance is None else _advance_of(advance, study.name)
         conducted[study.name] = conduct(study, out, pool, advance=told)
     runs_seconds = time.monotonic() - started
+    given_away: list[Block] = []
+    if leakage is not None:
+        told = None if advance is None else _advance_of(advance, leakage.name)
+        given_away = _leakage_blocks(conduct_leakage(leakage, out, pool, advance=told))
     measured = list(engine())
     order = sorted(studies, key=lambda study: study.name)
     results = Results(
@@ -69,7 +80,9 @@ def reproduce(
         {study.name: conducted[study.name].store for study in order},
     )
     about = _about(studies, conducted, runs_seconds)
-    outcome = write_report(results, out, about=about, engine=measured, latex=latex)
+    outcome = write_report(
+        results, out, about=about, engine=measured, latex=latex, given_away=given_away
+    )
     seconds = time.monotonic() - started
     write_summary(
         out,
@@ -82,6 +95,17 @@ def reproduce(
         engine=[_engine_entry(times) for times in measured] or "not measured",
     )
     return Reproduction(outcome, seconds, conducted)
+
+
+def _leakage_blocks(done: LeakageConducted) -> list[Block]:
+    name = done.folder.name
+    return [
+        "Measured by attacking recorded runs: the correlation of the matrix that a curious "
+        "platform recovers with the secret one, rows and columns centred. See docs/leakage.md.",
+        *leakage_tables(done.results),
+        (f"{name}/privacy.png", "Privacy against the quality of the solution"),
+        (f"{name}/growth.png", "Leakage against evaluations"),
+    ]
 
 
 def _advance_of(advance: Callable[[str, int], None], name: str) -> Callable[[int], None]:

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from tacit.audit.attacks.disclosed import by_what_is_disclosed
-from tacit.audit.scale import cell_spread
 from tacit.audit.fit import Prior
+from tacit.audit.scale import cell_spread
 from tacit.audit.view import Cells, View
 
 MOST_EQUATIONS = 200
@@ -56,9 +56,7 @@ def anchored_prior(view: View, mean: Cells, /) -> Prior:
     kept = sizes > 1e-8 * sizes.max()
     sizes, turned = sizes[kept], turned[:, kept]
     directions = (turned / np.sqrt(sizes)).T @ groups
-    moved = groups.T @ np.linalg.solve(
-        gram + noise**2 * np.eye(len(gram)), worth - groups @ mean
-    )
+    moved = groups.T @ np.linalg.solve(gram + noise**2 * np.eye(len(gram)), worth - groups @ mean)
     return Prior(mean + moved, everything, directions, 1 - 1 / np.sqrt(1 + sizes / noise**2))
 
 

@@ -2,9 +2,9 @@
 
 The search is public, so a node knows where the elites stand in the next set, and in which order.
 Where the search knows ranks, these are the best in their order; under top:k with no more than the
-elites, they are the k. Under other disclosures they are only some of the best group, but whoever has
-many children was in it, too, and whoever has none was hardly. Parents of one or two may have been
-lucky, and are left out.
+elites, they are the k. Under other disclosures they are only some of the best group, but whoever
+has many children was in it, too, and whoever has none was hardly. Parents of one or two may have
+been lucky, and are left out.
 """
 
 from __future__ import annotations

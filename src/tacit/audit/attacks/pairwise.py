@@ -1,8 +1,8 @@
-"""Pairwise logistic regression: of two candidates of one evaluation, which is the better?
+"""Pairwise logistic regression: which of two candidates of one evaluation is the better.
 
 Every disclosure but the exact one says so for pairs from different groups. Ranks and groups are
-compared at distances 1, 2, 4 and so on, groups also at random. The constant of an evaluation cancels
-out.
+compared at distances 1, 2, 4 and so on, groups also at random. The constant of an evaluation
+cancels out.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from tacit.audit.view import Cells, View
 
 Places = NDArray[np.int64]
 MANY_GROUPS = 3
-RANDOM_PAIRINGS = 16
-"""Into how many random pairs each candidate is put."""
+RANDOM_PAIRINGS, FEW_PAIRINGS = 16, 4
+"""Into how many random pairs each candidate is put; few where it is also compared by rank."""
 
 
 def recover(view: View, found: Mapping[str, Cells], /) -> Cells | None:  # noqa: ARG001
@@ -63,10 +63,10 @@ def judge_pairs(better: Places, worse: Places, /) -> Judge:
         scores: NDArray[np.float64], others: NDArray[np.float64]
     ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
         ahead = (scores[better] - scores[worse]) / NOISE
-        pull = expit(-ahead) / NOISE
+        pull: NDArray[np.float64] = expit(-ahead) / NOISE
         count = len(scores)
         by_score = np.bincount(worse, pull, count) - np.bincount(better, pull, count)
-        return -float(log_expit(ahead).sum()), by_score, others
+        return -float(log_expit(ahead).sum()), by_score.astype(np.float64, copy=False), others
 
     return judge
 
@@ -82,7 +82,7 @@ def informative_pairs(view: View, /) -> tuple[Places, Places]:
     rng = np.random.Generator(np.random.PCG64(0))
     pairs = list(_by_rank(view)) if int(view.levels.max()) >= MANY_GROUPS else []
     if view.disclosure != "order":
-        pairs += _at_random(view, rng)
+        pairs += _at_random(view, rng, FEW_PAIRINGS if pairs else RANDOM_PAIRINGS)
     one, other = (np.concatenate(each) for each in zip(*pairs, strict=True))
     ahead = view.levels[one] < view.levels[other]
     behind = view.levels[one] > view.levels[other]
@@ -102,8 +102,10 @@ def _by_rank(view: View) -> Iterator[tuple[Places, Places]]:
         distance *= 2
 
 
-def _at_random(view: View, rng: np.random.Generator) -> Iterator[tuple[Places, Places]]:
+def _at_random(
+    view: View, rng: np.random.Generator, pairings: int
+) -> Iterator[tuple[Places, Places]]:
     everybody = np.arange(len(view.levels))
-    for _ in range(RANDOM_PAIRINGS):
+    for _ in range(pairings):
         shuffled = np.lexsort((rng.random(len(everybody)), view.evaluation_of))
         yield everybody, shuffled

@@ -45,5 +45,5 @@ def _random_members(view: View) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     rng = np.random.Generator(np.random.PCG64(0))
     starts = np.cumsum(view.sizes) - view.sizes
     return np.asarray(
-        (starts[view.evaluation_of] + rng.random(len(view.levels)) * view.sizes[view.evaluation_of])
+        starts[view.evaluation_of] + rng.random(len(view.levels)) * view.sizes[view.evaluation_of]
     ).astype(np.int64)

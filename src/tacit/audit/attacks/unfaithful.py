@@ -90,7 +90,10 @@ def equally_good(
     for _ in range(SWAPS):
         one, other = rng.integers(0, plans.shape[1], (2, len(plans)))
         tried = plans.copy()
-        tried[everybody, one], tried[everybody, other] = plans[everybody, other], plans[everybody, one]
+        tried[everybody, one], tried[everybody, other] = (
+            plans[everybody, other],
+            plans[everybody, one],
+        )
         now_off = np.abs(_worth(view, tried, estimate) - target)
         closer = now_off < off
         plans[closer], off[closer] = tried[closer], now_off[closer]

@@ -13,6 +13,9 @@ th,td{border:1px solid #ccc;padding:2px 6px;text-align:right}th{background:#f2f2
 td:first-child,th:first-child,#table-findings td{text-align:left}.marked{background:#d3d3d3}
 .note{font-size:13px;color:#444}.wide{overflow-x:auto}img{max-width:100%}"""
 
+Block = str | Table | tuple[str, str]
+"""A line (headings start with #), a table, or a picture's file and caption."""
+
 
 @dataclass
 class Report:
@@ -23,8 +26,7 @@ class Report:
     """
 
     title: str
-    blocks: list[str | Table | tuple[str, str]] = field(default_factory=list)
-    """A line (headings start with #), a table, or a picture's file and caption."""
+    blocks: list[Block] = field(default_factory=list)
 
     def markdown(self) -> str:
         """The report as Markdown."""

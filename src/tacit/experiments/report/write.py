@@ -20,7 +20,7 @@ from tacit.experiments.report.other_tables import (
     leakage_table,
     spearman_table,
 )
-from tacit.experiments.report.page import Report
+from tacit.experiments.report.page import Block, Report
 from tacit.experiments.report.pictures import draw_convergence, draw_fronts
 from tacit.experiments.report.result_tables import all_result_tables
 from tacit.experiments.report.results import Results
@@ -52,6 +52,7 @@ def write_report(
     about: Sequence[str] = (),
     engine: Sequence[EngineTimes] = (),
     latex: bool = False,
+    given_away: Sequence[Block] = (),
 ) -> Outcome:
     """Write `report.md`, `report.html` and the pictures to `out`."""
     generations = comparison_generations(PAPER_BUDGET)
@@ -64,6 +65,7 @@ def write_report(
     report.blocks += [*about, "## Agreement", spearman_table(spearman), findings_table(assessed)]
     report.blocks += ["## Time budget", budget_table(), *_engine_blocks(results, figures, engine)]
     report.blocks += ["## What is given away", leakage_table(results.studies.get("ap"))]
+    report.blocks += given_away
     report.blocks += ["## Results", *all_result_tables(figures), instances_table(figures)]
     report.blocks += ["## Figures", *draw_all(results, generations, out)]
     write_whole(out / "report.md", report.markdown().encode())

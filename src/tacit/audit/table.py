@@ -1,0 +1,151 @@
+"""The table of leakage: what the study measured, and how agreed figures are looked up in it.
+
+Measured are 100 x 100 problems. What counts is how many candidates there are per unknown cell, so
+other sizes and numbers of evaluations are read off at the same number of candidates per cell,
+between two measured points on a logarithmic scale; beyond the last point its figure stands.
+Disclosures that were not measured take the neighbour that gives away more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.resources import files
+from math import log
+
+import msgspec
+
+from tacit.disclosure import parse_disclosure
+
+MEASURED_SIDE = 100
+
+
+class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One measured point; correlations of the row-and-column-centred matrix."""
+
+    kind: str
+    population: int
+    disclosure: str
+    evaluations: int
+    honest: float
+    worst: float | None
+    """None where the platform was not let ask at will."""
+    plan_only: float
+    gap_percent: float
+
+
+class Expected(msgspec.Struct, frozen=True):
+    """What is to be expected of an agreement, as correlations from 0 to 1."""
+
+    honest: float
+    worst: float
+    plan_only: float
+    measured_as: str
+    """The disclosure that it was read off from."""
+    beyond: bool
+    """Whether there are more candidates per cell than in any measurement."""
+
+
+class _Table(msgspec.Struct, frozen=True):
+    format: str
+    entries: list[Entry]
+
+
+@lru_cache(maxsize=1)
+def measured_entries() -> tuple[Entry, ...]:
+    """The table that ships with the package.
+
+    >>> {entry.kind for entry in measured_entries()} == {"assignment", "tour"}
+    True
+    """
+    content = (files("tacit.audit") / "data" / "leakage.json").read_bytes()
+    return tuple(msgspec.json.decode(content, type=_Table).entries)
+
+
+def expected_leakage(
+    disclosure: str,
+    /,
+    *,
+    kind: str,
+    rows: int,
+    columns: int,
+    population: int,
+    evaluations: int,
+    entries: Sequence[Entry] | None = None,
+) -> Expected:
+    """Look up what a run under an agreement gives away.
+
+    >>> told = expected_leakage("order", kind="assignment", rows=100, columns=100,
+    ...                         population=300, evaluations=300)
+    >>> told.honest > 0.9, told.beyond
+    (True, False)
+    """
+    table = [each for each in entries or measured_entries() if each.kind == kind]
+    per_cell = evaluations * population / _cells(kind, rows, columns)
+    found = []
+    for name in _neighbours(disclosure, table):
+        alike = [each for each in table if each.disclosure == name]
+        nearest = min(
+            {each.population for each in alike}, key=lambda size: abs(log(size / population))
+        )
+        own = [each for each in alike if each.population == nearest]
+        found.append(_read_off(own, alike, per_cell))
+    return max(found, key=lambda each: (each.honest, each.worst))
+
+
+def _cells(kind: str, rows: int, columns: int) -> float:
+    return rows * (rows - 1) / 2 if kind == "tour" else rows * columns
+
+
+def _neighbours(disclosure: str, table: Sequence[Entry]) -> list[str]:
+    """The measured disclosures of the same method on both sides of this one."""
+    names = list(dict.fromkeys(each.disclosure for each in table))
+    if disclosure in names:
+        return [disclosure]
+    method = parse_disclosure(disclosure).method
+    alike = [name for name in names if name.partition(":")[0] == method]
+    if not alike:
+        return names
+    number = int(disclosure.partition(":")[2])
+    numbers = sorted(int(name.partition(":")[2]) for name in alike)
+    below = [each for each in numbers if each <= number][-1:]
+    above = [each for each in numbers if each >= number][:1]
+    return [f"{method}:{each}" for each in dict.fromkeys(below + above)]
+
+
+def _read_off(points: Sequence[Entry], alike: Sequence[Entry], per_cell: float) -> Expected:
+    """From the points of a population; the worst case may have been measured with others."""
+    at, honest = _curve([(each, each.honest) for each in points])
+    told = _between(at, honest, per_cell)
+    asked = [(each, each.worst) for each in alike if each.worst is not None]
+    worst = _between(*_curve(asked), per_cell) if asked else told
+    return Expected(
+        honest=told,
+        worst=max(worst, told),
+        plan_only=points[-1].plan_only,
+        measured_as=points[0].disclosure,
+        beyond=per_cell > at[-1] * 1.01,
+    )
+
+
+def _curve(points: Sequence[tuple[Entry, float]]) -> tuple[list[float], list[float]]:
+    """Candidates per cell, and correlations that never fall."""
+    cells = _cells(points[0][0].kind, MEASURED_SIDE, MEASURED_SIDE)
+    ordered = sorted((each.evaluations * each.population / cells, told) for each, told in points)
+    at, values = zip(*ordered, strict=True)
+    return list(at), _rising(values)
+
+
+def _rising(values: Sequence[float]) -> list[float]:
+    """More evaluations never tell less."""
+    return [max(values[: k + 1]) for k in range(len(values))]
+
+
+def _between(at: Sequence[float], values: Sequence[float], wanted: float) -> float:
+    if wanted <= at[0]:
+        return values[0]
+    for k in range(1, len(at)):
+        if wanted <= at[k]:
+            share = log(wanted / at[k - 1]) / log(at[k] / at[k - 1])
+            return values[k - 1] + share * (values[k] - values[k - 1])
+    return values[-1]

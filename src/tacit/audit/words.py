@@ -1,0 +1,98 @@
+"""What an agreement gives away, in words for somebody who has to sign it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tacit.audit.table import Expected, expected_leakage
+
+if TYPE_CHECKING:
+    from tacit.engine.agreement import Agreement
+
+BANDS = (
+    (0.97, "could reconstruct your {costs} almost exactly"),
+    (0.9, "could reconstruct your {costs} closely"),
+    (0.7, "could draw a good picture of your {costs}"),
+    (0.4, "could draw a rough picture of your {costs}"),
+)
+LITTLE = "would learn a little about your {costs}"
+NOTHING_MORE = "would learn hardly more about your {costs} than the published plan shows"
+NOTICEABLE = 0.1
+"""By so much a correlation must exceed that of the published plan to count."""
+
+
+def leakage_words(agreement: Agreement, /) -> list[str]:
+    """Sentences on each confidential objective: honest search and worst case side by side.
+
+    >>> from tacit.engine.cast import example_cast
+    >>> print(leakage_words(example_cast().agreement)[0])  # doctest: +ELLIPSIS
+    After ... evaluations of ... candidates under top:1, a curious platform that keeps to the ...
+    """
+    told = []
+    for k in agreement.confidential():
+        terms = agreement.objectives[k]
+        expected = expected_in(agreement, k)
+        told.append(
+            in_words(
+                expected,
+                disclosure=terms.disclosure,
+                evaluations=agreement.limits.evaluations,
+                population=agreement.limits.population_max,
+                costs="costs" if terms.sense == "minimize" else "values",
+            )
+        )
+    return told
+
+
+def expected_in(agreement: Agreement, objective: int, /) -> Expected:
+    """The figures for one objective of an agreement, from 0 (nothing) to 1 (everything).
+
+    >>> from tacit.engine.cast import example_cast
+    >>> 0 <= expected_in(example_cast().agreement, 0).honest <= 1
+    True
+    """
+    problem, limits = agreement.problem, agreement.limits
+    return expected_leakage(
+        agreement.objectives[objective].disclosure,
+        kind=problem.kind,
+        rows=problem.rows,
+        columns=problem.columns,
+        population=limits.population_max,
+        evaluations=limits.evaluations,
+    )
+
+
+def in_words(
+    expected: Expected, /, *, disclosure: str, evaluations: int, population: int, costs: str
+) -> str:
+    """One paragraph.
+
+    >>> told = Expected(0.5, 0.99, 0.16, "top:15", beyond=False)
+    >>> print(in_words(told, disclosure="top:15", evaluations=500, population=300, costs="costs"))
+    After 500 evaluations of 300 candidates under top:15, a curious platform that keeps to the \
+agreed search could draw a rough picture of your costs (0.50 on a scale from 0, nothing, to 1, \
+everything). One that breaks the agreement and asks what it likes could reconstruct your costs \
+almost exactly (0.99); the nodes' logs show that afterwards. The published plan alone tells 0.16.
+    """
+    sentences = [
+        f"After {evaluations} evaluations of {population} candidates under {disclosure}, a curious "
+        f"platform that keeps to the agreed search {_verb(expected.honest, expected, costs)} "
+        f"({expected.honest:.2f} on a scale from 0, nothing, to 1, everything).",
+        "One that breaks the agreement and asks what it likes "
+        f"{_verb(expected.worst, expected, costs)} ({expected.worst:.2f}); the nodes' logs show "
+        "that afterwards.",
+        f"The published plan alone tells {expected.plan_only:.2f}.",
+    ]
+    if expected.measured_as != disclosure:
+        sentences.append(f"Measured under {expected.measured_as}.")
+    if expected.beyond:
+        sentences.append("No measurement has as many evaluations: it may be more.")
+    return " ".join(sentences)
+
+
+def _verb(correlation: float, expected: Expected, costs: str) -> str:
+    for least, words in BANDS:
+        if correlation >= least:
+            return words.format(costs=costs)
+    more = correlation >= expected.plan_only + NOTICEABLE
+    return (LITTLE if more else NOTHING_MORE).format(costs=costs)

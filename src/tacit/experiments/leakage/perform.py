@@ -1,0 +1,89 @@
+"""Running and attacking one run of the study of leakage."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from tacit.audit.attacks import frequency, main_attack, plan_only, unfaithful
+from tacit.audit.audit import Audit, audit_of
+from tacit.audit.scale import unit_of
+from tacit.audit.view import View
+from tacit.disclosure import BestMode
+from tacit.experiments.instances import yardstick_of
+from tacit.experiments.leakage.plan import LeakageJob
+from tacit.experiments.observed_leakage import recorded
+from tacit.experiments.quality import relative_error
+
+FEWEST_TO_CRAFT = 200
+"""With fewer evaluations there is little to craft from, and random populations do as well."""
+ALL_KNOWN = 0.97
+"""From here on a platform has no reason to break the agreement."""
+
+
+class Point(msgspec.Struct, frozen=True):
+    """What was found after so many evaluations; correlations and the attacker's own plan."""
+
+    evaluations: int
+    honest: float
+    nrmse: float
+    plan_quality: float
+    worst: float | None = None
+
+
+class LeakageResult(msgspec.Struct, frozen=True):
+    """What one run gave away."""
+
+    label: str
+    instance: str
+    disclosure: str
+    population: int
+    mitigation: str
+    gap_percent: float
+    """How far the published plan is from the optimum."""
+    plan_only: float
+    points: list[Point]
+
+
+def perform_leakage(job: LeakageJob, /) -> bytes:
+    """Run, attack, and give the result as JSON, which is what travels between processes."""
+    yardstick = yardstick_of(job.run.instance)
+    record = recorded(job.run, best=BestMode(job.best))
+    objective = yardstick.problem.objectives[0]
+    if objective.weights is None or yardstick.optimum is None:
+        raise ValueError("a study of leakage needs the weights and the optimum")
+    audit = audit_of(record, objective.weights.astype(np.float64), optimum=yardstick.optimum)
+    published = int(audit.truth.weights.ravel()[audit.view.published].sum()) * objective.sign
+    baseline = plan_only.recover(audit.view, {})
+    result = LeakageResult(
+        label=job.label,
+        instance=yardstick.problem.name,
+        disclosure=job.run.disclosure,
+        population=job.population,
+        mitigation=job.mitigation,
+        gap_percent=100 * relative_error(published, yardstick.optimum),
+        plan_only=0.0 if baseline is None else audit.truth.score(baseline).correlation,
+        points=[_point(audit, count, job) for count in job.evaluations],
+    )
+    return msgspec.json.encode(result)
+
+
+def _point(audit: Audit, evaluations: int, job: LeakageJob) -> Point:
+    view = audit.view.first(evaluations)
+    estimates = [main_attack(view), frequency.recover(view, {})]
+    scores = [
+        audit.truth.score(each, unit=unit_of(view, each)) for each in estimates if each is not None
+    ]
+    best = max(scores, key=lambda score: score.correlation)
+    worst = None
+    if job.worst_case:
+        worst = max(best.correlation, _asked_at_will(view, audit, best.correlation))
+    return Point(evaluations, best.correlation, best.nrmse, best.plan_quality, worst)
+
+
+def _asked_at_will(view: View, audit: Audit, honest: float) -> float:
+    if honest >= ALL_KNOWN:
+        return honest
+    crafted = view.evaluations >= FEWEST_TO_CRAFT
+    ask = unfaithful.recover_by_crafted if crafted else unfaithful.recover_by_random
+    return audit.truth.score(ask(view, audit.truth.weights)).correlation

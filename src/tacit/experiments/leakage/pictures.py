@@ -1,0 +1,101 @@
+"""The two plots that matter: privacy against quality, and leakage against evaluations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+from tacit.experiments.leakage.perform import LeakageResult
+from tacit.experiments.leakage.tables import grouped
+from tacit.experiments.report.pictures import COLOURS, OTHER
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MARKERS = {"none": "o", "buckets": "s", "above": "^", "order": "D", "quantiles": "v", "top": "P"}
+CURVES = ("none", "order", "quantiles:5", "buckets:5", "top:60", "above:90", "top:15")
+
+
+def draw_privacy(results: Sequence[LeakageResult], path: Path, /) -> None:
+    """Privacy (1 - correlation) against the gap to the optimum; hollow: the worst case."""
+    labels = _labels(results)
+    figure, panels = _figure(len(labels))
+    for label, axes in zip(labels, panels, strict=True):
+        for (_, _, disclosure), runs in _largest_population(results, label).items():
+            method = disclosure.partition(":")[0]
+            colour, marker = COLOURS.get(method, OTHER), MARKERS.get(method, "x")
+            gap = median(each.gap_percent for each in runs)
+            private = 1 - median(each.points[-1].honest for each in runs)
+            axes.plot(gap, private, marker=marker, color=colour, ls="", ms=7)
+            axes.annotate(disclosure, (gap, private), fontsize=7, xytext=(4, 3),
+                          textcoords="offset points")  # fmt: skip
+            worst = [each.points[-1].worst for each in runs]
+            told = [each for each in worst if each is not None]
+            if told:
+                axes.plot(gap, 1 - median(told), marker=marker, mfc="none", mec=colour, ls="", ms=7)
+        axes.axhline(1 - _plan_only(results, label), color="#777777", ls=":", lw=1)
+        axes.set(title=label, xlabel="gap to the optimum, %", ylim=(-0.03, 1))
+        axes.grid(alpha=0.25)
+    panels[0].set_ylabel("privacy: 1 - correlation")
+    figure.suptitle(
+        f"after {results[0].points[-1].evaluations} evaluations; filled: agreed search, hollow: "
+        "platform that asks at will, dotted: the published plan alone", fontsize=9,
+    )  # fmt: skip
+    figure.savefig(path, dpi=100)
+
+
+def draw_growth(results: Sequence[LeakageResult], path: Path, /) -> None:
+    """Correlation against evaluations; dashed: the worst case."""
+    labels = _labels(results)
+    figure, panels = _figure(len(labels))
+    for label, axes in zip(labels, panels, strict=True):
+        for (_, _, disclosure), runs in _largest_population(results, label).items():
+            if disclosure not in CURVES:
+                continue
+            method = disclosure.partition(":")[0]
+            colour, marker = COLOURS.get(method, OTHER), MARKERS.get(method, "x")
+            alpha = 0.55 if disclosure == "top:60" else 1.0
+            counts = [point.evaluations for point in runs[0].points]
+            honest = [median(each.points[k].honest for each in runs) for k in range(len(counts))]
+            axes.plot(counts, honest, color=colour, marker=marker, label=disclosure, alpha=alpha)
+            worst = [(p.evaluations, p.worst) for p in runs[0].points if p.worst is not None]
+            if worst:
+                axes.plot(*zip(*worst, strict=True), color=colour, ls="--", lw=1, alpha=alpha)
+        axes.axhline(_plan_only(results, label), color="#777777", ls=":", lw=1)
+        axes.set(title=label, xlabel="evaluations", xscale="log", ylim=(0, 1.03))
+        axes.grid(alpha=0.25)
+    panels[0].set_ylabel("correlation with the secret weights")
+    panels[0].legend(fontsize=7)
+    figure.suptitle(
+        "solid: agreed search, dashed: platform that asks at will, dotted: the published plan "
+        "alone", fontsize=9,
+    )  # fmt: skip
+    figure.savefig(path, dpi=100)
+
+
+def _labels(results: Sequence[LeakageResult]) -> list[str]:
+    return list(dict.fromkeys(each.label for each in results))
+
+
+def _largest_population(
+    results: Sequence[LeakageResult], label: str
+) -> dict[tuple[str, int, str], list[LeakageResult]]:
+    groups = grouped(each for each in results if each.label == label)
+    largest = max(population for _, population, _ in groups)
+    return {key: runs for key, runs in groups.items() if key[1] == largest}
+
+
+def _plan_only(results: Sequence[LeakageResult], label: str) -> float:
+    return median(each.plan_only for each in results if each.label == label)
+
+
+def _figure(count: int) -> tuple[Figure, list[Axes]]:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5 * count, 4.4), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, list(figure.subplots(1, count, squeeze=False)[0])

@@ -1,0 +1,181 @@
+"""The study file of leakage, and the runs that it asks for."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+import tacit
+from tacit.disclosure import PAPER_CONFIGURATIONS
+from tacit.errors import FileError
+from tacit.experiments.instances import InstanceSpec, expanded
+from tacit.experiments.job import Job
+from tacit.search import preset_named
+
+FORMAT = 1
+"""Counts up when attacks change, so that old results are computed anew."""
+
+
+class ProblemClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Problems of one kind and the search that is run on them."""
+
+    label: str
+    preset: str
+    parameters: dict[str, Any] = {}
+    worst_cases: int = 0
+    instances: tuple[InstanceSpec, ...]
+
+
+class Mitigation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A change of the agreement that may make it leak less."""
+
+    name: str
+    best: str = "value"
+    parameters: dict[str, Any] = {}
+
+
+class Mitigations(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which mitigations are measured under which disclosures."""
+
+    disclosures: tuple[str, ...] = ()
+    options: tuple[Mitigation, ...] = ()
+
+
+class LeakageJob(msgspec.Struct, frozen=True, kw_only=True):
+    """One run that is attacked: its result is a function of these fields.
+
+    >>> job = next(shipped_leakage_study().jobs())
+    >>> job.run.disclosure, job.label, job.population
+    ('none', 'assignment', 300)
+    """
+
+    label: str
+    run: Job
+    best: str = "value"
+    mitigation: str = ""
+    evaluations: tuple[int, ...]
+    worst_case: bool = False
+
+    @property
+    def population(self) -> int:
+        """How many candidates an evaluation of the search has."""
+        return int(dict(self.run.settings)["population"])
+
+    @property
+    def key(self) -> str:
+        """What the result is called."""
+        told = msgspec.json.encode([FORMAT, tacit.__version__, self], order="deterministic")
+        return hashlib.sha256(told).hexdigest()[:32]
+
+
+class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What the study file says."""
+
+    name: str
+    title: str = ""
+    evaluations: tuple[int, ...]
+    disclosures: tuple[str, ...] = PAPER_CONFIGURATIONS
+    classes: tuple[ProblemClass, ...]
+    mitigations: Mitigations = Mitigations()
+
+    def jobs(self) -> Iterator[LeakageJob]:
+        """Every run to attack."""
+        for each in self.classes:
+            for number, instance in enumerate(expanded(each.instances, Path())):
+                for disclosure in self.disclosures:
+                    yield self._job(
+                        each, instance, disclosure, worst_case=number < each.worst_cases
+                    )
+        if not self.mitigations.options:
+            return
+        first = self.classes[0]
+        instance = expanded(first.instances, Path())[0]
+        for disclosure in self.mitigations.disclosures:
+            for mitigation in self.mitigations.options:
+                yield self._job(first, instance, disclosure, mitigation=mitigation)
+
+    def _job(
+        self,
+        each: ProblemClass,
+        instance: InstanceSpec,
+        disclosure: str,
+        *,
+        worst_case: bool = False,
+        mitigation: Mitigation | None = None,
+    ) -> LeakageJob:
+        chosen = mitigation or Mitigation(name="")
+        search = preset_named(each.preset).with_changes(**(each.parameters | chosen.parameters))
+        run = Job(
+            instance=instance,
+            settings=tuple(sorted(msgspec.to_builtins(search).items())),
+            disclosure=disclosure,
+            generations=max(self.evaluations) - 1,
+        )
+        return LeakageJob(
+            label=each.label,
+            run=run,
+            best=chosen.best,
+            mitigation=chosen.name,
+            evaluations=self.evaluations,
+            worst_case=worst_case,
+        )
+
+    def quick(self) -> LeakageStudy:
+        """A few disclosures on one instance, without worst cases and mitigations.
+
+        >>> len(list(shipped_leakage_study().quick().jobs()))
+        4
+        """
+        first = self.classes[0]
+        few = msgspec.structs.replace(first, instances=first.instances[:1], worst_cases=0)
+        (spec, *_) = expanded(few.instances, Path())
+        return msgspec.structs.replace(
+            self,
+            disclosures=("none", "order", "quantiles:5", "top:15"),
+            evaluations=tuple(self.evaluations[-2:]),
+            classes=(msgspec.structs.replace(few, instances=(spec,)),),
+            mitigations=Mitigations(),
+        )
+
+
+def shipped_leakage_study() -> LeakageStudy:
+    """The study of the package.
+
+    >>> shipped_leakage_study().name
+    'leakage'
+    """
+    path = files("tacit.experiments.leakage") / "leakage.toml"
+    return leakage_study_from(path.read_text(encoding="utf-8"), "leakage.toml")
+
+
+def read_leakage_study(path: Path, /) -> LeakageStudy:
+    """Read a study of leakage from its file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise FileError(
+            path, None, f"cannot be read ({error.strerror})", "check the path"
+        ) from None
+    return leakage_study_from(text, str(path))
+
+
+def leakage_study_from(text: str, path: str, /) -> LeakageStudy:
+    """Read a study of leakage.
+
+    >>> leakage_study_from("name = 1", "x.toml")
+    Traceback (most recent call last):
+    tacit.errors.FileError: x.toml: Expected `str`, got `int` - at `$.name`; see docs/leakage.md
+    """
+    try:
+        raw = tomllib.loads(text)
+        if raw.get("disclosures") == "paper":
+            raw["disclosures"] = list(PAPER_CONFIGURATIONS)
+        return msgspec.convert(raw, LeakageStudy)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise FileError(path, None, str(error), "see docs/leakage.md") from None

@@ -1,0 +1,103 @@
+"""The results of the study: the table that ships with the audit, and tables to read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from statistics import median
+
+from tacit.audit.table import Entry
+from tacit.experiments.leakage.perform import LeakageResult
+from tacit.experiments.report.table import Cell, Table
+
+Group = tuple[str, int, str]
+
+
+def grouped(results: Iterable[LeakageResult], /) -> dict[Group, list[LeakageResult]]:
+    """Runs without mitigation by label, population and disclosure, instances together."""
+    groups: dict[Group, list[LeakageResult]] = {}
+    for each in results:
+        if not each.mitigation:
+            groups.setdefault((each.label, each.population, each.disclosure), []).append(each)
+    return groups
+
+
+def leakage_table_entries(results: Sequence[LeakageResult], /) -> list[Entry]:
+    """One entry per label, population, disclosure and number of evaluations: medians."""
+    entries = []
+    for (label, population, disclosure), runs in grouped(results).items():
+        for place, point in enumerate(runs[0].points):
+            worst = [each.points[place].worst for each in runs]
+            entries.append(
+                Entry(
+                    kind=label,
+                    population=population,
+                    disclosure=disclosure,
+                    evaluations=point.evaluations,
+                    honest=round(median(each.points[place].honest for each in runs), 4),
+                    worst=_rounded_median([each for each in worst if each is not None]),
+                    plan_only=round(median(each.plan_only for each in runs), 4),
+                    gap_percent=round(median(each.gap_percent for each in runs), 3),
+                )
+            )
+    return entries
+
+
+def _rounded_median(values: list[float]) -> float | None:
+    return round(median(values), 4) if values else None
+
+
+def leakage_tables(results: Sequence[LeakageResult], /) -> list[Table]:
+    """A table per kind of problem and population, and one of the mitigations."""
+    entries = leakage_table_entries(results)
+    keys = dict.fromkeys((each.kind, each.population) for each in entries)
+    tables = [
+        _table(label, population, [e for e in entries if (e.kind, e.population) == key])
+        for key in keys
+        for label, population in [key]
+    ]
+    mitigated = _mitigations(results)
+    return tables if mitigated is None else [*tables, mitigated]
+
+
+def _table(label: str, population: int, entries: Sequence[Entry]) -> Table:
+    counts = sorted({each.evaluations for each in entries})
+    rows = []
+    for disclosure in dict.fromkeys(each.disclosure for each in entries):
+        mine = sorted(
+            (each for each in entries if each.disclosure == disclosure),
+            key=lambda each: each.evaluations,
+        )
+        worst = mine[-1].worst
+        told = [f"{each.honest:.2f}" for each in mine]
+        told += ["" if worst is None else f"{worst:.2f}", f"{mine[-1].plan_only:.2f}"]
+        rows.append(tuple(map(Cell, (disclosure, *told, f"{mine[-1].gap_percent:.1f} %"))))
+    return Table(
+        f"table-leakage-{label}-{population}",
+        f"Correlation of the recovered matrix: {label}, {population} candidates per evaluation",
+        ("disclosure", *(f"after {count}" for count in counts), f"worst case after {counts[-1]}",
+         "plan only", "gap to the optimum"),
+        tuple(rows),
+    )  # fmt: skip
+
+
+def _mitigations(results: Sequence[LeakageResult]) -> Table | None:
+    measured = [each for each in results if each.mitigation]
+    rows = []
+    for disclosure in dict.fromkeys(each.disclosure for each in measured):
+        alike = [each for each in results if each.disclosure == disclosure]
+        plain = next(each for each in alike if not each.mitigation)
+        for each in [plain, *(one for one in alike if one.mitigation)]:
+            last = each.points[-1]
+            told = (disclosure, each.mitigation or "as it is", f"{last.honest:.2f}",
+                    f"{last.nrmse:.2f}", f"{last.plan_quality:.1f} %", f"{each.gap_percent:.1f} %",
+                    )  # fmt: skip
+            rows.append(tuple(map(Cell, told)))
+    if not rows:
+        return None
+    return Table(
+        "table-mitigations",
+        f"Mitigations, after {measured[0].points[-1].evaluations} evaluations",
+        ("disclosure", "mitigation", "correlation", "error", "attacker's plan",
+         "gap to the optimum"),
+        tuple(rows),
+    )  # fmt: skip

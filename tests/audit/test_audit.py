@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+import pytest
+
+from tacit.audit import AuditReport, audit_record
+from tacit.audit.audit import audit_of
+from tacit.audit.example import example_problem, example_record, example_weights
+from tacit.audit.recorder import Recorder
+from tacit.audit.view import view_of
+from tacit.problems import generate_assignment, generate_tour
+from tacit.runs import solve
+from tacit.search import SearchParameters
+
+HONEST = {"plan only", "frequency", "pairwise", "pointwise", "anchor", "combination"}
+OTHERS = {"known range", "known rows", "next population", "random populations",
+          "crafted populations"}  # fmt: skip
+
+
+def test_a_report_has_every_attack_and_one_headline() -> None:
+    report = audit_record(example_record("top:5"), example_weights())
+    assert set(report.attacks) == HONEST | OTHERS | {"regression"}
+    told = msgspec.json.decode(report.to_json())
+    assert {"disclosure", "evaluations", "correlation", "nrmse", "attacker_plan_quality"} < set(
+        told
+    )
+    assert told["correlation"] == told["attacks"][told["strongest"]]["correlation"]
+    platform = [
+        each["correlation"] for each in told["attacks"].values() if each["who"] == "platform"
+    ]
+    assert told["correlation"] == max(platform)
+    assert [each["evaluations"] for each in told["growth"]] == [2, 3, 10, 30]
+    assert msgspec.json.decode(report.to_json(), type=AuditReport) == report
+
+
+def test_exact_values_give_everything_away() -> None:
+    report = audit_record(example_record("none"), example_weights())
+    assert report.strongest == "equations"
+    assert report.correlation > 0.99
+    assert report.attacker_plan_quality == 100
+    assert report.counts["distinct"].equations > 0
+
+
+def test_tours_and_costs() -> None:
+    problem = generate_tour(5, cities=8)
+    weights = problem.objectives[0].weights
+    assert weights is not None
+    record = example_record("order", problem=problem)
+    report = audit_record(record, weights.astype(np.float64))
+    assert report.correlation > 0.9
+    # A cost is never below the best one.
+    assert all(each.plan_quality >= 99.9 for each in report.attacks.values())
+
+
+def test_sets_of_different_sizes_and_forbidden_cells() -> None:
+    drawn = generate_assignment(3, rows=7, columns=9, participants=3)
+    forbidden = np.zeros((7, 9), dtype=np.bool_)
+    forbidden[0, :3] = True
+    problem = replace(drawn, forbidden=forbidden)
+    recorder = Recorder()
+    result = solve(problem, disclose="quantiles:5", generations=20, engine="simulated",
+                   observe=recorder, parameters=SearchParameters(population=30, elites=2,
+                   tournament=3, reevaluate_parents=True))  # fmt: skip
+    record = recorder.record(result.plan)
+    assert record.sizes == [30] + [60] * 20
+    weights = problem.objectives[0].weights
+    assert weights is not None
+    audit = audit_of(record, weights.astype(np.float64))
+    assert audit.known_rows == problem.participants[0].rows
+    assert audit.honest()["pointwise"].correlation > 0.6
+    assert audit.informed()["next population"].who == "node"
+
+
+@pytest.mark.parametrize("count", [1, 7])
+def test_a_view_can_be_cut(count: int) -> None:
+    view = view_of(example_record("order"))
+    cut = view.first(count)
+    assert cut.evaluations == count
+    assert len(cut.cells) == len(cut.levels) == 30 * count
+    assert example_problem().rows == cut.cells.shape[1]

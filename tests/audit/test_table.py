@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import pytest
+
+from tacit.audit.table import Entry, Expected, expected_leakage, measured_entries
+from tacit.audit.words import in_words, leakage_words
+from tacit.disclosure import PAPER_CONFIGURATIONS
+from tacit.engine.cast import example_cast
+
+
+def entry(disclosure: str, evaluations: int, honest: float, **more: float | None) -> Entry:
+    worst = more.get("worst", honest)
+    population = int(more.get("population") or 100)
+    return Entry("assignment", population, disclosure, evaluations, honest, worst, 0.16, 2.0)
+
+
+TABLE = [
+    entry("top:15", 10, 0.1, worst=0.3),
+    entry("top:15", 100, 0.5, worst=0.9),
+    entry("top:60", 10, 0.2),
+    entry("top:60", 100, 0.8),
+    entry("order", 10, 0.4),
+    entry("order", 100, 0.3),
+    entry("order", 10, 0.6, population=300, worst=None),
+]
+
+
+def looked_up(
+    disclosure: str, *, evaluations: int, side: int = 100, population: int = 100
+) -> Expected:
+    return expected_leakage(
+        disclosure,
+        kind="assignment",
+        rows=side,
+        columns=side,
+        population=population,
+        evaluations=evaluations,
+        entries=TABLE,
+    )
+
+
+def test_measured_points_are_read_off() -> None:
+    told = looked_up("top:15", evaluations=100)
+    assert (told.honest, told.worst) == (pytest.approx(0.5), pytest.approx(0.9))
+    assert not told.beyond
+    assert looked_up("top:15", evaluations=10).honest == pytest.approx(0.1)
+    assert looked_up("top:15", evaluations=1).honest == 0.1
+
+
+def test_between_points_figures_lie_between_and_beyond_them_the_last_stands() -> None:
+    middle = looked_up("top:15", evaluations=32)
+    assert 0.1 < middle.honest < 0.5
+    assert middle.honest == pytest.approx(0.3, abs=0.01)
+    assert looked_up("top:15", evaluations=9999) == Expected(0.5, 0.9, 0.16, "top:15", True)
+
+
+def test_more_evaluations_never_tell_less() -> None:
+    assert looked_up("order", evaluations=100).honest == 0.4
+
+
+def test_smaller_problems_leak_sooner() -> None:
+    small = looked_up("top:15", evaluations=25, side=50)
+    assert small.honest == looked_up("top:15", evaluations=100).honest
+
+
+def test_what_was_not_measured_takes_the_neighbour_that_tells_more() -> None:
+    assert looked_up("top:30", evaluations=100) == looked_up("top:60", evaluations=100)
+    assert looked_up("top:5", evaluations=100) == looked_up("top:15", evaluations=100)
+    assert looked_up("above:90", evaluations=100).measured_as == "top:60"
+
+
+def test_the_nearest_population_counts() -> None:
+    assert looked_up("order", evaluations=10, population=250).honest == 0.6
+    # Where the worst case was not measured, another population's stands in.
+    assert looked_up("order", evaluations=10, population=250).worst >= 0.6
+
+
+@pytest.mark.parametrize("kind", ["assignment", "tour"])
+def test_the_shipped_table_has_all_of_the_papers_configurations(kind: str) -> None:
+    mine = [each for each in measured_entries() if each.kind == kind and each.population == 300]
+    assert {each.disclosure for each in mine} == set(PAPER_CONFIGURATIONS)
+    last = {each.disclosure: each for each in mine if each.evaluations == 300}
+    # What the simplest attacks recover, and so the least that may ever stand here.
+    least = {"none": 0.96, "order": 0.91, "quantiles:5": 0.92, "top:60": 0.77, "top:15": 0.35}
+    for disclosure, correlation in least.items():
+        assert last[disclosure].honest >= correlation
+    for each in last.values():
+        assert each.worst is not None
+        assert each.worst >= 0.999 * each.honest
+        assert each.plan_only < each.honest
+
+
+def test_words_for_those_who_sign() -> None:
+    agreement = example_cast().agreement
+    (told,) = leakage_words(agreement)
+    assert f"After {agreement.limits.evaluations} evaluations" in told
+    assert "breaks the agreement" in told
+
+
+@pytest.mark.parametrize(
+    ("correlation", "words"),
+    [
+        (0.99, "almost exactly"),
+        (0.92, "closely"),
+        (0.75, "good picture"),
+        (0.45, "rough picture"),
+        (0.3, "a little"),
+        (0.2, "hardly more"),
+    ],
+)
+def test_each_band_has_its_words(correlation: float, words: str) -> None:
+    told = Expected(correlation, 1.0, 0.16, "top:20", beyond=True)
+    said = in_words(told, disclosure="top:15", evaluations=5, population=30, costs="costs")
+    honest, _, worst = said.partition("One that breaks")
+    assert words in honest
+    assert "almost exactly" in worst
+    assert "Measured under top:20." in said
+    assert "may be more" in said

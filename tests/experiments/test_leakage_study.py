@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tacit.audit.table import Entry
+from tacit.errors import FileError
+from tacit.experiments.leakage.conduct import conduct_leakage
+from tacit.experiments.leakage.plan import (
+    leakage_study_from,
+    read_leakage_study,
+    shipped_leakage_study,
+)
+
+TINY = """
+name = "tiny"
+evaluations = [5, 12]
+disclosures = ["order", "top:5"]
+[[classes]]
+label = "assignment"
+preset = "paper-ap"
+parameters = { population = 30, elites = 3 }
+worst_cases = 1
+instances = [{ generate = "assignment", size = 7, seed = 1, numbers = [1, 2] }]
+[mitigations]
+disclosures = ["top:5"]
+[[mitigations.options]]
+name = "best value withheld"
+best = "nothing"
+"""
+
+
+def test_a_study_gives_the_table_the_text_and_the_plots(tmp_path: Path) -> None:
+    study = leakage_study_from(TINY, "tiny.toml")
+    with ThreadPoolExecutor(1) as pool:
+        done = conduct_leakage(study, tmp_path, pool)
+        again = conduct_leakage(study, tmp_path, pool)
+    assert (done.computed, again.computed) == (5, 0)
+    assert done.results == again.results
+    table = msgspec.json.decode((done.folder / "leakage.json").read_bytes())
+    entries = msgspec.convert(table["entries"], list[Entry])
+    assert [(each.disclosure, each.evaluations) for each in entries] == [
+        ("order", 5), ("order", 12), ("top:5", 5), ("top:5", 12),
+    ]  # fmt: skip
+    assert all(each.worst is not None and each.worst >= 0 for each in entries)
+    text = (done.folder / "tables.md").read_text()
+    assert "best value withheld" in text
+    assert "| top:5 | as it is |" in text
+    for name in ("privacy.png", "growth.png"):
+        assert (done.folder / name).stat().st_size > 1000
+
+
+def test_the_shipped_study_covers_the_paper() -> None:
+    study = shipped_leakage_study()
+    jobs = list(study.jobs())
+    assert len({job.key for job in jobs}) == len(jobs)
+    assert len({job.run.disclosure for job in jobs}) == 14
+    assert {job.label for job in jobs} == {"assignment", "tour"}
+    assert {job.best for job in jobs} == {"value", "improvement", "nothing"}
+
+
+def test_wrong_files_are_named(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="cannot be read"):
+        read_leakage_study(tmp_path / "gone.toml")
+    path = tmp_path / "odd.toml"
+    path.write_text(TINY + "colour = 1\n")
+    with pytest.raises(FileError, match=r"odd\.toml.*colour"):
+        read_leakage_study(path)

@@ -5,7 +5,7 @@ PYTHON ?= $(firstword $(shell for p in python3 python3.13 python3.12 python3.11 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint format typecheck unit bench reproduce clean
+.PHONY: help demo test lint format typecheck unit bench reproduce leakage clean
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -35,8 +35,14 @@ bench: .venv/ready-bench ## Speed against pymoo and MPyC, as ratios in one run
 	@$(BIN)/python -m benchmarks.search
 	@$(BIN)/tacit bench engine --against mpyc
 
-reproduce: .venv/ready-experiments ## The paper's whole evaluation, our figures beside its own (20 minutes)
+reproduce: .venv/ready-experiments ## The paper's whole evaluation, our figures beside its own, and what leaks (25 minutes)
 	@$(BIN)/tacit experiment reproduce --out out/reproduce --latex
+
+leakage: .venv/ready-experiments ## Every figure of docs/leakage.md and the table that participants are shown
+	@$(BIN)/tacit experiment leakage --out out
+	@mkdir -p docs/leakage
+	@cp out/leakage/privacy.png out/leakage/growth.png out/leakage/tables.md docs/leakage/
+	@cp out/leakage/leakage.json src/tacit/audit/data/
 
 clean: ## Remove what make made
 	rm -rf .venv out build .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info

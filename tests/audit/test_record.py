@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal, get_args
 
 import msgspec
 import numpy as np
@@ -24,6 +25,8 @@ from tacit.problems import generate_assignment
 from tacit.runs import Checkpointing, solve
 from tacit.search import SearchParameters
 
+Best = Literal["value", "improvement", "nothing"]
+
 
 @st.composite
 def records(draw: st.DrawFn) -> Record:
@@ -32,7 +35,7 @@ def records(draw: st.DrawFn) -> Record:
     sizes = draw(st.lists(st.integers(1, 5), min_size=1, max_size=4))
     rng = np.random.default_rng(draw(st.integers(0, 99)))
     disclosure = draw(st.sampled_from(["none", "order", "quantiles:2", "top:1", "above:50"]))
-    best = draw(st.sampled_from(["value", "improvement", "nothing"]))
+    best: Best = draw(st.sampled_from(get_args(Best)))
     plans = np.array([rng.permutation(columns)[:rows] for _ in range(sum(sizes))])
     if disclosure == "none":
         values = rng.integers(-(2**40), 2**40, sum(sizes))

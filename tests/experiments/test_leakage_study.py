@@ -19,6 +19,7 @@ TINY = """
 name = "tiny"
 evaluations = [5, 12]
 disclosures = ["order", "top:5"]
+every_attack = ["top:5"]
 [[classes]]
 label = "assignment"
 preset = "paper-ap"
@@ -38,7 +39,7 @@ def test_a_study_gives_the_table_the_text_and_the_plots(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as pool:
         done = conduct_leakage(study, tmp_path, pool)
         again = conduct_leakage(study, tmp_path, pool)
-    assert (done.computed, again.computed) == (5, 0)
+    assert (done.computed, again.computed) == (study.runs, 0) == (6, 0)
     assert done.results == again.results
     table = msgspec.json.decode((done.folder / "leakage.json").read_bytes())
     entries = msgspec.convert(table["entries"], list[Entry])
@@ -49,6 +50,7 @@ def test_a_study_gives_the_table_the_text_and_the_plots(tmp_path: Path) -> None:
     text = (done.folder / "tables.md").read_text()
     assert "best value withheld" in text
     assert "| top:5 | as it is |" in text
+    assert "| next population | node |" in text
     for name in ("privacy.png", "growth.png"):
         assert (done.folder / name).stat().st_size > 1000
 

@@ -94,7 +94,7 @@ def reproduce(
     leakage = leakage.quick() if quick else leakage
     folder = out / "quick" if quick and out == Path("out/reproduce") else out
     runs = {study.name: len(list(study.jobs())) for study in studies}
-    runs[leakage.name] = len(list(leakage.jobs()))
+    runs[leakage.name] = leakage.runs
     progress = StudyProgress(Console(stderr=True), runs)
     with interruptible(), executor(workers=workers, scheduler=scheduler) as pool, progress:
         done = reproduce_paper(
@@ -132,7 +132,7 @@ def leakage(
     chosen = shipped_leakage_study() if study is None else read_leakage_study(study)
     chosen = chosen.quick() if quick else chosen
     folder = out / "quick" if quick else out
-    progress = StudyProgress(Console(stderr=True), {chosen.name: len(list(chosen.jobs()))})
+    progress = StudyProgress(Console(stderr=True), {chosen.name: chosen.runs})
     with interruptible(), executor(workers=workers, scheduler=scheduler) as pool, progress:
         done = conduct_leakage(
             chosen, folder, pool, advance=lambda runs: progress.advance(chosen.name, runs)

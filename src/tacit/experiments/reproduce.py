@@ -13,7 +13,6 @@ from tacit.experiments.conduct import Conducted, conduct
 from tacit.experiments.engine_times import EngineTimes
 from tacit.experiments.leakage.conduct import LeakageConducted, conduct_leakage
 from tacit.experiments.leakage.plan import LeakageStudy
-from tacit.experiments.leakage.tables import leakage_tables
 from tacit.experiments.report.page import Block
 from tacit.experiments.report.results import Results
 from tacit.experiments.report.write import Outcome, write_report, write_summary
@@ -102,7 +101,7 @@ def _leakage_blocks(done: LeakageConducted) -> list[Block]:
     return [
         "Measured by attacking recorded runs: the correlation of the matrix that a curious "
         "platform recovers with the secret one, rows and columns centred. See docs/leakage.md.",
-        *leakage_tables(done.results),
+        *done.tables(),
         (f"{name}/privacy.png", "Privacy against the quality of the solution"),
         (f"{name}/growth.png", "Leakage against evaluations"),
     ]

@@ -18,7 +18,7 @@ from tacit.audit.view import Cells, View, cells_of
 from tacit.disclosure import parse_disclosure
 
 ROUNDS = 4
-SWAPS = 150
+SWAPS = 60
 """Exchanges of two entries that are tried to make plans equally good."""
 
 

@@ -7,9 +7,11 @@ import numpy as np
 
 from tacit.audit.attacks import frequency, main_attack, plan_only, unfaithful
 from tacit.audit.audit import Audit, audit_of
+from tacit.audit.report import Measured
 from tacit.audit.scale import unit_of
 from tacit.audit.view import View
 from tacit.disclosure import BestMode
+from tacit.errors import ParameterError
 from tacit.experiments.instances import yardstick_of
 from tacit.experiments.leakage.plan import LeakageJob
 from tacit.experiments.observed_leakage import recorded
@@ -45,23 +47,44 @@ class LeakageResult(msgspec.Struct, frozen=True):
     points: list[Point]
 
 
+class AttackResult(msgspec.Struct, frozen=True):
+    """What every attack made of one run."""
+
+    disclosure: str
+    attacks: dict[str, Measured]
+
+
+def perform_attacks(job: LeakageJob, /) -> bytes:
+    """Run, try every attack of those who keep to the search, and give the result as JSON."""
+    audit, _ = _audited(job)
+    return msgspec.json.encode(AttackResult(job.run.disclosure, audit.honest() | audit.informed()))
+
+
+def _audited(job: LeakageJob) -> tuple[Audit, int]:
+    """The audit of a job's run, and the optimum."""
+    yardstick = yardstick_of(job.run.instance)
+    weights = yardstick.problem.objectives[0].weights
+    if weights is None or yardstick.optimum is None:
+        raise ParameterError(
+            f"{yardstick.problem.name} has no weights or no optimum to compare with; leave it out"
+        )
+    record = recorded(job.run, best=BestMode(job.best))
+    audit = audit_of(record, weights.astype(np.float64), optimum=yardstick.optimum)
+    return audit, yardstick.optimum
+
+
 def perform_leakage(job: LeakageJob, /) -> bytes:
     """Run, attack, and give the result as JSON, which is what travels between processes."""
-    yardstick = yardstick_of(job.run.instance)
-    record = recorded(job.run, best=BestMode(job.best))
-    objective = yardstick.problem.objectives[0]
-    if objective.weights is None or yardstick.optimum is None:
-        raise ValueError("a study of leakage needs the weights and the optimum")
-    audit = audit_of(record, objective.weights.astype(np.float64), optimum=yardstick.optimum)
-    published = int(audit.truth.weights.ravel()[audit.view.published].sum()) * objective.sign
+    audit, optimum = _audited(job)
+    published = audit.truth.weights.ravel()[audit.view.published].sum() * audit.view.sign
     baseline = plan_only.recover(audit.view, {})
     result = LeakageResult(
         label=job.label,
-        instance=yardstick.problem.name,
+        instance=audit.view.problem.name,
         disclosure=job.run.disclosure,
         population=job.population,
         mitigation=job.mitigation,
-        gap_percent=100 * relative_error(published, yardstick.optimum),
+        gap_percent=100 * relative_error(float(published), optimum),
         plan_only=0.0 if baseline is None else audit.truth.score(baseline).correlation,
         points=[_point(audit, count, job) for count in job.evaluations],
     )

@@ -81,6 +81,8 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     title: str = ""
     evaluations: tuple[int, ...]
     disclosures: tuple[str, ...] = PAPER_CONFIGURATIONS
+    every_attack: tuple[str, ...] = ()
+    """Disclosures under which every attack is tried, and not only the main one."""
     classes: tuple[ProblemClass, ...]
     mitigations: Mitigations = Mitigations()
 
@@ -99,6 +101,18 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         for disclosure in self.mitigations.disclosures:
             for mitigation in self.mitigations.options:
                 yield self._job(first, instance, disclosure, mitigation=mitigation)
+
+    @property
+    def runs(self) -> int:
+        """How many runs there are to attack in all."""
+        return len(list(self.jobs())) + len(self.every_attack)
+
+    def attack_jobs(self) -> Iterator[LeakageJob]:
+        """Runs on which every attack is tried."""
+        first = self.classes[0]
+        instance = expanded(first.instances, Path())[0]
+        for disclosure in self.every_attack:
+            yield self._job(first, instance, disclosure)
 
     def _job(
         self,
@@ -122,7 +136,7 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
             run=run,
             best=chosen.best,
             mitigation=chosen.name,
-            evaluations=self.evaluations,
+            evaluations=self.evaluations if mitigation is None else self.evaluations[-1:],
             worst_case=worst_case,
         )
 
@@ -140,6 +154,7 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
             disclosures=("none", "order", "quantiles:5", "top:15"),
             evaluations=tuple(self.evaluations[-2:]),
             classes=(msgspec.structs.replace(few, instances=(spec,)),),
+            every_attack=(),
             mitigations=Mitigations(),
         )
 

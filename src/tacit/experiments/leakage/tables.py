@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from tacit.audit.table import Entry
-from tacit.experiments.leakage.perform import LeakageResult
+from tacit.experiments.leakage.perform import AttackResult, LeakageResult
 from tacit.experiments.report.table import Cell, Table
 
 Group = tuple[str, int, str]
@@ -101,3 +101,21 @@ def _mitigations(results: Sequence[LeakageResult]) -> Table | None:
          "gap to the optimum"),
         tuple(rows),
     )  # fmt: skip
+
+
+def attack_table(results: Sequence[AttackResult], /) -> Table:
+    """Every attack under some disclosures: the correlation that it reaches."""
+    names = dict.fromkeys(name for each in results for name in each.attacks)
+    rows = []
+    for name in names:
+        found = [each.attacks.get(name) for each in results]
+        who = next(measured.who for measured in found if measured is not None)
+        told = ["" if each is None else f"{each.correlation:.2f}" for each in found]
+        rows.append(tuple(map(Cell, (name, who, *told))))
+    return Table(
+        "table-attacks",
+        "Every attack on one run",
+        ("attack", "by", *(each.disclosure for each in results)),
+        tuple(rows),
+        "Empty where an attack does not apply. Known rows: correlation over the other rows.",
+    )

@@ -19,12 +19,13 @@ from tacit.audit.attacks import (
     node_view,
     unfaithful,
 )
-from tacit.audit.counts import Leakage, counts_of
+from tacit.audit.counts import counts_of
 from tacit.audit.measure import Score, Truth
 from tacit.audit.record import Record
 from tacit.audit.report import AuditReport, Growth, Measured
 from tacit.audit.scale import unit_of
 from tacit.audit.view import Cells, View, view_of
+from tacit.disclosure.leakage import Leakage
 
 POINTS = (1 / 30, 1 / 10, 1 / 3)
 """Shares of the run after which it is also attacked, to see how leakage grows."""

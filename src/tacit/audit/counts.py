@@ -1,81 +1,20 @@
-"""How many equations and inequations a platform could write down (the paper's section 3.3).
+"""The paper's counts of equations and inequations (section 3.3), exact for a run at hand.
 
-`leakage` gives upper bounds, assuming that no candidate comes twice; `counts_of` counts in a run.
-The figures say little about what can be learned: see docs/leakage.md.
+`tacit.disclosure.leakage` has its upper bounds. Either says little about what can be learned: see
+docs/leakage.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.audit.view import View
-from tacit.disclosure import Buckets, Disclosure, Exact, Order, Quantiles, Top, parse_disclosure
-
-
-@dataclass(frozen=True)
-class Leakage:
-    """What can be derived at most; None where it depends on the run.
-
-    >>> leakage("top:30", population=300, evaluations=500).inequations
-    4050000
-    """
-
-    equations: int
-    inequations: int | None
-    across_populations: int = 0
-    """Further inequations between the best of one population and members of worse ones."""
-
-
-def leakage(text: str, /, *, population: int, evaluations: int) -> Leakage:
-    """Count for a disclosure by its text.
-
-    >>> leakage("none", population=300, evaluations=500)
-    Leakage(equations=11249925000, inequations=0, across_populations=0)
-    >>> leakage("order", population=300, evaluations=500)
-    Leakage(equations=124750, inequations=22425000, across_populations=37300250)
-    >>> leakage("buckets:5", population=300, evaluations=500).inequations is None
-    True
-    """
-    disclosure = parse_disclosure(text)
-    if isinstance(disclosure, Exact):
-        return Leakage(comb(population * evaluations, 2), 0)
-    if isinstance(disclosure, Order):
-        # The best of each population is known with its fitness: an equation per pair of them.
-        across = (population - 1) * comb(evaluations, 2)
-        within = comb(population, 2) * evaluations
-        return Leakage(comb(evaluations, 2), within, across)
-    sizes = fixed_group_sizes(disclosure, population)
-    if sizes is None:
-        return Leakage(0, None)
-    return Leakage(0, inequations_between(sizes) * evaluations)
-
-
-def fixed_group_sizes(disclosure: Disclosure, population: int, /) -> list[int] | None:
-    """The sizes of the groups, best first, where the method alone decides them.
-
-    >>> fixed_group_sizes(Quantiles(3), 11), fixed_group_sizes(Top(4), 11)
-    ([3, 4, 4], [4, 7])
-    """
-    if isinstance(disclosure, Quantiles):
-        groups = disclosure.group_of_rank(np.arange(population), population)
-        return [int(size) for size in np.bincount(groups, minlength=disclosure.groups)]
-    if isinstance(disclosure, Top):
-        return [disclosure.count, population - disclosure.count]
-    return None
-
-
-def inequations_between(sizes: Sequence[int], /) -> int:
-    """How many pairs stand in different groups.
-
-    >>> inequations_between([30] * 10)
-    40500
-    """
-    return (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2
+from tacit.disclosure import Buckets, Exact, Order, parse_disclosure
+from tacit.disclosure.leakage import Leakage, inequations_between
 
 
 def counts_of(view: View, /, *, repeats: bool = False) -> Leakage:

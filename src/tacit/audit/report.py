@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from tacit.audit.counts import Leakage
 from tacit.audit.measure import Score
+from tacit.disclosure.leakage import Leakage
 
 
 class Measured(Score, frozen=True):

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import msgspec
 
-from tacit.audit.counts import Leakage, counts_of
+from tacit.audit.counts import counts_of
 from tacit.audit.record import Record
 from tacit.audit.recorder import Recorder
 from tacit.audit.view import view_of
 from tacit.disclosure import BestMode, estimator_named
+from tacit.disclosure.leakage import Leakage
 from tacit.errors import ParameterError
 from tacit.experiments.instances import yardstick_of
 from tacit.experiments.job import Job

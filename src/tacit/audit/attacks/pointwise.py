@@ -39,7 +39,7 @@ def has_groups(view: View, /) -> bool:
     >>> has_groups(example_view("quantiles:5")), has_groups(example_view("none"))
     (True, False)
     """
-    return view.disclosure not in ("none", "order") and 1 <= view.levels.max() < MOST_GROUPS
+    return view.disclosure not in ("none", "order") and 1 <= int(view.levels.max()) < MOST_GROUPS
 
 
 def by_groups(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tacit.audit.counts import Leakage, leakage
 from tacit.disclosure import PAPER_CONFIGURATIONS
+from tacit.disclosure.leakage import Leakage, leakage
 from tacit.experiments.engine_times import EngineTimes
 from tacit.experiments.observed_leakage import first_run_with, observed_leakage
 from tacit.experiments.paper import COLUMNS, published

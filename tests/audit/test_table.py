@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
+import tacit.audit
 from tacit.audit.table import Entry, Expected, expected_leakage, measured_entries
 from tacit.audit.words import in_words, leakage_words
 from tacit.disclosure import PAPER_CONFIGURATIONS
@@ -117,3 +121,18 @@ def test_each_band_has_its_words(correlation: float, words: str) -> None:
     assert "almost exactly" in worst
     assert "Measured under top:20." in said
     assert "may be more" in said
+
+
+def test_the_table_is_read_without_the_attacks() -> None:
+    code = (
+        "import sys; sys.modules['numba'] = None; from tacit.audit import leakage_words; "
+        "print([name for name in ('scipy', 'matplotlib', 'tacit.audit.attacks') "
+        "if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == "[]"
+    assert all(getattr(tacit.audit, name) is not None for name in tacit.audit.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+        tacit.audit.nonsense  # noqa: B018 - looking it up is the point

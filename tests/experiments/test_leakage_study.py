@@ -14,6 +14,7 @@ from tacit.experiments.leakage.plan import (
     read_leakage_study,
     shipped_leakage_study,
 )
+from tests.experiments.test_commands import tacit
 
 TINY = """
 name = "tiny"
@@ -62,6 +63,18 @@ def test_the_shipped_study_covers_the_paper() -> None:
     assert len({job.run.disclosure for job in jobs}) == 14
     assert {job.label for job in jobs} == {"assignment", "tour"}
     assert {job.best for job in jobs} == {"value", "improvement", "nothing"}
+
+
+def test_the_command_writes_everything(tmp_path: Path) -> None:
+    path = tmp_path / "tiny.toml"
+    path.write_text(TINY)
+    done = tacit(
+        "experiment", "leakage", "--study", str(path), "--quick", "--workers", "1",
+        "--out", str(tmp_path),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "from 4 runs, 4 of them computed" in done.stdout
+    assert (tmp_path / "quick" / "tiny" / "leakage.json").exists()
 
 
 def test_wrong_files_are_named(tmp_path: Path) -> None:

@@ -1,11 +1,33 @@
-"""What a recorded run gives away: recording, attacks, measures, and the table of leakage."""
+"""What a recorded run gives away: recording, attacks, measures, and the table of leakage.
 
-from tacit.audit.audit import audit_record
-from tacit.audit.record import Record, load_record
-from tacit.audit.recorder import Recorder
-from tacit.audit.report import AuditReport
-from tacit.audit.table import Expected, expected_leakage
-from tacit.audit.words import expected_in, in_words, leakage_words
+The names are imported when one of them is first used: whoever reads the table needs no attacks.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tacit.audit.audit import audit_record
+    from tacit.audit.record import Record, load_record
+    from tacit.audit.recorder import Recorder
+    from tacit.audit.report import AuditReport
+    from tacit.audit.table import Expected, expected_leakage
+    from tacit.audit.words import expected_in, in_words, leakage_words
+
+_HOME = {
+    "AuditReport": "report",
+    "Expected": "table",
+    "Record": "record",
+    "Recorder": "recorder",
+    "audit_record": "audit",
+    "expected_in": "words",
+    "expected_leakage": "table",
+    "in_words": "words",
+    "leakage_words": "words",
+    "load_record": "record",
+}
 
 __all__ = [
     "AuditReport",
@@ -19,3 +41,10 @@ __all__ = [
     "leakage_words",
     "load_record",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -103,7 +103,7 @@ def view_of(record: Record, objective: int = 0, /) -> View:
         elites=int(elites),
         sizes=sizes,
         cells=cells_of(record.problem, record.plan_array()),
-        levels=1 - disclosed if binary else (-disclosed if exact else disclosed),
+        levels=disclosure.levels(disclosed.astype(np.bool_) if binary else disclosed),
         values=disclosed.astype(np.float64) if exact else None,
         best=best,
         published=cells_of(record.problem, np.array([record.published], dtype=np.int32))[0],

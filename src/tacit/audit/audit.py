@@ -15,7 +15,7 @@ from tacit.audit.attacks import (
     BASELINE,
     known_range,
     known_rows,
-    main_attack,
+    main_attacks,
     node_view,
     unfaithful,
 )
@@ -85,15 +85,15 @@ class Audit:
         }
 
     def growth(self) -> list[Growth]:
-        """The main attack after parts of the run."""
+        """The strongest of the main attacks after parts of the run."""
         counts = sorted({max(2, round(share * self.view.evaluations)) for share in POINTS})
         parts = [self.view.first(each) for each in counts if each < self.view.evaluations]
-        return [
-            Growth(
-                part.evaluations, Audit(part, self.truth)._measured(main_attack(part), "platform")
-            )
-            for part in parts
-        ]
+        return [Growth(part.evaluations, Audit(part, self.truth).main()) for part in parts]
+
+    def main(self) -> Measured:
+        """The strongest of the main attacks."""
+        measured = [self._measured(each, "platform") for each in main_attacks(self.view).values()]
+        return max(measured, key=lambda each: each.correlation)
 
     @property
     def known_rows(self) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tacit.audit.attacks.equations import by_equations
 from tacit.audit.attacks.pairwise import by_pairs
-from tacit.audit.attacks.pointwise import by_groups, has_groups
+from tacit.audit.attacks.pointwise import by_groups
 from tacit.audit.fit import ITERATIONS, Prior
 from tacit.audit.view import Cells, View
 
@@ -29,9 +29,10 @@ def by_what_is_disclosed(
     """
     if view.values is not None:
         return by_equations(view, prior=prior)
+    # Pairs are as good as several thresholds at the end of a run, and better at its beginning.
     fit, start = (
         (by_groups, found.get("pointwise"))
-        if has_groups(view)
+        if int(view.levels.max()) == 1
         else (by_pairs, found.get("pairwise"))
     )
     return fit(view, prior=prior, iterations=iterations, start=start, limit=limit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from tacit.audit.attacks import frequency, main_attack, plan_only, unfaithful
+from tacit.audit.attacks import frequency, main_attacks, plan_only, unfaithful
 from tacit.audit.audit import Audit, audit_of
 from tacit.audit.report import Measured
 from tacit.audit.scale import unit_of
@@ -93,7 +93,7 @@ def perform_leakage(job: LeakageJob, /) -> bytes:
 
 def _point(audit: Audit, evaluations: int, job: LeakageJob) -> Point:
     view = audit.view.first(evaluations)
-    estimates = [main_attack(view), frequency.recover(view, {})]
+    estimates = [*main_attacks(view).values(), frequency.recover(view, {})]
     scores = [
         audit.truth.score(each, unit=unit_of(view, each)) for each in estimates if each is not None
     ]

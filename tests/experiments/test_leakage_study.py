@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tacit.audit.table import Entry
+from tacit.audit.table import Entry, measured_entries
 from tacit.errors import FileError
 from tacit.experiments.leakage.conduct import conduct_leakage
 from tacit.experiments.leakage.plan import (
@@ -14,7 +14,8 @@ from tacit.experiments.leakage.plan import (
     read_leakage_study,
     shipped_leakage_study,
 )
-from tests.experiments.test_commands import tacit
+from tacit.experiments.leakage.tables import correlation_table
+from tests.experiments.test_commands import ROOT, tacit
 
 TINY = """
 name = "tiny"
@@ -84,3 +85,13 @@ def test_wrong_files_are_named(tmp_path: Path) -> None:
     path.write_text(TINY + "colour = 1\n")
     with pytest.raises(FileError, match=r"odd\.toml.*colour"):
         read_leakage_study(path)
+
+
+def test_the_documented_tables_are_those_that_participants_are_shown() -> None:
+    text = (ROOT / "docs/leakage/tables.md").read_text()
+    entries = measured_entries()
+    for key in dict.fromkeys((each.kind, each.population) for each in entries):
+        chosen = [each for each in entries if (each.kind, each.population) == key]
+        assert correlation_table(*key, chosen).markdown() in text
+    for name in ("privacy.png", "growth.png"):
+        assert (ROOT / "docs/leakage" / name).read_bytes().startswith(b"\x89PNG")

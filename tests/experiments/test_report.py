@@ -11,11 +11,13 @@ import pytest
 
 from tacit.experiments.engine_times import EngineTimes, Timed
 from tacit.experiments.instances import InstanceSpec
+from tacit.experiments.leakage.plan import leakage_study_from
 from tacit.experiments.paper import COLUMNS
 from tacit.experiments.report.agreement import all_findings
 from tacit.experiments.reproduce import Reproduction, paper_studies, reproduce
 from tacit.experiments.study import Seeds, Study
 from tacit.experiments.time_budget import PAPER_SECONDS
+from tests.experiments.test_leakage_study import TINY
 
 ENGINE = [
     EngineTimes(300, 100, delay, {method: Timed(0.01 + delay / 60) for method in PAPER_SECONDS})
@@ -43,7 +45,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Reproduction]:
     out = tmp_path_factory.mktemp("report")
     studies = [tiny(study) for study in paper_studies(quick=False)]
     with ThreadPoolExecutor(2) as pool:
-        return out, reproduce(studies, out, pool, latex=True, engine=lambda: ENGINE)
+        return out, reproduce(
+            studies,
+            out,
+            pool,
+            latex=True,
+            engine=lambda: ENGINE,
+            leakage=leakage_study_from(TINY, "tiny.toml"),
+        )
 
 
 def test_all_tables_and_figures_are_there(made: tuple[Path, Reproduction]) -> None:
@@ -56,6 +65,9 @@ def test_all_tables_and_figures_are_there(made: tuple[Path, Reproduction]) -> No
         assert "22,425,000" in text
         assert "22,450,000" in text
         assert "10 ms delay" in text
+        assert "Every attack on one run" in text
+        for file in re.findall(r"tiny/\w+\.png", text):
+            assert (out / file).read_bytes().startswith(b"\x89PNG")
         for file in re.findall(r"figures/[\w-]+\.png", text):
             assert (out / file).read_bytes().startswith(b"\x89PNG")
     assert len(list((out / "figures").iterdir())) == 8

@@ -51,7 +51,7 @@ def leakage_tables(results: Sequence[LeakageResult], /) -> list[Table]:
     entries = leakage_table_entries(results)
     keys = dict.fromkeys((each.kind, each.population) for each in entries)
     tables = [
-        _table(label, population, [e for e in entries if (e.kind, e.population) == key])
+        correlation_table(label, population, [e for e in entries if (e.kind, e.population) == key])
         for key in keys
         for label, population in [key]
     ]
@@ -59,7 +59,8 @@ def leakage_tables(results: Sequence[LeakageResult], /) -> list[Table]:
     return tables if mitigated is None else [*tables, mitigated]
 
 
-def _table(label: str, population: int, entries: Sequence[Entry]) -> Table:
+def correlation_table(label: str, population: int, entries: Sequence[Entry], /) -> Table:
+    """What was recovered after each number of evaluations, one row per disclosure."""
     counts = sorted({each.evaluations for each in entries})
     rows = []
     for disclosure in dict.fromkeys(each.disclosure for each in entries):

@@ -81,3 +81,21 @@ def test_a_view_can_be_cut(count: int) -> None:
     assert cut.evaluations == count
     assert len(cut.cells) == len(cut.levels) == 30 * count
     assert example_problem().rows == cut.cells.shape[1]
+
+
+def test_several_objectives_are_audited_one_by_one() -> None:
+    problem = generate_assignment(3, rows=6, objectives=2)
+    recorder = Recorder()
+    result = solve(problem, disclose="order", generations=12, engine="simulated", observe=recorder)
+    record = recorder.record(result.plan)
+    weights = problem.objectives[1].weights
+    assert weights is not None
+    report = audit_record(record, weights.astype(np.float64), objective=1)
+    assert report.correlation > 0.9
+    assert report.attacks["next population"].correlation < report.correlation
+
+
+def test_a_disclosure_without_groups_says_nothing() -> None:
+    report = audit_record(example_record("quantiles:1", best="nothing"), example_weights())
+    assert report.attacks["pairwise"].correlation == 0
+    assert report.correlation < 0.4

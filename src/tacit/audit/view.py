@@ -29,8 +29,8 @@ class View:
 
     problem: RecordedProblem
     disclosure: str
-    elites: int
-    """How many of an evaluated set the search carries over, at the end of the next one."""
+    search: dict[str, bool | int | str]
+    """The agreed search, which is public."""
     sizes: NDArray[np.int64]
     cells: NDArray[np.int32]
     """Per candidate the flat indices of the cells that it picks."""
@@ -96,11 +96,10 @@ def view_of(record: Record, objective: int = 0, /) -> View:
     best = None
     if told.best == "value":
         best = np.array(told.told, dtype=np.float64)
-    elites = record.search.get("elites", 0)
     return View(
         problem=record.problem,
         disclosure=told.disclosure,
-        elites=int(elites),
+        search=record.search,
         sizes=sizes,
         cells=cells_of(record.problem, record.plan_array()),
         levels=disclosure.levels(disclosed.astype(np.bool_) if binary else disclosed),

@@ -9,7 +9,8 @@ been lucky, and are left out.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,23 +47,16 @@ def betrayed(view: View, /) -> View:
     >>> sorted(set(betrayed(example_view("order")).levels.tolist()))
     [0, 1, 2, 3]
     """
-    starts = np.concatenate([[0], np.cumsum(view.sizes)])
-    ranked = view.disclosure in ("none", "order")
+    carried = CarriedOver.of(view)
+    sets = np.split(view.cells, np.cumsum(view.sizes)[:-1])
     levels = np.concatenate(
-        [
-            _guessed(
-                view.cells[starts[at] : starts[at + 1]],
-                view.cells[starts[at + 1] : starts[at + 2]],
-                view,
-                ranked=ranked,
-            )
-            for at in range(view.evaluations - 1)
-        ]
+        [_guessed(this, after, view, carried) for this, after in pairwise(sets)]
     )
     seen, kept = view.first(view.evaluations - 1), levels >= 0
+    sizes = np.bincount(seen.evaluation_of[kept])
     return replace(
         seen,
-        sizes=np.bincount(seen.evaluation_of[kept], minlength=seen.evaluations),
+        sizes=sizes[sizes > 0],
         cells=seen.cells[kept],
         levels=levels[kept],
         values=None,
@@ -71,30 +65,58 @@ def betrayed(view: View, /) -> View:
     )
 
 
+@dataclass(frozen=True)
+class CarriedOver:
+    """Where the best of a set stand in the next one, and what that says of them."""
+
+    born: int
+    """So many of the next set are new, and come first."""
+    start: int
+    count: int
+    ranked: bool
+    """Whether they stand in the order of their fitness."""
+    complete: int
+    """So many of them are exactly the best group, 0 where one cannot know."""
+
+    @classmethod
+    def of(cls, view: View, /) -> CarriedOver:
+        """Offspring come first, then elites, then parents that are evaluated again.
+
+        >>> from tacit.audit.example import example_view
+        >>> CarriedOver.of(example_view("top:2"))
+        CarriedOver(born=27, start=27, count=3, ranked=False, complete=2)
+        """
+        population = int(view.search.get("population", view.sizes[0]))
+        elites = int(view.search.get("elites", 0))
+        born = population - elites
+        if view.search.get("algorithm") != "genetic":  # several objectives decide who survives
+            return cls(born, born, 0, ranked=False, complete=0)
+        again = bool(view.search.get("reevaluate_parents"))
+        start, count = (population, population) if again else (born, elites)
+        method, _, number = view.disclosure.partition(":")
+        complete = int(number) if method == "top" and int(number) <= count else 0
+        return cls(born, start, count, method in ("none", "order") and count > 0, complete)
+
+
 def _guessed(
-    this: NDArray[np.int32], following: NDArray[np.int32], view: View, *, ranked: bool
+    this: NDArray[np.int32], after: NDArray[np.int32], view: View, carried: CarriedOver
 ) -> NDArray[np.int64]:
     """A level per candidate, -1 where nothing can be said."""
-    population = min(len(this), len(following))
-    born = population - view.elites
-    if ranked or _elites_are_the_best(view):
-        levels = np.full(len(this), view.elites if ranked else 1)
+    if carried.ranked or carried.complete:
+        levels = np.full(len(this), carried.count if carried.ranked else 1)
     else:
-        levels = _by_children(_children(this, following[:born], view.cell_count))
+        levels = _by_children(_children(this, after[: carried.born], view.cell_count))
+    count = carried.complete or carried.count
     # Of candidates that are the same, the first one stands for all.
     place_of = {
         row.tobytes(): place for place, row in reversed(list(enumerate(np.sort(this, axis=1))))
     }
-    for rank, elite in enumerate(np.sort(following[born:population], axis=1)):
-        place = place_of.pop(elite.tobytes(), None)
+    best = after[carried.start : carried.start + count]
+    for rank, row in enumerate(np.sort(best, axis=1)):
+        place = place_of.pop(row.tobytes(), None)
         if place is not None:
-            levels[place] = rank if ranked else 0
+            levels[place] = rank if carried.ranked else 0
     return levels
-
-
-def _elites_are_the_best(view: View) -> bool:
-    method, _, count = view.disclosure.partition(":")
-    return method == "top" and int(count) <= view.elites
 
 
 def _by_children(children: NDArray[np.int64]) -> NDArray[np.int64]:

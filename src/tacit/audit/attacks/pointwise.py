@@ -53,6 +53,8 @@ def by_groups(
 ) -> Cells:
     """The same with a prior."""
     thresholds = int(view.levels.max())
+    if thresholds == 0:  # one group says nothing
+        return prior.mean
     scores = view.design.scores(prior.mean if start is None else start)
     first = first_thresholds(view, scores, thresholds)
     weight = np.sqrt(CURVATURE / NOISE * float(view.sizes.mean()) / thresholds)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import msgspec
 import pytest
 
 import tacit.audit
@@ -15,7 +16,7 @@ from tacit.engine.cast import example_cast
 def entry(disclosure: str, evaluations: int, honest: float, **more: float | None) -> Entry:
     worst = more.get("worst", honest)
     population = int(more.get("population") or 100)
-    return Entry("assignment", population, disclosure, evaluations, honest, worst, 0.16, 2.0)
+    return Entry("assignment", 100, population, disclosure, evaluations, honest, worst, 0.16, 2.0)
 
 
 TABLE = [
@@ -56,7 +57,7 @@ def test_between_points_figures_lie_between_and_beyond_them_the_last_stands() ->
     middle = looked_up("top:15", evaluations=32)
     assert 0.1 < middle.honest < 0.5
     assert middle.honest == pytest.approx(0.3, abs=0.01)
-    assert looked_up("top:15", evaluations=9999) == Expected(0.5, 0.9, 0.16, "top:15", True)
+    assert looked_up("top:15", evaluations=9999) == Expected(0.5, 0.9, 0.16, "top:15", True, False)
 
 
 def test_more_evaluations_never_tell_less() -> None:
@@ -64,8 +65,21 @@ def test_more_evaluations_never_tell_less() -> None:
 
 
 def test_smaller_problems_leak_sooner() -> None:
-    small = looked_up("top:15", evaluations=25, side=50)
-    assert small.honest == looked_up("top:15", evaluations=100).honest
+    small, large = (
+        looked_up("top:15", evaluations=25, side=50),
+        looked_up("top:15", evaluations=100),
+    )
+    assert small.honest == large.honest
+    assert (small.smaller, large.smaller) == (True, False)
+
+
+def test_the_next_smaller_measured_size_counts() -> None:
+    table = [*TABLE, msgspec.structs.replace(TABLE[1], rows=40, honest=0.7)]
+    for side, honest in ((100, 0.5), (200, 0.1), (99, 0.7), (40, 0.7), (10, 0.7)):
+        told = expected_leakage("top:15", kind="assignment", rows=side, columns=side,
+                                population=100, evaluations=100, entries=table)  # fmt: skip
+        assert told.honest == pytest.approx(honest, abs=0.3 if side == 200 else 1e-6)
+        assert told.smaller == (side == 10)
 
 
 def test_what_was_not_measured_takes_the_neighbour_that_tells_more() -> None:
@@ -82,7 +96,11 @@ def test_the_nearest_population_counts() -> None:
 
 @pytest.mark.parametrize("kind", ["assignment", "tour"])
 def test_the_shipped_table_has_all_of_the_papers_configurations(kind: str) -> None:
-    mine = [each for each in measured_entries() if each.kind == kind and each.population == 300]
+    mine = [
+        each
+        for each in measured_entries()
+        if (each.kind, each.rows, each.population) == (kind, 100, 300)
+    ]
     assert {each.disclosure for each in mine} == set(PAPER_CONFIGURATIONS)
     last = {each.disclosure: each for each in mine if each.evaluations == 300}
     # What the simplest attacks recover, and so the least that may ever stand here.
@@ -114,13 +132,14 @@ def test_words_for_those_who_sign() -> None:
     ],
 )
 def test_each_band_has_its_words(correlation: float, words: str) -> None:
-    told = Expected(correlation, 1.0, 0.16, "top:20", beyond=True)
+    told = Expected(correlation, 1.0, 0.16, "top:20", beyond=True, smaller=True)
     said = in_words(told, disclosure="top:15", evaluations=5, population=30, costs="costs")
     honest, _, worst = said.partition("One that breaks")
     assert words in honest
     assert "almost exactly" in worst
     assert "Measured under top:20." in said
     assert "may be more" in said
+    assert "as small as this one" in said
 
 
 def test_the_table_is_read_without_the_attacks() -> None:

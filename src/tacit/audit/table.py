@@ -1,9 +1,10 @@
 """The table of leakage: what the study measured, and how agreed figures are looked up in it.
 
-Measured are 100 x 100 problems. What counts is how many candidates there are per unknown cell, so
-other sizes and numbers of evaluations are read off at the same number of candidates per cell,
-between two measured points on a logarithmic scale; beyond the last point its figure stands.
-Disclosures that were not measured take the neighbour that gives away more.
+What counts most is how many candidates there are per unknown cell, so other sizes and numbers of
+evaluations are read off at the same number of candidates per cell, between two measured points on
+a logarithmic scale; beyond the last point its figure stands. At the same number smaller problems
+give away more, so the next smaller measured size counts. Disclosures that were not measured take
+the neighbour that gives away more.
 """
 
 from __future__ import annotations
@@ -17,13 +18,12 @@ import msgspec
 
 from tacit.disclosure import parse_disclosure
 
-MEASURED_SIDE = 100
-
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One measured point; correlations of the row-and-column-centred matrix."""
 
     kind: str
+    rows: int
     population: int
     disclosure: str
     evaluations: int
@@ -43,7 +43,9 @@ class Expected(msgspec.Struct, frozen=True):
     measured_as: str
     """The disclosure that it was read off from."""
     beyond: bool
-    """Whether there are more candidates per cell than in any measurement."""
+    """Whether there are more candidates per cell than in the measurements."""
+    smaller: bool
+    """Whether the problem is smaller than any measured one, and may give away more."""
 
 
 class _Table(msgspec.Struct, frozen=True):
@@ -80,7 +82,10 @@ def expected_leakage(
     >>> told.honest > 0.9, told.beyond
     (True, False)
     """
-    table = [each for each in entries or measured_entries() if each.kind == kind]
+    of_kind = [each for each in entries or measured_entries() if each.kind == kind]
+    sides = sorted({each.rows for each in of_kind})
+    side = max((each for each in sides if each <= rows), default=sides[0])
+    table = [each for each in of_kind if each.rows == side]
     per_cell = evaluations * population / _cells(kind, rows, columns)
     found = []
     for name in _neighbours(disclosure, table):
@@ -89,7 +94,7 @@ def expected_leakage(
             {each.population for each in alike}, key=lambda size: abs(log(size / population))
         )
         own = [each for each in alike if each.population == nearest]
-        found.append(_read_off(own, alike, per_cell))
+        found.append(_read_off(own, alike, per_cell, smaller=rows < side))
     return max(found, key=lambda each: (each.honest, each.worst))
 
 
@@ -113,7 +118,9 @@ def _neighbours(disclosure: str, table: Sequence[Entry]) -> list[str]:
     return [f"{method}:{each}" for each in dict.fromkeys(below + above)]
 
 
-def _read_off(points: Sequence[Entry], alike: Sequence[Entry], per_cell: float) -> Expected:
+def _read_off(
+    points: Sequence[Entry], alike: Sequence[Entry], per_cell: float, *, smaller: bool
+) -> Expected:
     """From the points of a population; the worst case may have been measured with others."""
     at, honest = _curve([(each, each.honest) for each in points])
     told = _between(at, honest, per_cell)
@@ -125,12 +132,13 @@ def _read_off(points: Sequence[Entry], alike: Sequence[Entry], per_cell: float) 
         plan_only=points[-1].plan_only,
         measured_as=points[0].disclosure,
         beyond=per_cell > at[-1] * 1.01,
+        smaller=smaller,
     )
 
 
 def _curve(points: Sequence[tuple[Entry, float]]) -> tuple[list[float], list[float]]:
     """Candidates per cell, and correlations that never fall."""
-    cells = _cells(points[0][0].kind, MEASURED_SIDE, MEASURED_SIDE)
+    cells = _cells(points[0][0].kind, points[0][0].rows, points[0][0].rows)
     ordered = sorted((each.evaluations * each.population / cells, told) for each, told in points)
     at, values = zip(*ordered, strict=True)
     return list(at), _rising(values)

@@ -67,7 +67,7 @@ def in_words(
 ) -> str:
     """One paragraph.
 
-    >>> told = Expected(0.5, 0.99, 0.16, "top:15", beyond=False)
+    >>> told = Expected(0.5, 0.99, 0.16, "top:15", beyond=False, smaller=False)
     >>> print(in_words(told, disclosure="top:15", evaluations=500, population=300, costs="costs"))
     After 500 evaluations of 300 candidates under top:15, a curious platform that keeps to the \
 agreed search could draw a rough picture of your costs (0.50 on a scale from 0, nothing, to 1, \
@@ -87,6 +87,8 @@ almost exactly (0.99); the nodes' logs show that afterwards. The published plan 
         sentences.append(f"Measured under {expected.measured_as}.")
     if expected.beyond:
         sentences.append("No measurement has as many evaluations: it may be more.")
+    if expected.smaller:
+        sentences.append("Problems as small as this one give away more than was measured.")
     return " ".join(sentences)
 
 

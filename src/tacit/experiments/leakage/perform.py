@@ -38,6 +38,7 @@ class LeakageResult(msgspec.Struct, frozen=True):
 
     label: str
     instance: str
+    rows: int
     disclosure: str
     population: int
     mitigation: str
@@ -81,6 +82,7 @@ def perform_leakage(job: LeakageJob, /) -> bytes:
     result = LeakageResult(
         label=job.label,
         instance=audit.view.problem.name,
+        rows=audit.view.problem.rows,
         disclosure=job.run.disclosure,
         population=job.population,
         mitigation=job.mitigation,

@@ -8,7 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from tacit.experiments.leakage.perform import LeakageResult
-from tacit.experiments.leakage.tables import grouped
+from tacit.experiments.leakage.tables import Group, grouped
 from tacit.experiments.report.pictures import COLOURS, OTHER
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def draw_privacy(results: Sequence[LeakageResult], path: Path, /) -> None:
     labels = _labels(results)
     figure, panels = _figure(len(labels))
     for label, axes in zip(labels, panels, strict=True):
-        for (_, _, disclosure), runs in _largest_population(results, label).items():
+        for (*_, disclosure), runs in _largest(results, label).items():
             method = disclosure.partition(":")[0]
             colour, marker = COLOURS.get(method, OTHER), MARKERS.get(method, "x")
             gap = median(each.gap_percent for each in runs)
@@ -52,7 +52,7 @@ def draw_growth(results: Sequence[LeakageResult], path: Path, /) -> None:
     labels = _labels(results)
     figure, panels = _figure(len(labels))
     for label, axes in zip(labels, panels, strict=True):
-        for (_, _, disclosure), runs in _largest_population(results, label).items():
+        for (*_, disclosure), runs in _largest(results, label).items():
             if disclosure not in CURVES:
                 continue
             method = disclosure.partition(":")[0]
@@ -80,12 +80,11 @@ def _labels(results: Sequence[LeakageResult]) -> list[str]:
     return list(dict.fromkeys(each.label for each in results))
 
 
-def _largest_population(
-    results: Sequence[LeakageResult], label: str
-) -> dict[tuple[str, int, str], list[LeakageResult]]:
+def _largest(results: Sequence[LeakageResult], label: str) -> dict[Group, list[LeakageResult]]:
+    """The runs on the largest problems with the largest population."""
     groups = grouped(each for each in results if each.label == label)
-    largest = max(population for _, population, _ in groups)
-    return {key: runs for key, runs in groups.items() if key[1] == largest}
+    largest = max((rows, population) for _, rows, population, _ in groups)
+    return {key: runs for key, runs in groups.items() if key[1:3] == largest}
 
 
 def _plan_only(results: Sequence[LeakageResult], label: str) -> float:

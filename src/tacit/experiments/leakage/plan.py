@@ -28,6 +28,8 @@ class ProblemClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     label: str
     preset: str
     parameters: dict[str, Any] = {}
+    evaluations: tuple[int, ...] | None = None
+    """After how many evaluations to attack, where the study's own do not fit."""
     worst_cases: int = 0
     instances: tuple[InstanceSpec, ...]
 
@@ -125,18 +127,19 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     ) -> LeakageJob:
         chosen = mitigation or Mitigation(name="")
         search = preset_named(each.preset).with_changes(**(each.parameters | chosen.parameters))
+        evaluations = each.evaluations or self.evaluations
         run = Job(
             instance=instance,
             settings=tuple(sorted(msgspec.to_builtins(search).items())),
             disclosure=disclosure,
-            generations=max(self.evaluations) - 1,
+            generations=max(evaluations) - 1,
         )
         return LeakageJob(
             label=each.label,
             run=run,
             best=chosen.best,
             mitigation=chosen.name,
-            evaluations=self.evaluations if mitigation is None else self.evaluations[-1:],
+            evaluations=evaluations if mitigation is None else evaluations[-1:],
             worst_case=worst_case,
         )
 

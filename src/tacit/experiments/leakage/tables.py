@@ -9,27 +9,29 @@ from tacit.audit.table import Entry
 from tacit.experiments.leakage.perform import AttackResult, LeakageResult
 from tacit.experiments.report.table import Cell, Table
 
-Group = tuple[str, int, str]
+Group = tuple[str, int, int, str]
 
 
 def grouped(results: Iterable[LeakageResult], /) -> dict[Group, list[LeakageResult]]:
-    """Runs without mitigation by label, population and disclosure, instances together."""
+    """Runs without mitigation by label, rows, population and disclosure, instances together."""
     groups: dict[Group, list[LeakageResult]] = {}
     for each in results:
         if not each.mitigation:
-            groups.setdefault((each.label, each.population, each.disclosure), []).append(each)
+            key = (each.label, each.rows, each.population, each.disclosure)
+            groups.setdefault(key, []).append(each)
     return groups
 
 
 def leakage_table_entries(results: Sequence[LeakageResult], /) -> list[Entry]:
     """One entry per label, population, disclosure and number of evaluations: medians."""
     entries = []
-    for (label, population, disclosure), runs in grouped(results).items():
+    for (label, rows, population, disclosure), runs in grouped(results).items():
         for place, point in enumerate(runs[0].points):
             worst = [each.points[place].worst for each in runs]
             entries.append(
                 Entry(
                     kind=label,
+                    rows=rows,
                     population=population,
                     disclosure=disclosure,
                     evaluations=point.evaluations,
@@ -49,19 +51,20 @@ def _rounded_median(values: list[float]) -> float | None:
 def leakage_tables(results: Sequence[LeakageResult], /) -> list[Table]:
     """A table per kind of problem and population, and one of the mitigations."""
     entries = leakage_table_entries(results)
-    keys = dict.fromkeys((each.kind, each.population) for each in entries)
-    tables = [
-        correlation_table(label, population, [e for e in entries if (e.kind, e.population) == key])
-        for key in keys
-        for label, population in [key]
-    ]
+    keys = dict.fromkeys((each.kind, each.rows, each.population) for each in entries)
+    tables = [correlation_table([each for each in entries if is_of(each, key)]) for key in keys]
     mitigated = _mitigations(results)
     return tables if mitigated is None else [*tables, mitigated]
 
 
-def correlation_table(label: str, population: int, entries: Sequence[Entry], /) -> Table:
+def is_of(entry: Entry, key: tuple[str, int, int], /) -> bool:
+    """Whether an entry is of a kind, a number of rows and a population."""
+    return (entry.kind, entry.rows, entry.population) == key
+
+
+def correlation_table(entries: Sequence[Entry], /) -> Table:
     """What was recovered after each number of evaluations, one row per disclosure."""
-    counts = sorted({each.evaluations for each in entries})
+    counts, first = sorted({each.evaluations for each in entries}), entries[0]
     rows = []
     for disclosure in dict.fromkeys(each.disclosure for each in entries):
         mine = sorted(
@@ -73,8 +76,9 @@ def correlation_table(label: str, population: int, entries: Sequence[Entry], /) 
         told += ["" if worst is None else f"{worst:.2f}", f"{mine[-1].plan_only:.2f}"]
         rows.append(tuple(map(Cell, (disclosure, *told, f"{mine[-1].gap_percent:.1f} %"))))
     return Table(
-        f"table-leakage-{label}-{population}",
-        f"Correlation of the recovered matrix: {label}, {population} candidates per evaluation",
+        f"table-leakage-{first.kind}-{first.rows}-{first.population}",
+        f"Correlation of the recovered matrix: {first.kind} {first.rows} x {first.rows}, "
+        f"{first.population} candidates per evaluation",
         ("disclosure", *(f"after {count}" for count in counts), f"worst case after {counts[-1]}",
          "plan only", "gap to the optimum"),
         tuple(rows),

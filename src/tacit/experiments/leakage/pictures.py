@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MARKERS = {"none": "o", "buckets": "s", "above": "^", "order": "D", "quantiles": "v", "top": "P"}
+CROWDED = 0.05
 CURVES = ("none", "order", "quantiles:5", "buckets:5", "top:60", "above:90", "top:15")
 
 
@@ -30,7 +31,9 @@ def draw_privacy(results: Sequence[LeakageResult], path: Path, /) -> None:
             gap = median(each.gap_percent for each in runs)
             private = 1 - median(each.points[-1].honest for each in runs)
             axes.plot(gap, private, marker=marker, color=colour, ls="", ms=7)
-            axes.annotate(disclosure, (gap, private), fontsize=7, xytext=(4, 3),
+            # Where everything is known, many points lie side by side.
+            steep = 60 if private < CROWDED else 0
+            axes.annotate(disclosure, (gap, private), fontsize=7, xytext=(3, 4), rotation=steep,
                           textcoords="offset points")  # fmt: skip
             worst = [each.points[-1].worst for each in runs]
             told = [each for each in worst if each is not None]

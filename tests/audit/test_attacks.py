@@ -152,6 +152,13 @@ def test_asking_at_will_tells_more(kind: str, disclosure: str) -> None:
     assert min(by_random, by_crafted) > 0.85
 
 
+def test_a_planted_bad_plan_moves_the_threshold() -> None:
+    view, weights = honest("assignment", "above:95"), truth("assignment").weights
+    by_random = correlation("assignment", unfaithful.recover_by_random(view, weights))
+    by_crafted = correlation("assignment", unfaithful.recover_by_crafted(view, weights))
+    assert by_crafted > by_random + 0.02
+
+
 def test_crafted_plans_are_plans_and_equally_good() -> None:
     view, secret = honest("tour", "top:5"), truth("tour").weights
     rng = np.random.default_rng(1)

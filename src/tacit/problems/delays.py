@@ -166,7 +166,7 @@ def _draw_flight(rng: np.random.Generator, scheduled: int) -> Flight:
 
 def _airlines(flights: int, airlines: int) -> tuple[Participant, ...]:
     dealt = dealt_rows(flights, airlines)
-    names = [*AIRLINES, *(f"airline {i + 1}" for i in range(len(AIRLINES), airlines))]
+    names = [*AIRLINES, *(f"airline-{i + 1}" for i in range(len(AIRLINES), airlines))]
     return tuple(Participant(name, p.rows) for name, p in zip(names, dealt, strict=False))
 
 

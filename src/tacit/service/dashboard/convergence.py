@@ -7,16 +7,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 
 from tacit.service.dashboard.words import number
 
-WIDTH, HEIGHT = 640.0, 260.0
-LEFT, RIGHT, TOP, BOTTOM = 64.0, 12.0, 14.0, 34.0
+LEFT, RIGHT, TOP, BOTTOM = 64.0, 22.0, 14.0, 34.0
 MOST_POINTS = 400
 """More than the plot has pixels for would only make the page slow."""
 
 Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """Where seconds and values lie on the paper."""
+
+    width: float
+    height: float
+    right: float
+    low: float
+    high: float
+
+    def x(self, seconds: float) -> float:
+        return LEFT + (self.width - LEFT - RIGHT) * seconds / self.right
+
+    def y(self, value: float) -> float:
+        span = (self.high - self.low) or 1.0
+        return TOP + (self.height - TOP - BOTTOM) * (self.high - value) / span
 
 
 def convergence_svg(
@@ -24,40 +42,40 @@ def convergence_svg(
 ) -> str:
     """Draw values over seconds as a step line; `until` is where the time axis ends at least.
 
+    Twice, for broad and for slim screens, since letters must not shrink with the picture.
+
     >>> svg = convergence_svg([(0.1, 900), (0.4, 700), (1.2, 650)], label="delay cost")
-    >>> svg.count("<path"), "delay cost" in svg
-    (2, True)
+    >>> svg.count("<path"), svg.count("delay cost")
+    (4, 2)
     """
     if not points:
         return ""
     kept = thinned(points)
     right = max(until or 0.0, kept[-1][0], 0.1)
-    low, high = min(value for _, value in kept), max(value for _, value in kept)
-    ticks = round_ticks(low, high)
-    low, high = min(low, ticks[0]), max(high, ticks[-1])
-    span = (high - low) or 1.0
-
-    def x(seconds: float) -> float:
-        return LEFT + (WIDTH - LEFT - RIGHT) * seconds / right
-
-    def y(value: float) -> float:
-        return TOP + (HEIGHT - TOP - BOTTOM) * (high - value) / span
-
-    parts = [_grid(ticks, y), _time_axis(right, x)]
-    line = _steps([(x(seconds), y(value)) for seconds, value in kept])
-    last_x, last_y = x(kept[-1][0]), y(kept[-1][1])
-    floor = HEIGHT - BOTTOM
-    parts.append(f'<path class="area" d="{line} V{floor:.1f} H{x(kept[0][0]):.1f} Z"/>')
-    parts.append(f'<path class="line" d="{line}"/>')
-    pulse = ' class="dot live"' if live else ' class="dot"'
-    parts.append(f'<circle{pulse} cx="{last_x:.1f}" cy="{last_y:.1f}" r="4"/>')
+    ticks = round_ticks(min(value for _, value in kept), max(value for _, value in kept))
     said = (
         f"{label}: {number(kept[0][1])} at first, {number(kept[-1][1])} "
         f"after {kept[-1][0]:.1f} seconds"
     )
+    return "".join(
+        f'<svg class="convergence {name}" viewBox="0 0 {width:.0f} {height:.0f}" role="img" '
+        f'aria-label="{escape(said)}">'
+        f"{_drawing(kept, _Frame(width, height, right, ticks[0], ticks[-1]), ticks, live)}</svg>"
+        for name, width, height in (("broad", 960.0, 300.0), ("slim", 350.0, 240.0))
+    )
+
+
+def _drawing(points: Sequence[Point], frame: _Frame, ticks: Sequence[float], live: bool) -> str:
+    line = _steps([(frame.x(seconds), frame.y(value)) for seconds, value in points])
+    floor, start = frame.height - BOTTOM, frame.x(points[0][0])
+    last_x, last_y = frame.x(points[-1][0]), frame.y(points[-1][1])
+    dot = "dot live" if live else "dot"
     return (
-        f'<svg class="convergence" viewBox="0 0 {WIDTH:.0f} {HEIGHT:.0f}" role="img" '
-        f'aria-label="{escape(said)}">{"".join(parts)}</svg>'
+        _value_axis(ticks, frame)
+        + _time_axis(frame)
+        + f'<path class="area" d="{line} V{floor:.1f} H{start:.1f} Z"/>'
+        + f'<path class="line" d="{line}"/>'
+        + f'<circle class="{dot}" cx="{last_x:.1f}" cy="{last_y:.1f}" r="4"/>'
     )
 
 
@@ -100,20 +118,19 @@ def _steps(points: Sequence[Point]) -> str:
     return start + "".join(f"H{x:.1f}V{y:.1f}" for x, y in points[1:])
 
 
-def _grid(ticks: Sequence[float], y) -> str:  # type: ignore[no-untyped-def]  # noqa: ANN001
-    lines = []
-    for tick in ticks:
-        at = y(tick)
-        lines.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at}" y2="{at}"/>')
-        lines.append(
-            f'<text x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{number(tick)}</text>'
-        )
-    return "".join(lines)
-
-
-def _time_axis(right: float, x) -> str:  # type: ignore[no-untyped-def]  # noqa: ANN001
-    ticks = [tick for tick in round_ticks(0, right) if tick <= right * 1.001]
+def _value_axis(ticks: Sequence[float], frame: _Frame) -> str:
     return "".join(
-        f'<text x="{x(tick):.1f}" y="{HEIGHT - 12}" text-anchor="middle">{number(tick)} s</text>'
+        f'<line class="grid" x1="{LEFT}" x2="{frame.width - RIGHT}" y1="{frame.y(tick):.1f}" '
+        f'y2="{frame.y(tick):.1f}"/><text x="{LEFT - 8}" y="{frame.y(tick) + 4:.1f}" '
+        f'text-anchor="end">{number(tick)}</text>'
+        for tick in ticks
+    )
+
+
+def _time_axis(frame: _Frame) -> str:
+    ticks = [tick for tick in round_ticks(0, frame.right) if tick <= frame.right * 1.001]
+    return "".join(
+        f'<text x="{frame.x(tick):.1f}" y="{frame.height - 12}" text-anchor="middle">'
+        f"{number(tick)} s</text>"
         for tick in ticks
     )

@@ -21,9 +21,7 @@ def plan_table(
     lines = []
     for i, (row, item) in enumerate(pairs):
         owner = f"<td>{escape(owners[i])}</td>" if owners else ""
-        lines.append(
-            f'<tr><th scope="row">{escape(row)}</th>{owner}<td>{escape(item)}</td></tr>'
-        )
+        lines.append(f'<tr><th scope="row">{escape(row)}</th>{owner}<td>{escape(item)}</td></tr>')
     cells = "".join(f'<th scope="col">{escape(text.capitalize())}</th>' for text in head)
     return (
         f'<table class="data"><caption class="unseen">The plan</caption>'
@@ -62,11 +60,14 @@ def plan_matrix(
             )
     for c, name in enumerate(column_names):
         x = left + c * cell + 11
-        shapes.append(f'<text transform="translate({x} {top - 6}) rotate(-60)">{escape(name)}</text>')
+        shapes.append(
+            f'<text transform="translate({x} {top - 6}) rotate(-60)">{escape(name)}</text>'
+        )
     width, height = left + columns * cell + 24, top + rows * cell + 4
     return (
-        f'<svg class="matrix" viewBox="0 0 {width} {height}" style="max-width: {width}px" role="img" '
-        f'aria-label="Rows and columns of the plan; the table says the same">{"".join(shapes)}</svg>'
+        f'<svg class="matrix" viewBox="0 0 {width} {height}" style="max-width: {width}px" '
+        f'role="img" aria-label="Rows and columns of the plan; the table says the same">'
+        f"{''.join(shapes)}</svg>"
     )
 
 
@@ -82,7 +83,8 @@ def tour_map(
     xs, ys = [point[0] for point in coordinates], [point[1] for point in coordinates]
     scale = 560 / max(max(xs) - min(xs), max(ys) - min(ys), 1e-9)
     placed = [
-        (20 + (x - min(xs)) * scale, 20 + (max(ys) - y) * scale) for x, y in zip(xs, ys, strict=True)
+        (20 + (x - min(xs)) * scale, 20 + (max(ys) - y) * scale)
+        for x, y in zip(xs, ys, strict=True)
     ]
     way = " ".join(f"{placed[city][0]:.1f},{placed[city][1]:.1f}" for city in tour)
     dots = "".join(

@@ -1,0 +1,1 @@
+"""The platform: participants, runs and a dashboard, over HTTP."""

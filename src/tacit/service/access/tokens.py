@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tacit.errors import CredentialError, NotThereError
-from tacit.service.access.secrets import TOKEN_PREFIX, is_same, new_secret, secret_hash
+from tacit.service.access.credentials import TOKEN_PREFIX, is_same, new_secret, secret_hash
 from tacit.service.storage import Account, Invitation, Token
 
 DAY_SECONDS = 86_400
@@ -37,9 +37,7 @@ def issue_token(
     """
     token, now = new_secret(TOKEN_PREFIX), time.time()
     expires = now + days * DAY_SECONDS
-    row = Token(
-        hash=secret_hash(token), account=account, created=now, expires=expires, label=label
-    )
+    row = Token(hash=secret_hash(token), account=account, created=now, expires=expires, label=label)
     session.add(row)
     return token, expires
 

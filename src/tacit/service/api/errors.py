@@ -46,9 +46,7 @@ def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     >>> list(error_responses(404))
     [404]
     """
-    return {
-        status: {"model": ErrorAnswer, "description": MEANINGS[status]} for status in statuses
-    }
+    return {status: {"model": ErrorAnswer, "description": MEANINGS[status]} for status in statuses}
 
 
 def error_answer(
@@ -100,7 +98,7 @@ async def _malformed(_request: Request, error: Exception) -> Response:
     return error_answer(400, "malformed", f"{place}: {first['msg']}{more}; see the API's document")
 
 
-async def _http_error(request: Request, error: Exception) -> Response:
+async def _http_error(_request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
     sentences = {

@@ -35,7 +35,7 @@ def create_run(session: Session, name: str, terms: dict[str, Any], /, *, by: str
     run = Run(
         id=new_run_id(),
         name=name,
-        state=State.DRAFT,
+        state=State.DRAFT.value,
         terms=terms,
         created_by=by,
         created=time.time(),
@@ -105,7 +105,7 @@ def set_state(
     if only_from is not None:
         check_state(run.where, only_from, to=f"become {state}")
     check_transition(run.where, state)
-    run.state, run.reason = state, reason
+    run.state, run.reason = state.value, reason
     if running_since is not None:
         run.running_since = running_since
     if deadline_at is not None:
@@ -117,7 +117,7 @@ def set_state(
     elif state is State.SUBMITTED:
         run.ended = run.running_since = run.deadline_at = None
     data = {
-        "state": state,
+        "state": state.value,
         "reason": reason,
         "running_since": run.running_since,
         "deadline_at": run.deadline_at,

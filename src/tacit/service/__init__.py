@@ -1,1 +1,1 @@
-"""The platform: participants, runs and a dashboard, over HTTP."""
+"""The platform: HTTP API, storage, and what runs behind them."""

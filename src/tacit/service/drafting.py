@@ -100,9 +100,7 @@ def parameters_of_terms(terms: RunTerms, /) -> SearchParameters:
         preset = "paper-moap" if several else preset
     unknown = sorted(set(terms.parameters) - set(parameter_names()))
     if unknown:
-        raise ParameterError(
-            f"{unknown[0]!r} is no parameter; use {', '.join(parameter_names())}"
-        )
+        raise ParameterError(f"{unknown[0]!r} is no parameter; use {', '.join(parameter_names())}")
     settings = {**asdict(preset_named(preset)), **terms.parameters}
     try:
         return msgspec.convert(settings, type=SearchParameters)

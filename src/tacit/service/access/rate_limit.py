@@ -31,9 +31,7 @@ class RateLimit:
     tacit.errors.TooManyError: more than 2 requests in a minute; come again in 30 s
     """
 
-    def __init__(
-        self, per_minute: int, /, *, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, per_minute: int, /, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._per_minute, self._clock = per_minute, clock
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
@@ -55,9 +53,7 @@ class RateLimit:
     def _filled(self, key: str) -> _Bucket:
         now = self._clock()
         bucket = self._buckets.setdefault(key, _Bucket(self._per_minute, now))
-        bucket.left = min(
-            self._per_minute, bucket.left + (now - bucket.at) * self._per_minute / 60
-        )
+        bucket.left = min(self._per_minute, bucket.left + (now - bucket.at) * self._per_minute / 60)
         bucket.at = now
         self._buckets.move_to_end(key)
         while len(self._buckets) > MOST_BUCKETS:

@@ -37,9 +37,7 @@ def issue_token(
     """
     token, now = new_secret(TOKEN_PREFIX), time.time()
     expires = now + days * DAY_SECONDS
-    row = Token(
-        hash=secret_hash(token), account=account, created=now, expires=expires, label=label
-    )
+    row = Token(hash=secret_hash(token), account=account, created=now, expires=expires, label=label)
     session.add(row)
     return token, expires
 

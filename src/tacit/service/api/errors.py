@@ -46,9 +46,7 @@ def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     >>> list(error_responses(404))
     [404]
     """
-    return {
-        status: {"model": ErrorAnswer, "description": MEANINGS[status]} for status in statuses
-    }
+    return {status: {"model": ErrorAnswer, "description": MEANINGS[status]} for status in statuses}
 
 
 def error_answer(

@@ -62,9 +62,7 @@ class SecurityHeaders:
                 headers = MutableHeaders(scope=message)
                 for name, value in COMMON_HEADERS.items():
                     headers.setdefault(name, value)
-                headers.setdefault(
-                    "Content-Security-Policy", API_POLICY if is_api else PAGE_POLICY
-                )
+                headers.setdefault("Content-Security-Policy", API_POLICY if is_api else PAGE_POLICY)
                 if is_api:
                     headers.setdefault("Cache-Control", "no-store")
                 if self._https:

@@ -12,7 +12,9 @@
     │   ├── AgreementError        an agreement contradicts itself, or somebody did not sign it
     │   ├── SealError             a sealed box or its manifest is not what it should be
     │   ├── LogError              a node's log was cut, changed or reordered
-    │   └── RefusedError          a node refuses what it was asked, and says why
+    │   ├── RefusedError          a node refuses what it was asked, and says why
+    │   └── TrustError            a key, an agreement or a certificate is not the one we trust
+    ├── PlatformError             the platform cannot be reached, or refuses, and says why
     ├── MpcError                  a computation between the nodes did not come to its end
     │   ├── MaskReuseError        a mask was about to be used twice; nothing was sent
     │   └── PeerError             names the peer
@@ -25,7 +27,6 @@
         ├── ForbiddenError        this role may not do that
         ├── NotThereError         it does not exist, or is not for you to see
         ├── WrongStateError       the run does not allow it now
-        ├── TooLargeError         the request is too large
         └── TooManyError          too many requests; says when to come again
 
 Each message says what was wrong, where, and what to do about it. The command line prints it as
@@ -155,6 +156,29 @@ class RefusedError(EngineError):
         super().__init__(f"{node} refuses: {reason}")
 
 
+class TrustError(EngineError):
+    """A key, an agreement or a certificate is not the one that this machine trusts.
+
+    >>> raise TrustError("node 1 has another key than keys.toml says; ask its operator")
+    Traceback (most recent call last):
+    tacit.errors.TrustError: node 1 has another key than keys.toml says; ask its operator
+    """
+
+
+class PlatformError(TacitError):
+    """The platform cannot be reached, or refuses what it was asked; `status` is its HTTP code.
+
+    >>> PlatformError("the platform does not answer; try again").status is None
+    True
+    """
+
+    exit_code = 4
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        self.status = status
+        super().__init__(message)
+
+
 class MpcError(TacitError):
     """A computation between the nodes did not come to its end.
 
@@ -272,17 +296,6 @@ class WrongStateError(ServiceError):
 
     status = 409
     code = "wrong_state"
-
-
-class TooLargeError(ServiceError):
-    """The request is too large.
-
-    >>> TooLargeError("the request is larger than 16 MB; send less").status
-    413
-    """
-
-    status = 413
-    code = "too_large"
 
 
 class TooManyError(ServiceError):

@@ -70,9 +70,14 @@ def replay(
     search = Evolution(problem, parameters)
     state = search.start()
     estimator = estimator_named(parameters.estimator)
+    unanswered = False
     for done, number in enumerate(sorted(logged)):
-        genomes = search.ask(state, rng)
-        plans = problem.plans(genomes)
+        # After a power cut nodes leave numbers out, and what was not answered under one is asked
+        # for again under another: the same population, so it tells nothing else.
+        if not unanswered:
+            genomes = search.ask(state, rng)
+            plans = problem.plans(genomes)
+        unanswered = False
         if not _was_asked(agreement, plans, logged[number]):
             return Replay(len(logged), done)
         columns = [
@@ -81,7 +86,8 @@ def replay(
         ]
         known = [column for column in columns if column is not None]
         if len(known) < len(columns):  # asked for, but nothing was revealed
-            return Replay(len(logged), done + 1)
+            unanswered = True
+            continue
         state = search.tell(state, genomes, np.stack(known, axis=1))
     return Replay(len(logged), len(logged))
 
@@ -121,10 +127,14 @@ def _estimates(
 def _logged_requests(
     agreement: Agreement, entries: Sequence[dict[str, Any]]
 ) -> dict[int, dict[int, str]]:
-    """The hashes of the populations by number and objective."""
+    """The hashes of the populations by number and objective.
+
+    A node that was away caught up with what its peers were asked meanwhile.
+    """
     logged: dict[int, dict[int, str]] = {}
     for entry in entries:
-        if entry["event"] == "evaluate" and entry["objective"] in agreement.confidential():
+        known = entry["event"] in ("evaluate", "caught up") and entry["request"]
+        if known and entry["objective"] in agreement.confidential():
             logged.setdefault(entry["number"], {})[entry["objective"]] = entry["request"]
     return logged
 

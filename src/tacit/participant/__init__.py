@@ -4,13 +4,13 @@ Everything the commands do is here as plain functions: `join` gives a `Profile`,
 take.
 """
 
-from tacit.participant.check_logs import check_logs
 from tacit.participant.client import PlatformClient
 from tacit.participant.joining import join, new_key_file
 from tacit.participant.leakage_words import leakage_words
+from tacit.participant.log_check import check_logs
 from tacit.participant.profile import Profile, load_profile
 from tacit.participant.results import result, runs
-from tacit.participant.review import Review, review
+from tacit.participant.reviewing import Review, review
 from tacit.participant.signing import sign
 from tacit.participant.submission import submissions, submit, withdraw
 from tacit.participant.trust import Trust, load_trust, save_trust, seen_trust

@@ -110,9 +110,10 @@ https://host:port
                     "from its operator and join with --ca, or somebody stands in between"
                 )
             seen = seen.__cause__ or seen.__context__
+        what = plain_line(error) or type(error).__name__
         return PlatformError(
-            f"{self.url} cannot be reached ({plain_line(str(error)) or type(error).__name__}); check "
-            "your network connection and the address, then try again"
+            f"{self.url} cannot be reached ({what}); check your network connection and the "
+            "address, then try again"
         )
 
     def _note_clock(self, answer: httpx.Response) -> None:

@@ -83,7 +83,7 @@ def _read(path: Path, terms: ObjectiveTerms, columns: int) -> WeightTable:
             most = unscaled_text(terms.weight_bound, terms.scale)
             remedy = f"the agreement allows 0 to {most}: correct the cell, or ask for a new run"
         elif "more decimals" in error.what:
-            remedy = f"the agreement keeps {len(str(terms.scale)) - 1} decimals: round it"
+            remedy = f"the agreement allows {len(str(terms.scale)) - 1} after the point: round it"
         elif "empty" in error.what:
             remedy = "fill in a number"
         else:

@@ -9,7 +9,7 @@ from tacit.engine.keys import key_fingerprint
 from tacit.participant.costs import show_rows
 from tacit.participant.leakage_words import disclosure_words, leakage_words
 from tacit.participant.plain_text import plain_line
-from tacit.participant.review import Review
+from tacit.participant.reviewing import Review
 from tacit.participant.trust import node_address
 from tacit.problems.decimals import unscaled_text
 

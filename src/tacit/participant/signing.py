@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tacit.engine.signatures import sign_agreement
 from tacit.participant.profile import Profile
-from tacit.participant.review import Review, review
+from tacit.participant.reviewing import Review, review
 from tacit.participant.shapes import RunView
 from tacit.participant.trust import Trust
 

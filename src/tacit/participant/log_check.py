@@ -20,9 +20,9 @@ from tacit.engine.ledger import LedgerEntry
 from tacit.engine.log_receipt import check_log
 from tacit.engine.request import REVEAL_NUMBER
 from tacit.errors import LogError
-from tacit.participant.check_inputs import check_inputs
+from tacit.participant.input_check import check_inputs
 from tacit.participant.profile import Profile
-from tacit.participant.review import clock_warnings
+from tacit.participant.reviewing import clock_warnings
 from tacit.participant.shapes import CarriedLog, CarriedLogs, Outcome
 from tacit.participant.verdict import Finding, Verdict
 from tacit.runs.replay import replay

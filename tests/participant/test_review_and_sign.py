@@ -136,8 +136,10 @@ def test_what_the_review_says(world: World, tacit: Tacit) -> None:
     assert "which 4 of 20 plans are best, not by how much, nor in which order" in said.out
     assert "at most 0 equations and 3,200 inequations" in said.out  # 4 * 16 * 50
     assert "deadline: 20 s after the start (the platform's word" in said.out
-    for party in (*agreement.nodes, *agreement.participants):
-        assert key_fingerprint(party.signing_key) in said.out
+    keys = [node.signing_key for node in agreement.nodes]
+    keys += [node.sealing_key for node in agreement.nodes]
+    for key in (*keys, *(each.signing_key for each in agreement.participants)):
+        assert key_fingerprint(key) in said.out
     assert "nobody but the platform says whose keys these are" in said.out
     told = json.loads(tacit("review", RUN, "--json", "--profile", world.north.folder).out)
     assert told["may_sign"]

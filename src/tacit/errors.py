@@ -15,13 +15,20 @@
     │   ├── RefusedError          a node refuses what it was asked, and says why
     │   └── TrustError            a key, an agreement or a certificate is not the one we trust
     ├── PlatformError             the platform cannot be reached, or refuses, and says why
-    └── MpcError                  a computation between the nodes did not come to its end
-        ├── MaskReuseError        a mask was about to be used twice; nothing was sent
-        └── PeerError             names the peer
-            ├── PeerLostError     the link to it is gone
-            ├── PeerTimeoutError  it stayed silent for longer than the limit
-            ├── FrameError        it sent something that is not a frame of ours
-            └── AbortError        what it sent contradicts the protocol
+    ├── MpcError                  a computation between the nodes did not come to its end
+    │   ├── MaskReuseError        a mask was about to be used twice; nothing was sent
+    │   └── PeerError             names the peer
+    │       ├── PeerLostError     the link to it is gone
+    │       ├── PeerTimeoutError  it stayed silent for longer than the limit
+    │       ├── FrameError        it sent something that is not a frame of ours
+    │       └── AbortError        what it sent contradicts the protocol
+    └── ServiceError              the platform says no; has a status and a code of the HTTP API
+        ├── CredentialError       no token or code, or one that does not count
+        ├── ForbiddenError        this role may not do that
+        ├── NotThereError         it does not exist, or is not for you to see
+        ├── WrongStateError       the run does not allow it now
+        ├── TooLargeError         the request is too large
+        └── TooManyError          too many requests; says when to come again
 
 Each message says what was wrong, where, and what to do about it. The command line prints it as
 one line and ends with the error's `exit_code`.
@@ -29,6 +36,7 @@ one line and ends with the error's `exit_code`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -141,8 +149,11 @@ class RefusedError(EngineError):
     ('node 1', 'node 1 refuses: the agreement has expired')
     """
 
-    def __init__(self, node: str, reason: str) -> None:
+    def __init__(
+        self, node: str, reason: str, *, kind: str = "", participants: Sequence[str] = ()
+    ) -> None:
         self.node, self.reason = node, reason
+        self.kind, self.participants = kind, tuple(participants)
         super().__init__(f"{node} refuses: {reason}")
 
 
@@ -231,3 +242,84 @@ class AbortError(PeerError):
     >>> print(AbortError("node 0", "works on another request under the same number"))
     node 0: works on another request under the same number
     """
+
+
+class ServiceError(TacitError):
+    """The platform says no; `status` and `code` are those of its HTTP API.
+
+    >>> NotThereError("there is no run 'r-x'; see the list").status
+    404
+    """
+
+    status = 422
+    code = "refused"
+
+
+class CredentialError(ServiceError):
+    """No token or code, or one that does not count.
+
+    >>> CredentialError("the token has expired; ask for an invitation").status
+    401
+    """
+
+    status = 401
+    code = "unauthorized"
+
+
+class ForbiddenError(ServiceError):
+    """The role may not do that.
+
+    >>> ForbiddenError("a viewer may not cancel runs; ask an operator").status
+    403
+    """
+
+    status = 403
+    code = "forbidden"
+
+
+class NotThereError(ServiceError):
+    """It does not exist, or is not for the asker to see; which of both, the platform keeps.
+
+    >>> NotThereError("there is no run 'r-x' for you; see the list").code
+    'not_found'
+    """
+
+    status = 404
+    code = "not_found"
+
+
+class WrongStateError(ServiceError):
+    """The run does not allow it now.
+
+    >>> WrongStateError("the run is finished; make a new one").status
+    409
+    """
+
+    status = 409
+    code = "wrong_state"
+
+
+class TooLargeError(ServiceError):
+    """The request is too large.
+
+    >>> TooLargeError("the request is larger than 16 MB; send less").status
+    413
+    """
+
+    status = 413
+    code = "too_large"
+
+
+class TooManyError(ServiceError):
+    """Too many requests; `retry_after` says in how many seconds to come again.
+
+    >>> TooManyError("too many requests; wait 3 s", retry_after=3).retry_after
+    3
+    """
+
+    status = 429
+    code = "too_many"
+
+    def __init__(self, message: str, *, retry_after: int) -> None:
+        self.retry_after = retry_after
+        super().__init__(message)

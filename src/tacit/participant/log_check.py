@@ -165,7 +165,14 @@ def _check_told(agreement: Agreement, logs: Sequence[Log], ledger: Sequence[Ledg
         )
     )
     last = max((number for _, number in sent | told), default=0)
-    hidden = sorted(number for _, number in sent - told if number != last)
+    # The same population may have been asked for again under another number, after a power cut.
+    requests = _requests(logs[0])
+    known = {(objective, requests.get((objective, number))) for objective, number in told}
+    hidden = sorted(
+        number
+        for objective, number in sent - told
+        if number != last and (objective, requests.get((objective, number))) not in known
+    )
     if hidden:
         raise LogError(
             f"the nodes answered evaluation {hidden[0]}, which the ledger leaves out; the platform "
@@ -198,7 +205,8 @@ def _check_search(
             f"the ledger tells of {len(found.best_known)} generations and the nodes of "
             f"{found.generations}; the platform leaves something out"
         )
-    words = f"all {found.followed} populations are those of the agreed search"
+    so_far = "" if outcome.state in ENDED else " so far"
+    words = f"all {found.followed} populations{so_far} are those of the agreed search"
     if outcome.plan is None:
         return words
     if outcome.generation is None or not 0 <= outcome.generation < len(found.best_known):

@@ -35,7 +35,10 @@ class Replay:
     generations: int
     followed: int
     differs: bool = False
-    """Whether the next population is another than the search asks for; or nothing tells on."""
+    """Whether the next population is another than the search asks for.
+
+    If it is not, and yet not all were followed, the ledger lacks an answer to go on with.
+    """
     best_known: list[BestKnown] = field(default_factory=list)
     """The best-known set after each generation that the ledger tells of."""
 
@@ -76,18 +79,23 @@ def replay(
     state = search.start()
     estimator = estimator_named(parameters.estimator)
     known: list[BestKnown] = []
+    unanswered = False
     for done, number in enumerate(sorted(logged)):
-        genomes = search.ask(state, rng)
-        plans = problem.plans(genomes)
+        # After a power cut nodes leave numbers out, and what was not answered under one is asked
+        # for again under another: the same population, so it tells nothing else.
+        if not unanswered:
+            genomes = search.ask(state, rng)
+            plans = problem.plans(genomes)
         if not _was_asked(agreement, plans, logged[number]):
-            return Replay(len(logged), done, differs=True, best_known=known)
+            return Replay(len(logged), done, differs=not unanswered, best_known=known)
         parts = [
             _evaluation(problem, k, plans, told.get((number, k)), estimator)
             for k in range(len(problem.objectives))
         ]
         evaluated = [part for part in parts if part is not None]
-        if len(evaluated) < len(parts):  # asked for, but nothing was revealed
-            return Replay(len(logged), done + 1, best_known=known)
+        unanswered = len(evaluated) < len(parts)
+        if unanswered:  # asked for, but nothing was revealed
+            continue
         evaluation = Evaluation(
             np.stack([part.estimates for part in evaluated], axis=1),
             tuple(part.disclosed for part in evaluated),
@@ -133,10 +141,14 @@ def _evaluation(
 def _logged_requests(
     agreement: Agreement, entries: Sequence[dict[str, Any]]
 ) -> dict[int, dict[int, str]]:
-    """The hashes of the populations by number and objective."""
+    """The hashes of the populations by number and objective.
+
+    A node that was away caught up with what its peers were asked meanwhile.
+    """
     logged: dict[int, dict[int, str]] = {}
     for entry in entries:
-        if entry["event"] == "evaluate" and entry["objective"] in agreement.confidential():
+        known = entry["event"] in ("evaluate", "caught up") and entry["request"]
+        if known and entry["objective"] in agreement.confidential():
             logged.setdefault(entry["number"], {})[entry["objective"]] = entry["request"]
     return logged
 

@@ -1,0 +1,94 @@
+"""Invitations: a code that makes one token, once."""
+
+from __future__ import annotations
+
+import time
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from tacit.errors import CredentialError, NotThereError, ServiceError
+from tacit.service.access.secrets import CODE_PREFIX, new_secret, secret_hash
+from tacit.service.storage import Account, Invitation
+
+HOUR_SECONDS = 3600
+
+
+def invite(session: Session, account: str, /, *, hours: float) -> tuple[str, float]:
+    """A new code, to be shown once, and when it expires; earlier open ones end.
+
+    >>> invite.__name__
+    'invite'
+    """
+    if session.get(Account, account) is None:
+        raise NotThereError(f"there is no account {account!r}; see the list of accounts")
+    code, now = new_secret(CODE_PREFIX), time.time()
+    session.execute(
+        update(Invitation)
+        .where(Invitation.account == account, Invitation.used.is_(None))
+        .values(used=now)
+    )
+    expires = now + hours * HOUR_SECONDS
+    session.add(
+        Invitation(code_hash=secret_hash(code), account=account, created=now, expires=expires)
+    )
+    return code, expires
+
+
+def has_open_invitation(session: Session, account: str, /) -> bool:
+    """Whether there is a code that could still be used.
+
+    >>> has_open_invitation.__name__
+    'has_open_invitation'
+    """
+    query = select(Invitation).where(
+        Invitation.account == account,
+        Invitation.used.is_(None),
+        Invitation.expires > time.time(),
+    )
+    return session.scalar(query.limit(1)) is not None
+
+
+def redeem(session: Session, code: str, /, *, signing_key: str | None) -> tuple[Account, bool]:
+    """The account that a code invites, which then is used up; a participant brings its key.
+
+    The answer also says whether that key is new here. A code that was used, has expired or never was gets one and the same answer.
+
+    >>> redeem.__name__
+    'redeem'
+    """
+    now, code_hash = time.time(), secret_hash(code)
+    used_up = session.execute(
+        update(Invitation)
+        .where(
+            Invitation.code_hash == code_hash,
+            Invitation.used.is_(None),
+            Invitation.expires > now,
+        )
+        .values(used=now)
+    )
+    invitation = session.get(Invitation, code_hash)
+    # One statement finds and marks it, so that of two who come at once one alone gets through.
+    if used_up.rowcount != 1 or invitation is None:  # type: ignore[attr-defined]
+        raise CredentialError(
+            "the code does not count: it is unknown, was used or has expired; ask for a new one"
+        )
+    account = session.get_one(Account, invitation.account)
+    has_new_key = False
+    if account.role == "participant":
+        has_new_key = _take_key(session, account, signing_key)
+    return account, has_new_key
+
+
+def _take_key(session: Session, account: Account, signing_key: str | None) -> bool:
+    if signing_key is None:
+        raise ServiceError("a participant joins with its signing key; give signing_key")
+    other = session.scalar(
+        select(Account).where(Account.signing_key == signing_key, Account.name != account.name)
+    )
+    if other is not None:
+        raise ServiceError("another account has this signing key; make keys of your own")
+    is_new = account.signing_key != signing_key
+    account.signing_key = signing_key
+    session.flush()
+    return is_new

@@ -1,0 +1,1 @@
+"""How the platform carries runs out: handing over, queueing, workers, deadlines, recovery."""

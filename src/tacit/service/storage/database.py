@@ -1,0 +1,137 @@
+"""The database: SQLite in one file, or PostgreSQL by URL; short transactions in threads.
+
+One service process writes to a database. Its writers take turns by a lock, since SQLite would
+otherwise make them wait by polling, and so that events are committed in the order of their numbers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.orm import Session
+
+from tacit.service.storage.events import NEW_EVENTS
+from tacit.service.storage.models import Event
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+THREADS = 8
+BUSY_SECONDS = 10
+"""How long a writer waits for another process, such as the command line's."""
+
+
+class Database:
+    """Opens a database by its URL and brings its tables up to date.
+
+    >>> import tempfile
+    >>> from tacit.service.storage.accounts import list_accounts
+    >>> database = Database(f"sqlite:///{tempfile.mkdtemp()}/tacit.db")
+    >>> with database.reading() as session:
+    ...     list_accounts(session)
+    []
+    >>> database.close()
+    """
+
+    def __init__(self, url: str, /) -> None:
+        self._engine = _open(url)
+        self._writer = self._engine.execution_options(tacit_writes=True)
+        self._turn = threading.Lock()
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="database")
+        self.on_events: Callable[[list[Event]], None] | None = None
+        """Called in the writer's thread with the events of each transaction, once committed."""
+        self.migrate()
+
+    def migrate(self) -> None:
+        """Bring the tables up to date."""
+        from alembic import command
+        from alembic.config import Config
+
+        config = Config()
+        config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+        with self._turn, self._writer.begin() as connection:
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """A session that sees one state of the database and changes nothing."""
+        with Session(self._engine, expire_on_commit=False) as session:
+            yield session
+
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
+        """A session whose changes are on disk when the block ends, all or none."""
+        with self._turn, Session(self._writer, expire_on_commit=False) as session:
+            yield session
+            session.commit()
+            events: list[Event] = session.info.get(NEW_EVENTS, [])
+            if events and self.on_events is not None:
+                self.on_events(events)
+
+    async def read(
+        self,
+        query: Callable[Concatenate[Session, P], T],
+        /,
+        *arguments: P.args,
+        **options: P.kwargs,
+    ) -> T:
+        """Run a query in a thread."""
+
+        def work() -> T:
+            with self.reading() as session:
+                return query(session, *arguments, **options)
+
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+    async def write(
+        self,
+        query: Callable[Concatenate[Session, P], T],
+        /,
+        *arguments: P.args,
+        **options: P.kwargs,
+    ) -> T:
+        """Run a query that changes something in a thread, in a transaction of its own."""
+
+        def work() -> T:
+            with self.writing() as session:
+                return query(session, *arguments, **options)
+
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._threads.shutdown()
+        self._engine.dispose()
+
+
+def _open(url: str) -> Engine:
+    engine = create_engine(url, pool_size=THREADS + 2, pool_pre_ping=not url.startswith("sqlite"))
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _set_up_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _set_up_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 - the driver's own
+    # Transactions are begun by us: the driver's own would begin late, and could then not write.
+    connection.isolation_level = None
+    for setting in (
+        f"busy_timeout = {BUSY_SECONDS * 1000}",
+        "journal_mode = WAL",
+        "synchronous = FULL",
+        "foreign_keys = ON",
+    ):
+        connection.execute(f"PRAGMA {setting}")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("tacit_writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

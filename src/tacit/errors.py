@@ -27,7 +27,6 @@
         ├── ForbiddenError        this role may not do that
         ├── NotThereError         it does not exist, or is not for you to see
         ├── WrongStateError       the run does not allow it now
-        ├── TooLargeError         the request is too large
         └── TooManyError          too many requests; says when to come again
 
 Each message says what was wrong, where, and what to do about it. The command line prints it as
@@ -297,17 +296,6 @@ class WrongStateError(ServiceError):
 
     status = 409
     code = "wrong_state"
-
-
-class TooLargeError(ServiceError):
-    """The request is too large.
-
-    >>> TooLargeError("the request is larger than 16 MB; send less").status
-    413
-    """
-
-    status = 413
-    code = "too_large"
 
 
 class TooManyError(ServiceError):

@@ -9,7 +9,7 @@ from typing import TextIO
 
 import msgspec
 
-from tacit.service.access.secrets import without_secrets
+from tacit.service.access.credentials import without_secrets
 
 
 class JsonLines(logging.Formatter):

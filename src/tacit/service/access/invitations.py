@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from tacit.errors import CredentialError, NotThereError, ServiceError
-from tacit.service.access.secrets import CODE_PREFIX, new_secret, secret_hash
+from tacit.service.access.credentials import CODE_PREFIX, new_secret, secret_hash
 from tacit.service.storage import Account, Invitation
 
 HOUR_SECONDS = 3600
@@ -52,7 +52,8 @@ def has_open_invitation(session: Session, account: str, /) -> bool:
 def redeem(session: Session, code: str, /, *, signing_key: str | None) -> tuple[Account, bool]:
     """The account that a code invites, which then is used up; a participant brings its key.
 
-    The answer also says whether that key is new here. A code that was used, has expired or never was gets one and the same answer.
+    The answer also says whether that key is new here. A code that was used, has expired or
+    never was gets one and the same answer.
 
     >>> redeem.__name__
     'redeem'

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tacit.errors import CredentialError, NotThereError
-from tacit.service.access.secrets import TOKEN_PREFIX, is_same, new_secret, secret_hash
+from tacit.service.access.credentials import TOKEN_PREFIX, is_same, new_secret, secret_hash
 from tacit.service.storage import Account, Invitation, Token
 
 DAY_SECONDS = 86_400

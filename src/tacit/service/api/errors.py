@@ -98,7 +98,7 @@ async def _malformed(_request: Request, error: Exception) -> Response:
     return error_answer(400, "malformed", f"{place}: {first['msg']}{more}; see the API's document")
 
 
-async def _http_error(request: Request, error: Exception) -> Response:
+async def _http_error(_request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
     sentences = {

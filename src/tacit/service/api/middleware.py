@@ -8,20 +8,13 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
 
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tacit.service.api.errors import error_answer
 from tacit.service.api.gate import PREFIX
-
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 SMALL_BYTES = 64 * 1024
 """Most of what the API takes is a few lines; runs and submissions may be larger."""
@@ -47,7 +40,7 @@ log = logging.getLogger("tacit.service.requests")
 class SecurityHeaders:
     """Sets what keeps browsers from doing more with an answer than we mean."""
 
-    def __init__(self, app: App, *, https: bool) -> None:
+    def __init__(self, app: ASGIApp, *, https: bool) -> None:
         self._app, self._https = app, https
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -75,7 +68,7 @@ class SecurityHeaders:
 class SizeLimit:
     """Refuses bodies that are too large, whether they announce their size or come in chunks."""
 
-    def __init__(self, app: App, *, most_bytes: int) -> None:
+    def __init__(self, app: ASGIApp, *, most_bytes: int) -> None:
         self._app, self._most = app, most_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -109,7 +102,7 @@ class SizeLimit:
 class RequestLog:
     """One line per request: no query, no header and no body, since those may hold secrets."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

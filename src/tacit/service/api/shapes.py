@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -264,9 +264,3 @@ class Health(BaseModel):
 
     status: Literal["ok"]
     version: str
-
-
-class GeneratedTerms(BaseModel):
-    """The public part of a draft, and the weights by participant and objective."""
-
-    terms: dict[str, Any]

@@ -1,4 +1,4 @@
-"""One run from its slot to its end: whatever its worker does, the answer is there at the deadline."""
+"""One run from its slot to its end: whatever its worker does, the answer comes at the deadline."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from tacit.service.execution.deadlines import Conducted, Surroundings
 from tacit.service.execution.liaison import Liaison
 from tacit.service.execution.port import LogAnswer, SignedLog, TrioStatus
 from tacit.service.execution.queue import FairQueue, Waiting
-from tacit.service.execution.recovery import recover
+from tacit.service.execution.recovery import interrupt, recover
 from tacit.service.execution.report import Report
 from tacit.service.execution.trio_links import TrioLinks
 from tacit.service.execution.worker_handle import worker_context
@@ -146,7 +146,7 @@ class Executor:
         self._hand_over(run_id, stored.trio)
 
     async def submission(self, run_id: str, /) -> None:
-        """New sealed rows are stored: hand them to the nodes; when all are in, have them checked."""
+        """New sealed rows are stored: hand them over; when all are in, have them checked."""
         liaison = self._liaisons.get(run_id)
         if liaison is not None:
             liaison.look_again()
@@ -190,13 +190,26 @@ class Executor:
         conducted = Conducted(run_id, self._links_of(waiting.trio), self._around)
         self._conducted[run_id] = conducted
         try:
-            while not await conducted.to_its_end():
+            while not await self._tried(conducted, run_id):
                 await asyncio.sleep(next(pauses, AGAIN_SECONDS[-1]))
         finally:
             self._conducted.pop(run_id, None)
             self._tasks.pop(run_id, None)
             self._queue.release(run_id)
             self._dispatch()
+
+    async def _tried(self, conducted: Conducted, run_id: str) -> bool:
+        """One attempt; whatever goes wrong in it, the run is not left in between."""
+        try:
+            return await conducted.to_its_end()
+        except Exception as error:
+            log.error("unforeseen error", exc_info=error, extra={"fields": {"run": run_id}})
+        try:
+            await self._database.write(interrupt, run_id, self._around.data, "a mistake of ours")
+        except Exception as error:
+            log.error("cannot be written", exc_info=error, extra={"fields": {"run": run_id}})
+            return False
+        return True
 
     async def cancel(self, run_id: str, reason: str, /) -> None:
         """End a run, whatever it is doing, as `cancelled`; its best so far is kept."""

@@ -14,7 +14,7 @@ from tacit.engine.coordinator import Coordinator
 from tacit.engine.messages import Submit
 from tacit.engine.node_client import NodeClient
 from tacit.engine.policy import RefusalKind
-from tacit.errors import EngineError, MpcError, RefusedError, WrongStateError
+from tacit.errors import EngineError, MpcError, RefusedError, TacitError, WrongStateError
 from tacit.service.execution.agreed_runs import StoredAgreement, StoredRows, stored_agreement
 from tacit.service.execution.trio_links import TrioLinks
 from tacit.service.lifecycle import State
@@ -52,22 +52,26 @@ class Liaison:
                 if await self._once():
                     return True
                 pause, failures = FIRST_PAUSE, 0
-            except (MpcError, TimeoutError, OSError) as error:
-                failures += 1
-                await self._note_trouble(error, failures)
-                self._news.set()
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, LONGEST_PAUSE)
             except WrongStateError:
                 return False  # it was cancelled meanwhile
             except EngineError as error:
                 await self._fail(str(error))
                 return False
+            except Exception as error:
+                # A node that is away, mostly; if it is a mistake of ours, the run is not lost.
+                failures += 1
+                await self._note_trouble(error, failures)
+                self._news.set()
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE)
 
     async def _note_trouble(self, error: BaseException, failures: int) -> None:
         what = str(error) or "a node did not answer in time"
         fields = {"run": self._run_id, "what": what, "failures": failures}
-        log.warning("handing over goes on", extra={"fields": fields})
+        is_known = isinstance(error, TacitError | TimeoutError | OSError)
+        log.warning(
+            "handing over goes on", exc_info=None if is_known else error, extra={"fields": fields}
+        )
         if failures == WARN_AFTER:
             await self._database.write(
                 add_warning, self._run_id, f"the nodes could not be given everything yet: {what}"

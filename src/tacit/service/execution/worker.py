@@ -26,6 +26,7 @@ import msgspec
 from tacit.engine.agreement import read_agreement
 from tacit.engine.config import load_cluster_config
 from tacit.errors import EngineError, MpcError, TacitError
+from tacit.problems import Problem
 from tacit.runs.agreed import Agreed, AgreedRun
 from tacit.runs.history import GenerationRecord
 from tacit.runs.limits import StopReason
@@ -137,7 +138,7 @@ class Worker:
     def _observe(self, view: GenerationView) -> None:
         now = time.monotonic()
         self._ends.append(now)
-        self._note_generation(view.record, view.run.problem.objectives[0].scale)
+        self._note_generation(view.record, view.run.problem)
         if now - self._reported >= REPORT_SECONDS:
             self._say(self._report(self._run, "running"))
 
@@ -179,21 +180,21 @@ class Worker:
         """Begin the list anew, with what an earlier worker found."""
         self._progress = (self._folder / PROGRESS).open("w", encoding="utf-8", newline="\n")
         names = [objective.name for objective in run.problem.objectives]
-        self._told_to_user = lambda told: told_to_user(run.problem, told)
         quoted = ",".join('"' + f"told {name}".replace('"', '""') + '"' for name in names)
         self._progress.write(f"generation,seconds,estimate,set_size,{quoted}\n")
         for record in run.run.history:
-            self._note_generation(record, run.problem.objectives[0].scale)
+            self._note_generation(record, run.problem)
 
-    def _note_generation(self, record: GenerationRecord, scale: int) -> None:
+    def _note_generation(self, record: GenerationRecord, problem: Problem) -> None:
         if self._progress is None:
             raise EngineError("a generation before the start")
-        estimate = "" if record.largest_estimate is None else record.largest_estimate / scale
+        estimate = record.largest_estimate
+        shown = "" if estimate is None else problem.objectives[0].to_user(estimate)
         told = ",".join(
-            "" if each is None else str(each) for each in self._told_to_user(record.told_best)
+            "" if each is None else str(each) for each in told_to_user(problem, record.told_best)
         )
         self._progress.write(
-            f"{record.generation},{record.seconds:.4f},{estimate},{record.set_size},{told}\n"
+            f"{record.generation},{record.seconds:.4f},{shown},{record.set_size},{told}\n"
         )
         self._progress.flush()
 

@@ -45,7 +45,9 @@ class Operator:
         self._client = httpx.Client(
             base_url=f"{platform.url}/api/v1", verify=tls_context(platform.certificate)
         )
-        self._client.headers["Authorization"] = f"Bearer {self.call('/join', {'code': code})['token']}"
+        self._client.headers["Authorization"] = (
+            f"Bearer {self.call('/join', {'code': code})['token']}"
+        )
 
     def call(self, path: str, body: object = None, /) -> dict[str, object]:
         """Post, or get where there is nothing to post."""
@@ -64,9 +66,9 @@ def demo_problem(seed: int = 1, /) -> Assignment:
     """A congested morning of three airlines.
 
     >>> demo_problem().name
-    'delays18x27'
+    'delays24x28'
     """
-    return generate_delays(seed, flights=18, slots=27, airlines=3)
+    return generate_delays(seed, flights=24, slots=28, airlines=3)
 
 
 def run_demo(

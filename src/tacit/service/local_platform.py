@@ -1,4 +1,4 @@
-"""Three nodes and a platform on this machine, as processes of their own, while a `with` block lasts.
+"""Three nodes and a platform on this machine, as processes, for as long as a `with` block lasts.
 
 For the demo and for tests from end to end. Real TLS everywhere; everything is gone afterwards.
 """

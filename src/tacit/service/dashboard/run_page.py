@@ -17,6 +17,7 @@ from tacit.service.dashboard.run_parts import (
     hint,
     members_table,
     nodes_table,
+    population_of,
     progress_points,
     terms_list,
     warnings_list,
@@ -50,6 +51,7 @@ class _RunPage:
 
     def __init__(self, visitor: Visitor, run: Run) -> None:
         self._visitor, self._id = visitor, run["id"]
+        self._population = population_of(run["terms"])
         self._points: list[Point] = []
         self._ticks = 0
         self._shown: dict[str, str] = {}
@@ -97,7 +99,7 @@ class _RunPage:
         self._set("warnings", self._warnings, warnings_list(run["warnings"]))
         self._countdown(run)
         self._draw(run)
-        self._set("figures", self._figures, figures(run))
+        self._set("figures", self._figures, figures(run, population=self._population))
         self._set("members", self._members, members_table(run["members"]))
         if self._ticks % 5 == 1:
             self._set("nodes", self._nodes, nodes_table(await self._trio(run)))
@@ -158,11 +160,8 @@ class _RunPage:
 
     def _ledger(self, run: Run) -> str:
         progress = run["progress"]
-        generations = 0 if progress is None else progress["generation"] + 1
-        population = 0
-        if progress is not None and generations:
-            population = round(progress["evaluations"] / generations)
-        lines = disclosed_so_far(run["terms"]["objectives"], generations, population)
+        answers = 0 if progress is None else progress["generation"] + 1
+        lines = disclosed_so_far(run["terms"]["objectives"], answers, self._population)
         items = "".join(f"<li>{escape(line)}</li>" for line in lines)
         return f'<ul class="sentences">{items}</ul>'
 

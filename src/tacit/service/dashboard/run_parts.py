@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from tacit.service.api.terms import RunTerms
 from tacit.service.dashboard.convergence import Point
 from tacit.service.dashboard.words import WAY, best_words, disclosure_words, number, state_name
+from tacit.service.drafting import parameters_of_terms
 
 CLOCK_SECONDS = 2.0
 """A clock that is off by more is worth a word."""
@@ -121,10 +123,15 @@ def nodes_table(trio: dict[str, Any] | None, /) -> str:
     return table(["Node", "State", "Clock"], rows, f"Nodes of {trio['name']}")
 
 
-def figures(run: dict[str, Any], /) -> str:
+def population_of(terms: dict[str, Any], /) -> int:
+    """How many plans an evaluation is about."""
+    return parameters_of_terms(RunTerms.model_validate(terms)).evaluated_per_generation
+
+
+def figures(run: dict[str, Any], /, *, population: int) -> str:
     """How fast the search is and how far it got.
 
-    >>> figures({"progress": None})
+    >>> figures({"progress": None}, population=300)
     ''
     """
     progress = run["progress"]
@@ -141,7 +148,8 @@ def figures(run: dict[str, Any], /) -> str:
     items += [
         ("Generations", number(progress["generation"])),
         ("Generations per second", number(round(rate, 1))),
-        ("Evaluations per second", number(round(progress["evaluations_per_second"]))),
+        ("Evaluations per second", number(round(progress["evaluations_per_second"], 1))),
+        ("Plans per second", number(round(progress["evaluations_per_second"] * population))),
     ]
     cells = "".join(f"<div><dt>{escape(name)}</dt><dd>{value}</dd></div>" for name, value in items)
     return f'<dl class="figures">{cells}</dl>'

@@ -45,7 +45,7 @@ def number(value: float | None, /) -> str:
     """
     if value is None:
         return "–"
-    text = f"{value:,.0f}" if value == int(value) or abs(value) >= 1000 else f"{value:,.3g}"
+    text = f"{value:,.0f}" if value == int(value) or abs(value) >= 1000 else f"{value:,.4g}"
     return text.replace(",", "\u202f")
 
 

@@ -30,9 +30,11 @@ API = "/api/v1"
 @contextmanager
 def opened(app: FastAPI) -> Iterator[World]:
     """The app with its event loop in a thread, called without a socket."""
-    with start_blocking_portal() as portal:
-        with portal.wrap_async_context_manager(app.router.lifespan_context(app)):
-            yield World(portal, app)
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(app.router.lifespan_context(app)),
+    ):
+        yield World(portal, app)
 
 
 @dataclass

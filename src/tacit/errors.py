@@ -35,6 +35,7 @@ one line and ends with the error's `exit_code`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -147,8 +148,11 @@ class RefusedError(EngineError):
     ('node 1', 'node 1 refuses: the agreement has expired')
     """
 
-    def __init__(self, node: str, reason: str) -> None:
+    def __init__(
+        self, node: str, reason: str, *, kind: str = "", participants: Sequence[str] = ()
+    ) -> None:
         self.node, self.reason = node, reason
+        self.kind, self.participants = kind, tuple(participants)
         super().__init__(f"{node} refuses: {reason}")
 
 

@@ -14,7 +14,10 @@ from tacit.errors import InputError, TacitError
 UsageError: Any = typer.BadParameter.__mro__[1]
 """What a wrong option raises; Typer exports this base class under no name of its own."""
 
-GROUPS = ("instance", "node", "keys", "cluster", "log", "bench", "experiment", "service")
+GROUPS = (
+    *("instance", "node", "keys", "cluster", "log", "bench", "experiment"),
+    *("participant", "service"),
+)
 
 
 def make_app(first: str | None = None, /) -> typer.Typer:
@@ -23,7 +26,7 @@ def make_app(first: str | None = None, /) -> typer.Typer:
     A node, which installs light, must not import what a search needs.
 
     >>> len(make_app("keys").registered_groups), len(make_app().registered_groups)
-    (1, 8)
+    (1, 9)
     """
     app = typer.Typer(
         name="tacit",

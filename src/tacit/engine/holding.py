@@ -18,6 +18,7 @@ from tacit.engine.keys import Keys
 from tacit.engine.messages import Submit
 from tacit.engine.policy import (
     Asked,
+    RefusalKind,
     check_epoch,
     check_not_revealed,
     check_number,
@@ -117,7 +118,11 @@ class Holding:
         if objective in self.frozen:
             raise refuse(f"the inputs of objective {objective} are frozen; make a new agreement")
         if earlier is not None:
-            raise refuse(f"{who!r} has sealed its rows already, which it does once per agreement")
+            raise refuse(
+                f"{who!r} has sealed its rows already, which it does once per agreement",
+                kind=RefusalKind.SEALED,
+                participants=[who],
+            )
         open_box(self.agreement, manifest, message.box, node=self._node, keys=self._keys)
         self.store.save_input(objective, who, stored)
         self._weights.pop(objective, None)

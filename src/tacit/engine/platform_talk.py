@@ -99,7 +99,7 @@ class PlatformTalk:
             raise
         request = decode_request(frame.payload, peer=self.mux.link.peer)
         if isinstance(request, Ping):
-            await self._send(Done(id=request.id))
+            await self._send(Done(id=request.id, clock=time.time()))
         elif isinstance(request, Cancel):
             task = self._tasks.get(request.target)
             if task is not None:
@@ -146,7 +146,12 @@ class PlatformTalk:
         try:
             return await self._carry_out(request)
         except RefusedError as error:
-            return Refused(id=request.id, reason=shorten(error.reason))
+            return Refused(
+                id=request.id,
+                reason=shorten(error.reason),
+                kind=error.kind,
+                participants=list(error.participants),
+            )
         except (EngineError, InputError) as error:
             return Refused(id=request.id, reason=shorten(str(error)))
         except PeerError as error:
@@ -221,4 +226,5 @@ class PlatformTalk:
             frozen=sorted(holding.frozen),
             epoch=holding.last_epoch,
             words=holding.words,
+            clock=time.time(),
         )

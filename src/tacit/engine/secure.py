@@ -31,7 +31,7 @@ from tacit.engine.objective_evaluator import ObjectiveEvaluation
 from tacit.engine.request import REVEAL_NUMBER
 from tacit.engine.sealing import SealedRows
 from tacit.engine.telling import as_evaluation, told_best
-from tacit.errors import PeerTimeoutError
+from tacit.errors import EngineError, PeerTimeoutError
 from tacit.mpc.shares import party_name
 
 T = TypeVar("T")
@@ -119,6 +119,22 @@ class SecureEngine:
         rows = list(sealed)
         work = self._coordinator.start(signatures, rows, within=SET_UP_SECONDS)
         self.wait(self.submit(work), until=None)
+
+    def enter(self, signatures: Mapping[str, bytes], /, *, within: float) -> dict[int, str]:
+        """Take up an agreement whose inputs are frozen; gives what the nodes drew for its seed."""
+        return self.wait(self.submit(self._enter(signatures, within)), until=None)
+
+    async def _enter(self, signatures: Mapping[str, bytes], within: float) -> dict[int, str]:
+        coordinator = self._coordinator
+        until = self._loop.time() + within
+        dones = await coordinator.start_agreement(signatures, within=within)
+        words = dones[0].words
+        if set(words) != set(self.agreement.confidential()) or any(
+            done.words != words for done in dones
+        ):
+            raise EngineError("not all nodes have checked and frozen the inputs; prepare them")
+        await coordinator.persist(coordinator.epoch, until=until)
+        return words
 
     def evaluations(self, objective: int, /) -> Evaluations:
         """What runs on the event loop for an objective."""

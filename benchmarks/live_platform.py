@@ -60,9 +60,7 @@ class LivePlatform:
         self.clusters = [self._stack.enter_context(LocalCluster()) for _ in range(self._trios)]
         listen = free_addresses(1)[0]
         files = [cluster.folder / "cluster.toml" for cluster in self.clusters]
-        self.config = write_settings(
-            self.folder / "platform", trios=files, listen=listen, url=None
-        )
+        self.config = write_settings(self.folder / "platform", trios=files, listen=listen, url=None)
         limits = "requests_per_minute = 1000000\nanonymous_requests_per_minute = 1000000\n"
         text = self.config.read_text().replace("slots = 4", f"slots = {self._slots}")
         self.config.write_text(limits + text)
@@ -176,7 +174,9 @@ class LivePlatform:
                     "best": changes.pop("best", "value"),
                 }
             ],
-            "participants": {name: list(range(rows))[k :: len(names)] for k, name in enumerate(names)},
+            "participants": {
+                name: list(range(rows))[k :: len(names)] for k, name in enumerate(names)
+            },
             "parameters": {"population": 40, "elites": 2, "tournament": 3},
             "limits": {"evaluations": changes.pop("evaluations", 100_000)},
             "deadline_seconds": deadline,
@@ -189,7 +189,11 @@ class LivePlatform:
         return run_id
 
     def agreement(self, run_id: str, who: str) -> Agreement:
-        return read_agreement(self.call("GET", f"/runs/{run_id}/agreement", who))
+        return self.read(self.call("GET", f"/runs/{run_id}/agreement", who))
+
+    @staticmethod
+    def read(data: bytes) -> Agreement:
+        return read_agreement(data)
 
     def sign(self, run_id: str, who: str) -> None:
         signature = sign_agreement(self.agreement(run_id, who), self.keys[who].signing)
@@ -226,7 +230,7 @@ class LivePlatform:
         """The run as soon as it is in one of these states."""
         until = time.monotonic() + seconds
         while (run := self.run(run_id))["state"] not in states:
-            if time.monotonic() > until or (run["state"] in ENDS and "agreed" not in states):
+            if time.monotonic() > until or run["state"] in ENDS:
                 raise RuntimeError(f"{run_id} is {run['state']}: {run['reason']}, not {states}")
             time.sleep(0.02)
         return run

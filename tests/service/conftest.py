@@ -23,12 +23,22 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_cluster(folder, [f"127.0.0.1:{9100 + i}" for i in range(3)])[-1]
 
 
+def generous(folder: Path, cluster: Path) -> Settings:
+    """Settings that limit nobody."""
+    path = write_settings(folder, trios=[cluster], listen="127.0.0.1:8443", url=None)
+    return replace(
+        load_settings(path), requests_per_minute=10**6, anonymous_requests_per_minute=10**6
+    )
+
+
 @pytest.fixture
 def settings(cluster: Path, tmp_path: Path) -> Settings:
-    path = write_settings(tmp_path / "platform", trios=[cluster], listen="127.0.0.1:8443", url=None)
-    return replace(
-        load_settings(path), requests_per_minute=100_000, anonymous_requests_per_minute=100_000
-    )
+    return generous(tmp_path / "platform", cluster)
+
+
+@pytest.fixture(scope="module")
+def module_settings(cluster: Path, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    return generous(tmp_path_factory.mktemp("module") / "platform", cluster)
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,19 +29,29 @@ from tests.service.stand_in import StandIn
 API = "/api/v1"
 
 
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
 @contextmanager
 def opened(app: FastAPI) -> Iterator[World]:
     """The app with its event loop in a thread, called without a socket."""
-    with start_blocking_portal() as portal:
-        with portal.wrap_async_context_manager(app.router.lifespan_context(app)):
-            yield World(portal, app)
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(app.router.lifespan_context(app)),
+    ):
+        yield World(portal, app)
 
 
 @dataclass
 class World:
-    portal: BlockingPortal
+    portal: BlockingPortal | None
+    """The loop of an app without a server."""
     app: FastAPI
     address: str = "127.0.0.1"
+    url: str = "http://platform"
     tokens: dict[str, str] = field(default_factory=dict)
     keys: dict[str, Keys] = field(default_factory=dict)
 
@@ -57,11 +69,15 @@ class World:
         return self.request(method, API + path, headers=headers, **options)
 
     def request(self, method: str, path: str, **options: Any) -> httpx.Response:
+        if self.portal is None:
+            with httpx.Client(verify=False, timeout=30) as client:
+                return client.request(method, self.url + path, **options)
+
         async def ask() -> httpx.Response:
             transport = httpx.ASGITransport(
                 self.app, raise_app_exceptions=False, client=(self.address, 1)
             )
-            async with httpx.AsyncClient(transport=transport, base_url="http://platform") as client:
+            async with httpx.AsyncClient(transport=transport, base_url=self.url) as client:
                 return await client.request(method, path, **options)
 
         return self.portal.call(ask)
@@ -140,7 +156,10 @@ class World:
         return run_id
 
     def run_to(self, run_id: str, state: State) -> None:
-        self.portal.call(self.execution.run_to, run_id, state)
+        if self.portal is None:
+            asyncio.run(self.execution.run_to(run_id, state))
+        else:
+            self.portal.call(self.execution.run_to, run_id, state)
 
 
 MakeWorld = Callable[..., World]

@@ -56,6 +56,7 @@ def make_app(settings: Settings, /, *, execution: MakeExecution) -> FastAPI:
         # FastAPI's own pages would load scripts from elsewhere.
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
         lifespan=_lifespan,
     )
     app.state.platform = platform
@@ -89,7 +90,7 @@ class _NothingHere:
         methods: set[str] = set()
         for route in self._app.routes:
             if isinstance(route, GatedRoute) and route.matches(whole)[0] is Match.PARTIAL:
-                methods |= route.methods
+                methods |= route.methods or set()
         if methods:
             raise HTTPException(405, headers={"Allow": ", ".join(sorted(methods))})
         raise HTTPException(404)

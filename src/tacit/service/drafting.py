@@ -64,8 +64,9 @@ def problem_of_terms(terms: RunTerms, /) -> Problem:
             row_names=row_names,
             column_names=column_names,
         )
-    pairs = PublicProblem("", "assignment", public.rows, public.columns)
-    _check_pairs(terms)
+    pairs = PublicProblem(
+        "", "assignment", public.rows, public.columns, forbidden=_checked_pairs(terms)
+    )
     return Assignment(
         name=public.name,
         rows=public.rows,
@@ -74,16 +75,18 @@ def problem_of_terms(terms: RunTerms, /) -> Problem:
         participants=participants,
         row_names=row_names,
         column_names=column_names,
-        forbidden=forbidden_mask(msgspec.structs.replace(pairs, forbidden=public.forbidden)),
+        forbidden=forbidden_mask(pairs),
     )
 
 
-def _check_pairs(terms: RunTerms) -> None:
-    for row, column in terms.problem.forbidden:
+def _checked_pairs(terms: RunTerms) -> list[tuple[int, int]]:
+    pairs = [(row, column) for row, column in terms.problem.forbidden]
+    for row, column in pairs:
         if row >= terms.problem.rows or column >= terms.problem.columns:
             raise ParameterError(
                 f"the forbidden pair {row}, {column} lies outside the matrix; correct it"
             )
+    return pairs
 
 
 def parameters_of_terms(terms: RunTerms, /) -> SearchParameters:

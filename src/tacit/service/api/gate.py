@@ -23,7 +23,7 @@ from tacit.service.storage import read_member
 PREFIX = "/api/v1"
 METRICS: Endpoint = ("GET", "/metrics")
 HEALTH: Endpoint = ("GET", "/health")
-_RUN_ID = re.compile(r"r-[a-z2-7]{10}")
+RUN_ID = r"^r-[a-z2-7]{10}$"
 _LONGEST_TOKEN = 200
 
 
@@ -32,7 +32,9 @@ class GatedRoute(APIRoute):
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:  # noqa: ANN401 - FastAPI's own
         super().__init__(path, endpoint, **options)
-        self.endpoints = [(method, path.removeprefix(PREFIX)) for method in sorted(self.methods)]
+        self.endpoints = [
+            (method, path.removeprefix(PREFIX)) for method in sorted(self.methods or ())
+        ]
         for each in self.endpoints:
             if each not in PERMISSIONS:
                 raise KeyError(f"{each} is not in the table of permissions; add it there")
@@ -75,7 +77,7 @@ async def admit(request: Request, endpoint: Endpoint, /) -> None:
 
 
 async def _check_run(platform: Platform, who: Who, run_id: str) -> None:
-    if _RUN_ID.fullmatch(run_id) is None:
+    if re.fullmatch(RUN_ID, run_id) is None:
         raise NotThereError("there is no such run for you; see the list of runs")
     if who.role == "participant":
         await platform.database.read(read_member, run_id, who.account)

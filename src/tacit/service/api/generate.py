@@ -16,7 +16,7 @@ MOST_ROWS = 300
 class Generate(BaseModel):
     """What to draw: airline delays, an assignment problem, or a tour."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
     kind: Literal["delays", "ap", "tsp"]
     rows: Annotated[int, Field(ge=2, le=MOST_ROWS)] = 20
@@ -96,7 +96,7 @@ def _public(problem: Problem) -> dict[str, object]:
     forbidden = []
     if problem.allowed is not None:
         forbidden = [
-            (r, c)
+            [r, c]
             for r, row in enumerate(problem.allowed.tolist())
             for c, ok in enumerate(row)
             if not ok

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Path
 from fastapi.security import HTTPBearer
 
 from tacit.service.access.tokens import Who
 from tacit.service.api.errors import error_responses
-from tacit.service.api.gate import GatedRoute, platform_of, who_asks
+from tacit.service.api.gate import RUN_ID, GatedRoute, platform_of, who_asks
 from tacit.service.context import Platform
 
 Asker = Annotated[Who, Depends(who_asks)]
 ThePlatform = Annotated[Platform, Depends(platform_of)]
+RunId = Annotated[str, Path(pattern=RUN_ID)]
 
 
 def gated_router(subject: str, /, *, anonymous: bool = False) -> APIRouter:

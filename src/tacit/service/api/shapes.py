@@ -30,7 +30,7 @@ SubmissionState = Literal["missing", "waiting", "accepted", "refused"]
 class Taken(BaseModel):
     """Something a client sends: fields that we do not know are refused."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class ErrorAnswer(BaseModel):

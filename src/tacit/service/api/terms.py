@@ -15,11 +15,14 @@ Label = Annotated[
 ]
 ParticipantName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
 Index = Annotated[int, Field(ge=0, lt=1 << 16)]
+Pair = Annotated[list[Index], Field(min_length=2, max_length=2)]
+Point = Annotated[list[float], Field(min_length=2, max_length=2)]
 Whole = Annotated[int, Field(ge=-(2**53), le=2**53)]
 
 
 class _Taken(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    # Strict: a client that sends "1" or true for 1 has made a mistake.
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class ProblemTerms(_Taken):
@@ -31,11 +34,11 @@ class ProblemTerms(_Taken):
     columns: Annotated[int, Field(ge=1, lt=1 << 16)]
     row_names: list[Label] | None = None
     column_names: list[Label] | None = None
-    forbidden: list[tuple[Index, Index]] = []
+    forbidden: list[Pair] = []
     """Pairs of a row and a column that it may not take."""
     symmetric: bool | None = None
     """Of a tour: whether it costs the same in both directions; left out, it counts as true."""
-    coordinates: list[tuple[float, float]] | None = None
+    coordinates: list[Point] | None = None
     """Where the cities of a tour lie, for its map alone."""
 
     @model_validator(mode="after")

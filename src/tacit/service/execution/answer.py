@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.engine.agree import problem_of
 from tacit.engine.agreement import Agreement
-from tacit.runs.summarize import named_plan
 from tacit.service.execution.report import Report
 from tacit.service.lifecycle import State
 
@@ -63,23 +61,21 @@ def _with(reason: str, trouble: str) -> str:
 def result_of(
     report: Report | None, agreement: Agreement, /, *, late_by: float = 0.0
 ) -> dict[str, Any] | None:
-    """The best so far as the API answers it, or None if nothing was found.
+    """The best so far as the database keeps it, or None if nothing was found.
 
     >>> from tacit.engine.cast import example_cast
     >>> found = Report(stage="running", generation=1, plans=[[1, 0]])
-    >>> result_of(found, example_cast().agreement)["plan"]
-    {'items': [1, 0], 'named': None}
+    >>> result_of(found, example_cast().agreement)["items"]
+    [1, 0]
     """
     if report is None or not report.plans:
         return None
-    problem = problem_of(agreement)
-    plans = [{"items": plan, "named": named_plan(problem, plan)} for plan in report.plans]
     return {
-        "plan": plans[0],
+        "items": report.plans[0],
         "told": report.told,
         "generation": report.generation,
         "evaluations": report.evaluations,
         "seconds": round(report.seconds, 3),
         "late_by_seconds": round(late_by, 4),
-        "front": plans if len(agreement.objectives) > 1 else None,
+        "front": report.plans if len(agreement.objectives) > 1 else None,
     }

@@ -3,7 +3,6 @@
 The folder of a run, `data/runs/<id>/`, holds::
 
     ledger.jsonl      everything the nodes have revealed, one entry per line
-    progress.csv      one line per generation
     checkpoint        where the search stood a few seconds ago; checkpoint.previous before that
     report.msgpack    the last report, replaced as a whole
     lock              held by the worker, so that a run never has two
@@ -17,7 +16,7 @@ from typing import Any, Literal
 import msgspec
 
 Stage = Literal["ready", "running", "ended", "failed"]
-LEDGER, PROGRESS, REPORT, LOCK = "ledger.jsonl", "progress.csv", "report.msgpack", "lock"
+REPORT, LOCK = "report.msgpack", "lock"
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):

@@ -25,16 +25,13 @@ import msgspec
 
 from tacit.engine.agreement import read_agreement
 from tacit.engine.config import load_cluster_config
-from tacit.errors import EngineError, MpcError, TacitError
-from tacit.problems import Problem
+from tacit.errors import MpcError, TacitError
 from tacit.runs.agreed import Agreed, AgreedRun
-from tacit.runs.history import GenerationRecord
 from tacit.runs.limits import StopReason
 from tacit.runs.run import GenerationView
 from tacit.runs.summarize import told_to_user
 from tacit.service.execution.report import (
     LOCK,
-    PROGRESS,
     Order,
     Report,
     Stage,
@@ -89,7 +86,6 @@ class Worker:
         self._last = Report(stage="ready")
         self._reported = 0.0
         self._ends: deque[float] = deque(maxlen=SPEED_OVER)
-        self._progress: TextIOWrapper | None = None
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
@@ -117,7 +113,6 @@ class Worker:
         _take(lock)
         cluster = load_cluster_config(Path(order.cluster))
         with AgreedRun(agreed, cluster, self._folder, observe=self._observe) as run:
-            self._open_progress(run)
             self._send(self._report(run, "ready"))
             until = self._started.get()
             reason = run.to_its_limits(until=until - ANSWER_SECONDS)
@@ -135,10 +130,9 @@ class Worker:
         except OSError:
             return  # nobody is there to be told
 
-    def _observe(self, view: GenerationView) -> None:
+    def _observe(self, _view: GenerationView) -> None:
         now = time.monotonic()
         self._ends.append(now)
-        self._note_generation(view.record, view.run.problem)
         if now - self._reported >= REPORT_SECONDS:
             self._say(self._report(self._run, "running"))
 
@@ -173,30 +167,6 @@ class Worker:
             self._line.sendall(struct.pack("<I", len(data)) + data)
         except OSError:
             os._exit(3)
-
-    # One line per generation.
-
-    def _open_progress(self, run: AgreedRun) -> None:
-        """Begin the list anew, with what an earlier worker found."""
-        self._progress = (self._folder / PROGRESS).open("w", encoding="utf-8", newline="\n")
-        names = [objective.name for objective in run.problem.objectives]
-        quoted = ",".join('"' + f"told {name}".replace('"', '""') + '"' for name in names)
-        self._progress.write(f"generation,seconds,estimate,set_size,{quoted}\n")
-        for record in run.run.history:
-            self._note_generation(record, run.problem)
-
-    def _note_generation(self, record: GenerationRecord, problem: Problem) -> None:
-        if self._progress is None:
-            raise EngineError("a generation before the start")
-        estimate = record.largest_estimate
-        shown = "" if estimate is None else problem.objectives[0].to_user(estimate)
-        told = ",".join(
-            "" if each is None else str(each) for each in told_to_user(problem, record.told_best)
-        )
-        self._progress.write(
-            f"{record.generation},{record.seconds:.4f},{shown},{record.set_size},{told}\n"
-        )
-        self._progress.flush()
 
 
 def _take(lock: TextIOWrapper) -> None:

@@ -13,7 +13,7 @@ from tacit.service.api.answers import run_result
 from tacit.service.api.convergence import convergence_png
 from tacit.service.api.downloads import csv_text, download, whole_lines
 from tacit.service.api.errors import error_responses
-from tacit.service.api.routing import ThePlatform, gated_router
+from tacit.service.api.routing import RunId, ThePlatform, gated_router
 from tacit.service.api.shapes import (
     LogOfNode,
     LogQuestion,
@@ -118,7 +118,7 @@ def results_router() -> APIRouter:
     router = gated_router("results")
 
     @router.get("/runs/{run_id}/result", responses=error_responses(404, 409))
-    async def result(run_id: str, platform: ThePlatform) -> RunResult:
+    async def result(run_id: RunId, platform: ThePlatform) -> RunResult:
         """What came of a run that has ended; an interrupted one has its best so far."""
         return run_result(await _ended(platform, run_id))
 
@@ -127,7 +127,7 @@ def results_router() -> APIRouter:
         response_class=Response,
         responses={**_content("text/csv", "The plan as a table."), **error_responses(404, 409)},
     )
-    async def result_csv(run_id: str, platform: ThePlatform) -> Response:
+    async def result_csv(run_id: RunId, platform: ThePlatform) -> Response:
         """The plan as CSV."""
         run = await _ended(platform, run_id)
         return download(_result_csv(run), f"{run.id}-result.csv", "text/csv")
@@ -137,7 +137,7 @@ def results_router() -> APIRouter:
         response_class=Response,
         responses={**_content("text/csv", "A line per report."), **error_responses(404)},
     )
-    async def progress_csv(run_id: str, platform: ThePlatform) -> Response:
+    async def progress_csv(run_id: RunId, platform: ThePlatform) -> Response:
         """All reports so far as CSV, also while it runs; `best` is that of the first objective."""
         run = await platform.database.read(read_run, run_id)
         text = await _progress_csv(platform, run.id)
@@ -148,7 +148,7 @@ def results_router() -> APIRouter:
         response_class=Response,
         responses={**_content("image/png", "The plot."), **error_responses(404, 409)},
     )
-    async def convergence(run_id: str, platform: ThePlatform) -> Response:
+    async def convergence(run_id: RunId, platform: ThePlatform) -> Response:
         """How the told best value came about."""
         run = await platform.database.read(read_run, run_id)
         reports = await platform.database.read(
@@ -166,14 +166,14 @@ def results_router() -> APIRouter:
             **error_responses(404),
         },
     )
-    async def ledger(run_id: str, platform: ThePlatform) -> StreamingResponse:
+    async def ledger(run_id: RunId, platform: ThePlatform) -> StreamingResponse:
         """Everything that the nodes have disclosed so far, one entry per line."""
         run = await platform.database.read(read_run, run_id)
         lines = whole_lines(run_folder(platform, run) / "ledger.jsonl")
         return StreamingResponse(lines, media_type="application/x-ndjson")
 
     @router.post("/runs/{run_id}/logs", responses=error_responses(404, 409, 422, 503))
-    async def logs(run_id: str, body: LogQuestion, platform: ThePlatform) -> LogsAnswer:
+    async def logs(run_id: RunId, body: LogQuestion, platform: ThePlatform) -> LogsAnswer:
         """The nodes' logs, signed for this nonce, with what it takes to follow the search."""
         run = await platform.database.read(read_run, run_id)
         check_state(run.where, HAS_LOGS, to="have logs")

@@ -12,7 +12,7 @@ from tacit.errors import WrongStateError
 from tacit.service.access.permissions import PARTICIPANT
 from tacit.service.api.answers import run_answer, run_summary
 from tacit.service.api.errors import error_responses
-from tacit.service.api.routing import Asker, ThePlatform, gated_router
+from tacit.service.api.routing import Asker, RunId, ThePlatform, gated_router
 from tacit.service.api.shapes import RunAnswer, RunInvited, RunSummary, Why
 from tacit.service.api.terms import RunTerms
 from tacit.service.drafting import check_terms
@@ -77,23 +77,23 @@ def runs_router() -> APIRouter:
         return await platform.database.write(_create, body, who.account)
 
     @router.get("/runs/{run_id}", responses=error_responses(404))
-    async def run(run_id: str, platform: ThePlatform) -> RunAnswer:
+    async def run(run_id: RunId, platform: ThePlatform) -> RunAnswer:
         """A run, with its members and how far it is."""
         return await platform.database.read(run_answer, run_id)
 
     @router.put("/runs/{run_id}", responses=error_responses(404, 409, 422))
-    async def change(run_id: str, body: RunTerms, platform: ThePlatform) -> RunAnswer:
+    async def change(run_id: RunId, body: RunTerms, platform: ThePlatform) -> RunAnswer:
         """Change a draft."""
         await asyncio.to_thread(check_terms, body)
         return await platform.database.write(_change, run_id, body)
 
     @router.delete("/runs/{run_id}", status_code=204, responses=error_responses(404, 409))
-    async def discard(run_id: str, platform: ThePlatform) -> None:
+    async def discard(run_id: RunId, platform: ThePlatform) -> None:
         """Discard a draft."""
         await platform.database.write(_discard, run_id)
 
     @router.post("/runs/{run_id}/invite", responses=error_responses(404, 409, 422))
-    async def invite(run_id: str, platform: ThePlatform) -> RunInvited:
+    async def invite(run_id: RunId, platform: ThePlatform) -> RunInvited:
         """Choose a trio and invite the participants; new ones get a code, shown once."""
         trio = await platform.execution.trio_for_new_run()
         codes = await platform.database.write(invite_members, platform.settings, run_id, trio)
@@ -102,7 +102,7 @@ def runs_router() -> APIRouter:
 
     @router.post("/runs/{run_id}/cancel", responses=error_responses(404, 409))
     async def cancel(
-        run_id: str, who: Asker, platform: ThePlatform, body: Why | None = None
+        run_id: RunId, who: Asker, platform: ThePlatform, body: Why | None = None
     ) -> RunAnswer:
         """Cancel a run that has not ended; one that is running keeps its best so far."""
         reason = f"cancelled by {who.account}"
@@ -112,7 +112,7 @@ def runs_router() -> APIRouter:
         return await platform.database.read(run_answer, run_id)
 
     @router.post("/runs/{run_id}/resume", responses=error_responses(404, 409))
-    async def resume(run_id: str, platform: ThePlatform) -> RunAnswer:
+    async def resume(run_id: RunId, platform: ThePlatform) -> RunAnswer:
         """Let an interrupted run wait for a slot again and go on from its checkpoint."""
         await platform.database.write(
             set_state, run_id, State.SUBMITTED, only_from=frozenset({State.INTERRUPTED})

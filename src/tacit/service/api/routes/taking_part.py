@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from tacit.engine.sealing import box_hash
 from tacit.service.api.answers import run_answer
 from tacit.service.api.errors import error_responses
-from tacit.service.api.routing import Asker, ThePlatform, gated_router
+from tacit.service.api.routing import Asker, RunId, ThePlatform, gated_router
 from tacit.service.api.shapes import RunAnswer, Signed, Submission, SubmissionAnswer, Why
 from tacit.service.lifecycle import BEFORE_RUNNING, State
 from tacit.service.storage import Sealed, sealed_of, set_state
@@ -49,14 +49,16 @@ def taking_part_router() -> APIRouter:
             **error_responses(404),
         },
     )
-    async def agreement(run_id: str, platform: ThePlatform) -> Response:
+    async def agreement(run_id: RunId, platform: ThePlatform) -> Response:
         """The agreement, byte for byte as it is signed."""
         data, digest = await platform.database.read(agreement_bytes, run_id)
         headers = {"Tacit-Agreement": digest}
         return Response(data, media_type="application/json", headers=headers)
 
     @router.post("/runs/{run_id}/signature", responses=error_responses(404, 409, 422))
-    async def signature(run_id: str, body: Signed, who: Asker, platform: ThePlatform) -> RunAnswer:
+    async def signature(
+        run_id: RunId, body: Signed, who: Asker, platform: ThePlatform
+    ) -> RunAnswer:
         """Sign the agreement; with the last signature the run is agreed."""
         given = bytes.fromhex(body.signature)
         if await platform.database.write(sign, run_id, who.account, given):
@@ -67,7 +69,7 @@ def taking_part_router() -> APIRouter:
         "/runs/{run_id}/submission", status_code=201, responses=error_responses(404, 409, 422)
     )
     async def submission(
-        run_id: str, body: Submission, who: Asker, platform: ThePlatform
+        run_id: RunId, body: Submission, who: Asker, platform: ThePlatform
     ) -> SubmissionAnswer:
         """Hand in sealed rows for one objective; with 201 they are stored for good."""
         sealed = await platform.database.read(
@@ -85,13 +87,15 @@ def taking_part_router() -> APIRouter:
         return _shown(stored)
 
     @router.get("/runs/{run_id}/submission", responses=error_responses(404))
-    async def submissions(run_id: str, who: Asker, platform: ThePlatform) -> list[SubmissionAnswer]:
+    async def submissions(
+        run_id: RunId, who: Asker, platform: ThePlatform
+    ) -> list[SubmissionAnswer]:
         """One's own sealed rows, and how the nodes took them."""
         return await platform.database.read(_mine, run_id, who.account)
 
     @router.post("/runs/{run_id}/withdraw", responses=error_responses(404, 409))
     async def withdraw(
-        run_id: str, who: Asker, platform: ThePlatform, body: Why | None = None
+        run_id: RunId, who: Asker, platform: ThePlatform, body: Why | None = None
     ) -> RunAnswer:
         """Take no part after all, which cancels the run; possible until it is running."""
         reason = f"{who.account} has withdrawn"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Header
 from fastapi.responses import StreamingResponse
@@ -14,7 +14,7 @@ from tacit.errors import TooManyError
 from tacit.service.access.permissions import PARTICIPANT
 from tacit.service.access.tokens import Who, still_counts
 from tacit.service.api.errors import error_responses
-from tacit.service.api.routing import Asker, ThePlatform, gated_router
+from tacit.service.api.routing import Asker, RunId, ThePlatform, gated_router
 from tacit.service.context import Platform
 from tacit.service.storage import Event, events_after, read_run, runs_of_participant
 from tacit.service.storage.events import last_event
@@ -33,7 +33,7 @@ LastEventId = Annotated[
         description="Go on after this event; 0 begins at the first. Without: from now on.",
     ),
 ]
-_STREAM = {
+_STREAM: dict[int | str, dict[str, Any]] = {
     200: {
         "content": {"text/event-stream": {"schema": {"type": "string"}}},
         "description": "Events of kind state, member, progress and warning; each has an id.",
@@ -131,7 +131,7 @@ def watching_router() -> APIRouter:
         responses={**_STREAM, **error_responses(404)},
     )
     async def events_of_run(
-        run_id: str, who: Asker, platform: ThePlatform, last: LastEventId = None
+        run_id: RunId, who: Asker, platform: ThePlatform, last: LastEventId = None
     ) -> StreamingResponse:
         """What happens to a run."""
         await platform.database.read(read_run, run_id)

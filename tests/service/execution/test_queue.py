@@ -1,0 +1,67 @@
+"""Slots go round between operators, first come first served among the runs of one."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.service.execution.queue import FairQueue, Waiting
+
+
+def names(taken: list[Waiting]) -> list[str]:
+    return [each.run_id for each in taken]
+
+
+def test_no_operator_waits_behind_all_runs_of_another() -> None:
+    queue = FairQueue({"main": 1})
+    for run_id, operator in (("a1", "ann"), ("a2", "ann"), ("a3", "ann"), ("b1", "bob")):
+        queue.add(Waiting(run_id, "main", operator))
+    order = []
+    while taken := queue.take():
+        order += names(taken)
+        queue.release(taken[0].run_id)
+    assert order == ["a1", "b1", "a2", "a3"]
+
+
+def test_trios_do_not_wait_for_each_other() -> None:
+    queue = FairQueue({"north": 1, "south": 2})
+    for k in range(4):
+        queue.add(Waiting(f"n{k}", "north", "ann"))
+        queue.add(Waiting(f"s{k}", "south", "ann"))
+    assert names(queue.take()) == ["n0", "s0", "s1"]
+    assert queue.take() == []
+    assert (queue.running("south"), queue.waiting("south")) == (2, 2)
+
+
+def test_a_run_is_queued_once_and_can_leave() -> None:
+    queue = FairQueue({"main": 1})
+    first, second = Waiting("r1", "main", "ann"), Waiting("r2", "main", "ann")
+    for each in (first, first, second):
+        queue.add(each)
+    assert names(queue.take()) == ["r1"]
+    queue.add(first)
+    queue.remove("r2")
+    queue.release("r1")
+    assert queue.take() == []
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from(["ann", "bob", "cem"])), max_size=30)
+)
+def test_everybody_runs_once_and_waits_for_at_most_one_of_each_other(
+    arrivals: list[tuple[str, str]],
+) -> None:
+    queue = FairQueue(dict.fromkeys("xyz", 1))
+    for k, (trio, operator) in enumerate(arrivals):
+        queue.add(Waiting(str(k), trio, operator))
+    served: list[Waiting] = []
+    while taken := queue.take():
+        served += taken
+        for each in taken:
+            queue.release(each.run_id)
+    assert sorted(int(each.run_id) for each in served) == list(range(len(arrivals)))
+    for trio in "xyz":
+        operators = [each.operator for each in served if each.trio == trio]
+        for at, operator in enumerate(operators[1:], start=1):
+            if operator == operators[at - 1]:  # twice in a row: nobody else was waiting
+                assert set(operators[at:]) == {operator}

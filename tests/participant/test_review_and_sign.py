@@ -249,3 +249,12 @@ def test_all_files_are_the_owners_alone(world: World) -> None:
     profile.chmod(0o644)
     with pytest.raises(FileError, match="can be read by others"):
         load_profile(world.north.folder)
+
+
+def test_whoever_is_left_out_is_mentioned(world: World) -> None:
+    assert world.platform.agreement is not None
+    seen = seen_trust(world.platform.agreement)
+    east = replace(seen.participant[0], name="east")
+    made = review(world.north, RUN, trust=replace(seen, participant=[*seen.participant, east]))
+    assert not made.refusals
+    assert "not in this run, of those you trust: east" in made.warnings

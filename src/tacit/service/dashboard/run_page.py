@@ -26,6 +26,7 @@ from tacit.service.dashboard.run_parts import (
 from tacit.service.dashboard.run_plan import RunPlan
 from tacit.service.dashboard.words import (
     disclosed_so_far,
+    sentence,
     state_meaning,
     state_name,
     time_left,
@@ -94,7 +95,8 @@ class _RunPage:
         await self._learn_points(run)
         self._state.set_text(state_name(run["state"]))
         self._state.classes(replace=f"state {run['state']}")
-        self._meaning.set_text(run["reason"] or state_meaning(run["state"]))
+        why = sentence(run["reason"]) if run["reason"] else state_meaning(run["state"])
+        self._meaning.set_text(why)
         self._set("way", self._way, way_of(run["state"]))
         self._set("warnings", self._warnings, warnings_list(run["warnings"]))
         self._countdown(run)

@@ -111,7 +111,8 @@ def nodes_table(trio: dict[str, Any] | None, /) -> str:
     rows = []
     for i, node in enumerate(trio["nodes"]):
         offset = node["clock_offset_seconds"]
-        clock = "–" if offset is None else f"{offset:+.1f} s"
+        # Adding zero turns the minus zero of rounding into zero.
+        clock = "–" if offset is None else f"{round(offset, 1) + 0.0:+.1f} s"
         is_off = offset is not None and abs(offset) > CLOCK_SECONDS
         rows.append(
             [

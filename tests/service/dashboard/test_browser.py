@@ -43,8 +43,8 @@ def sign_in(at: Watched, code: str) -> None:
         at.page.keyboard.press("Enter")
 
 
-def wait_until(at: Watched, state: str, *, seconds: float = 60) -> None:
-    expect(at.page.locator(".title-line .state")).to_have_text(state, timeout=seconds * 1000)
+def wait_until(at: Watched, state: str) -> None:
+    expect(at.page.locator(".title-line .state")).to_have_text(state)
 
 
 def take_part(
@@ -100,7 +100,7 @@ def test_from_sign_in_to_the_plan(platform: LocalPlatform, browser: Browser) -> 
         amber, *_ = take_part(platform, problem, codes, run)
         wait_until(at, "Running")
         expect(page.get_by_role("timer")).to_contain_text(" s")
-        expect(page.locator("svg.convergence.broad")).to_be_visible(timeout=5000)
+        expect(page.locator("svg.convergence.broad")).to_be_visible()
         time.sleep(2)
         at.shot("08-running")
         with opened(browser, platform.url, size=PHONE, like=at) as phone:
@@ -239,7 +239,7 @@ def test_cancel_and_people(platform: LocalPlatform, browser: Browser, tmp_path: 
         page.get_by_role("button", name="Cancel the run").click()
         page.get_by_role("button", name="Cancel the run").last.click()
         wait_until(at, "Cancelled")
-        expect(page.get_by_role("status")).to_contain_text("cancelled by kim")
+        expect(page.get_by_role("status")).to_contain_text("Cancelled by kim.")
         page.goto("/people")
         page.get_by_label("Name").fill("robin")
         page.get_by_role("button", name="Invite", exact=True).click()

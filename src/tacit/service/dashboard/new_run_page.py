@@ -68,8 +68,9 @@ class _NewRun:
                 on_upload=self._uploaded,
                 on_rejected=lambda: tell_problem("this file is too large, or is no .json file"),
             ).props('accept=".json"')
-            # Its own buttons have no names for those who do not see them; ours has.
-            upload.set_visibility(False)
+            # Its own buttons have no names for those who do not see them; ours has. Hidden by
+            # style alone, since nothing can be uploaded to what is invisible to the server.
+            upload.style("display: none")
             ui.button("Choose a problem file (.json)").props("no-caps outline").on(
                 "click", js_handler=f"() => getElement({upload.id}).$refs.qRef.pickFiles()"
             )

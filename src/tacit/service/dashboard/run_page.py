@@ -15,6 +15,7 @@ from tacit.service.dashboard.run_actions import RunActions
 from tacit.service.dashboard.run_parts import (
     figures,
     hint,
+    members_of,
     members_table,
     nodes_table,
     population_of,
@@ -102,7 +103,7 @@ class _RunPage:
         self._countdown(run)
         self._draw(run)
         self._set("figures", self._figures, figures(run, population=self._population))
-        self._set("members", self._members, members_table(run["members"]))
+        self._set("members", self._members, members_table(members_of(run)))
         if self._ticks % 5 == 1:
             self._set("nodes", self._nodes, nodes_table(await self._trio(run)))
         self._set("disclosed", self._disclosed, self._ledger(run))

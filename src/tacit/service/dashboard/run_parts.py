@@ -72,6 +72,19 @@ def warnings_list(warnings: Sequence[str], /) -> str:
     return f'<ul class="warnings" aria-label="Warnings">{items}</ul>'
 
 
+def members_of(run: dict[str, Any], /) -> list[dict[str, Any]]:
+    """The members of a run; those of a draft are to be.
+
+    >>> members_of({"members": [], "terms": {"participants": {"a": [0]}}})[0]["joined"]
+    False
+    """
+    if run["members"]:
+        return list(run["members"])
+    nothing = {"joined": False, "signed": False, "submission_state": "missing"}
+    named = run["terms"]["participants"]
+    return [{"name": name, "rows": rows, **nothing} for name, rows in named.items()]
+
+
 def members_table(members: Sequence[dict[str, Any]], /) -> str:
     """How far each participant is.
 

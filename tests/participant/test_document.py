@@ -72,7 +72,7 @@ def finish(platform: Platform, folder: Path) -> None:
             path = folder / f"{other}.csv"
             path.write_text(csv_of(platform.problem, other))
             submit(load_profile(folder / other), RUN, path)
-        platform.execute(generations=2)
+        platform.execute()
 
 
 def test_the_file_that_is_shown_fits(nodes: LocalCluster, tmp_path: Path) -> None:

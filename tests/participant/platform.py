@@ -21,8 +21,7 @@ import uvicorn
 from fastapi import FastAPI, HTTPException, Request, Response
 
 from tacit.disclosure import parse_disclosure
-from tacit.engine import SideBySide
-from tacit.engine.agree import draft_agreement, problem_of
+from tacit.engine.agree import draft_agreement
 from tacit.engine.agreement import (
     Agreement,
     AgreementLimits,
@@ -31,21 +30,20 @@ from tacit.engine.agreement import (
     canonical,
 )
 from tacit.engine.certificates import new_certificate, read_certificate
-from tacit.engine.ledger import Ledger
+from tacit.engine.ledger import LedgerEntry, load_ledger
 from tacit.engine.local_cluster import LocalCluster
 from tacit.engine.local_engine import node_terms
-from tacit.engine.node_log import verify_log
 from tacit.engine.sealing import SealedRows, box_hash
-from tacit.engine.secure import SecureEngine, SecureObjective
-from tacit.engine.seed import search_seed
+from tacit.engine.secure import SecureEngine
 from tacit.engine.signatures import is_signed
 from tacit.mpc.transport import fingerprint
-from tacit.problems import Assignment, Objective, Participant
-from tacit.runs import Limits, Run
+from tacit.problems import Assignment, Objective, Participant, Problem
+from tacit.runs.agreed import Agreed, AgreedRun
 from tacit.search import SearchParameters
 
 RUN = "r-abcdefghij"
 NAMES = ("north", "south", "west")
+EVALUATIONS = 6
 PARAMETERS = SearchParameters(population=20, elites=2, tournament=3)
 Tamper = Callable[[Any], Any]
 
@@ -75,7 +73,7 @@ def slots(disclosure: str = "top:4") -> Assignment:
     )
 
 
-def csv_of(problem: Assignment, name: str) -> str:
+def csv_of(problem: Problem, name: str) -> str:
     """A participant's own rows as its desk would have them."""
     weights, rows, columns = problem.objectives[0].weights, problem.row_names, problem.column_names
     assert weights is not None
@@ -90,18 +88,27 @@ def csv_of(problem: Assignment, name: str) -> str:
 class Platform:
     """One run on one trio; `url` is where it listens."""
 
-    def __init__(self, cluster: LocalCluster, folder: Path) -> None:
-        self.cluster, self.problem = cluster, slots()
+    def __init__(
+        self,
+        cluster: LocalCluster,
+        folder: Path,
+        *,
+        problem: Problem | None = None,
+        parameters: SearchParameters = PARAMETERS,
+        reveal_best: bool = False,
+    ) -> None:
+        self.cluster, self.folder, self.problem = cluster, folder, problem or slots()
+        self.parameters, self.reveal_best = parameters, reveal_best
         self.certificate = new_certificate("platform-web", folder)
         self.tokens: dict[str, str] = {}
         self.keys: dict[str, str] = {}
         self.codes = {f"code-{name}": name for name in NAMES}
         self.agreement: Agreement | None = None
         self.signatures: dict[str, bytes] = {}
-        self.sealed: dict[str, SealedRows] = {}
+        self.sealed: dict[tuple[str, int], SealedRows] = {}
         self.refused: dict[str, str] = {}
         self.state = "invited"
-        self.ledger = Ledger()
+        self.ledger: list[LedgerEntry] = []
         self.result: dict[str, Any] = {}
         self.engine: SecureEngine | None = None
         self.received: list[bytes] = []
@@ -116,15 +123,17 @@ class Platform:
         return self.tamper.get(name, lambda honest: honest)(value)
 
     def draft(self) -> Agreement:
-        settings = asdict(PARAMETERS)
+        settings = asdict(self.parameters)
         folder = self.cluster.folder
+        bare = tuple(replace(each, weights=None) for each in self.problem.objectives)
         return draft_agreement(
-            replace(self.problem, objectives=(replace(self.problem.objectives[0], weights=None),)),
+            replace(self.problem, objectives=bare),
             participants=self.keys,
             nodes=node_terms(self.cluster.config),
             platform=fingerprint(read_certificate(folder / "platform.pem")),
             search=PinnedSearch(settings.pop("algorithm"), settings, None),
-            limits=AgreementLimits(50, 20, 20, 2, int(time.time()) + 3600),
+            limits=AgreementLimits(EVALUATIONS, 20, 40, 2, int(time.time()) + 3600),
+            reveal_best=self.reveal_best,
         )
 
     def view(self) -> dict[str, Any]:
@@ -139,43 +148,34 @@ class Platform:
                     "name": name,
                     "joined": name in self.keys,
                     "signed": name in self.signatures,
-                    "submission_state": "accepted" if name in self.sealed else "missing",
+                    "submission_state": "accepted" if (name, 0) in self.sealed else "missing",
                 }
                 for name in NAMES
             ],
             "warnings": [],
         }
 
-    def execute(self, generations: int = 5) -> None:
+    def execute(self) -> None:
         """Run the agreed search on the nodes, as an honest platform does."""
         assert self.agreement is not None
-        self.engine = SecureEngine(self.agreement, self.cluster.config, ledger=self.ledger)
+        self.engine = SecureEngine(self.agreement, self.cluster.config)
         self.engine.__enter__()
-        self.engine.start(self.signatures, self.sealed.values())
-        frozen = [e for e in verify_log(self.engine.fetch_logs()[0].log) if e["event"] == "frozen"]
-        digests, words = ({e["objective"]: e[k] for e in frozen} for k in ("manifests", "word"))
-        run = Run(
-            problem_of(self.agreement),
-            PARAMETERS,
-            SideBySide((SecureObjective(self.engine, 0),)),
-            seed=search_seed(self.agreement, digests, words),
-            limits=Limits(generations=generations),
-        )
-        run.to_its_limits()
-        known = run.now.best_known
-        assert known is not None
-        items = run.problem.plans(known.genomes)[0].tolist()
-        rows, columns = self.problem.row_names, self.problem.column_names
-        assert rows is not None
-        assert columns is not None
-        self.result = {
-            "plan": {
-                "items": items,
-                "named": [[rows[r], columns[c]] for r, c in enumerate(items)],
-            },
-            "generation": run.now.search.generation,
-            "evaluations": run.now.evaluations,
+        self.engine.start(self.signatures, [self.sealed[key] for key in sorted(self.sealed)])
+        manifests = {
+            k: [self.sealed[each.participant, k].manifest for each in terms.owners]
+            for k, terms in enumerate(self.agreement.objectives)
         }
+        agreed = Agreed(agreement=self.agreement, signatures=self.signatures, manifests=manifests)
+        with AgreedRun(agreed, self.cluster.config, self.folder) as run:
+            run.to_its_limits(until=time.monotonic() + 30)
+            items = run.plans()[0]
+            generation = run.run.now.search.generation
+        self.ledger = load_ledger(self.folder / "ledger.jsonl")
+        rows, columns = self.problem.row_names, self.problem.column_names
+        named = None
+        if rows is not None and columns is not None:
+            named = [[rows[r], columns[c]] for r, c in enumerate(items)]
+        self.result = {"plan": {"items": items, "named": named}, "generation": generation}
         self.state = "finished"
 
     def close(self) -> None:
@@ -270,16 +270,15 @@ def _add_run(platform: Platform, app: FastAPI) -> None:
             bytes.fromhex(asked["manifest"]),
             bytes.fromhex(asked["signature"]),
         )
-        platform.sealed[who] = sealed
+        platform.sealed[who, asked["objective"]] = sealed
         platform.refused.pop(who, None)
-        return _submission(platform, who)
+        return _submission(platform, who, asked["objective"])
 
     @app.get(f"/api/v1/runs/{RUN}/submission")
     def submission(request: Request) -> Any:
         who = _who(platform, request)
-        return platform.told(
-            "submission", [_submission(platform, who)] if who in platform.sealed else []
-        )
+        held = [_submission(platform, who, k) for name, k in platform.sealed if name == who]
+        return platform.told("submission", held)
 
     @app.post(f"/api/v1/runs/{RUN}/withdraw")
     def withdraw(request: Request) -> Any:
@@ -289,12 +288,12 @@ def _add_run(platform: Platform, app: FastAPI) -> None:
         return {**platform.view(), "state": "cancelled"}
 
 
-def _submission(platform: Platform, who: str) -> dict[str, Any]:
+def _submission(platform: Platform, who: str, objective: int) -> dict[str, Any]:
     return {
-        "objective": 0,
+        "objective": objective,
         "state": "refused" if who in platform.refused else "waiting",
         "reason": platform.refused.get(who),
-        "boxes": [box_hash(box) for box in platform.sealed[who].boxes],
+        "boxes": [box_hash(box) for box in platform.sealed[who, objective].boxes],
     }
 
 
@@ -307,7 +306,7 @@ def _add_outcome(platform: Platform, app: FastAPI) -> None:
     @app.get(f"/api/v1/runs/{RUN}/ledger")
     def ledger(request: Request) -> Response:
         _who(platform, request)
-        entries = platform.told("ledger", list(platform.ledger.entries))
+        entries = platform.told("ledger", list(platform.ledger))
         lines = [msgspec.json.encode(entry, order="sorted") + b"\n" for entry in entries]
         return Response(b"".join(lines), media_type="application/x-ndjson")
 
@@ -330,11 +329,11 @@ def _add_outcome(platform: Platform, app: FastAPI) -> None:
             "manifests": [
                 {
                     "participant": who,
-                    "objective": 0,
+                    "objective": objective,
                     "manifest": each.manifest.hex(),
                     "signature": each.signature.hex(),
                 }
-                for who, each in platform.sealed.items()
+                for (who, objective), each in platform.sealed.items()
             ],
             "words": {},
         }

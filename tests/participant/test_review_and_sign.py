@@ -133,8 +133,8 @@ def test_what_the_review_says(world: World, tacit: Tacit) -> None:
     assert said.code == 0
     assert f"Agreement {agreement_hash(agreement).hex()}" in said.out
     assert "3 of 9 rows are yours (F0, F1, F2), 9 numbers from 0 to 300 each" in said.out
-    assert "which 4 of 20 plans are best, not by how much, nor in which order" in said.out
-    assert "at most 0 equations and 3,200 inequations" in said.out  # 4 * 16 * 50
+    assert "which 4 of 40 plans are best, not by how much, nor in which order" in said.out
+    assert "at most 0 equations and 864 inequations" in said.out  # 4 * 36 * 6
     assert "deadline: 20 s after the start (the platform's word" in said.out
     keys = [node.signing_key for node in agreement.nodes]
     keys += [node.sealing_key for node in agreement.nodes]
@@ -145,7 +145,7 @@ def test_what_the_review_says(world: World, tacit: Tacit) -> None:
     assert told["may_sign"]
     assert not told["pinned"]
     assert told["rows"] == {"delay": [0, 1, 2]}
-    assert told["limits"]["evaluations"] == 50
+    assert told["limits"]["evaluations"] == 6
 
 
 def test_keys_are_written_for_comparison_and_read_again(world: World, tacit: Tacit) -> None:
@@ -249,3 +249,12 @@ def test_all_files_are_the_owners_alone(world: World) -> None:
     profile.chmod(0o644)
     with pytest.raises(FileError, match="can be read by others"):
         load_profile(world.north.folder)
+
+
+def test_whoever_is_left_out_is_mentioned(world: World) -> None:
+    assert world.platform.agreement is not None
+    seen = seen_trust(world.platform.agreement)
+    east = replace(seen.participant[0], name="east")
+    made = review(world.north, RUN, trust=replace(seen, participant=[*seen.participant, east]))
+    assert not made.refusals
+    assert "not in this run, of those you trust: east" in made.warnings

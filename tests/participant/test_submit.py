@@ -73,13 +73,15 @@ def test_submitting_again_is_harmless_and_a_refusal_is_sealed_anew(
 ) -> None:
     words = ("submit", RUN, agreed.csv(), "--profile", agreed.north.folder)
     assert "the nodes' check is waiting" in tacit(*words).out
-    first = agreed.platform.sealed["north"]
-    assert tacit(*words).code == 0
-    assert agreed.platform.sealed["north"] == first
+    first = agreed.platform.sealed["north", 0]
+    again = tacit(*words)
+    assert again.code == 0
+    assert "nothing was sent, since rows are sealed once per agreement" in again.out
+    assert agreed.platform.sealed["north", 0] == first
     agreed.platform.refused["north"] = "a weight is outside 0..3000"
     assert submissions(agreed.north, RUN)[0].reason == "a weight is outside 0..3000"
     assert tacit(*words).code == 0
-    assert agreed.platform.sealed["north"] != first
+    assert agreed.platform.sealed["north", 0] != first
     assert len(agreed.north.manifests(RUN, 0)) == 2
 
 

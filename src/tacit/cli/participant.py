@@ -211,7 +211,10 @@ def submit(
         _echo_json(done)
         return
     why = f": {done.reason}" if done.reason else ""
-    typer.echo(plain_line(f"sealed and handed in; the nodes' check is {done.state}{why}"))
+    what = "sealed and handed in"
+    if done.earlier:
+        what = "nothing was sent, since rows are sealed once per agreement and yours were before"
+    typer.echo(plain_line(f"{what}; the nodes' check is {done.state}{why}"))
 
 
 @app.command(epilog=_example('withdraw r-abcdefghij --reason "wrong rows"'))

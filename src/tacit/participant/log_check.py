@@ -220,7 +220,8 @@ def _check_search(
         raise LogError(
             "the plan is none of the best that the agreed search found; ask the operator"
         )
-    return f"{words}, and the plan is one of its best"
+    last = len(found.best_known) - 1
+    return f"{words}, and the plan is one of its best after generation {outcome.generation} of {last}"
 
 
 def _refusals(logs: Sequence[Log]) -> list[str]:

@@ -7,8 +7,8 @@ from typing import Any
 
 from tacit.engine.keys import key_fingerprint
 from tacit.participant.costs import show_rows
-from tacit.participant.leakage_words import disclosure_words, leakage_words
 from tacit.participant.plain_text import plain_line
+from tacit.participant.plain_words import disclosure_words, leakage_words
 from tacit.participant.reviewing import Review
 from tacit.participant.trust import node_address
 from tacit.problems.decimals import unscaled_text

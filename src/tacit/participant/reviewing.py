@@ -88,6 +88,7 @@ def review(
     made.refusals.extend(_own_refusals(profile, run, agreement))
     if trust is not None:
         made.refusals.extend(trust_refusals(agreement, trust))
+        made.warnings.extend(_absent(agreement, trust))
     if costs is not None and not made.refusals:
         made.refusals.extend(_costs_refusals(agreement, profile.account, costs))
     made.warnings.extend(_warnings(made))
@@ -163,13 +164,24 @@ def changed_parts(before: Agreement, after: Agreement, /) -> list[str]:
 
 
 def _costs_refusals(agreement: Agreement, account: str, costs: Path) -> list[str]:
+    """Why a file fits none of the objectives; of several it may be meant for one."""
+    found = []
     for k in agreement.confidential():
         if agreement.rows_of(account, k):
             try:
                 read_costs(costs, agreement, account, k)
             except InputError as error:
-                return [f"your file does not fit ({error})"]
-    return []
+                found.append(f"your file does not fit {agreement.objectives[k].name!r} ({error})")
+            else:
+                return []
+    return found
+
+
+def _absent(agreement: Agreement, trust: Trust) -> list[str]:
+    """A platform may also leave somebody out, so that less hides the others."""
+    known = {each.name for each in agreement.participants}
+    absent = [each.name for each in trust.participant if each.name not in known]
+    return [f"not in this run, of those you trust: {', '.join(absent)}"] if absent else []
 
 
 def _warnings(made: Review) -> list[str]:

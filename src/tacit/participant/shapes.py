@@ -61,6 +61,8 @@ class Submission(msgspec.Struct, frozen=True):
     state: str
     reason: str | None = None
     boxes: list[str] = []
+    earlier: bool = False
+    """Whether this machine had handed it in before, so that nothing new was sealed now."""
 
 
 class Plan(msgspec.Struct, frozen=True):

@@ -31,6 +31,7 @@ def submit(
 
     `costs` is a CSV, or the scaled weights themselves in the agreement's order of rows. They are
     sealed under the agreement that this machine signed; if the platform shows another, nothing is.
+    Rows are sealed once per agreement: what was handed in before, and not refused, stays.
 
     >>> submit.__name__
     'submit'
@@ -130,7 +131,7 @@ def _already_there(
                 f"the platform holds rows of {profile.account!r} for {run} that this machine did "
                 "not seal; if you did it on another one, all is well, else tell the others"
             )
-        return each
+        return msgspec.structs.replace(each, earlier=True)
     return None
 
 

@@ -44,7 +44,7 @@ ANSWER_SECONDS = 0.05
 """The search ends so long before the deadline, so that its last report is there in time."""
 LOCK_SECONDS = 10.0
 SPEED_OVER = 20
-NICE = 5
+NICE = 10
 """The main process comes first: it is near-idle and has to answer on time."""
 _PR_SET_PDEATHSIG = 1
 

@@ -176,7 +176,7 @@ def test_new_delays_with_a_file_for_each_airline() -> None:
     assert output.splitlines() == ["delays6x9.json", *names]
     problem = load_problem("delays6x9.json")
     assert problem.objectives[0].sense == "minimize"
-    assert Path("them/amber.csv").read_text().startswith("row,06:00,06:03,")
+    assert Path("them/amber.csv").read_text().startswith("row,06:00,06:04,")
 
 
 def test_delays_take_no_range_and_one_folder() -> None:

@@ -82,7 +82,7 @@ def test_airlines_and_names() -> None:
     assert problem.name == "delays41x61-02"
     names = [participant.name for participant in problem.participants]
     assert names[0] == "amber"
-    assert names[-2:] == ["airline 13", "airline 14"]
+    assert names[-2:] == ["airline-13", "airline-14"]
     assert problem.row_names is not None
     for participant in problem.participants:
         for row in participant.rows:

@@ -58,7 +58,7 @@ class StandIn:
     async def cancel(self, run_id: str, reason: str, /) -> None:
         self.calls.append(("cancel", run_id))
         run = await self.database.read(read_run, run_id)
-        if run.where is State.RUNNING:
+        if run.where is not State.CANCELLED:
             await self.database.write(set_state, run_id, State.CANCELLED, reason=reason)
 
     async def fetch_logs(self, run_id: str, nonce: bytes, /) -> LogAnswer:

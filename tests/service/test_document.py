@@ -76,7 +76,7 @@ def document(world: World) -> Any:
     return schemathesis.openapi.from_dict(whole)
 
 
-def send(world: World, case: Case, role: str) -> Any:
+def send(world: World, case: Case[Any], role: str) -> Any:
     asked = case.as_transport_kwargs(base_url="http://platform")
     asked.pop("cookies", None)
     if "data" in asked:
@@ -114,7 +114,7 @@ def test_answers_are_as_documented(
         suppress_health_check=list(HealthCheck),
         database=None,
     )
-    def answers(case: Case, run_id: str) -> None:
+    def answers(case: Case[Any], run_id: str) -> None:
         if re.fullmatch(RUN_ID, str((case.path_parameters or {}).get("run_id"))):
             case.path_parameters["run_id"] = run_id
         answer = send(world, case, role)

@@ -45,6 +45,8 @@ def make_app(first: str | None = None, /) -> typer.Typer:
         solve, tune = (import_module(f"tacit.cli.{name}") for name in ("solve", "tune"))
         app.command(name="solve", epilog=solve.EPILOG)(solve.solve_command)
         app.command(name="tune", epilog=tune.EPILOG)(tune.tune_command)
+        demo = import_module("tacit.cli.demo")
+        app.command(name="demo", epilog=demo.EPILOG)(demo.demo_command)
     app.command()(version)
     return app
 

@@ -131,7 +131,11 @@ class PlatformTalk:
         await self._talk.send(1, encode_message(reply), timeout=REPLY_SECONDS)
 
     async def _answer(self, request: Request) -> None:
+        begun = time.monotonic()
         reply = await self._reply_to(request)
+        if self._node.metrics is not None:
+            kind, outcome = (type(each).__name__.lower() for each in (request, reply))
+            self._node.metrics.answered(kind, outcome, time.monotonic() - begun)
         if not isinstance(reply, Done):
             self._log_trouble(request, reply)
         try:
@@ -179,7 +183,12 @@ class PlatformTalk:
         else:
             event = "failed"
             fields = {"request_kind": what, "peer": reply.peer, "what": reply.what}
-        if holding is None or holding.agreement.platform != self.platform:
+        if (
+            holding is None
+            or holding.agreement.platform != self.platform
+            or self._node.quota.is_full(self.platform)
+        ):
+            # That log has a limit of its own.
             self._node.note(event, **{**fields, "peer": self.mux.link.peer})
             return
         try:
@@ -194,6 +203,8 @@ class PlatformTalk:
         if isinstance(request, Ping | Cancel):
             return Done(id=request.id)
         holding = node.holding(request.agreement, self.platform)
+        if not isinstance(request, FetchLog):
+            node.quota.check_room(self.platform, len(getattr(request, "box", b"")))
         match request:
             case Submit():
                 holding.submit(request)

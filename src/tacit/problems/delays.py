@@ -69,7 +69,7 @@ def generate_delays(
     flights: int = 20,
     slots: int | None = None,
     airlines: int = 3,
-    slot_minutes: int = 3,
+    slot_minutes: int = 4,
     disclosure: Disclosure = Exact(),  # noqa: B008 - immutable
     number: int = 1,
 ) -> Assignment:
@@ -83,7 +83,7 @@ def generate_delays(
     >>> problem.row_names
     ('amber 100', 'amber 101', 'birch 100', 'birch 101')
     >>> problem.column_names
-    ('06:00', '06:03', '06:06', '06:09', '06:12', '06:15')
+    ('06:00', '06:04', '06:08', '06:12', '06:16', '06:20')
     """
     slots = flights + flights // 2 if slots is None else slots
     if not 1 <= slot_minutes <= 60:
@@ -166,7 +166,7 @@ def _draw_flight(rng: np.random.Generator, scheduled: int) -> Flight:
 
 def _airlines(flights: int, airlines: int) -> tuple[Participant, ...]:
     dealt = dealt_rows(flights, airlines)
-    names = [*AIRLINES, *(f"airline {i + 1}" for i in range(len(AIRLINES), airlines))]
+    names = [*AIRLINES, *(f"airline-{i + 1}" for i in range(len(AIRLINES), airlines))]
     return tuple(Participant(name, p.rows) for name, p in zip(names, dealt, strict=False))
 
 

@@ -63,7 +63,7 @@ def rows_as_csv(problem: Problem, participant: Participant, objective: Objective
     >>> from tacit.problems import generate_delays
     >>> problem = generate_delays(1, flights=2, slots=2, airlines=2)
     >>> rows_as_csv(problem, problem.participants[0], problem.objectives[0])
-    'row,06:00,06:03\namber 100,0,0\n'
+    'row,06:00,06:04\namber 100,0,0\n'
     """
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")

@@ -12,6 +12,7 @@ from tacit.engine.config import parse_address
 from tacit.engine.keys import check_private
 from tacit.service.app import MakeExecution, make_app
 from tacit.service.context import Platform
+from tacit.service.execution import make_execution
 from tacit.service.logs import set_up_logs
 from tacit.service.settings import Settings
 
@@ -65,23 +66,16 @@ def make_server(settings: Settings, app: FastAPI, /) -> uvicorn.Server:
     return _Server(config, app.state.platform)
 
 
-def serve(settings: Settings, /, *, execution: MakeExecution | None = None) -> None:
+def serve(settings: Settings, /, *, execution: MakeExecution = make_execution) -> None:
     """Serve until Ctrl-C or SIGTERM.
 
     >>> serve.__name__
     'serve'
     """
     set_up_logs()
-    app = make_app(settings, execution=execution or _execution())
+    app = make_app(settings, execution=execution)
     if find_spec("tacit.service.dashboard") is not None:
         from tacit.service.dashboard import mount  # type: ignore[import-not-found, unused-ignore]
 
         mount(app, settings)
     asyncio.run(make_server(settings, app).serve())
-
-
-def _execution() -> MakeExecution:
-    from tacit.service.execution import make_execution  # type: ignore[attr-defined, unused-ignore]
-
-    made: MakeExecution = make_execution
-    return made

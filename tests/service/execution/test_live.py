@@ -166,8 +166,9 @@ def test_cancelling_keeps_the_best_so_far_and_frees_the_slot(live: LivePlatform)
     runs = [submitted(live, deadline=30.0) for _ in range(3)]
     for run_id in runs[:2]:
         live.wait(run_id, "running")
-    assert live.run(runs[2])["state"] == "submitted"
+    assert live.wait(runs[2], "submitted")["running_since"] is None
     time.sleep(0.5)
+    assert live.run(runs[2])["state"] == "submitted"
     live.call("POST", f"/runs/{runs[0]}/cancel", OPERATOR, json={"reason": "no longer needed"})
     assert live.run(runs[0])["state"] == "cancelled"
     assert live.call("GET", f"/runs/{runs[0]}/result", "north")["plan"] is not None

@@ -218,6 +218,9 @@ class Executor:
 
         def write(session: Session) -> None:
             run = read_run(session, run_id, for_update=True)
+            if run.where is State.CANCELLED:
+                # The API has done so where the run was not running yet, in one step with its check.
+                return
             result = None
             if run.where is State.RUNNING and run.agreement is not None:
                 result = result_of(last, read_agreement(run.agreement))

@@ -1,0 +1,124 @@
+"""Putting the pages into the platform's app. Once per process: NiceGUI has one app of its own."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from fastapi import FastAPI, Request
+from fastapi.responses import RedirectResponse, Response
+from nicegui import app as pages
+from nicegui import ui
+
+from tacit.service.dashboard.api_client import RefusedError
+from tacit.service.dashboard.frame import STYLE, native, page_frame
+from tacit.service.dashboard.new_run_page import new_run_page
+from tacit.service.dashboard.people_page import people_page
+from tacit.service.dashboard.run_page import run_page
+from tacit.service.dashboard.runs_page import runs_page
+from tacit.service.dashboard.session import COOKIE, add_session_pages, visitor_or_sign_in
+from tacit.service.settings import Settings
+
+ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" '
+    'rx="7" fill="#0b6477"/><path d="M8 10h16M16 10v14" stroke="#fff" stroke-width="4" '
+    'stroke-linecap="round"/></svg>'
+)
+FILES = {
+    "result.json": "result",
+    "result.csv": "result.csv",
+    "convergence.png": "convergence.png",
+    "progress.csv": "progress.csv",
+    "ledger.jsonl": "ledger",
+    "agreement.json": "agreement",
+}
+"""What can be downloaded of a run, and where the API has it."""
+
+
+def mount(app: FastAPI, settings: Settings, /) -> None:
+    """Add the dashboard to the platform's app, behind all routes that it has by now."""
+    ui.add_css(STYLE.read_text(), shared=True)
+    add_session_pages(app)
+    _add_pages(app)
+    _add_downloads(app)
+    ui.run_with(
+        app,
+        title="tacit",
+        dark=None,
+        language="en-US",
+        favicon=ICON,
+        tailwind=False,
+        show_welcome_message=False,
+        reconnect_timeout=30.0,
+        storage_secret=settings.session_secret(),
+        session_middleware_kwargs={
+            "session_cookie": COOKIE,
+            "same_site": "lax",
+            "https_only": settings.is_https,
+            "max_age": int(settings.token_days * 86400),
+        },
+    )
+
+
+def _add_pages(app: FastAPI) -> None:
+    @ui.page("/")
+    async def runs(request: Request) -> Response | None:
+        visitor = await visitor_or_sign_in(app, request)
+        if isinstance(visitor, RedirectResponse):
+            return visitor
+        await runs_page(visitor)
+        return None
+
+    @ui.page("/new")
+    async def new(request: Request) -> Response | None:
+        visitor = await visitor_or_sign_in(app, request)
+        if isinstance(visitor, RedirectResponse):
+            return visitor
+        if not visitor.is_operator:
+            return RedirectResponse("/", status_code=303)
+        new_run_page(visitor)
+        return None
+
+    @ui.page("/people")
+    async def people(request: Request) -> Response | None:
+        visitor = await visitor_or_sign_in(app, request)
+        if isinstance(visitor, RedirectResponse):
+            return visitor
+        if not visitor.is_operator:
+            return RedirectResponse("/", status_code=303)
+        await people_page(visitor)
+        return None
+
+    @ui.page("/runs/{run_id}")
+    async def run(request: Request, run_id: str) -> Response | None:
+        visitor = await visitor_or_sign_in(app, request)
+        if isinstance(visitor, RedirectResponse):
+            return visitor
+        try:
+            found = await visitor.api.get(f"/runs/{quote(run_id, safe='')}")
+        except RefusedError as error:
+            with page_frame("Not there", visitor):
+                native("h1", "This run is not there")
+                native("p", error.message[:1].upper() + error.message[1:])
+                ui.link("All runs", "/")
+            return None
+        await run_page(visitor, found)
+        return None
+
+
+def _add_downloads(app: FastAPI) -> None:
+    @pages.get("/runs/{run_id}/files/{name}")
+    async def download(request: Request, run_id: str, name: str) -> Response:
+        visitor = await visitor_or_sign_in(app, request)
+        if isinstance(visitor, RedirectResponse):
+            return visitor
+        if name not in FILES:
+            return Response("There is no such file.", status_code=404)
+        try:
+            answer = await visitor.api.fetch(f"/runs/{quote(run_id, safe='')}/{FILES[name]}")
+        except RefusedError as error:
+            return Response(error.message, status_code=error.status, media_type="text/plain")
+        return Response(
+            answer.content,
+            media_type=answer.headers.get("content-type", "application/octet-stream"),
+            headers={"Content-Disposition": f'attachment; filename="{quote(run_id)}-{name}"'},
+        )

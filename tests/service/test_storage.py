@@ -1,0 +1,164 @@
+"""The database: migrations give the tables of the models, on SQLite and on PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import create_engine
+from sqlalchemy.orm import Session
+
+from tacit.errors import NotThereError
+from tacit.service.lifecycle import State
+from tacit.service.storage import (
+    Database,
+    Sealed,
+    add_members,
+    add_warning,
+    all_accepted,
+    create_account,
+    create_run,
+    events_after,
+    members_of,
+    read_run,
+    set_progress,
+    set_submission_state,
+    store_sealed,
+)
+from tacit.service.storage.models import Base
+from tests.service.postgres import postgres
+from tests.service.world import MakeWorld
+
+
+def differences(url: str) -> list[object]:
+    engine = create_engine(url)
+    try:
+        with engine.connect() as connection:
+            context = MigrationContext.configure(connection, opts={"compare_type": True})
+            return list(compare_metadata(context, Base.metadata))
+    finally:
+        engine.dispose()
+
+
+def test_migrations_give_the_tables_of_the_models_also_twice(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/tacit.db"
+    for _ in range(2):
+        Database(url).close()
+        assert differences(url) == []
+
+
+def filled(url: str) -> tuple[Database, str]:
+    database = Database(url)
+    with database.writing() as session:
+        create_account(session, "op", "operator")
+        for name in ("north", "south"):
+            create_account(session, name, "participant")
+        run = create_run(session, "x", {"objectives": [{}, {}]}, by="op")
+        add_members(session, run.id, {"south": [1], "north": [0]})
+    return database, run.id
+
+
+def sealed(run_id: str, objective: int) -> Sealed:
+    parts = dict.fromkeys(("manifest", "signature", "box0", "box1", "box2"), b"x")
+    return Sealed(run=run_id, participant="north", objective=objective, **parts)
+
+
+def test_a_submission_is_as_far_as_its_last_objective(tmp_path: Path) -> None:
+    database, run_id = filled(f"sqlite:///{tmp_path}/tacit.db")
+
+    def state() -> str:
+        with database.reading() as session:
+            found = members_of(session, run_id)
+        assert [each.participant for each in found] == ["south", "north"]
+        return found[1].submission_state
+
+    steps = []
+    with database.writing() as session:
+        store_sealed(session, sealed(run_id, 0))
+    steps.append(state())
+    with database.writing() as session:
+        set_submission_state(session, run_id, "north", "accepted")
+    steps.append(state())
+    with database.writing() as session:
+        store_sealed(session, sealed(run_id, 1))
+    steps.append(state())
+    with database.writing() as session:
+        set_submission_state(session, run_id, "north", "refused", reason="r", objective=1)
+    steps.append(state())
+    with database.writing() as session:
+        set_submission_state(session, run_id, "north", "accepted")
+    steps.append(state())
+    assert steps == ["missing", "missing", "waiting", "refused", "accepted"]
+    with database.reading() as session:
+        assert not all_accepted(session, run_id)
+    database.close()
+
+
+def test_a_failed_query_changes_nothing_and_tells_nobody(tmp_path: Path) -> None:
+    database, run_id = filled(f"sqlite:///{tmp_path}/tacit.db")
+    told: list[object] = []
+    database.on_events = told.extend
+
+    def warn_and_fail(session: Session) -> None:
+        add_warning(session, run_id, "clocks differ")
+        read_run(session, "r-none")
+
+    with pytest.raises(NotThereError):
+        asyncio.run(database.write(warn_and_fail))
+    with database.writing() as session:
+        assert read_run(session, run_id).warnings == []
+        add_warning(session, run_id, "clocks differ")
+        add_warning(session, run_id, "clocks differ")
+    assert len(told) == 1
+    database.close()
+
+
+def test_many_readers_and_writers_at_once_lose_nothing(tmp_path: Path) -> None:
+    database, run_id = filled(f"sqlite:///{tmp_path}/tacit.db")
+    other = Database(f"sqlite:///{tmp_path}/tacit.db")
+    numbers: list[int] = []
+    database.on_events = lambda events: numbers.extend(each.id for each in events)
+
+    async def work() -> None:
+        async def one(number: int) -> None:
+            await database.write(set_progress, run_id, {"generation": number})
+            await database.read(events_after, 0, run=run_id)
+
+        await asyncio.gather(*(one(number) for number in range(100)))
+
+    def from_another_process(number: int) -> None:
+        with other.writing() as session:
+            create_account(session, f"viewer-{number}", "viewer")
+
+    with ThreadPoolExecutor(2) as threads:
+        done = [threads.submit(from_another_process, number) for number in range(20)]
+        asyncio.run(work())
+        for each in done:
+            each.result()
+    with database.reading() as session:
+        reports = events_after(session, 0, run=run_id, kind="progress", limit=None)
+    assert sorted(each.data["generation"] for each in reports) == list(range(100))
+    assert numbers == sorted(numbers)
+    other.close()
+    database.close()
+
+
+def test_the_whole_way_on_postgresql(make_world: MakeWorld) -> None:
+    with postgres() as url:
+        Database(url).close()
+        assert differences(url) == []
+        world = make_world(database=url)
+        world.add("op", "operator")
+        run_id = world.ended(State.FINISHED)
+        assert world.ok("GET", f"/runs/{run_id}/result", "north")["plan"]["items"] == [1, 0, 3, 2]
+        code = world.first_code("late", "viewer")
+        with ThreadPoolExecutor(8) as threads:
+            answers = threads.map(
+                lambda _: world.call("POST", "/join", json={"code": code}).status_code, range(8)
+            )
+            assert sorted(answers) == [200] + [401] * 7
+        world.platform.database.close()

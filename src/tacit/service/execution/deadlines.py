@@ -34,6 +34,8 @@ class Surroundings:
     data: Path
     workers: ForkServerContext
     on_progress: Callable[[str, Report], None]
+    on_end: Callable[[Report, State, float], None]
+    """Told of each end, and how long after its deadline it was stored."""
 
 
 class Conducted:
@@ -148,10 +150,12 @@ class Conducted:
             )
 
         await self._around.database.write(write)
+        stored_late_by = time.monotonic() - until
+        self._around.on_end(report, answer.state, stored_late_by)
         fields = {
             "run": self._run_id,
             "state": answer.state.value,
             "late_by": round(late_by, 4),
-            "written_after": round(time.monotonic() - until, 4),
+            "stored_late_by": round(stored_late_by, 4),
         }
         log.info("run ended", extra={"fields": fields})

@@ -120,6 +120,14 @@ class LivePlatform:
             self.process.wait()
             self.process = None
 
+    def cpu_seconds(self) -> float:
+        """What the main process has computed so far: how long it takes where nothing else runs."""
+        if self.process is None:
+            return 0.0
+        text = Path(f"/proc/{self.process.pid}/stat").read_text()
+        used = re.sub(r"\(.*\)", "", text).split()[12:14]
+        return sum(map(int, used)) / os.sysconf("SC_CLK_TCK")
+
     def log(self) -> str:
         return (self.folder / "platform.log").read_text()
 

@@ -42,6 +42,8 @@ class Round:
     late_by: float | None = None
     restart_seconds: float | None = None
     """From the start of the platform's process to its first answer."""
+    restart_cpu_seconds: float | None = None
+    """What it computed until then, which is what it would take on a machine of its own."""
     interrupted_at_first_answer: bool | None = None
     end: str = ""
     lost_submissions: int = 0
@@ -141,6 +143,7 @@ def _kill(live: LivePlatform, victim: str, pause: float, made: Round, run_id: st
         live.kill()
         time.sleep(pause)
         made.restart_seconds = round(live.start(), 2)
+        made.restart_cpu_seconds = round(live.cpu_seconds(), 2)
         if made.state_at_kill == "running":
             state = live.run(run_id)["state"]
             # It may have ended between our question and the kill.
@@ -185,6 +188,9 @@ def main() -> int:
         "not_finished": sum(each.end != "finished" for each in rounds),
         "most_late_seconds": max(late, default=None),
         "slowest_restart_seconds": max(restarts, default=None),
+        "most_restart_cpu_seconds": max(
+            (each.restart_cpu_seconds or 0.0 for each in rounds), default=None
+        ),
         "not_reported_at_first_answer": sum(
             each.interrupted_at_first_answer is False for each in rounds
         ),

@@ -6,6 +6,7 @@ from tacit.engine.agreement import read_agreement
 from tacit.service.events import Announcer
 from tacit.service.execution.port import LogAnswer, NodeStatus, SignedLog, TrioStatus
 from tacit.service.lifecycle import State
+from tacit.service.metrics import ServiceMetrics
 from tacit.service.settings import Settings
 from tacit.service.storage import (
     Database,
@@ -22,6 +23,7 @@ class StandIn:
     def __init__(self, settings: Settings, database: Database, announcer: Announcer) -> None:
         self.settings, self.database, self.announcer = settings, database, announcer
         self.started = False
+        self.metrics = ServiceMetrics()
         self.calls: list[tuple[str, str]] = []
 
     async def start(self) -> None:

@@ -133,3 +133,5 @@ class RequestLog:
                 "client": (scope.get("client") or ("",))[0],
             }
             log.info("request", extra={"fields": fields})
+            execution = scope["app"].state.platform.execution
+            execution.metrics.request(scope["method"], status, time.perf_counter() - started)

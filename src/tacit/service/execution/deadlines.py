@@ -34,6 +34,8 @@ class Surroundings:
     data: Path
     workers: ForkServerContext
     on_progress: Callable[[str, Report], None]
+    on_end: Callable[[Report, State, float], None]
+    """Told of each end, and how long after its deadline it was stored."""
 
 
 class Conducted:
@@ -42,6 +44,11 @@ class Conducted:
     def __init__(self, run_id: str, links: TrioLinks, around: Surroundings, /) -> None:
         self._run_id, self._links, self._around = run_id, links, around
         self._worker: WorkerHandle | None = None
+        self._until: float | None = None
+
+    def is_due_within(self, seconds: float, /) -> bool:
+        """Whether the answer is due so soon."""
+        return self._until is not None and self._until - time.monotonic() < seconds
 
     @property
     def last(self) -> Report | None:
@@ -104,7 +111,7 @@ class Conducted:
         for warning in self._links.clock_warnings():
             await self._around.database.write(add_warning, self._run_id, warning)
         since, begun = time.time(), time.monotonic()
-        until = begun + stored.deadline_seconds
+        until = self._until = begun + stored.deadline_seconds
         await self._around.database.write(
             set_state,
             self._run_id,
@@ -148,10 +155,12 @@ class Conducted:
             )
 
         await self._around.database.write(write)
+        stored_late_by = time.monotonic() - until
+        self._around.on_end(report, answer.state, stored_late_by)
         fields = {
             "run": self._run_id,
             "state": answer.state.value,
             "late_by": round(late_by, 4),
-            "written_after": round(time.monotonic() - until, 4),
+            "stored_late_by": round(stored_late_by, 4),
         }
         log.info("run ended", extra={"fields": fields})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Coroutine
 from typing import Any
 
@@ -22,11 +23,15 @@ from tacit.service.execution.report import Report
 from tacit.service.execution.trio_links import TrioLinks
 from tacit.service.execution.worker_handle import worker_context
 from tacit.service.lifecycle import BEFORE_RUNNING, State
+from tacit.service.metrics import ServiceMetrics
 from tacit.service.settings import Settings
 from tacit.service.storage import Database, read_run, runs_in_state, set_progress, set_state
 
 TELL_EVERY_SECONDS = 0.5
 """Progress of all runs is written together, so often."""
+QUIET_SECONDS = 0.3
+"""So long before an answer is due nobody else writes about progress."""
+LONGEST_SILENCE_SECONDS = 3.0
 AGAIN_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Pauses before a run that could not begin is tried again."""
 LOG_SECONDS = 10.0
@@ -45,13 +50,19 @@ class Executor:
         self._queue = FairQueue({trio.name: trio.slots for trio in settings.trio})
         self._progress: dict[str, Report] = {}
         self._around = Surroundings(
-            database, settings.data_folder, worker_context(), self._progress.__setitem__
+            database=database,
+            data=settings.data_folder,
+            workers=worker_context(),
+            on_progress=self._progress.__setitem__,
+            on_end=self._note_end,
         )
         self._liaisons: dict[str, Liaison] = {}
         self._conducted: dict[str, Conducted] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._background: set[asyncio.Task[None]] = set()
         self._stopping = False
+        self.metrics = ServiceMetrics()
+        self.metrics.watch_trios(self._statuses)
 
     # Beginning and ending.
 
@@ -98,17 +109,26 @@ class Executor:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("unforeseen error", exc_info=error)
 
+    def _note_end(self, report: Report, state: State, late_by: float) -> None:
+        self.metrics.run_ended(state.value, max(0.0, late_by))
+        self.metrics.evaluated(report.evaluations)
+
     async def _tell_progress(self) -> None:
         def write(session: Session, reports: dict[str, Report]) -> None:
             for run_id, report in reports.items():
                 set_progress(session, run_id, report.progress())
 
+        told = time.monotonic()
         while True:
             await asyncio.sleep(TELL_EVERY_SECONDS)
+            soon = any(each.is_due_within(QUIET_SECONDS) for each in self._conducted.values())
+            if soon and time.monotonic() - told < LONGEST_SILENCE_SECONDS:
+                continue  # answers come first, and writers take turns
             reports = {k: v for k, v in self._progress.items() if k in self._conducted}
             self._progress.clear()
             if reports:
                 await self._database.write(write, reports)
+                told = time.monotonic()
 
     # Trios.
 
@@ -128,6 +148,9 @@ class Executor:
 
     async def trios(self) -> list[TrioStatus]:
         """All trios, as last seen."""
+        return self._statuses()
+
+    def _statuses(self) -> list[TrioStatus]:
         return [
             links.status(running=self._queue.running(name), waiting=self._queue.waiting(name))
             for name, links in self._links.items()
@@ -158,8 +181,8 @@ class Executor:
             return
         liaison = Liaison(run_id, self._links_of(trio), self._database)
         self._liaisons[run_id] = liaison
-        task = self._spawn(self._see_to(run_id, liaison))
-        self._tasks[run_id] = task
+        self.metrics.handing_over(len(self._liaisons))
+        self._tasks[run_id] = self._spawn(self._see_to(run_id, liaison))
 
     async def _see_to(self, run_id: str, liaison: Liaison) -> None:
         try:
@@ -167,6 +190,7 @@ class Executor:
         finally:
             self._liaisons.pop(run_id, None)
             self._tasks.pop(run_id, None)
+            self.metrics.handing_over(len(self._liaisons))
         if is_ready:
             await self.resume(run_id)
 

@@ -7,7 +7,10 @@ announces every change itself; whoever calls has stored first what the call is a
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from tacit.service.metrics import ServiceMetrics
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +93,11 @@ class LogAnswer:
 
 class Execution(Protocol):
     """Carries out runs. All of it on one event loop; nothing here takes long to return."""
+
+    @property
+    def metrics(self) -> ServiceMetrics:
+        """The figures of this service; others may count here too."""
+        ...
 
     async def start(self) -> None:
         """Recover from whatever ended us last time, then begin to work."""

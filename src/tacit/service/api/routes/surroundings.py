@@ -39,12 +39,11 @@ def surroundings_router() -> APIRouter:
         response_class=Response,
         responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
     )
-    async def metrics() -> Response:
+    async def metrics(platform: ThePlatform) -> Response:
         """Figures for Prometheus; also without a token from the machine itself."""
-        from prometheus_client import REGISTRY, generate_latest
         from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-        data = await asyncio.to_thread(generate_latest, REGISTRY)
+        data = await asyncio.to_thread(platform.execution.metrics.render)
         return Response(data, media_type=CONTENT_TYPE_LATEST)
 
     return router

@@ -36,7 +36,7 @@ class Round:
 
     victim: str
     after: float
-    """Seconds from the first signature to the kill."""
+    """Seconds to the kill, from `running` on or from the first signature."""
     state_at_kill: str = ""
     first_end: str = ""
     late_by: float | None = None
@@ -110,10 +110,13 @@ class Participant(threading.Thread):
 def one_round(live: LivePlatform, chance: random.Random, victim: str, *, best: str) -> Round:
     """A run, a kill, a restart, and the way to the end."""
     run_id = live.new_run(NAMES, deadline=DEADLINE, best=best)
-    made = Round(victim, chance.uniform(0.0, 3.5))
+    in_mid_run = chance.random() < 0.6
+    made = Round(victim, chance.uniform(0.0, 0.9 * DEADLINE if in_mid_run else 2.0))
     people = [Participant(live, run_id, name, chance.uniform(0.0, 0.4)) for name in NAMES]
     for each in people:
         each.start()
+    if in_mid_run:
+        live.wait(run_id, "running", seconds=ALLOWED_SECONDS)
     time.sleep(made.after)
     made.state_at_kill = live.run(run_id)["state"]
     _kill(live, victim, chance.uniform(0.0, 0.6), made, run_id)
@@ -122,8 +125,8 @@ def one_round(live: LivePlatform, chance: random.Random, victim: str, *, best: s
         made.troubles += [each.trouble] if each.trouble else []
     run = _end_of(live, run_id)
     made.first_end = run["state"]
-    if run["deadline_at"] is not None and run["state"] in ("finished", "failed"):
-        made.late_by = round(run["ended"] - run["deadline_at"], 3)
+    if run["state"] in ("finished", "failed"):
+        made.late_by = live.stored_late().get(run_id)
     if run["state"] == "interrupted":
         live.call("POST", f"/runs/{run_id}/resume", OPERATOR)
         run = _end_of(live, run_id)

@@ -112,7 +112,12 @@ def test_cancelling_and_resuming(world: World) -> None:
     running = world.ended(State.RUNNING)
     assert world.ok("POST", f"/runs/{running}/cancel", "op")["reason"] == "cancelled by op"
     assert world.call("POST", f"/runs/{running}/cancel", "op").status_code == 409
-    assert world.ok("POST", f"/runs/{world.draft()}/cancel", "op")["state"] == "cancelled"
+    early = world.draft()
+    assert world.ok("POST", f"/runs/{early}/cancel", "op")["state"] == "cancelled"
+    nonce = {"nonce": "ab" * 16}
+    assert world.call("POST", f"/runs/{early}/logs", "op", json=nonce).status_code == 404
+    assert world.call("GET", f"/runs/{early}/agreement", "op").status_code == 404
+    assert world.ok("GET", f"/runs/{early}/result", "op")["plan"] is None
     interrupted = world.ended(State.INTERRUPTED)
     assert world.ok("GET", f"/runs/{interrupted}/result", "north")["plan"] is not None
     assert world.ok("POST", f"/runs/{interrupted}/resume", "op")["state"] == "submitted"

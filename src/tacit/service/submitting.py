@@ -41,6 +41,8 @@ def agreement_bytes(session: Session, run_id: str, /) -> tuple[bytes, str]:
     if run.agreement is None or run.agreement_hash is None:
         if run.where is State.DRAFT:
             raise NotThereError("the run is a draft; its agreement is drawn up after invite")
+        if run.where.is_end:
+            raise NotThereError("the run ended before its agreement was drawn up; there is none")
         missing = ", ".join(waiting_for(session, run_id)) or "the operator, see the warnings"
         raise NotThereError(f"there is no agreement yet; waiting for: {missing}")
     return run.agreement, run.agreement_hash

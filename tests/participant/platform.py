@@ -38,6 +38,7 @@ from tacit.engine.secure import SecureEngine
 from tacit.engine.signatures import is_signed
 from tacit.mpc.transport import fingerprint
 from tacit.problems import Assignment, Objective, Participant, Problem
+from tacit.runs import GenerationView
 from tacit.runs.agreed import Agreed, AgreedRun
 from tacit.search import SearchParameters
 
@@ -155,9 +156,15 @@ class Platform:
             "warnings": [],
         }
 
-    def execute(self) -> None:
-        """Run the agreed search on the nodes, as an honest platform does."""
+    def execute(self, *, stop_after: int | None = None) -> None:
+        """Run the agreed search on the nodes, or go on with it, as an honest platform does."""
         assert self.agreement is not None
+        self.close()
+
+        def watch(view: GenerationView) -> None:
+            if view.state.generation == stop_after:
+                raise KeyboardInterrupt
+
         self.engine = SecureEngine(self.agreement, self.cluster.config)
         self.engine.__enter__()
         self.engine.start(self.signatures, [self.sealed[key] for key in sorted(self.sealed)])
@@ -166,7 +173,7 @@ class Platform:
             for k, terms in enumerate(self.agreement.objectives)
         }
         agreed = Agreed(agreement=self.agreement, signatures=self.signatures, manifests=manifests)
-        with AgreedRun(agreed, self.cluster.config, self.folder) as run:
+        with AgreedRun(agreed, self.cluster.config, self.folder, observe=watch) as run:
             run.to_its_limits(until=time.monotonic() + 30)
             items = run.plans()[0]
             generation = run.run.now.search.generation

@@ -5,7 +5,9 @@ from __future__ import annotations
 import socket
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from cryptography import x509
@@ -168,3 +170,40 @@ def test_an_authority_vouches_for_names(nodes: LocalCluster, tmp_path: Path, nam
             expected = PlatformError if name == "localhost" else TrustError
             with pytest.raises(expected, match="your token" if name == "localhost" else "mismatch"):
                 client.send("GET", "/runs")
+
+
+class _Says(BaseHTTPRequestHandler):
+    """Answers every path /api/v1/CODE with that code."""
+
+    def do_GET(self) -> None:
+        code = int(self.path.rpartition("/")[2])
+        self.send_response(code)
+        self.send_header("Retry-After", "7")
+        self.send_header("Location", "https://elsewhere.example/")
+        self.end_headers()
+        self.wfile.write(b"<h1>Traceback</h1>" if code != 422 else b'{"message":"a\\u001b[2Jb"}')
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (200, "answers something that is not understood here"),
+        (302, "the platform refuses (302)"),
+        (413, "the platform refuses (413)"),
+        (422, "a[2Jb"),
+        (429, "the platform has too much to do; try again in 7 s"),
+        (502, "the platform failed (502); tell its operator, and try again later"),
+    ],
+)
+def test_whatever_it_says_is_one_line(code: int, message: str) -> None:
+    with HTTPServer(("127.0.0.1", 0), _Says) as server:
+        Thread(target=server.handle_request, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        with PlatformClient(url) as client, pytest.raises(PlatformError) as raised:
+            client.get(f"/{code}", list[str])
+    assert message in str(raised.value)
+    assert str(raised.value).isprintable()
+    assert "Traceback" not in str(raised.value)

@@ -89,3 +89,12 @@ def test_the_file_that_is_shown_fits(nodes: LocalCluster, tmp_path: Path) -> Non
 def test_the_names_that_are_imported_are_there() -> None:
     for program in re.findall(r"```python\n(.*?)```", DOCUMENT, flags=re.DOTALL):
         exec(program, {})
+
+
+@pytest.mark.parametrize(
+    "command", ["keys new", "join", "runs", "review", "sign", "submit", "withdraw", "result", "log"]
+)
+def test_help_shows_an_example(command: str, tacit: Tacit) -> None:
+    shown = tacit(*command.split(), "--help")
+    assert shown.code == 0
+    assert f"Example: tacit participant {command}" in shown.out

@@ -12,10 +12,10 @@ from tacit.disclosure import parse_best_mode, parse_disclosure
 from tacit.engine.ledger import LedgerEntry
 from tacit.engine.local_cluster import LocalCluster
 from tacit.engine.request import REVEAL_NUMBER
-from tacit.participant import check_logs, join, new_key_file, sign, submit
+from tacit.participant import Profile, check_logs, join, new_key_file, sign, submit
 from tacit.problems import Participant, Problem, generate_assignment, generate_tour
 from tacit.search import SearchParameters
-from tests.participant.platform import NAMES, PARAMETERS, RUN, Platform, served
+from tests.participant.platform import EVALUATIONS, NAMES, PARAMETERS, RUN, Platform, served
 
 
 def owned(problem: Problem, disclosure: str, best: str) -> Problem:
@@ -48,6 +48,24 @@ def turned(entry: LedgerEntry) -> LedgerEntry:
     return msgspec.structs.replace(entry, disclosed=entry.disclosed[::-1])
 
 
+def submitted(platform: Platform) -> dict[str, Profile]:
+    """All have joined, signed and handed in."""
+    profiles = {}
+    for name in NAMES:
+        folder = platform.folder / name
+        new_key_file(name, folder)
+        ca = platform.certificate.certificate
+        profiles[name] = join(platform.url, f"code-{name}", profile=folder, ca=ca)
+    for profile in profiles.values():
+        sign(profile, RUN)
+    for each in platform.problem.participants:
+        for objective in platform.problem.objectives:
+            assert objective.weights is not None
+            weights = objective.weights[list(each.rows)]
+            submit(profiles[each.name], RUN, weights, objective=objective.name)
+    return profiles
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_honest_run_of_any_kind_is_confirmed(
     nodes: LocalCluster, tmp_path: Path, kind: str
@@ -56,22 +74,7 @@ def test_an_honest_run_of_any_kind_is_confirmed(
     reveal = len(problem.objectives) == 1
     made = Platform(nodes, tmp_path, problem=problem, parameters=parameters, reveal_best=reveal)
     with served(made) as platform:
-        profiles = {}
-        for name in NAMES:
-            new_key_file(name, tmp_path / name)
-            profiles[name] = join(
-                platform.url,
-                f"code-{name}",
-                profile=tmp_path / name,
-                ca=platform.certificate.certificate,
-            )
-        for profile in profiles.values():
-            sign(profile, RUN)
-        for each in problem.participants:
-            for objective in problem.objectives:
-                assert objective.weights is not None
-                weights = objective.weights[list(each.rows)]
-                submit(profiles[each.name], RUN, weights, objective=objective.name)
+        profiles = submitted(platform)
         platform.execute()
         assert any(e.number == REVEAL_NUMBER for e in platform.ledger) == reveal
         verdict = check_logs(profiles["south"], RUN)
@@ -79,3 +82,21 @@ def test_an_honest_run_of_any_kind_is_confirmed(
         # Not a single answer can be told otherwise.
         platform.tamper["ledger"] = lambda entries: [entries[0], turned(entries[1]), *entries[2:]]
         assert not check_logs(profiles["south"], RUN).ok
+
+
+def test_a_run_that_was_interrupted_is_confirmed_all_the_same(tmp_path: Path) -> None:
+    """The platform stops, a node dies and comes back, and the run goes on."""
+    problem, parameters = KINDS["improvement"]
+    with LocalCluster() as own:
+        made = Platform(own, tmp_path, problem=problem, parameters=parameters)
+        with served(made) as platform:
+            profiles = submitted(platform)
+            platform.execute(stop_after=2)
+            assert len(platform.ledger) == 3
+            assert check_logs(profiles["north"], RUN).ok
+            own.kill(1)
+            own.restart(1)
+            platform.execute()
+            assert len(platform.ledger) == EVALUATIONS
+            verdict = check_logs(profiles["north"], RUN)
+            assert verdict.ok, verdict.lines()

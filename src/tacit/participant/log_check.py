@@ -220,8 +220,8 @@ def _check_search(
         raise LogError(
             "the plan is none of the best that the agreed search found; ask the operator"
         )
-    last = len(found.best_known) - 1
-    return f"{words}, and the plan is one of its best after generation {outcome.generation} of {last}"
+    when = f"generation {outcome.generation} of {len(found.best_known) - 1}"
+    return f"{words}, and the plan is one of its best after {when}"
 
 
 def _refusals(logs: Sequence[Log]) -> list[str]:

@@ -66,7 +66,7 @@ def load_trust(path: Path, /) -> Trust:
     """
     remedy = "write one with tacit participant review RUN --write-trust FILE to see its form"
     try:
-        return msgspec.convert(tomllib.loads(path.read_text()), type=Trust)
+        return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), type=Trust)
     except OSError as error:
         raise FileError(
             path, None, f"cannot be read ({error.strerror})", "check the path"

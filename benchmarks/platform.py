@@ -90,14 +90,12 @@ def _figures(
     handed_in: float,
     begun: float,
 ) -> dict[str, Any]:
-    stored = {}
+    stored = live.stored_late()
     errors = []
     for line in live.log().splitlines():
         if not line.startswith("{"):
             continue
         entry = json.loads(line)
-        if entry["message"] == "run ended":
-            stored[entry["run"]] = entry["stored_late_by"]
         if entry["level"] in ("error", "warning"):
             errors.append(line[:300])
         if entry.get("status", 0) >= 400:

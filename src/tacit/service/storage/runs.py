@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import select, update
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, defer
 
 from tacit.errors import NotThereError
 from tacit.service.lifecycle import State, check_state, check_transition
@@ -62,10 +62,13 @@ def read_run(session: Session, run_id: str, /, *, for_update: bool = False) -> R
 def list_runs(session: Session, /, *, participant: str | None = None) -> list[Run]:
     """All runs, or those that a participant takes part in, the newest first.
 
+    What is large (terms, agreement, result) is fetched only when asked for in the session.
+
     >>> list_runs.__name__
     'list_runs'
     """
-    query = select(Run).order_by(Run.created.desc())
+    large = (defer(Run.terms), defer(Run.agreement), defer(Run.result))
+    query = select(Run).options(*large).order_by(Run.created.desc())
     if participant is not None:
         query = query.where(Run.id.in_(select(Member.run).where(Member.participant == participant)))
     return list(session.scalars(query))

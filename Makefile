@@ -5,7 +5,7 @@ PYTHON ?= $(firstword $(shell for p in python3 python3.13 python3.12 python3.11 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint format typecheck unit bench reproduce clean
+.PHONY: help demo test lint format typecheck unit bench bench-platform reproduce clean
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -34,6 +34,10 @@ unit: .venv/ready-dev ## Tests, doctests and examples
 bench: .venv/ready-bench ## Speed against pymoo and MPyC, as ratios in one run
 	@$(BIN)/python -m benchmarks.search
 	@$(BIN)/tacit bench engine --against mpyc
+
+bench-platform: .venv/ready-dev ## Twenty runs of fifty participants at once, then twenty kills (6 minutes)
+	@$(BIN)/python -m benchmarks.platform
+	@$(BIN)/python -m benchmarks.platform_kills
 
 reproduce: .venv/ready-experiments ## The paper's whole evaluation, our figures beside its own (20 minutes)
 	@$(BIN)/tacit experiment reproduce --out out/reproduce --latex

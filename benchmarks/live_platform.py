@@ -5,6 +5,7 @@ For measurements and for tests that kill it.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -120,8 +121,21 @@ class LivePlatform:
             self.process.wait()
             self.process = None
 
+    def cpu_seconds(self) -> float:
+        """What the main process has computed so far: how long it takes where nothing else runs."""
+        if self.process is None:
+            return 0.0
+        text = Path(f"/proc/{self.process.pid}/stat").read_text()
+        used = re.sub(r"\(.*\)", "", text).split()[12:14]
+        return sum(map(int, used)) / os.sysconf("SC_CLK_TCK")
+
     def log(self) -> str:
         return (self.folder / "platform.log").read_text()
+
+    def stored_late(self) -> dict[str, float]:
+        """How long after its deadline each run's answer was stored, as the platform logged it."""
+        lines = (line for line in self.log().splitlines() if '"run ended"' in line)
+        return {entry["run"]: entry["stored_late_by"] for entry in map(json.loads, lines)}
 
     def workers(self) -> list[int]:
         """The processes whose parent is the server that this platform's workers come from."""

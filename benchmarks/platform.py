@@ -45,6 +45,12 @@ class Watcher(threading.Thread):
         except httpx.HTTPError:
             return  # the platform has ended
 
+    def wait_for(self, runs: Sequence[str], *, seconds: float) -> None:
+        """Wait until all these have ended, without asking for them."""
+        until = time.monotonic() + seconds
+        while not set(runs) <= set(self.seen) and time.monotonic() < until:
+            time.sleep(0.1)
+
     def _note(self, event: dict[str, Any]) -> None:
         data = event.get("data", event)
         if data.get("state") in ENDS and event.get("run"):
@@ -70,8 +76,8 @@ def measure(
             list(hands.map(lambda pair: live.sign(*pair), pairs))
             list(hands.map(lambda pair: live.submit(*pair), pairs))
         handed_in = time.monotonic() - begun - set_up
-        ended = [live.wait(run_id, *ENDS, seconds=120 + 3 * deadline) for run_id in ids]
-        time.sleep(0.5)
+        watcher.wait_for(ids, seconds=120 + 3 * deadline)
+        ended = [live.run(run_id) for run_id in ids]
         return _figures(live, watcher, ended, set_up=set_up, handed_in=handed_in, begun=begun)
 
 
@@ -84,14 +90,12 @@ def _figures(
     handed_in: float,
     begun: float,
 ) -> dict[str, Any]:
-    stored = {}
+    stored = live.stored_late()
     errors = []
     for line in live.log().splitlines():
         if not line.startswith("{"):
             continue
         entry = json.loads(line)
-        if entry["message"] == "run ended":
-            stored[entry["run"]] = entry["stored_late_by"]
         if entry["level"] in ("error", "warning"):
             errors.append(line[:300])
         if entry.get("status", 0) >= 400:

@@ -36,12 +36,14 @@ class Round:
 
     victim: str
     after: float
-    """Seconds from the first signature to the kill."""
+    """Seconds to the kill, from `running` on or from the first signature."""
     state_at_kill: str = ""
     first_end: str = ""
     late_by: float | None = None
     restart_seconds: float | None = None
     """From the start of the platform's process to its first answer."""
+    restart_cpu_seconds: float | None = None
+    """What it computed until then, which is what it would take on a machine of its own."""
     interrupted_at_first_answer: bool | None = None
     end: str = ""
     lost_submissions: int = 0
@@ -108,10 +110,13 @@ class Participant(threading.Thread):
 def one_round(live: LivePlatform, chance: random.Random, victim: str, *, best: str) -> Round:
     """A run, a kill, a restart, and the way to the end."""
     run_id = live.new_run(NAMES, deadline=DEADLINE, best=best)
-    made = Round(victim, chance.uniform(0.0, 3.5))
+    in_mid_run = chance.random() < 0.6
+    made = Round(victim, chance.uniform(0.0, 0.9 * DEADLINE if in_mid_run else 2.0))
     people = [Participant(live, run_id, name, chance.uniform(0.0, 0.4)) for name in NAMES]
     for each in people:
         each.start()
+    if in_mid_run:
+        live.wait(run_id, "running", seconds=ALLOWED_SECONDS)
     time.sleep(made.after)
     made.state_at_kill = live.run(run_id)["state"]
     _kill(live, victim, chance.uniform(0.0, 0.6), made, run_id)
@@ -120,8 +125,8 @@ def one_round(live: LivePlatform, chance: random.Random, victim: str, *, best: s
         made.troubles += [each.trouble] if each.trouble else []
     run = _end_of(live, run_id)
     made.first_end = run["state"]
-    if run["deadline_at"] is not None and run["state"] in ("finished", "failed"):
-        made.late_by = round(run["ended"] - run["deadline_at"], 3)
+    if run["state"] in ("finished", "failed"):
+        made.late_by = live.stored_late().get(run_id)
     if run["state"] == "interrupted":
         live.call("POST", f"/runs/{run_id}/resume", OPERATOR)
         run = _end_of(live, run_id)
@@ -141,6 +146,7 @@ def _kill(live: LivePlatform, victim: str, pause: float, made: Round, run_id: st
         live.kill()
         time.sleep(pause)
         made.restart_seconds = round(live.start(), 2)
+        made.restart_cpu_seconds = round(live.cpu_seconds(), 2)
         if made.state_at_kill == "running":
             state = live.run(run_id)["state"]
             # It may have ended between our question and the kill.
@@ -185,6 +191,9 @@ def main() -> int:
         "not_finished": sum(each.end != "finished" for each in rounds),
         "most_late_seconds": max(late, default=None),
         "slowest_restart_seconds": max(restarts, default=None),
+        "most_restart_cpu_seconds": max(
+            (each.restart_cpu_seconds or 0.0 for each in rounds), default=None
+        ),
         "not_reported_at_first_answer": sum(
             each.interrupted_at_first_answer is False for each in rounds
         ),

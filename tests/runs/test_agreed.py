@@ -17,13 +17,17 @@ from tacit.engine.answers import check_answers
 from tacit.engine.ledger import load_ledger
 from tacit.engine.local_cluster import LocalCluster
 from tacit.engine.secure import SecureEngine
-from tacit.runs.limits import StopReason
+from tacit.engine.store import Store
+from tacit.errors import LogError
+from tacit.runs.agreed import CHECKPOINT, LEDGER, parameters_of
+from tacit.runs.limits import Limits, StopReason
 from tacit.runs.replay import replay
 from tacit.runs.result import Result
+from tacit.runs.solve import solve
 from tests.engine.trio import Trio, problem
 from tests.runs.agreed_process import Stored, open_run
 
-EVALUATIONS = 150
+EVALUATIONS = 100
 SEARCH = {"population": 20, "elites": 2, "tournament": 3}
 
 
@@ -95,9 +99,104 @@ def test_a_run_that_is_killed_again_and_again_ends_as_if_it_never_was(
     reason, result = finish(tmp_path / "run")
     assert (reason, result.evaluations) == (StopReason.EVALUATIONS, EVALUATIONS)
     assert result.notes == []
-    assert sorted(
-        entry.number
-        for entry in load_ledger(tmp_path / "run" / "ledger.jsonl")
-        if entry.number <= EVALUATIONS
-    ) == list(range(1, EVALUATIONS + 1))
+    ledger = load_ledger(tmp_path / "run" / LEDGER)
+    numbers = [entry.number for entry in ledger if entry.number <= EVALUATIONS]
+    assert numbers == list(range(1, EVALUATIONS + 1))
     followed(trio, tmp_path / "run")
+
+
+def finish_in_parts(folder: Path, parts: int) -> None:
+    """Some evaluations at a time, each part with a checkpoint in its middle."""
+    for part in range(parts):
+        with open_run(folder) as run:
+            run.run.limits = Limits(evaluations=20 * part + 10)
+            run.run.to_its_limits()
+            run.save()
+            run.run.limits = Limits(evaluations=20 * part + 20)
+            run.run.to_its_limits()
+
+
+def simulated(trio: Trio, folder: Path) -> Result:
+    """The same search by an evaluator that knows the weights."""
+    with open_run(folder) as run:
+        seed = run.run.seed
+    return solve(
+        trio.problem,
+        parameters=parameters_of(trio.agreement),
+        seed=seed,
+        evaluations=EVALUATIONS,
+        engine="simulated",
+    )
+
+
+@pytest.mark.parametrize("damage", ["none", "one checkpoint", "both checkpoints", "torn ledger"])
+def test_a_run_goes_on_from_whatever_is_left(
+    nodes: LocalCluster, tmp_path: Path, damage: str
+) -> None:
+    folder = tmp_path / "run"
+    trio = prepared(nodes, folder, best="value")
+    finish_in_parts(folder, 3)
+    if damage == "one checkpoint":
+        (folder / CHECKPOINT).write_bytes(b"nonsense")
+    elif damage == "both checkpoints":
+        for path in folder.glob(f"{CHECKPOINT}*"):
+            path.unlink()
+    elif damage == "torn ledger":
+        # As after a power cut at the platform: the nodes remember what it has forgotten.
+        whole = (folder / LEDGER).read_bytes()
+        (folder / LEDGER).write_bytes(b"".join(whole.splitlines(keepends=True)[:-3]) + b'{"obj')
+    reason, result = finish(folder)
+    assert (reason, result.evaluations) == (StopReason.EVALUATIONS, EVALUATIONS)
+    expected = simulated(trio, folder)
+    assert (result.plan, result.history.told_best) == (expected.plan, expected.history.told_best)
+    followed(trio, folder)
+
+
+def test_a_ledger_of_another_search_is_refused(nodes: LocalCluster, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    prepared(nodes, folder, best="value")
+    finish_in_parts(folder, 1)
+    for path in folder.glob(f"{CHECKPOINT}*"):
+        path.unlink()
+    lines = (folder / LEDGER).read_bytes().splitlines(keepends=True)
+    (folder / LEDGER).write_bytes(b"".join([lines[1], lines[0], *lines[2:]]))
+    with pytest.raises(LogError, match="not what the agreed search asks for"), open_run(folder):
+        pass
+
+
+@pytest.mark.parametrize("lost", ["the last answer", "a node's best so far"])
+def test_where_a_best_is_kept_nothing_is_left_out(tmp_path: Path, lost: str) -> None:
+    folder = tmp_path / "run"
+    with LocalCluster() as nodes:
+        trio = prepared(nodes, folder, best="improvement")
+        finish_in_parts(folder, 1)
+        if lost == "the last answer":
+            lines = (folder / LEDGER).read_bytes().splitlines(keepends=True)
+            (folder / LEDGER).write_bytes(b"".join(lines[:-1]))
+        else:
+            nodes.kill(1)
+            store = Store(next((nodes.folder / "node-1.data").glob("*/agreement.json")).parent)
+            store.save_best(0, store.load_best(0)[:1])
+            nodes.restart(1)
+        reason, result = finish(folder)
+        assert (reason, result.evaluations) == (StopReason.EVALUATIONS, EVALUATIONS)
+        expected = simulated(trio, folder)
+        assert result.history.told_best == expected.history.told_best
+        followed(trio, folder)
+        repeats = [line["number"] for line in trio.log(0) if line["event"] == "repeat"]
+        assert repeats == [20]
+
+
+def test_the_deadline_is_an_instant_that_holds_without_nodes_too(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with LocalCluster() as nodes:
+        prepared(nodes, folder, best="value")
+        with open_run(folder) as run:
+            run.run.limits = Limits(evaluations=5)
+            run.run.to_its_limits()
+            nodes.kill(2)
+            until = time.monotonic() + 1.0
+            assert run.to_its_limits(until=until) is StopReason.DEADLINE
+            assert time.monotonic() - until < 0.5
+            assert run.result(StopReason.DEADLINE).notes
+            assert run.plans()

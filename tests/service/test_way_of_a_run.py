@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tacit.service.lifecycle import State
@@ -112,7 +114,12 @@ def test_cancelling_and_resuming(world: World) -> None:
     running = world.ended(State.RUNNING)
     assert world.ok("POST", f"/runs/{running}/cancel", "op")["reason"] == "cancelled by op"
     assert world.call("POST", f"/runs/{running}/cancel", "op").status_code == 409
-    assert world.ok("POST", f"/runs/{world.draft()}/cancel", "op")["state"] == "cancelled"
+    early = world.draft()
+    assert world.ok("POST", f"/runs/{early}/cancel", "op")["state"] == "cancelled"
+    nonce = {"nonce": "ab" * 16}
+    assert world.call("POST", f"/runs/{early}/logs", "op", json=nonce).status_code == 404
+    assert world.call("GET", f"/runs/{early}/agreement", "op").status_code == 404
+    assert world.ok("GET", f"/runs/{early}/result", "op")["plan"] is None
     interrupted = world.ended(State.INTERRUPTED)
     assert world.ok("GET", f"/runs/{interrupted}/result", "north")["plan"] is not None
     assert world.ok("POST", f"/runs/{interrupted}/resume", "op")["state"] == "submitted"
@@ -177,3 +184,15 @@ def test_a_generated_draft_can_be_posted(world: World, kind: str) -> None:
     )
     assert list(terms["participants"]) == names
     world.ok("POST", "/runs", "op", json=terms)
+
+
+def test_an_expired_agreement_cannot_be_signed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = world.invited(limits={"evaluations": 500, "expiry_hours": 1})
+    body = {"signature": world.signature(run_id, "north")}
+    later = time.time() + 3601
+    monkeypatch.setattr("tacit.service.submitting.time.time", lambda: later)
+    answer = world.call("POST", f"/runs/{run_id}/signature", "north", json=body)
+    assert answer.status_code == 409
+    assert "has expired" in answer.json()["message"]

@@ -97,7 +97,7 @@ class Node:
         return NodeMetrics(
             agreements=lambda: len(self.holdings),
             peers=lambda: len(self.peers.current()),
-            stored=lambda: sum(each.store.bytes for each in list(self.holdings.values())),
+            stored=lambda: sum(each.store.size for each in list(self.holdings.values())),
         )
 
     def tidy(self) -> None:

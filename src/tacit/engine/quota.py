@@ -44,7 +44,7 @@ class Quota:
         now = time.monotonic()
         at, seen = self._seen.get(platform, (-LOOK_AGAIN_SECONDS, 0))
         if now - at >= LOOK_AGAIN_SECONDS:
-            seen = sum(each.store.bytes for each in self._of(platform))
+            seen = sum(each.store.size for each in self._of(platform))
             self._seen[platform] = (now, seen)
         return seen
 

@@ -136,7 +136,7 @@ class Store:
         return store
 
     @property
-    def bytes(self) -> int:
+    def size(self) -> int:
         """What is kept here, as far as it grows."""
         return self._bytes + self.log.size
 

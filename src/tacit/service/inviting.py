@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session
 
 from tacit.engine.agreement import agreement_hash, canonical
 from tacit.errors import ServiceError, TacitError
-from tacit.service.access.invitations import has_open_invitation, invite, redeem
+from tacit.service.access.invitations import accounts_with_open_invitation, new_invitation, redeem
 from tacit.service.access.tokens import issue_token
 from tacit.service.api.terms import RunTerms
 from tacit.service.drafting import agreement_of_terms, trio_identity
@@ -15,13 +15,13 @@ from tacit.service.settings import Settings
 from tacit.service.storage import (
     Account,
     Run,
+    add_account,
     add_event,
     add_members,
     add_warning,
-    create_account,
-    find_account,
+    list_accounts,
     list_runs,
-    members_of,
+    members_with_keys,
     read_run,
     set_agreement,
     set_state,
@@ -38,18 +38,34 @@ def invite_members(
     """
     run = read_run(session, run_id, for_update=True)
     check_state(run.where, frozenset({State.DRAFT}), to="invite")
-    terms, codes = RunTerms.model_validate(run.terms), {}
-    for name in terms.participants:
-        account = find_account(session, name) or create_account(session, name, "participant")
-        if account.role != "participant":
-            raise ServiceError(f"{name!r} is a {account.role}; only participants own rows")
-        if account.signing_key is None and not has_open_invitation(session, name):
-            codes[name], _ = invite(session, name, hours=settings.invitation_hours)
+    terms = RunTerms.model_validate(run.terms)
+    accounts = _accounts(session, list(terms.participants))
+    invited = accounts_with_open_invitation(session)
+    codes = {
+        account.name: new_invitation(session, account.name, hours=settings.invitation_hours)[0]
+        for account in accounts
+        if account.signing_key is None and account.name not in invited
+    }
     add_members(session, run_id, terms.participants)
     run.trio = trio
     set_state(session, run_id, State.INVITED)
     _draft_if_all_joined(session, settings, run)
     return codes
+
+
+def _accounts(session: Session, names: list[str]) -> list[Account]:
+    """The participants' accounts; those who have none get one."""
+    known = {account.name: account for account in list_accounts(session)}
+    folded = {name.lower() for name in known}
+    for name in names:
+        if name in known and known[name].role != "participant":
+            raise ServiceError(f"{name!r} is a {known[name].role}; only participants own rows")
+        if name not in known and name.lower() in folded:
+            raise ServiceError(f"an account differs from {name!r} in case alone; correct the name")
+        if name not in known:
+            known[name] = add_account(session, name, "participant")
+    session.flush()
+    return [known[name] for name in names]
 
 
 def join(
@@ -86,22 +102,16 @@ def waiting_for(session: Session, run_id: str, /) -> list[str]:
     >>> waiting_for.__name__
     'waiting_for'
     """
-    return [
-        member.participant
-        for member in members_of(session, run_id)
-        if session.get_one(Account, member.participant).signing_key is None
-    ]
+    return [member.participant for member, key in members_with_keys(session, run_id) if key is None]
 
 
 def _draft_if_all_joined(session: Session, settings: Settings, run: Run) -> None:
-    if waiting_for(session, run.id) or run.trio is None:
+    keys = {member.participant: key for member, key in members_with_keys(session, run.id)}
+    known = {name: key for name, key in keys.items() if key is not None}
+    if len(known) < len(keys) or run.trio is None:
         return
-    keys: dict[str, str] = {}
-    for member in members_of(session, run.id):
-        key = session.get_one(Account, member.participant).signing_key
-        keys[member.participant] = key or ""
     nodes, platform = trio_identity(settings, run.trio)
     agreement = agreement_of_terms(
-        RunTerms.model_validate(run.terms), keys=keys, nodes=nodes, platform=platform
+        RunTerms.model_validate(run.terms), keys=known, nodes=nodes, platform=platform
     )
     set_agreement(session, run.id, canonical(agreement), agreement_hash(agreement).hex())

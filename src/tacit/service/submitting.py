@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import binascii
+import time
 from base64 import b64decode
 from collections.abc import Sequence
 
@@ -41,6 +42,8 @@ def agreement_bytes(session: Session, run_id: str, /) -> tuple[bytes, str]:
     if run.agreement is None or run.agreement_hash is None:
         if run.where is State.DRAFT:
             raise NotThereError("the run is a draft; its agreement is drawn up after invite")
+        if run.where.is_end:
+            raise NotThereError("the run ended before its agreement was drawn up; there is none")
         missing = ", ".join(waiting_for(session, run_id)) or "the operator, see the warnings"
         raise NotThereError(f"there is no agreement yet; waiting for: {missing}")
     return run.agreement, run.agreement_hash
@@ -59,6 +62,8 @@ def sign(session: Session, run_id: str, participant: str, signature: bytes, /) -
     if read_member(session, run_id, participant).signature == signature:
         return False
     check_state(run.where, frozenset({State.INVITED}), to="sign")
+    if agreement.limits.expires <= time.time():
+        raise WrongStateError("the agreement has expired; ask the operator for a new run")
     key = agreement.participant(participant).signing_key
     if not is_signed(key, "agreement", agreement_hash(agreement), signature):
         raise ServiceError(

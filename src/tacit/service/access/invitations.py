@@ -22,12 +22,21 @@ def invite(session: Session, account: str, /, *, hours: float) -> tuple[str, flo
     """
     if session.get(Account, account) is None:
         raise NotThereError(f"there is no account {account!r}; see the list of accounts")
-    code, now = new_secret(CODE_PREFIX), time.time()
     session.execute(
         update(Invitation)
         .where(Invitation.account == account, Invitation.used.is_(None))
-        .values(used=now)
+        .values(used=time.time())
     )
+    return new_invitation(session, account, hours=hours)
+
+
+def new_invitation(session: Session, account: str, /, *, hours: float) -> tuple[str, float]:
+    """A new code for an account that has no open one, and when it expires.
+
+    >>> new_invitation.__name__
+    'new_invitation'
+    """
+    code, now = new_secret(CODE_PREFIX), time.time()
     expires = now + hours * HOUR_SECONDS
     session.add(
         Invitation(code_hash=secret_hash(code), account=account, created=now, expires=expires)
@@ -35,18 +44,14 @@ def invite(session: Session, account: str, /, *, hours: float) -> tuple[str, flo
     return code, expires
 
 
-def has_open_invitation(session: Session, account: str, /) -> bool:
-    """Whether there is a code that could still be used.
+def accounts_with_open_invitation(session: Session, /) -> set[str]:
+    """The accounts that have a code which could still be used.
 
-    >>> has_open_invitation.__name__
-    'has_open_invitation'
+    >>> accounts_with_open_invitation.__name__
+    'accounts_with_open_invitation'
     """
-    query = select(Invitation).where(
-        Invitation.account == account,
-        Invitation.used.is_(None),
-        Invitation.expires > time.time(),
-    )
-    return session.scalar(query.limit(1)) is not None
+    is_open = Invitation.used.is_(None) & (Invitation.expires > time.time())
+    return set(session.scalars(select(Invitation.account).where(is_open)))
 
 
 def redeem(session: Session, code: str, /, *, signing_key: str | None) -> tuple[Account, bool]:

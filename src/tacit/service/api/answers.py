@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+from fastapi import Response
 from sqlalchemy.orm import Session
 
-from tacit.service.api.shapes import MemberAnswer, Plan, RunAnswer, RunResult, RunSummary
+from tacit.service.api.shapes import Plan, RunResult, RunSummary
 from tacit.service.api.terms import RunTerms
-from tacit.service.storage import Account, Run, members_of, read_run
+from tacit.service.storage import Run, members_with_keys, read_run
 
 
 def run_summary(run: Run, /) -> RunSummary:
@@ -36,37 +38,41 @@ def _summary(run: Run) -> dict[str, Any]:
     }
 
 
-def run_answer(session: Session, run_id: str, /) -> RunAnswer:
-    """A run with everything that its members may know.
+def run_answer(
+    session: Session, run_id: str, /, *, invitations: dict[str, str] | None = None
+) -> Response:
+    """A run with everything that its members may know, in the shape of `RunAnswer`.
+
+    Written here, in the query's thread, and not checked again: terms can be long, were checked when
+    they came, and the event loop has deadlines to keep.
 
     >>> run_answer.__name__
     'run_answer'
     """
     run = read_run(session, run_id)
     members = [
-        MemberAnswer.model_validate(
-            {
-                "name": member.participant,
-                "rows": member.rows,
-                "joined": session.get_one(Account, member.participant).signing_key is not None,
-                "signed": member.signature is not None,
-                "submission_state": member.submission_state,
-            }
-        )
-        for member in members_of(session, run_id)
-    ]
-    return RunAnswer.model_validate(
         {
-            **_summary(run),
-            "terms": RunTerms.model_validate(run.terms),
-            "members": members,
-            "trio": run.trio,
-            "agreement_hash": run.agreement_hash,
-            "progress": run.progress,
-            "warnings": run.warnings,
-            "created_by": run.created_by,
+            "name": member.participant,
+            "rows": member.rows,
+            "joined": key is not None,
+            "signed": member.signature is not None,
+            "submission_state": member.submission_state,
         }
-    )
+        for member, key in members_with_keys(session, run_id)
+    ]
+    answer = {
+        **_summary(run),
+        "terms": run.terms,
+        "members": members,
+        "trio": run.trio,
+        "agreement_hash": run.agreement_hash,
+        "progress": run.progress,
+        "warnings": run.warnings,
+        "created_by": run.created_by,
+    }
+    if invitations is not None:
+        answer["invitations"] = invitations
+    return Response(msgspec.json.encode(answer), media_type="application/json")
 
 
 def run_result(run: Run, /) -> RunResult:

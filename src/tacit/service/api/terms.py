@@ -79,9 +79,10 @@ class RunTerms(_Taken):
     problem: ProblemTerms
     objectives: Annotated[list[ObjectiveTermsIn], Field(min_length=1, max_length=10)]
     participants: Annotated[
-        dict[ParticipantName, list[Index]], Field(min_length=1, max_length=1000)
+        dict[ParticipantName, Annotated[list[Index], Field(min_length=1)]],
+        Field(min_length=1, max_length=1000),
     ]
-    """The rows of each participant, by name."""
+    """The rows of each participant, by name; who owns none takes no part."""
     preset: Annotated[str, StringConstraints(max_length=40)] | None = None
     """A set of parameters; left out, the one that fits the problem."""
     parameters: dict[Annotated[str, StringConstraints(max_length=40)], bool | Whole | Label] = {}

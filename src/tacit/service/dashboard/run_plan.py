@@ -73,7 +73,8 @@ the deadline.</p>'
     text = ", ".join(parts)
     late = result.get("late_by_seconds")
     if late is not None:
-        text += f"; answered {max(late, 0) * 1000:.0f} ms after the deadline"
+        on_time = f"{late * 1000:.0f} ms after the deadline" if late >= 0.0005 else "in time"
+        text += f"; answered {on_time}"
     return f"<p>{escape(text)}.</p>"
 
 

@@ -44,6 +44,11 @@ class Conducted:
     def __init__(self, run_id: str, links: TrioLinks, around: Surroundings, /) -> None:
         self._run_id, self._links, self._around = run_id, links, around
         self._worker: WorkerHandle | None = None
+        self._until: float | None = None
+
+    def is_due_within(self, seconds: float, /) -> bool:
+        """Whether the answer is due so soon."""
+        return self._until is not None and self._until - time.monotonic() < seconds
 
     @property
     def last(self) -> Report | None:
@@ -106,7 +111,7 @@ class Conducted:
         for warning in self._links.clock_warnings():
             await self._around.database.write(add_warning, self._run_id, warning)
         since, begun = time.time(), time.monotonic()
-        until = begun + stored.deadline_seconds
+        until = self._until = begun + stored.deadline_seconds
         await self._around.database.write(
             set_state,
             self._run_id,

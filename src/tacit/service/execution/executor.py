@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Coroutine
 from typing import Any
 
@@ -28,6 +29,9 @@ from tacit.service.storage import Database, read_run, runs_in_state, set_progres
 
 TELL_EVERY_SECONDS = 0.5
 """Progress of all runs is written together, so often."""
+QUIET_SECONDS = 0.3
+"""So long before an answer is due nobody else writes about progress."""
+LONGEST_SILENCE_SECONDS = 3.0
 AGAIN_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Pauses before a run that could not begin is tried again."""
 LOG_SECONDS = 10.0
@@ -114,12 +118,17 @@ class Executor:
             for run_id, report in reports.items():
                 set_progress(session, run_id, report.progress())
 
+        told = time.monotonic()
         while True:
             await asyncio.sleep(TELL_EVERY_SECONDS)
+            soon = any(each.is_due_within(QUIET_SECONDS) for each in self._conducted.values())
+            if soon and time.monotonic() - told < LONGEST_SILENCE_SECONDS:
+                continue  # answers come first, and writers take turns
             reports = {k: v for k, v in self._progress.items() if k in self._conducted}
             self._progress.clear()
             if reports:
                 await self._database.write(write, reports)
+                told = time.monotonic()
 
     # Trios.
 

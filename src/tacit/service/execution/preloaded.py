@@ -6,12 +6,16 @@ kernels that are compiled here need not be loaded by each worker.
 
 from __future__ import annotations
 
+import os
+
 from tacit.problems import Assignment, Objective, Tour
 from tacit.search import PRESETS
 from tacit.search.warm_up import warm_up
 from tacit.service.execution import worker
 
 __all__ = ["worker"]
+NICE = 10
+"""The main process comes first: it is near-idle and has to answer on time. Workers inherit it."""
 
 
 def _warm_up_all() -> None:
@@ -26,4 +30,5 @@ def _warm_up_all() -> None:
         warm_up(Tour(name="t", rows=4, columns=4, objectives=objectives), parameters)
 
 
+os.nice(NICE)
 _warm_up_all()

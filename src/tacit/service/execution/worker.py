@@ -44,8 +44,6 @@ ANSWER_SECONDS = 0.05
 """The search ends so long before the deadline, so that its last report is there in time."""
 LOCK_SECONDS = 10.0
 SPEED_OVER = 20
-NICE = 5
-"""The main process comes first: it is near-idle and has to answer on time."""
 _PR_SET_PDEATHSIG = 1
 
 
@@ -69,7 +67,6 @@ def work(line: socket.socket, order: Order, /) -> None:
 
 def _end_with_the_platform() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.nice(NICE)
     if sys.platform == "linux":
         # Also if it is stopped and cannot notice anything: the server it was forked from ends with
         # the platform.

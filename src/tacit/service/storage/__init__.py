@@ -7,12 +7,13 @@ one in a thread, in a transaction of its own::
     await database.write(set_state, run_id, State.RUNNING, running_since=now)
 """
 
-from tacit.service.storage.accounts import create_account, find_account, list_accounts
+from tacit.service.storage.accounts import add_account, create_account, find_account, list_accounts
 from tacit.service.storage.database import Database
 from tacit.service.storage.events import add_event, events_after
 from tacit.service.storage.members import (
     add_members,
     members_of,
+    members_with_keys,
     read_member,
     runs_of_participant,
     set_signature,
@@ -45,6 +46,7 @@ __all__ = [
     "Run",
     "Sealed",
     "Token",
+    "add_account",
     "add_event",
     "add_members",
     "add_warning",
@@ -56,6 +58,7 @@ __all__ = [
     "list_accounts",
     "list_runs",
     "members_of",
+    "members_with_keys",
     "read_member",
     "read_run",
     "runs_in_state",

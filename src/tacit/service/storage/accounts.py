@@ -19,9 +19,19 @@ def create_account(session: Session, name: str, role: str, /) -> Account:
     """
     if session.scalar(select(Account).where(func.lower(Account.name) == name.lower())):
         raise WrongStateError(f"there is an account {name!r} already; choose another name")
+    account = add_account(session, name, role)
+    session.flush()
+    return account
+
+
+def add_account(session: Session, name: str, role: str, /) -> Account:
+    """Add an account whose name has been checked.
+
+    >>> add_account.__name__
+    'add_account'
+    """
     account = Account(name=name, role=role, signing_key=None, created=time.time())
     session.add(account)
-    session.flush()
     return account
 
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+import msgspec
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.orm import Session
 
@@ -24,6 +25,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 THREADS = 8
+SQLITE = "sqlite:///"
 BUSY_SECONDS = 10
 """How long a writer waits for another process, such as the command line's."""
 
@@ -113,7 +115,16 @@ class Database:
 
 
 def _open(url: str) -> Engine:
-    engine = create_engine(url, pool_size=THREADS + 2, pool_pre_ping=not url.startswith("sqlite"))
+    if url.startswith(SQLITE):
+        # Readable by its owner alone; SQLite gives its other files the mode of this one.
+        Path(url.removeprefix(SQLITE)).touch(mode=0o600)
+    engine = create_engine(
+        url,
+        pool_size=THREADS + 2,
+        pool_pre_ping=not url.startswith(SQLITE),
+        json_serializer=lambda value: msgspec.json.encode(value).decode(),
+        json_deserializer=msgspec.json.decode,
+    )
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from tacit.errors import NotThereError
 from tacit.service.storage.events import add_event
-from tacit.service.storage.models import Member
+from tacit.service.storage.models import Account, Member
 
 
 def add_members(session: Session, run_id: str, rows: Mapping[str, list[int]], /) -> None:
@@ -39,6 +39,21 @@ def members_of(session: Session, run_id: str, /) -> list[Member]:
     """
     query = select(Member).where(Member.run == run_id).order_by(Member.position)
     return list(session.scalars(query))
+
+
+def members_with_keys(session: Session, run_id: str, /) -> list[tuple[Member, str | None]]:
+    """The participants of a run in the order of its agreement, each with its signing key if known.
+
+    >>> members_with_keys.__name__
+    'members_with_keys'
+    """
+    query = (
+        select(Member, Account.signing_key)
+        .join(Account, Account.name == Member.participant)
+        .where(Member.run == run_id)
+        .order_by(Member.position)
+    )
+    return [(member, key) for member, key in session.execute(query)]
 
 
 def read_member(session: Session, run_id: str, participant: str, /) -> Member:

@@ -8,8 +8,8 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session, defer
 
 from tacit.errors import NotThereError
 from tacit.service.lifecycle import State, check_state, check_transition
@@ -62,10 +62,13 @@ def read_run(session: Session, run_id: str, /, *, for_update: bool = False) -> R
 def list_runs(session: Session, /, *, participant: str | None = None) -> list[Run]:
     """All runs, or those that a participant takes part in, the newest first.
 
+    What is large (terms, agreement, result) is fetched only when asked for in the session.
+
     >>> list_runs.__name__
     'list_runs'
     """
-    query = select(Run).order_by(Run.created.desc())
+    large = (defer(Run.terms), defer(Run.agreement), defer(Run.result))
+    query = select(Run).options(*large).order_by(Run.created.desc())
     if participant is not None:
         query = query.where(Run.id.in_(select(Member.run).where(Member.participant == participant)))
     return list(session.scalars(query))
@@ -147,7 +150,8 @@ def set_progress(session: Session, run_id: str, progress: dict[str, Any], /) -> 
     >>> set_progress.__name__
     'set_progress'
     """
-    read_run(session, run_id).progress = progress
+    # Without reading the run, which has its whole agreement in it: this happens twice a second.
+    session.execute(update(Run).where(Run.id == run_id).values(progress=progress))
     add_event(session, run_id, "progress", progress)
 
 

@@ -26,6 +26,7 @@ from tacit.service.context import Platform
 from tacit.service.execution.port import LogAnswer
 from tacit.service.lifecycle import ENDS, State, check_state
 from tacit.service.storage import Run, events_after, read_run
+from tacit.service.submitting import agreement_bytes
 
 HAS_LOGS = frozenset(State) - {State.DRAFT, State.INVITED}
 PROGRESS_COLUMNS = ("generation", "seconds", "evaluations", "evaluations_per_second", "best")
@@ -177,6 +178,7 @@ def results_router() -> APIRouter:
         """The nodes' logs, signed for this nonce, with what it takes to follow the search."""
         run = await platform.database.read(read_run, run_id)
         check_state(run.where, HAS_LOGS, to="have logs")
+        await platform.database.read(agreement_bytes, run_id)
         nonce = bytes.fromhex(body.nonce)
         return await asyncio.to_thread(_logs, await platform.execution.fetch_logs(run_id, nonce))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
@@ -23,12 +23,14 @@ from tacit.service.storage import Event, Run, create_run, list_runs, read_run, s
 DRAFT = frozenset({State.DRAFT})
 
 
-def _create(session: Session, terms: RunTerms, by: str) -> RunAnswer:
+def _create(session: Session, terms: RunTerms, by: str) -> Response:
     run = create_run(session, terms.name, terms.model_dump(mode="json"), by=by)
-    return run_answer(session, run.id)
+    answer = run_answer(session, run.id)
+    answer.status_code = 201
+    return answer
 
 
-def _change(session: Session, run_id: str, terms: RunTerms) -> RunAnswer:
+def _change(session: Session, run_id: str, terms: RunTerms) -> Response:
     run = read_run(session, run_id, for_update=True)
     check_state(run.where, DRAFT, to="change it")
     run.name, run.terms = terms.name, terms.model_dump(mode="json")
@@ -70,19 +72,21 @@ def runs_router() -> APIRouter:
             run_summary(run) for run in await platform.database.read(list_runs, participant=mine)
         ]
 
-    @router.post("/runs", status_code=201, responses=error_responses(422))
-    async def draft(body: RunTerms, who: Asker, platform: ThePlatform) -> RunAnswer:
+    @router.post("/runs", response_model=RunAnswer, status_code=201, responses=error_responses(422))
+    async def draft(body: RunTerms, who: Asker, platform: ThePlatform) -> Response:
         """Draft a run; terms that no agreement could be made of are refused here."""
         await asyncio.to_thread(check_terms, body)
         return await platform.database.write(_create, body, who.account)
 
-    @router.get("/runs/{run_id}", responses=error_responses(404))
-    async def run(run_id: RunId, platform: ThePlatform) -> RunAnswer:
+    @router.get("/runs/{run_id}", response_model=RunAnswer, responses=error_responses(404))
+    async def run(run_id: RunId, platform: ThePlatform) -> Response:
         """A run, with its members and how far it is."""
         return await platform.database.read(run_answer, run_id)
 
-    @router.put("/runs/{run_id}", responses=error_responses(404, 409, 422))
-    async def change(run_id: RunId, body: RunTerms, platform: ThePlatform) -> RunAnswer:
+    @router.put(
+        "/runs/{run_id}", response_model=RunAnswer, responses=error_responses(404, 409, 422)
+    )
+    async def change(run_id: RunId, body: RunTerms, platform: ThePlatform) -> Response:
         """Change a draft."""
         await asyncio.to_thread(check_terms, body)
         return await platform.database.write(_change, run_id, body)
@@ -92,18 +96,21 @@ def runs_router() -> APIRouter:
         """Discard a draft."""
         await platform.database.write(_discard, run_id)
 
-    @router.post("/runs/{run_id}/invite", responses=error_responses(404, 409, 422))
-    async def invite(run_id: RunId, platform: ThePlatform) -> RunInvited:
+    @router.post(
+        "/runs/{run_id}/invite", response_model=RunInvited, responses=error_responses(404, 409, 422)
+    )
+    async def invite(run_id: RunId, platform: ThePlatform) -> Response:
         """Choose a trio and invite the participants; new ones get a code, shown once."""
         trio = await platform.execution.trio_for_new_run()
         codes = await platform.database.write(invite_members, platform.settings, run_id, trio)
-        answer = await platform.database.read(run_answer, run_id)
-        return RunInvited(**dict(answer), invitations=codes)
+        return await platform.database.read(run_answer, run_id, invitations=codes)
 
-    @router.post("/runs/{run_id}/cancel", responses=error_responses(404, 409))
+    @router.post(
+        "/runs/{run_id}/cancel", response_model=RunAnswer, responses=error_responses(404, 409)
+    )
     async def cancel(
         run_id: RunId, who: Asker, platform: ThePlatform, body: Why | None = None
-    ) -> RunAnswer:
+    ) -> Response:
         """Cancel a run that has not ended; one that is running keeps its best so far."""
         reason = f"cancelled by {who.account}"
         reason += f": {body.reason}" if body is not None and body.reason else ""
@@ -111,8 +118,10 @@ def runs_router() -> APIRouter:
         await platform.execution.cancel(run_id, reason)
         return await platform.database.read(run_answer, run_id)
 
-    @router.post("/runs/{run_id}/resume", responses=error_responses(404, 409))
-    async def resume(run_id: RunId, platform: ThePlatform) -> RunAnswer:
+    @router.post(
+        "/runs/{run_id}/resume", response_model=RunAnswer, responses=error_responses(404, 409)
+    )
+    async def resume(run_id: RunId, platform: ThePlatform) -> Response:
         """Let an interrupted run wait for a slot again and go on from its checkpoint."""
         await platform.database.write(
             set_state, run_id, State.SUBMITTED, only_from=frozenset({State.INTERRUPTED})

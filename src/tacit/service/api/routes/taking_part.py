@@ -55,10 +55,12 @@ def taking_part_router() -> APIRouter:
         headers = {"Tacit-Agreement": digest}
         return Response(data, media_type="application/json", headers=headers)
 
-    @router.post("/runs/{run_id}/signature", responses=error_responses(404, 409, 422))
-    async def signature(
-        run_id: RunId, body: Signed, who: Asker, platform: ThePlatform
-    ) -> RunAnswer:
+    @router.post(
+        "/runs/{run_id}/signature",
+        response_model=RunAnswer,
+        responses=error_responses(404, 409, 422),
+    )
+    async def signature(run_id: RunId, body: Signed, who: Asker, platform: ThePlatform) -> Response:
         """Sign the agreement; with the last signature the run is agreed."""
         given = bytes.fromhex(body.signature)
         if await platform.database.write(sign, run_id, who.account, given):
@@ -93,10 +95,12 @@ def taking_part_router() -> APIRouter:
         """One's own sealed rows, and how the nodes took them."""
         return await platform.database.read(_mine, run_id, who.account)
 
-    @router.post("/runs/{run_id}/withdraw", responses=error_responses(404, 409))
+    @router.post(
+        "/runs/{run_id}/withdraw", response_model=RunAnswer, responses=error_responses(404, 409)
+    )
     async def withdraw(
         run_id: RunId, who: Asker, platform: ThePlatform, body: Why | None = None
-    ) -> RunAnswer:
+    ) -> Response:
         """Take no part after all, which cancels the run; possible until it is running."""
         reason = f"{who.account} has withdrawn"
         reason += f": {body.reason}" if body is not None and body.reason else ""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -97,15 +96,15 @@ def test_from_sign_in_to_the_plan(platform: LocalPlatform, browser: Browser) -> 
         run = page.url.rsplit("/", 1)[1]
         codes = invite(at)
         problem = drawn_problem("delays", rows=24, columns=28, participants=3, seed=1)
-        amber, *_ = take_part(platform, problem, codes, run)
-        wait_until(at, "Running")
-        expect(page.get_by_role("timer")).to_contain_text(" s")
-        expect(page.locator("svg.convergence.broad")).to_be_visible()
-        time.sleep(2)
-        at.shot("08-running")
         with opened(browser, platform.url, size=PHONE, like=at) as phone:
             phone.page.goto(f"/runs/{run}")
-            wait_until(phone, "Running")
+            wait_until(phone, "Invited")
+            amber, *_ = take_part(platform, problem, codes, run)
+            wait_until(at, "Running")
+            expect(page.locator("svg.convergence.broad")).to_be_visible()
+            expect(page.get_by_role("timer")).to_contain_text(" s")
+            page.wait_for_timeout(1500)
+            at.shot("08-running")
             expect(phone.page.locator("svg.convergence.slim")).to_be_visible()
             phone.shot("09-running-phone")
             assert not phone.scrolls_sideways()

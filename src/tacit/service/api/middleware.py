@@ -126,6 +126,8 @@ class RequestLog:
             await self._app(scope, receive, send)
             return
         started, status = time.perf_counter(), 0
+        # Asked for now, since an app that is mounted in ours puts itself here.
+        execution = scope["app"].state.platform.execution
         scope["tacit_request"] = secrets.token_hex(6)
 
         async def send_and_note(message: Message) -> None:
@@ -148,6 +150,5 @@ class RequestLog:
                 "client": (scope.get("client") or ("",))[0],
             }
             log.info("request", extra={"fields": fields})
-            execution = scope["app"].state.platform.execution
             method = scope["method"] if scope["method"] in METHODS else "other"
             execution.metrics.request(method, status, time.perf_counter() - started)

@@ -23,7 +23,7 @@ def test_the_demo_ends_by_itself(tmp_path: Path) -> None:
     address = re.search(r"dashboard\s+https://(127\.0\.0\.1:\d+)", done.stdout)
     assert address
     assert re.search(r"sign in\s+tci_\S{20,}", done.stdout)
-    slots = re.findall(r"(?:amber|birch|cobalt) \d{3}\D+(\d\d:\d\d)", done.stdout)
+    slots = re.findall(r"(?:amber|birch|cobalt) \d{3}\D+\d\d:\d\d\D+(\d\d:\d\d)", done.stdout)
     assert len(slots) == len(set(slots)) == 24
     assert "all did what was signed" in done.stdout
     cost, best = (

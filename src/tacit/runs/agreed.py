@@ -55,9 +55,12 @@ class Agreed:
 def parameters_of(agreement: Agreement, /) -> SearchParameters:
     """The pinned search.
 
+    >>> from tacit.engine.agreement import PinnedSearch
     >>> from tacit.engine.cast import example_cast
-    >>> parameters_of(example_cast().agreement).population
-    4
+    >>> search = PinnedSearch("genetic", {"population": 40}, seed=None)
+    >>> agreement = msgspec.structs.replace(example_cast().agreement, search=search)
+    >>> parameters_of(agreement).population
+    40
     """
     settings = {"algorithm": agreement.search.algorithm, **agreement.search.parameters}
     try:

@@ -145,6 +145,7 @@ def check_downloads(at: Watched, problem: Assignment) -> None:
     for link in ("Result (JSON)", "Plan (CSV)", "Curve (PNG)"):
         with at.page.expect_download() as waiting:
             at.page.get_by_role("link", name=link).press("Enter")
+        assert waiting.value.failure() is None, f"{link}: {waiting.value.failure()}"
         files[link] = Path(waiting.value.path()).read_bytes()
     plan = json.loads(files["Result (JSON)"])["plan"]
     problem.check_plan(plan["items"])

@@ -179,7 +179,9 @@ class _RunPage:
 
     async def _show_plan(self, run: Run) -> None:
         if run["state"] not in ("finished", "interrupted", "cancelled", "failed"):
+            # A run that is taken up again has no plan until it ends again.
             self._plan_of = None
+            self._plan.hide()
             return
         if self._plan_of == run["state"]:
             return

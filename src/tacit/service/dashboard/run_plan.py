@@ -28,6 +28,10 @@ class RunPlan:
         self._box = section("Plan", classes="wide")
         self._box.set_visibility(False)
 
+    def hide(self) -> None:
+        """Take the plan away."""
+        self._box.set_visibility(False)
+
     def show(self, run: dict[str, Any], result: dict[str, Any] | None, /) -> None:
         """Show what came of the run."""
         self._box.clear()
@@ -38,6 +42,9 @@ class RunPlan:
                 native("p", "There is no plan: the run ended before anything was evaluated.")
                 return
             html(summary(run, result))
+            if result["front"] and len(result["front"]) > 1:
+                front = f"There are {len(result['front'])} plans of which none beats another."
+                native("p", f"{front} This is the first; the JSON has all.")
             self._links(run)
             html(plan_markup(run, result))
 

@@ -7,6 +7,7 @@ kernels that are compiled here need not be loaded by each worker.
 from __future__ import annotations
 
 import os
+import sys
 
 from tacit.problems import Assignment, Objective, Tour
 from tacit.search import PRESETS
@@ -30,5 +31,15 @@ def _warm_up_all() -> None:
         warm_up(Tour(name="t", rows=4, columns=4, objectives=objectives), parameters)
 
 
-os.nice(NICE)
-_warm_up_all()
+def is_fork_server() -> bool:
+    """Whether this process is the server, and not something that merely looks at its modules.
+
+    >>> is_fork_server()
+    False
+    """
+    return any("multiprocessing.forkserver" in argument for argument in sys.orig_argv)
+
+
+if is_fork_server():
+    os.nice(NICE)
+    _warm_up_all()

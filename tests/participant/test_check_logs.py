@@ -119,7 +119,7 @@ ATTACKS: list[tuple[str, str, Callable[[Any], Any], str]] = [
         "ledger cut off",
         "ledger",
         lambda entries: entries[:3],
-        "the ledger tells of 3 generations and the nodes of 6",
+        "the nodes answered evaluation 4, which the ledger leaves out",
     ),
     (
         "another plan",
@@ -171,7 +171,9 @@ def test_an_old_log_is_caught(finished: World) -> None:
     verdict = check_logs(finished.north, RUN)
     assert not verdict.ok
     assert all("may be an old one" in finding.detail for finding in verdict.findings)
-    assert "not checked, since a log is missing: inputs, populations" in "\n".join(verdict.lines())
+    assert "not checked, since a check before failed: inputs, populations" in "\n".join(
+        verdict.lines()
+    )
 
 
 def test_rows_in_place_of_ours_are_caught(finished: World) -> None:
@@ -206,3 +208,42 @@ def test_a_clock_that_differs_is_told(finished: World, monkeypatch: pytest.Monke
     notes = "\n".join(verdict.notes)
     assert re.search("the platform's clock is 6[456] s ahead of yours", notes)
     assert re.search("node 2's clock is 6[456] s ahead of yours", notes)
+
+
+STRANGE: list[tuple[str, Callable[[Any], Any]]] = [
+    ("ledger", lambda all_: [msgspec.structs.replace(all_[0], objective=-1), *all_[1:]]),
+    ("ledger", lambda all_: [msgspec.structs.replace(all_[0], objective=7), *all_[1:]]),
+    ("ledger", lambda all_: [msgspec.structs.replace(all_[0], disclosed=[]), *all_[1:]]),
+    ("ledger", lambda all_: [msgspec.structs.replace(all_[0], disclosed=[1] * 9999), *all_[1:]]),
+    ("ledger", lambda all_: [msgspec.structs.replace(all_[0], parts=[[], [], []]), *all_[1:]]),
+    ("ledger", lambda all_: [msgspec.structs.replace(all_[0], parts=[[(1, [b""])]] * 3)]),
+    ("ledger", lambda all_: [msgspec.structs.replace(all_[0], parts=[[(1, [b"x" * 7])]] * 3)]),
+    ("ledger", lambda all_: [msgspec.structs.replace(all_[0], number=-3), *all_[1:]]),
+    ("ledger", lambda all_: [*all_, msgspec.structs.replace(all_[0], number=99)]),
+    ("ledger", lambda all_: []),
+    ("result", lambda told: {**told, "plan": {"items": [], "named": None}}),
+    ("result", lambda told: {**told, "plan": {"items": [1 << 70] * 9, "named": None}}),
+    ("result", lambda told: {**told, "generation": -1}),
+    ("result", lambda told: {**told, "generation": None}),
+    ("logs", on_log(0, lambda log: {**log, "signature": "zz"})),
+    ("logs", on_log(0, lambda log: {**log, "log": ""})),
+    ("logs", on_log(0, lambda log: {**log, "seconds": -(1 << 60)})),
+    (
+        "logs",
+        lambda answer: {
+            **answer,
+            "manifests": [{**each, "manifest": "x"} for each in answer["manifests"]],
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("where", "tamper"), STRANGE)
+def test_what_makes_no_sense_is_a_finding_and_no_crash(
+    finished: World, tacit: Tacit, where: str, tamper: Callable[[Any], Any]
+) -> None:
+    finished.platform.tamper[where] = tamper
+    said = tacit("log", RUN, "--profile", finished.north.folder)
+    assert said.code == 3, said.err
+    assert "BAD" in said.out
+    assert said.err.count("\n") == 1

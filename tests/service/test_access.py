@@ -58,6 +58,12 @@ def test_a_new_invitation_ends_the_earlier(world: World) -> None:
     assert world.call("POST", "/join", json={"code": second}).status_code == 200
 
 
+def test_accounts_say_who_has_joined(world: World) -> None:
+    world.ok("POST", "/accounts", "op", json={"name": "late", "role": "viewer"})
+    joined = {each["name"]: each["joined"] for each in world.ok("GET", "/accounts", "op")}
+    assert joined == {"op": True, "eye": True, "outsider": True, "late": False}
+
+
 def test_names_that_differ_in_case_alone_are_one(world: World) -> None:
     body = {"name": "Outsider", "role": "viewer"}
     assert world.call("POST", "/accounts", "op", json=body).status_code == 409

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
 
+from tacit.service.api import middleware
 from tacit.service.lifecycle import State
 from tests.service.world import API, World
 
@@ -31,6 +33,28 @@ def test_large_bodies_are_refused_whether_or_not_they_say_so(world: World) -> No
     assert answer.status_code == 413
     lied = world.call("POST", "/join", content=b"{}", headers={"Content-Length": "1" * 30})
     assert lied.status_code == 413
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(middleware, "BODY_SECONDS", 0.05)
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield b"{"
+        await asyncio.sleep(5)
+        yield b"}"
+
+    answer = world.call("POST", "/runs", "op", content=slow())
+    assert (answer.status_code, answer.json()["error"]) == (408, "too_slow")
+
+
+def test_invented_methods_are_counted_together(world: World) -> None:
+    for number in range(3):
+        world.request(f"INVENTED{number}", "/api/v1/runs")
+    figures = world.call("GET", "/metrics", "op").text
+    assert 'method="other"' in figures
+    assert "INVENTED" not in figures
 
 
 def test_nobody_without_a_token_makes_us_read_a_body(world: World) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tacit.service.lifecycle import State
@@ -182,3 +184,15 @@ def test_a_generated_draft_can_be_posted(world: World, kind: str) -> None:
     )
     assert list(terms["participants"]) == names
     world.ok("POST", "/runs", "op", json=terms)
+
+
+def test_an_expired_agreement_cannot_be_signed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = world.invited(limits={"evaluations": 500, "expiry_hours": 1})
+    body = {"signature": world.signature(run_id, "north")}
+    later = time.time() + 3601
+    monkeypatch.setattr("tacit.service.submitting.time.time", lambda: later)
+    answer = world.call("POST", f"/runs/{run_id}/signature", "north", json=body)
+    assert answer.status_code == 409
+    assert "has expired" in answer.json()["message"]

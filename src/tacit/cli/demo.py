@@ -37,7 +37,7 @@ def demo_command(
     started = time.monotonic()
 
     def say(text: str) -> None:
-        console.print(f"[dim]{time.monotonic() - started:5.1f} s[/dim]  {text}")
+        console.print(f"[dim]{time.monotonic() - started:5.1f} s[/dim]  {text}", soft_wrap=True)
 
     say("starting three nodes and the platform")
     with LocalPlatform() as platform:
@@ -50,23 +50,26 @@ def demo_command(
             return
         console.print(
             "\nThe dashboard stays up so that you can look at it (its certificate is its own: let "
-            "your browser accept it). Ctrl-C ends everything."
+            "your browser accept it). Ctrl-C ends everything.",
+            soft_wrap=True,
         )
         _until_interrupted()
 
 
 def _print_plan(console: Console, result: DemoResult) -> None:
-    table = Table("flight", "airline", "slot", title="The plan", title_justify="left")
-    for flight, airline, slot in result.pairs:
-        table.add_row(flight, airline, slot)
+    table = Table("flight", "scheduled", "slot", title="The plan", title_justify="left")
+    for landing in result.landings:
+        table.add_row(*landing)
     console.print()
     console.print(table)
     more = result.cost / result.best_possible - 1 if result.best_possible else 0.0
-    late = f"{max(result.late_by_seconds, 0) * 1000:.0f} ms after the deadline"
-    console.print(f"delay costs {result.cost:,.0f}, answered {late}")
+    late = result.late_by_seconds * 1000
+    when = f"{late:.0f} ms after the deadline" if late >= 0.5 else "by the deadline"
+    console.print(f"Its delay costs {result.cost:,.0f}; it came {when}.")
     console.print(
-        f"the best possible plan costs {result.best_possible:,.0f} ({more:+.1%}), which only the "
-        "demo knows, as it made the costs up"
+        f"The best possible plan costs {result.best_possible:,.0f}, so this one is {more:.1%} "
+        "above; only the demo can know, having made the costs up.",
+        soft_wrap=True,
     )
 
 

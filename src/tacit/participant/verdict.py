@@ -39,6 +39,10 @@ class Finding:
             return cls(about, True, check(*arguments))
         except LogError as error:
             return cls(about, False, str(error))
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            # What is checked comes from others, and whatever is not even well-formed is no good.
+            what = f"{about}: what was sent cannot be checked ({type(error).__name__}: {error})"
+            return cls(about, False, f"{what}; ask the operator for the whole of it")
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,7 @@ class Verdict:
                 shown.append(f"       (would have shown {WOULD_SHOW[finding.about]})")
         missing = [about for about in WOULD_SHOW if about not in {f.about for f in self.findings}]
         if missing:
-            shown.append(f"  --   not checked, since a log is missing: {', '.join(missing)}")
+            shown.append(f"  --   not checked, since a check before failed: {', '.join(missing)}")
         shown += [f"  note: {note}" for note in self.notes]
         return [plain_line(line, longest=2000) for line in shown]
 

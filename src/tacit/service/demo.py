@@ -30,8 +30,8 @@ class DemoResult:
     """What the demo came to."""
 
     run: str
-    pairs: list[tuple[str, str, str]]
-    """Flight, airline and slot."""
+    landings: list[tuple[str, str, str]]
+    """Flight, scheduled slot and the slot it gets."""
     cost: float
     best_possible: float
     """Known here only because the costs were made up here."""
@@ -127,15 +127,18 @@ def _summed_up(problem: Assignment, run: str, result: dict[str, object]) -> Demo
     plan = result["plan"]
     assert isinstance(plan, dict)
     items: list[int] = plan["items"]
-    owner = {row: each.name for each in problem.participants for row in each.rows}
-    rows, columns = problem.row_names or (), problem.column_names or ()
+    flights, slots = problem.row_names or (), problem.column_names or ()
+    assert problem.allowed is not None
+    scheduled = problem.allowed.argmax(axis=1)
     best = optimum(problem)
     weights = problem.objectives[0].weights
     assert best is not None
     assert weights is not None
     return DemoResult(
         run=run,
-        pairs=[(rows[row], owner[row], columns[item]) for row, item in enumerate(items)],
+        landings=[
+            (flights[row], slots[scheduled[row]], slots[item]) for row, item in enumerate(items)
+        ],
         cost=float(sum(int(weights[row, item]) for row, item in enumerate(items))),
         best_possible=float(best.value),
         late_by_seconds=float(str(result["late_by_seconds"])),

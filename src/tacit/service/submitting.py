@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import binascii
+import time
 from base64 import b64decode
 from collections.abc import Sequence
 
@@ -61,6 +62,8 @@ def sign(session: Session, run_id: str, participant: str, signature: bytes, /) -
     if read_member(session, run_id, participant).signature == signature:
         return False
     check_state(run.where, frozenset({State.INVITED}), to="sign")
+    if agreement.limits.expires <= time.time():
+        raise WrongStateError("the agreement has expired; ask the operator for a new run")
     key = agreement.participant(participant).signing_key
     if not is_signed(key, "agreement", agreement_hash(agreement), signature):
         raise ServiceError(

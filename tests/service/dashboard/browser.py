@@ -8,7 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Page,
+    Request,
+    expect,
+    sync_playwright,
+)
 
 SHOTS = Path(__file__).parents[3] / "out" / "screenshots"
 FLAGS = [
@@ -20,6 +27,8 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+PATIENCE_MS = 60_000.0
+"""Machines that run tests may be busy; nothing here is about speed."""
 PHONE = {"width": 390, "height": 844}
 DESKTOP = {"width": 1280, "height": 900}
 
@@ -28,6 +37,7 @@ DESKTOP = {"width": 1280, "height": 900}
 def chromium() -> Iterator[Browser]:
     found = shutil.which("chromium")
     assert found, "there is no chromium; run make test, which installs Debian's"
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
         try:
@@ -117,6 +127,7 @@ def opened(
         reduced_motion="reduce",
     )
     try:
+        context.set_default_timeout(PATIENCE_MS)
         yield Watched(context.new_page(), url)
     finally:
         context.close()

@@ -71,6 +71,15 @@ def _who(session: Session, row: Token) -> Who:
     return Who(account.name, account.role, account.signing_key, row.expires, row.hash)
 
 
+def accounts_that_joined(session: Session, /) -> set[str]:
+    """The accounts that have ever had a token.
+
+    >>> accounts_that_joined.__name__
+    'accounts_that_joined'
+    """
+    return set(session.scalars(select(Token.account).distinct()))
+
+
 def revoke_token(session: Session, token_hash: str, /) -> None:
     """End a token.
 

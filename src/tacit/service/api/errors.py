@@ -24,7 +24,13 @@ from tacit.service.api.shapes import ErrorAnswer
 
 log = logging.getLogger("tacit.service")
 
-CODES = {404: "not_found", 405: "wrong_method", 413: "too_large", 400: "malformed"}
+CODES = {
+    400: "malformed",
+    404: "not_found",
+    405: "wrong_method",
+    408: "too_slow",
+    413: "too_large",
+}
 LONGEST_MESSAGE = 500
 
 MEANINGS = {
@@ -104,6 +110,7 @@ async def _http_error(_request: Request, error: Exception) -> Response:
     sentences = {
         404: "there is nothing at this address; see the API's document",
         405: "this method is not for this address; see the API's document",
+        408: "the body did not arrive in time; send it again",
         413: "the request is too large; send less",
     }
     message = sentences.get(status, "the request is malformed; see the API's document")

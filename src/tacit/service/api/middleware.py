@@ -5,6 +5,7 @@ Plain ASGI, so that streams and web sockets pass through untouched.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
 import time
@@ -18,6 +19,10 @@ from tacit.service.api.gate import PREFIX
 
 SMALL_BYTES = 64 * 1024
 """Most of what the API takes is a few lines; runs and submissions may be larger."""
+BODY_SECONDS = 20.0
+"""So long may a body pause; longer, and the client wants to hold us up."""
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
+"""Others are counted together: whoever asks could invent any number of them."""
 API_POLICY = "default-src 'none'; frame-ancestors 'none'"
 PAGE_POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; "
@@ -84,9 +89,19 @@ class SizeLimit:
             )
             return
 
+        is_whole = False
+
         async def receive_counted() -> Message:
-            nonlocal taken
-            message = await receive()
+            nonlocal taken, is_whole
+            if is_whole:
+                # All that can come now is that the client leaves, at any time.
+                return await receive()
+            try:
+                async with asyncio.timeout(BODY_SECONDS):
+                    message = await receive()
+            except TimeoutError:
+                raise HTTPException(408) from None
+            is_whole = not message.get("more_body", False)
             taken += len(message.get("body", b""))
             if taken > most:
                 raise HTTPException(413)
@@ -111,6 +126,8 @@ class RequestLog:
             await self._app(scope, receive, send)
             return
         started, status = time.perf_counter(), 0
+        # Asked for now, since an app that is mounted in ours puts itself here.
+        execution = scope["app"].state.platform.execution
         scope["tacit_request"] = secrets.token_hex(6)
 
         async def send_and_note(message: Message) -> None:
@@ -133,5 +150,5 @@ class RequestLog:
                 "client": (scope.get("client") or ("",))[0],
             }
             log.info("request", extra={"fields": fields})
-            execution = scope["app"].state.platform.execution
-            execution.metrics.request(scope["method"], status, time.perf_counter() - started)
+            method = scope["method"] if scope["method"] in METHODS else "other"
+            execution.metrics.request(method, status, time.perf_counter() - started)

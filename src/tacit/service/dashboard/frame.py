@@ -12,6 +12,7 @@ from nicegui import ui
 from nicegui.element import Element
 
 from tacit.service.dashboard.api_client import ApiClient, RefusedError
+from tacit.service.dashboard.words import sentence
 
 Kind = Literal["main", "plain", "danger"]
 STYLE = Path(__file__).parent / "style.css"
@@ -91,8 +92,12 @@ def tell_error(error: RefusedError, /) -> None:
     if error.status == 401:
         ui.navigate.to("/sign-in?why=expired")
         return
-    text = error.message[:1].upper() + error.message[1:]
-    ui.notify(text, type="negative", timeout=0, close_button="Close", multi_line=True)
+    tell_problem(error.message)
+
+
+def tell_problem(text: str, /) -> None:
+    """Show something that the visitor should read, until it is closed."""
+    ui.notify(sentence(text), type="negative", timeout=0, close_button="Close", multi_line=True)
 
 
 def button(text: str, act: Callable[[], Awaitable[None]], /, *, kind: Kind = "plain") -> ui.button:
@@ -144,7 +149,8 @@ async def show_codes(title: str, text: str, codes: dict[str, str], /) -> None:
                     native("code", code)
                     copy_button(code, f"Copy the code of {name}")
         with ui.element("div").classes("actions"):
-            ui.button("I have them", on_click=lambda: dialog.submit(True)).props(
+            done = "I have them" if len(codes) > 1 else "I have it"
+            ui.button(done, on_click=lambda: dialog.submit(True)).props(
                 "no-caps unelevated autofocus"
             )
     dialog.props(f'aria-label="{title}"')

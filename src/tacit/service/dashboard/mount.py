@@ -16,6 +16,7 @@ from tacit.service.dashboard.people_page import people_page
 from tacit.service.dashboard.run_page import run_page
 from tacit.service.dashboard.runs_page import runs_page
 from tacit.service.dashboard.session import COOKIE, add_session_pages, visitor_or_sign_in
+from tacit.service.dashboard.words import sentence
 from tacit.service.settings import Settings
 
 ICON = (
@@ -98,7 +99,7 @@ def _add_pages(app: FastAPI) -> None:
         except RefusedError as error:
             with page_frame("Not there", visitor):
                 native("h1", "This run is not there")
-                native("p", error.message[:1].upper() + error.message[1:])
+                native("p", sentence(error.message))
                 ui.link("All runs", "/")
             return None
         await run_page(visitor, found)

@@ -17,7 +17,15 @@ from tacit.service.dashboard.drafts import (
     run_terms,
     uploaded_problem,
 )
-from tacit.service.dashboard.frame import Visitor, button, html, native, page_frame, section
+from tacit.service.dashboard.frame import (
+    Visitor,
+    button,
+    html,
+    native,
+    page_frame,
+    section,
+    tell_problem,
+)
 from tacit.service.dashboard.rules_form import RulesForm, whole_number
 from tacit.service.dashboard.words import number
 
@@ -54,16 +62,18 @@ class _NewRun:
                 "A problem file (JSON) with its participants and their rows. It should hold no "
                 "costs: participants submit theirs sealed. Costs in it are dropped unread.",
             )
-            ui.upload(
-                label="Problem file (.json)",
+            upload = ui.upload(
                 auto_upload=True,
-                max_files=1,
                 max_file_size=MOST_UPLOADED,
                 on_upload=self._uploaded,
-                on_rejected=lambda: ui.notify(
-                    "This file is too large, or not a .json file.", type="negative"
-                ),
-            ).props('accept=".json" flat bordered').classes("upload")
+                on_rejected=lambda: tell_problem("this file is too large, or is no .json file"),
+            ).props('accept=".json"')
+            # Its own buttons have no names for those who do not see them; ours has. Hidden by
+            # style alone, since nothing can be uploaded to what is invisible to the server.
+            upload.style("display: none")
+            ui.button("Choose a problem file (.json)").props("no-caps outline").on(
+                "click", js_handler=f"() => getElement({upload.id}).$refs.qRef.pickFiles()"
+            )
 
     def _draw_form(self) -> None:
         kind = ui.select(KINDS, value="delays", label="Kind").props("outlined dense")
@@ -83,7 +93,7 @@ class _NewRun:
                     seed=int(seed.value or 0),
                 )
             except TacitError as error:
-                ui.notify(_sentence(error), type="negative", multi_line=True)
+                tell_problem(str(error))
                 return
             self._take(problem, is_drawn=True)
 
@@ -94,7 +104,7 @@ class _NewRun:
             content = await event.file.read()
             problem = await asyncio.to_thread(uploaded_problem, content)
         except TacitError as error:
-            ui.notify(_sentence(error), type="negative", timeout=0, close_button="Close")
+            tell_problem(str(error))
             return
         self._take(problem, is_drawn=False)
 
@@ -149,7 +159,7 @@ class _NewRun:
                 try:
                     terms = run_terms(problem, form.rules())
                 except TacitError as error:
-                    ui.notify(_sentence(error), type="negative", multi_line=True)
+                    tell_problem(str(error))
                     return
                 made = await self._visitor.api.post("/runs", terms)
                 ui.navigate.to(f"/runs/{made['id']}")
@@ -161,8 +171,3 @@ def _row_names(problem: Problem, rows: tuple[int, ...]) -> str:
     names = problem.row_names
     shown = [names[row] if names else str(row) for row in rows[:6]]
     return ", ".join(shown) + (f" and {len(rows) - 6} more" if len(rows) > 6 else "")
-
-
-def _sentence(error: Exception) -> str:
-    text = str(error)
-    return text[:1].upper() + text[1:]

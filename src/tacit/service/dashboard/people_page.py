@@ -48,8 +48,10 @@ class _People:
         name = account["name"]
         with ui.element("div").classes("person"):
             native("span", name).classes("run-name")
-            joined = "has joined" if account["joined"] else "invited, has not joined"
-            native("span", f"{account['role']}, {joined}").classes("run-detail")
+            what = account["role"]
+            if what == "participant":
+                what += ", has joined" if account["joined"] else ", has not joined yet"
+            native("span", what).classes("run-detail")
         with ui.element("div").classes("actions"):
 
             async def invite() -> None:
@@ -71,6 +73,7 @@ class _People:
         if await confirmed(f"Revoke the access of {name}?", text, do="Revoke", danger=True):
             await self._visitor.api.delete(f"/accounts/{name}")
             await self.refresh()
+            ui.notify(f"{name} has no access any more.", type="positive")
 
     def invitation_form(self) -> None:
         with section("Invite somebody"), ui.element("div").classes("fields"):

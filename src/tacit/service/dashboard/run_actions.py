@@ -58,7 +58,7 @@ class RunActions:
     async def _cancel(self) -> None:
         text = "It ends for everybody and cannot go on. If it has a best plan so far, that is kept."
         if await confirmed("Cancel this run?", text, do="Cancel the run", danger=True):
-            await self._api.post(f"{self._path}/cancel", {"reason": "cancelled by an operator"})
+            await self._api.post(f"{self._path}/cancel")
             await self._look_again()
 
     async def _resume(self) -> None:

@@ -15,6 +15,7 @@ from tacit.service.dashboard.run_actions import RunActions
 from tacit.service.dashboard.run_parts import (
     figures,
     hint,
+    members_of,
     members_table,
     nodes_table,
     population_of,
@@ -26,6 +27,7 @@ from tacit.service.dashboard.run_parts import (
 from tacit.service.dashboard.run_plan import RunPlan
 from tacit.service.dashboard.words import (
     disclosed_so_far,
+    sentence,
     state_meaning,
     state_name,
     time_left,
@@ -94,13 +96,14 @@ class _RunPage:
         await self._learn_points(run)
         self._state.set_text(state_name(run["state"]))
         self._state.classes(replace=f"state {run['state']}")
-        self._meaning.set_text(run["reason"] or state_meaning(run["state"]))
+        why = sentence(run["reason"]) if run["reason"] else state_meaning(run["state"])
+        self._meaning.set_text(why)
         self._set("way", self._way, way_of(run["state"]))
         self._set("warnings", self._warnings, warnings_list(run["warnings"]))
         self._countdown(run)
         self._draw(run)
         self._set("figures", self._figures, figures(run, population=self._population))
-        self._set("members", self._members, members_table(run["members"]))
+        self._set("members", self._members, members_table(members_of(run)))
         if self._ticks % 5 == 1:
             self._set("nodes", self._nodes, nodes_table(await self._trio(run)))
         self._set("disclosed", self._disclosed, self._ledger(run))
@@ -176,7 +179,9 @@ class _RunPage:
 
     async def _show_plan(self, run: Run) -> None:
         if run["state"] not in ("finished", "interrupted", "cancelled", "failed"):
+            # A run that is taken up again has no plan until it ends again.
             self._plan_of = None
+            self._plan.hide()
             return
         if self._plan_of == run["state"]:
             return

@@ -72,6 +72,19 @@ def warnings_list(warnings: Sequence[str], /) -> str:
     return f'<ul class="warnings" aria-label="Warnings">{items}</ul>'
 
 
+def members_of(run: dict[str, Any], /) -> list[dict[str, Any]]:
+    """The members of a run; those of a draft are to be.
+
+    >>> members_of({"members": [], "terms": {"participants": {"a": [0]}}})[0]["joined"]
+    False
+    """
+    if run["members"]:
+        return list(run["members"])
+    nothing = {"joined": False, "signed": False, "submission_state": "missing"}
+    named = run["terms"]["participants"]
+    return [{"name": name, "rows": rows, **nothing} for name, rows in named.items()]
+
+
 def members_table(members: Sequence[dict[str, Any]], /) -> str:
     """How far each participant is.
 
@@ -111,7 +124,8 @@ def nodes_table(trio: dict[str, Any] | None, /) -> str:
     rows = []
     for i, node in enumerate(trio["nodes"]):
         offset = node["clock_offset_seconds"]
-        clock = "–" if offset is None else f"{offset:+.1f} s"
+        # Adding zero turns the minus zero of rounding into zero.
+        clock = "–" if offset is None else f"{round(offset, 1) + 0.0:+.1f} s"
         is_off = offset is not None and abs(offset) > CLOCK_SECONDS
         rows.append(
             [

@@ -28,6 +28,10 @@ class RunPlan:
         self._box = section("Plan", classes="wide")
         self._box.set_visibility(False)
 
+    def hide(self) -> None:
+        """Take the plan away."""
+        self._box.set_visibility(False)
+
     def show(self, run: dict[str, Any], result: dict[str, Any] | None, /) -> None:
         """Show what came of the run."""
         self._box.clear()
@@ -38,6 +42,9 @@ class RunPlan:
                 native("p", "There is no plan: the run ended before anything was evaluated.")
                 return
             html(summary(run, result))
+            if result["front"] and len(result["front"]) > 1:
+                front = f"There are {len(result['front'])} plans of which none beats another."
+                native("p", f"{front} This is the first; the JSON has all.")
             self._links(run)
             html(plan_markup(run, result))
 
@@ -73,7 +80,8 @@ the deadline.</p>'
     text = ", ".join(parts)
     late = result.get("late_by_seconds")
     if late is not None:
-        text += f"; answered {max(late, 0) * 1000:.0f} ms after the deadline"
+        on_time = f"{late * 1000:.0f} ms after the deadline" if late >= 0.0005 else "in time"
+        text += f"; answered {on_time}"
     return f"<p>{escape(text)}.</p>"
 
 

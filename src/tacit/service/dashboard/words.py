@@ -37,6 +37,16 @@ def state_meaning(state: str, /) -> str:
     return STATES[state][1] if state in STATES else ""
 
 
+def sentence(text: str, /) -> str:
+    """A text as a sentence of its own.
+
+    >>> sentence("the deadline came"), sentence("Why?")
+    ('The deadline came.', 'Why?')
+    """
+    end = "" if text.endswith((".", "!", "?")) else "."
+    return text[:1].upper() + text[1:] + end
+
+
 def number(value: float | None, /) -> str:
     """A number with thin spaces between thousands, as few decimals as it needs.
 

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from tacit.errors import NotThereError
 from tacit.service.access.invitations import invite
-from tacit.service.access.tokens import revoke_all
+from tacit.service.access.tokens import accounts_that_joined, revoke_all
 from tacit.service.api.errors import error_responses
 from tacit.service.api.routing import ThePlatform, gated_router
 from tacit.service.api.shapes import AccountAnswer, Invited, NewAccount
@@ -30,6 +30,22 @@ def _invite_again(session: Session, name: str, hours: float) -> tuple[Account, s
     return account, *invite(session, name, hours=hours)
 
 
+def _all(session: Session) -> list[AccountAnswer]:
+    joined = accounts_that_joined(session)
+    return [
+        AccountAnswer.model_validate(
+            {
+                "name": each.name,
+                "role": each.role,
+                "joined": each.name in joined,
+                "signing_key": each.signing_key,
+                "created": each.created,
+            }
+        )
+        for each in list_accounts(session)
+    ]
+
+
 def _invited(account: Account, code: str, expires: float) -> Invited:
     return Invited.model_validate(
         {"name": account.name, "role": account.role, "invitation": code, "expires": expires}
@@ -47,18 +63,7 @@ def accounts_router() -> APIRouter:
     @router.get("/accounts")
     async def accounts(platform: ThePlatform) -> list[AccountAnswer]:
         """All accounts."""
-        return [
-            AccountAnswer.model_validate(
-                {
-                    "name": each.name,
-                    "role": each.role,
-                    "joined": each.signing_key is not None,
-                    "signing_key": each.signing_key,
-                    "created": each.created,
-                }
-            )
-            for each in await platform.database.read(list_accounts)
-        ]
+        return await platform.database.read(_all)
 
     @router.post("/accounts", status_code=201, responses=error_responses(409))
     async def add_account(body: NewAccount, platform: ThePlatform) -> Invited:

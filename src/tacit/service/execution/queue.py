@@ -62,9 +62,7 @@ class FairQueue:
 
     def _next(self, trio: str) -> Waiting | None:
         there = [
-            each
-            for each in self._waiting
-            if each.trio == trio and each.run_id not in self._running
+            each for each in self._waiting if each.trio == trio and each.run_id not in self._running
         ]
         return min(there, key=lambda each: self._served.get((trio, each.operator), 0), default=None)
 

@@ -171,7 +171,12 @@ def kill_again_and_again(kills: int, *, seed: int) -> list[Round]:
     with LivePlatform() as live:
         for k, victim in enumerate(victims):
             best = "improvement" if k % 3 == 2 else "value"
-            rounds.append(one_round(live, chance, victim, best=best))
+            try:
+                rounds.append(one_round(live, chance, victim, best=best))
+            except RuntimeError:
+                lines = [x for x in live.log().splitlines() if '"message":"request"' not in x]
+                print("\n".join(lines[-60:]), file=sys.stderr, flush=True)
+                raise
             print(asdict(rounds[-1]), file=sys.stderr, flush=True)
     return rounds
 

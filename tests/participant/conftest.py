@@ -6,13 +6,15 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tacit.cli import main
+from tacit.engine.certificates import CertificateFiles, new_certificate
 from tacit.engine.local_cluster import LocalCluster
 from tacit.participant import Profile, join, new_key_file, sign, submit
-from tests.participant.platform import NAMES, RUN, Platform, csv_of, served
+from tests.participant.platform import NAMES, RUN, Platform, csv_of, listening_at, served
 
 
 @dataclass(frozen=True)
@@ -82,11 +84,32 @@ class World:
         return self.folder / f"{name}.csv"
 
 
+@dataclass
+class Web:
+    """A web server that serves one platform after the other: to stop one takes a while."""
+
+    certificate: CertificateFiles
+    app: Any = None
+    port: int = 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await self.app(scope, receive, send)
+
+
+@pytest.fixture(scope="session")
+def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
+    made = Web(new_certificate("platform-web", tmp_path_factory.mktemp("web")))
+    with listening_at(made, made.certificate) as made.port:
+        yield made
+
+
 @pytest.fixture
-def world(nodes: LocalCluster, tmp_path: Path) -> Iterator[World]:
+def world(nodes: LocalCluster, web: Web, tmp_path: Path) -> Iterator[World]:
     """All have joined, nobody has signed."""
-    with served(Platform(nodes, tmp_path)) as platform:
-        yield World(platform, invite_all(platform, tmp_path), tmp_path)
+    platform = Platform(nodes, tmp_path)
+    platform.certificate, platform.port, web.app = web.certificate, web.port, platform.app()
+    yield World(platform, invite_all(platform, tmp_path), tmp_path)
+    platform.close()
 
 
 @pytest.fixture(scope="module")

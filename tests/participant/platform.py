@@ -29,7 +29,7 @@ from tacit.engine.agreement import (
     agreement_hash,
     canonical,
 )
-from tacit.engine.certificates import new_certificate, read_certificate
+from tacit.engine.certificates import CertificateFiles, new_certificate, read_certificate
 from tacit.engine.ledger import LedgerEntry, load_ledger
 from tacit.engine.local_cluster import LocalCluster
 from tacit.engine.local_engine import node_terms
@@ -350,13 +350,22 @@ def _add_outcome(platform: Platform, app: FastAPI) -> None:
 @contextmanager
 def served(platform: Platform) -> Iterator[Platform]:
     """Serve it over TLS from a thread for as long as the block lasts."""
+    with listening_at(platform.app(), platform.certificate) as platform.port:
+        try:
+            yield platform
+        finally:
+            platform.close()
+
+
+@contextmanager
+def listening_at(app: Any, certificate: CertificateFiles) -> Iterator[int]:
+    """The port at which an app is served."""
     listening = socket.create_server(("127.0.0.1", 0))
-    platform.port = listening.getsockname()[1]
     server = uvicorn.Server(
         uvicorn.Config(
-            platform.app(),
-            ssl_certfile=platform.certificate.certificate,
-            ssl_keyfile=platform.certificate.key,
+            app,
+            ssl_certfile=certificate.certificate,
+            ssl_keyfile=certificate.key,
             log_level="error",
             lifespan="off",
             ws="none",
@@ -365,9 +374,8 @@ def served(platform: Platform) -> Iterator[Platform]:
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     try:
-        yield platform
+        yield int(listening.getsockname()[1])
     finally:
         server.should_exit = True
         thread.join(timeout=10)
-        platform.close()
         listening.close()

@@ -178,6 +178,8 @@ def test_metrics_are_open_to_this_machine_alone(busy: tuple[World, str]) -> None
     try:
         world.address = "127.0.0.1"
         assert world.call("GET", "/metrics").status_code == 200
+        proxied = world.call("GET", "/metrics", headers={"X-Forwarded-For": "127.0.0.1"})
+        assert proxied.status_code == 401
         assert world.call("GET", "/metrics", "eye").status_code == 403
     finally:
         world.address = "192.0.2.7"

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, text
 from sqlalchemy.orm import Session
 
-from tacit.errors import NotThereError
+from tacit.errors import InputError, NotThereError
 from tacit.service.lifecycle import State
 from tacit.service.storage import (
     Database,
@@ -49,6 +49,42 @@ def test_migrations_give_the_tables_of_the_models_also_twice(tmp_path: Path) -> 
     for _ in range(2):
         Database(url).close()
         assert differences(url) == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "sqlite:////no/such/folder/tacit.db",
+        "nonsense",
+        "nosuchkind://u:hush@h/d",
+        "postgresql+psycopg://u:hush@127.0.0.1:1/d",
+        "postgresql+nodriver://u:hush@h/d",
+    ],
+)
+def test_a_database_that_cannot_be_opened_is_one_sentence_without_a_password(url: str) -> None:
+    with pytest.raises(InputError, match="cannot be opened") as caught:
+        Database(url)
+    assert "hush" not in str(caught.value)
+
+
+def test_a_file_that_is_no_database_and_one_of_a_later_version(tmp_path: Path) -> None:
+    (tmp_path / "text.db").write_text("this is no database, but long enough to look at" * 20)
+    with pytest.raises(InputError, match="cannot be opened"):
+        Database(f"sqlite:///{tmp_path}/text.db")
+    database = Database(f"sqlite:///{tmp_path}/later.db")
+    with database.writing() as session:
+        session.execute(text("update alembic_version set version_num = '9999'"))
+    database.close()
+    with pytest.raises(InputError, match="9999"):
+        Database(f"sqlite:///{tmp_path}/later.db")
+
+
+def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path}/tacit.db")
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    database.close()
+    assert "tacit.db" in modes
+    assert set(modes.values()) == {0o600}
 
 
 def filled(url: str) -> tuple[Database, str]:

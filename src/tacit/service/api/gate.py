@@ -58,16 +58,17 @@ async def admit(request: Request, endpoint: Endpoint, /) -> None:
     """
     platform: Platform = request.app.state.platform
     address = request.client.host if request.client else "unknown"
+    network = network_of(address)
     if "anonymous" in PERMISSIONS[endpoint]:
         if endpoint != HEALTH:
-            platform.by_address.take(address)
+            platform.by_address.take(network)
         return
     if endpoint == METRICS and _is_local(request, platform, address):
         return
     try:
         who = await platform.database.read(who_has, _token(request))
     except CredentialError:
-        platform.by_address.take(address)
+        platform.by_address.take(network)
         raise
     request.state.who = who
     platform.by_account.take(who.account)
@@ -94,10 +95,28 @@ def _is_local(request: Request, platform: Platform, address: str) -> bool:
     """Whether somebody on this machine asks without a token; behind a proxy all seem to."""
     if "authorization" in request.headers or platform.settings.behind_proxy:
         return False
+    # A proxy that nobody told us of.
+    if any(name in request.headers for name in ("forwarded", "x-forwarded-for", "via")):
+        return False
     try:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:
         return False
+
+
+def network_of(address: str, /) -> str:
+    """What one household or firm has: an IPv4 address, or 64 bits of an IPv6 address.
+
+    >>> network_of("192.0.2.7"), network_of("2001:db8::7"), network_of("unknown")
+    ('192.0.2.7', '2001:db8::/64', 'unknown')
+    """
+    try:
+        known = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if known.version == 4:
+        return address
+    return str(ipaddress.ip_network((int(known), 64), strict=False))
 
 
 def who_asks(request: Request) -> Who:

@@ -7,7 +7,6 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 from sqlalchemy.orm import Session
@@ -17,7 +16,7 @@ from tacit.service.execution.agreed_runs import StoredAgreement, stored_agreemen
 from tacit.service.execution.answer import answer_of
 from tacit.service.execution.report import Order, Report, run_folder
 from tacit.service.execution.trio_links import TrioLinks
-from tacit.service.execution.worker_handle import WorkerHandle
+from tacit.service.execution.worker_handle import WorkerHandle, Workshop
 from tacit.service.lifecycle import State
 from tacit.service.storage import Database, add_warning, set_progress, set_state
 
@@ -32,7 +31,7 @@ class Surroundings:
 
     database: Database
     data: Path
-    workers: ForkServerContext
+    workers: Workshop
     on_progress: Callable[[str, Report], None]
     on_end: Callable[[Report, State, float], None]
     """Told of each end, and how long after its deadline it was stored."""

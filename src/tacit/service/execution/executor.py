@@ -21,7 +21,7 @@ from tacit.service.execution.queue import FairQueue, Waiting
 from tacit.service.execution.recovery import interrupt, recover
 from tacit.service.execution.report import Report
 from tacit.service.execution.trio_links import TrioLinks
-from tacit.service.execution.worker_handle import worker_context
+from tacit.service.execution.worker_handle import Workshop
 from tacit.service.lifecycle import BEFORE_RUNNING, State
 from tacit.service.metrics import ServiceMetrics
 from tacit.service.settings import Settings
@@ -52,7 +52,7 @@ class Executor:
         self._around = Surroundings(
             database=database,
             data=settings.data_folder,
-            workers=worker_context(),
+            workers=Workshop(),
             on_progress=self._progress.__setitem__,
             on_end=self._note_end,
         )
@@ -73,7 +73,7 @@ class Executor:
             log.info("interrupted by our end", extra={"fields": {"run": run_id}})
         for links in self._links.values():
             links.start()
-        self._spawn(self._warm_up())
+        self._spawn(self._around.workers.open())
         self._spawn(self._tell_progress())
         for run_id, trio in found.to_hand_over:
             self._hand_over(run_id, trio)
@@ -88,15 +88,9 @@ class Executor:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        self._around.workers.close()
         await self._database.write(recover, self._around.data)
         await asyncio.gather(*(links.stop() for links in self._links.values()))
-
-    async def _warm_up(self) -> None:
-        """Have the server that workers are forked from import everything, before it is needed."""
-        process = self._around.workers.Process(target=int, daemon=True)
-        await asyncio.to_thread(process.start)
-        await asyncio.to_thread(process.join)
-        process.close()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
@@ -229,11 +223,13 @@ class Executor:
         except Exception as error:
             log.error("unforeseen error", exc_info=error, extra={"fields": {"run": run_id}})
         try:
-            await self._database.write(interrupt, run_id, self._around.data, "a mistake of ours")
+            # One that did not run yet is tried again.
+            return await self._database.write(
+                interrupt, run_id, self._around.data, "a mistake of ours"
+            )
         except Exception as error:
             log.error("cannot be written", exc_info=error, extra={"fields": {"run": run_id}})
             return False
-        return True
 
     async def cancel(self, run_id: str, reason: str, /) -> None:
         """End a run, whatever it is doing, as `cancelled`; its best so far is kept."""

@@ -25,15 +25,17 @@ class Recovered:
     to_queue: list[Waiting]
 
 
-def interrupt(session: Session, run_id: str, data: Path, reason: str, /) -> None:
+def interrupt(session: Session, run_id: str, data: Path, reason: str, /) -> bool:
     """Put down that a run was interrupted, with its best so far, if it is running.
+
+    The answer is whether it was.
 
     >>> interrupt.__name__
     'interrupt'
     """
     run = read_run(session, run_id, for_update=True)
     if run.where is not State.RUNNING:
-        return
+        return False
     report, result = read_report(run_folder(data, run_id)), None
     if run.agreement is not None:
         result = result_of(report, read_agreement(run.agreement))
@@ -41,6 +43,7 @@ def interrupt(session: Session, run_id: str, data: Path, reason: str, /) -> None
         set_progress(session, run_id, report.progress())
     reason = f"{reason}; resume it to go on"
     set_state(session, run_id, State.INTERRUPTED, reason=reason, result=result)
+    return True
 
 
 def recover(session: Session, data: Path, /) -> Recovered:

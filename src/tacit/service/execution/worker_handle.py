@@ -9,7 +9,8 @@ import asyncio
 import multiprocessing
 import socket
 import struct
-from multiprocessing.context import ForkServerContext
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.process import BaseProcess
 
 import msgspec
@@ -20,15 +21,46 @@ PRELOADED = ["tacit.service.execution.preloaded"]
 LARGEST_REPORT = 64 << 20
 
 
-def worker_context() -> ForkServerContext:
+class Workshop:
     """Where workers come from; one per service.
 
-    >>> worker_context().get_start_method()
-    'forkserver'
+    All processes are started and buried by one thread: the standard library keeps account of them,
+    and does not expect several.
+
+    >>> Workshop().close()
     """
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(PRELOADED)
-    return context
+
+    def __init__(self) -> None:
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(PRELOADED)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="workshop")
+
+    async def open(self) -> None:
+        """Have the server import everything before the first worker is needed."""
+        await self.bury(await self.start(int))
+
+    async def start(self, target: Callable[..., object], *arguments: object) -> BaseProcess:
+        """A new process; the first waits until the server has imported everything."""
+
+        def begin() -> BaseProcess:
+            process = self._context.Process(target=target, args=arguments, daemon=True)
+            process.start()
+            return process
+
+        return await asyncio.get_running_loop().run_in_executor(self._thread, begin)
+
+    async def bury(self, process: BaseProcess, /) -> None:
+        """Wait for the end of a process, and forget it."""
+
+        def wait() -> None:
+            process.join()
+            process.close()
+
+        await asyncio.get_running_loop().run_in_executor(self._thread, wait)
+
+    def close(self) -> None:
+        """No more workers."""
+        self._thread.shutdown(wait=False)
 
 
 def _work(line: socket.socket, order: Order) -> None:
@@ -41,8 +73,8 @@ def _work(line: socket.socket, order: Order) -> None:
 class WorkerHandle:
     """One worker and its last report."""
 
-    def __init__(self, context: ForkServerContext, order: Order, /) -> None:
-        self._context, self._order = context, order
+    def __init__(self, workshop: Workshop, order: Order, /) -> None:
+        self._workshop, self._order = workshop, order
         self._process: BaseProcess | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._reading: asyncio.Task[None] | None = None
@@ -54,15 +86,18 @@ class WorkerHandle:
     async def start(self) -> None:
         """Start the process; it prepares itself."""
         ours, theirs = socket.socketpair()
+        starting: asyncio.Future[BaseProcess] | None = None
         try:
             reader, self._writer = await asyncio.open_connection(sock=ours)
             self._reading = asyncio.get_running_loop().create_task(self._read(reader))
-            process = self._context.Process(target=_work, args=(theirs, self._order), daemon=True)
-            self._process = process
-            # The first one waits until the server has imported everything.
-            await asyncio.to_thread(process.start)
-        finally:
-            theirs.close()
+            starting = asyncio.ensure_future(self._workshop.start(_work, theirs, self._order))
+            starting.add_done_callback(lambda _: theirs.close())
+            # Whoever is cancelled here still has a process to end.
+            self._process = await asyncio.shield(starting)
+        except BaseException:
+            if starting is not None and not starting.done():
+                starting.add_done_callback(_kill_late)
+            raise
 
     async def _read(self, reader: asyncio.StreamReader) -> None:
         try:
@@ -92,8 +127,11 @@ class WorkerHandle:
             self._reading.cancel()
         if self._writer is not None:
             self._writer.close()
-        process = self._process
-        if process is not None and process.pid is not None:
-            process.kill()
-            await asyncio.to_thread(process.join)
-            process.close()
+        if self._process is not None:
+            self._process.kill()
+            await self._workshop.bury(self._process)
+
+
+def _kill_late(started: asyncio.Future[BaseProcess]) -> None:
+    if not started.cancelled() and started.exception() is None:
+        started.result().kill()

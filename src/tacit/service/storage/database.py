@@ -15,9 +15,14 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import msgspec
+from alembic import command
+from alembic.config import Config
+from alembic.util import CommandError
 from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import ArgumentError, DatabaseError
 from sqlalchemy.orm import Session
 
+from tacit.errors import InputError
 from tacit.service.storage.events import NEW_EVENTS
 from tacit.service.storage.models import Event
 
@@ -43,19 +48,23 @@ class Database:
     """
 
     def __init__(self, url: str, /) -> None:
-        self._engine = _open(url)
+        try:
+            self._engine = _open(url)
+        except (ArgumentError, ModuleNotFoundError, OSError) as error:
+            raise _cannot_be_opened(error) from None
         self._writer = self._engine.execution_options(tacit_writes=True)
         self._turn = threading.Lock()
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="database")
         self.on_events: Callable[[list[Event]], None] | None = None
         """Called in the writer's thread with the events of each transaction, once committed."""
-        self.migrate()
+        try:
+            self.migrate()
+        except (DatabaseError, CommandError) as error:
+            self.close()
+            raise _cannot_be_opened(error) from None
 
     def migrate(self) -> None:
         """Bring the tables up to date."""
-        from alembic import command
-        from alembic.config import Config
-
         config = Config()
         config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
         with self._turn, self._writer.begin() as connection:
@@ -112,6 +121,12 @@ class Database:
         """Let go of the database."""
         self._threads.shutdown()
         self._engine.dispose()
+
+
+def _cannot_be_opened(error: Exception) -> InputError:
+    # Without the URL, which may have a password in it.
+    what = str(getattr(error, "orig", None) or error).splitlines()[0].strip()
+    return InputError(f"the database cannot be opened ({what}); see database in service.toml")
 
 
 def _open(url: str) -> Engine:

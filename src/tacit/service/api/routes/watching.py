@@ -67,8 +67,13 @@ class _Sight:
             return True
         # Somebody becomes a member of a run when it is invited, which changes its state.
         if event.kind == "state":
-            self._mine = await self._platform.database.read(runs_of_participant, self.participant)
+            await self.look()
         return event.run in self._mine
+
+    async def look(self) -> None:
+        """See which runs are theirs now."""
+        if self.participant is not None:
+            self._mine = await self._platform.database.read(runs_of_participant, self.participant)
 
 
 async def _events(
@@ -76,10 +81,12 @@ async def _events(
 ) -> AsyncIterator[str]:
     """First what was missed, then what comes, until the token does not count any more."""
     sight = _Sight(platform, who, run_id)
-    if sight.participant is not None:
-        sight._mine = await platform.database.read(runs_of_participant, sight.participant)
+    await sight.look()
     platform.streams[who.account] = platform.streams.get(who.account, 0) + 1
     try:
+        # Once more: many may have been let in at the same moment.
+        if platform.streams[who.account] > MOST_STREAMS:
+            return
         with platform.announcer.listening() as queue:
             last = await platform.database.read(last_event) if after is None else after
             yield ": here\n\n"
@@ -89,21 +96,33 @@ async def _events(
                 for event in missed:
                     yield show_event(event)
                 last = missed[-1].id
-            while True:
-                try:
-                    async with asyncio.timeout(BEAT_SECONDS):
-                        coming = await queue.get()
-                except TimeoutError:
+            async for coming in _beaten(queue):
+                if coming is None:
                     if not await platform.database.read(still_counts, who):
                         return
                     yield ": beat\n\n"
-                    continue
-                if coming is None:
-                    return
-                if coming.id > last and await sight.covers(coming):
+                elif coming.id > last and await sight.covers(coming):
                     yield show_event(coming)
     finally:
         platform.streams[who.account] -= 1
+
+
+async def _beaten(queue: asyncio.Queue[Event | None]) -> AsyncIterator[Event | None]:
+    """What comes, until the last; None at every beat, however much comes between."""
+    clock = asyncio.get_running_loop().time
+    beat = clock() + BEAT_SECONDS
+    while True:
+        if clock() >= beat:
+            beat = clock() + BEAT_SECONDS
+            yield None
+        try:
+            async with asyncio.timeout_at(beat):
+                coming = await queue.get()
+        except TimeoutError:
+            continue
+        if coming is None:
+            return
+        yield coming
 
 
 def _stream(

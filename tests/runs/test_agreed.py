@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -200,3 +201,39 @@ def test_the_deadline_is_an_instant_that_holds_without_nodes_too(tmp_path: Path)
             assert time.monotonic() - until < 0.5
             assert run.result(StopReason.DEADLINE).notes
             assert run.plans()
+
+
+def test_a_replay_follows_numbers_that_were_left_out_and_caught_up_with(
+    nodes: LocalCluster, tmp_path: Path
+) -> None:
+    """As nodes log after a power cut, or when one was away while its peers were asked."""
+    folder = tmp_path / "run"
+    trio = prepared(nodes, folder, best="value")
+    finish_in_parts(folder, 1)
+    log, ledger = trio.log(0), load_ledger(folder / LEDGER)
+
+    def changed(line: dict[str, Any]) -> list[dict[str, Any]]:
+        if line["event"] != "evaluate" or line["number"] < 7:
+            return [line]
+        if line["number"] == 7:
+            # Asked for under 7, not answered, and asked for again under the next free number.
+            return [line, {**line, "number": 71}]
+        return [{**line, "number": line["number"] + 64}]
+
+    shifted = [new for line in log for new in changed(line)]
+    told = [
+        msgspec.structs.replace(each, number=each.number + (64 if each.number >= 7 else 0))
+        for each in ledger
+    ]
+    assert replay(trio.agreement, shifted, told).complete
+    other = [
+        {**line, "request": "00" * 32} if line.get("number") == 71 else line for line in shifted
+    ]
+    assert replay(trio.agreement, other, told).followed == 7
+
+    away = [
+        {**line, "event": "caught up"} if line.get("number") == 5 else line
+        for line in log
+        if not (line["event"] == "sent" and line["number"] == 5)
+    ]
+    assert replay(trio.agreement, away, ledger).complete

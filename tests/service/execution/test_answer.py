@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tacit.engine.cast import example_cast
@@ -9,7 +11,13 @@ from tacit.service.execution.answer import answer_of
 from tacit.service.execution.report import Report
 from tacit.service.lifecycle import State
 
-FOUND = {"generation": 3, "evaluations": 4, "plans": [[1, 0]], "told": [7.0], "best": [7.0]}
+FOUND: dict[str, Any] = {
+    "generation": 3,
+    "evaluations": 4,
+    "plans": [[1, 0]],
+    "told": [7.0],
+    "best": [7.0],
+}
 
 
 @pytest.mark.parametrize(

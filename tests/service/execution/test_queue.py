@@ -39,8 +39,21 @@ def test_a_run_is_queued_once_and_can_leave() -> None:
     for each in (first, first, second):
         queue.add(each)
     assert names(queue.take()) == ["r1"]
-    queue.add(first)
     queue.remove("r2")
+    queue.release("r1")
+    assert queue.take() == []
+
+
+def test_a_run_that_is_resumed_before_it_has_left_its_slot_is_not_forgotten() -> None:
+    queue = FairQueue({"main": 2})
+    again = Waiting("r1", "main", "ann")
+    queue.add(again)
+    assert names(queue.take()) == ["r1"]
+    queue.add(again)
+    queue.add(again)
+    assert queue.take() == []
+    queue.release("r1")
+    assert names(queue.take()) == ["r1"]
     queue.release("r1")
     assert queue.take() == []
 

@@ -41,11 +41,8 @@ class FairQueue:
         self._turn = count(1)
 
     def add(self, waiting: Waiting, /) -> None:
-        """Let a run wait; one that already waits or runs stays where it is."""
-        known = waiting.run_id in self._running or any(
-            each.run_id == waiting.run_id for each in self._waiting
-        )
-        if not known:
+        """Let a run wait, once; one that still has its slot gets the next when it left this one."""
+        if all(each.run_id != waiting.run_id for each in self._waiting):
             self._waiting.append(waiting)
 
     def remove(self, run_id: str, /) -> None:
@@ -64,7 +61,9 @@ class FairQueue:
         return taken
 
     def _next(self, trio: str) -> Waiting | None:
-        there = [each for each in self._waiting if each.trio == trio]
+        there = [
+            each for each in self._waiting if each.trio == trio and each.run_id not in self._running
+        ]
         return min(there, key=lambda each: self._served.get((trio, each.operator), 0), default=None)
 
     def release(self, run_id: str, /) -> None:

@@ -43,6 +43,8 @@ REPORT_SECONDS = 0.05
 ANSWER_SECONDS = 0.05
 """The search ends so long before the deadline, so that its last report is there in time."""
 LOCK_SECONDS = 10.0
+TRIES, LEAST_SECONDS = 3, 1.0
+"""How often a run is taken up whose nodes refuse to go on, if so much of its time is left."""
 SPEED_OVER = 20
 _PR_SET_PDEATHSIG = 1
 
@@ -109,12 +111,21 @@ class Worker:
         lock = (self._folder / LOCK).open("w")
         _take(lock)
         cluster = load_cluster_config(Path(order.cluster))
-        with AgreedRun(agreed, cluster, self._folder, observe=self._observe) as run:
-            self._send(self._report(run, "ready"))
-            until = self._started.get()
-            reason = run.to_its_limits(until=until - ANSWER_SECONDS)
-            self._say(self._report(run, "ended", reason))
-            run.save()
+        until: float | None = None
+        for tries_left in reversed(range(TRIES)):
+            with AgreedRun(agreed, cluster, self._folder, observe=self._observe) as run:
+                if until is None:
+                    self._send(self._report(run, "ready"))
+                    until = self._started.get() - ANSWER_SECONDS
+                self._report(run, "running")
+                reason = run.to_its_limits(until=until)
+                # What nodes refuse after one of them was away, they may take from a coordinator
+                # that takes them up anew.
+                again = reason is StopReason.NODES and until - time.monotonic() > LEAST_SECONDS
+                if not again or not tries_left:
+                    self._say(self._report(run, "ended", reason))
+                    run.save()
+                    break
         lock.close()
 
     def fail(self, error: str, /, *, can_retry: bool) -> None:

@@ -26,6 +26,8 @@ from tests.service.dashboard.browser import PHONE, Watched, chromium, opened
 def platform() -> Iterator[LocalPlatform]:
     with LocalPlatform() as started:
         yield started
+        said = (started.folder / "platform.log").read_text().splitlines()
+        assert not [line for line in said if '"level":"error"' in line]
 
 
 @pytest.fixture(scope="module")
@@ -234,10 +236,11 @@ def test_cancel_and_people(platform: LocalPlatform, browser: Browser, tmp_path: 
         expect(page.get_by_text("participant 1")).to_be_visible()
         page.get_by_role("button", name="Create the run").click()
         page.get_by_role("button", name="Invite participants").click()
-        page.get_by_role("button", name="Invite", exact=True).click()
+        page.locator(".dialog").get_by_role("button", name="Invite").click()
         page.get_by_role("button", name="I have it").click()
-        page.get_by_role("button", name="Cancel the run").click()
-        page.get_by_role("button", name="Cancel the run").last.click()
+        page.get_by_role("button", name="Cancel the run").dblclick()
+        dialog = page.locator(".dialog")
+        dialog.get_by_role("button", name="Cancel the run").click()
         wait_until(at, "Cancelled")
         expect(page.get_by_role("status")).to_contain_text("Cancelled by kim.")
         page.goto("/people")
@@ -247,6 +250,6 @@ def test_cancel_and_people(platform: LocalPlatform, browser: Browser, tmp_path: 
         at.shot("13-invited")
         page.get_by_role("button", name="I have it").click()
         page.get_by_role("button", name="Revoke robin").click()
-        page.get_by_role("button", name="Revoke", exact=True).last.click()
+        dialog.get_by_role("button", name="Revoke").click()
         expect(page.get_by_text("robin has no access any more.")).to_be_visible()
         assert not at.complaints

@@ -101,11 +101,14 @@ def tell_problem(text: str, /) -> None:
 
 
 def button(text: str, act: Callable[[], Awaitable[None]], /, *, kind: Kind = "plain") -> ui.button:
-    """A button that waits for what it does, and tells if that was refused."""
+    """A button that waits for what it does, is pressed once at a time, and tells refusals."""
     # Dialogs and messages belong to the page: what is done may well remove the button.
     page = ui.context.client.content
 
     async def clicked() -> None:
+        if not made.enabled:
+            # The second half of a double click, sent before the browser knew.
+            return
         made.disable()
         with page:
             try:

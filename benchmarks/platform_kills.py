@@ -125,7 +125,7 @@ def one_round(live: LivePlatform, chance: random.Random, victim: str, *, best: s
         made.troubles += [each.trouble] if each.trouble else []
     run = _end_of(live, run_id)
     made.first_end = run["state"]
-    if run["state"] in ("finished", "failed"):
+    if victim != "platform":
         made.late_by = live.stored_late().get(run_id)
     if run["state"] == "interrupted":
         live.call("POST", f"/runs/{run_id}/resume", OPERATOR)

@@ -33,10 +33,10 @@ def answer_of(
     >>> from tacit.engine.cast import example_cast
     >>> agreement = example_cast().agreement
     >>> answer_of(Report(stage="running"), agreement, is_due=True).state
-    <State.FAILED: 'failed'>
-    >>> found = Report(stage="running", generation=1, plans=[[1, 0]])
-    >>> answer_of(found, agreement, is_due=False).state
     <State.INTERRUPTED: 'interrupted'>
+    >>> found = Report(stage="running", generation=1, plans=[[1, 0]])
+    >>> answer_of(found, agreement, is_due=True).state
+    <State.FINISHED: 'finished'>
     """
     result = result_of(report, agreement, late_by=late_by)
     trouble = report.error or (report.notes[-1] if report.notes else "")
@@ -45,12 +45,11 @@ def answer_of(
         return Answer(State.FINISHED, _with(reason, trouble), result)
     if is_due and result is not None:
         return Answer(State.FINISHED, _with("the deadline came", trouble), result)
-    if is_due:
-        reason = "the deadline came before a single generation was evaluated"
-        return Answer(State.FAILED, _with(reason, trouble), None)
-    if trouble and not report.can_retry and result is None:
+    if report.stage == "failed" and not report.can_retry and result is None:
         return Answer(State.FAILED, trouble, None)
     reason = trouble or "the process that searched has ended unexpectedly"
+    if is_due:
+        reason = _with("the deadline came before a single generation was evaluated", trouble)
     return Answer(State.INTERRUPTED, f"{reason}; resume it to go on", result)
 
 

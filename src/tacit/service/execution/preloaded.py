@@ -41,5 +41,5 @@ def is_fork_server() -> bool:
 
 
 if is_fork_server():
-    os.nice(NICE)
+    os.setpriority(os.PRIO_PROCESS, 0, NICE)
     _warm_up_all()

@@ -65,8 +65,8 @@ def test_names_from_outside_stay_text(kind: str) -> None:
     run = evil_run(kind)
     node = {"host": EVIL, "port": 1, "reachable": True, "clock_offset_seconds": 9.0}
     result = {
-        "plan": {"items": [0, 1]}, "told": [3], "generation": 1, "evaluations": 1,
-        "seconds": 1.0, "late_by_seconds": -0.1,
+        "state": "finished", "plan": {"items": [0, 1]}, "told": [3], "generation": 1,
+        "evaluations": 1, "seconds": 1.0, "late_by_seconds": -0.1,
     }  # fmt: skip
     for markup in (
         members_table(run["members"]),

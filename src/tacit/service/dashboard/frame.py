@@ -161,11 +161,11 @@ async def show_codes(title: str, text: str, codes: dict[str, str], /) -> None:
     dialog.delete()
 
 
-def copy_button(text: str, label: str, /) -> None:
+def copy_button(text: str, label: str, /, *, shown: str = "Copy") -> None:
     """A button that puts a text on the visitor's clipboard."""
 
     def copied() -> None:
         ui.clipboard.write(text)
         ui.notify("Copied", type="positive", timeout=1500)
 
-    ui.button("Copy", on_click=copied).props(f'no-caps flat dense aria-label="{label}"')
+    ui.button(shown, on_click=copied).props(f'no-caps flat dense aria-label="{label}"')

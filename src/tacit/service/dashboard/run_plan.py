@@ -61,8 +61,8 @@ def summary(run: dict[str, Any], result: dict[str, Any], /) -> str:
     """The result in a sentence.
 
     >>> run = {"terms": {"objectives": [{"name": "cost"}]}}
-    >>> summary(run, {"told": [12], "generation": 3, "evaluations": 9, "seconds": 1.0,
-    ...               "late_by_seconds": 0.012})
+    >>> summary(run, {"state": "finished", "told": [12], "generation": 3, "evaluations": 9,
+    ...               "seconds": 1.0, "late_by_seconds": 0.012})
     '<p>Best cost 12, after 3 generations and 9 evaluations in 1.0 s; answered 12 ms after \
 the deadline.</p>'
     """
@@ -79,7 +79,7 @@ the deadline.</p>'
         )
     text = ", ".join(parts)
     late = result.get("late_by_seconds")
-    if late is not None:
+    if late is not None and result["state"] == "finished":
         on_time = f"{late * 1000:.0f} ms after the deadline" if late >= 0.0005 else "in time"
         text += f"; answered {on_time}"
     return f"<p>{escape(text)}.</p>"

@@ -154,4 +154,4 @@ def _access(visitor: Visitor) -> None:
         )
         html('<p class="unseen">The token is hidden; copy it with the button.</p>')
         with ui.element("div").classes("actions"):
-            copy_button(visitor.token, "Copy your token")
+            copy_button(visitor.token, "Copy the token", shown="Copy the token")

@@ -147,7 +147,9 @@ def disclosed_so_far(
         more = "" if best == "nothing" or objective["disclosure"] == "none" else best_words(best)
         tail = f", and {more}" if more else ""
         if not generations:
-            sentences.append(f"{objective['name']}: nothing yet. Agreed: {told}{tail}.")
+            sentences.append(
+                f"{objective['name']}: nothing yet. Each answer will tell {told}{tail}."
+            )
         else:
             sentences.append(f"{objective['name']}: {answers}{about}. Each told {told}{tail}.")
     return sentences

@@ -40,6 +40,9 @@ def init(
 @app.command()
 def run(config: ConfigOption) -> None:
     """Run the platform until Ctrl-C or SIGTERM; what it knows stays in its database."""
+    from tacit.service.execution.priority import come_first
+
+    come_first()  # before all else: after a crash, somebody waits to hear what came of a run
     from tacit.service.serve import serve
     from tacit.service.settings import load_settings
 

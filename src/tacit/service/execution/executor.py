@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import time
 from collections.abc import Coroutine
 from typing import Any
@@ -36,16 +35,7 @@ LONGEST_SILENCE_SECONDS = 3.0
 AGAIN_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Pauses before a run that could not begin is tried again."""
 LOG_SECONDS = 10.0
-PRIORITY = -10
 log = logging.getLogger("tacit.service.execution")
-
-
-def _come_first() -> None:
-    """Ask for the processor before everybody else, where we may: we need little, but on time."""
-    try:
-        os.setpriority(os.PRIO_PROCESS, 0, min(PRIORITY, os.getpriority(os.PRIO_PROCESS, 0)))
-    except PermissionError:
-        log.info("the main process has no priority over others; see docs/deploy.md")
 
 
 class Executor:
@@ -78,7 +68,6 @@ class Executor:
 
     async def start(self) -> None:
         """Recover from whatever ended us last time, then begin to work."""
-        _come_first()
         found = await self._database.write(recover, self._around.data)
         for run_id in found.interrupted:
             log.info("interrupted by our end", extra={"fields": {"run": run_id}})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 
 from tacit.problems import Assignment, Objective, Tour
 from tacit.search import PRESETS
@@ -41,5 +42,6 @@ def is_fork_server() -> bool:
 
 
 if is_fork_server():
-    os.setpriority(os.PRIO_PROCESS, 0, NICE)
+    with suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, NICE)
     _warm_up_all()

@@ -16,6 +16,7 @@ from tacit.engine.node_client import NodeClient
 from tacit.engine.policy import RefusalKind
 from tacit.errors import EngineError, MpcError, RefusedError, TacitError, WrongStateError
 from tacit.service.execution.agreed_runs import StoredAgreement, StoredRows, stored_agreement
+from tacit.service.execution.surely import surely
 from tacit.service.execution.trio_links import TrioLinks
 from tacit.service.lifecycle import State
 from tacit.service.storage import Database, add_warning, set_state, set_submission_state
@@ -73,13 +74,17 @@ class Liaison:
             "handing over goes on", exc_info=None if is_known else error, extra={"fields": fields}
         )
         if failures == WARN_AFTER:
-            await self._database.write(
-                add_warning, self._run_id, f"the nodes could not be given everything yet: {what}"
+            warning = f"the nodes could not be given everything yet: {what}"
+            await surely(
+                lambda: self._database.write(add_warning, self._run_id, warning), run=self._run_id
             )
 
     async def _fail(self, reason: str) -> None:
         try:
-            await self._database.write(set_state, self._run_id, State.FAILED, reason=reason)
+            await surely(
+                lambda: self._database.write(set_state, self._run_id, State.FAILED, reason=reason),
+                run=self._run_id,
+            )
         except WrongStateError:
             return  # it has come to another end meanwhile
 

@@ -53,7 +53,7 @@ class Database:
         try:
             self._engine = _open(url)
         except (ArgumentError, ModuleNotFoundError, OSError) as error:
-            raise _cannot_be_opened(error) from None
+            raise cannot_be_opened(error) from None
         self._writer = self._engine.execution_options(tacit_writes=True)
         self._turn = WritersTurn()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
@@ -67,7 +67,7 @@ class Database:
             self.migrate()
         except (DatabaseError, CommandError) as error:
             self.close()
-            raise _cannot_be_opened(error) from None
+            raise cannot_be_opened(error) from None
 
     def migrate(self) -> None:
         """Bring the tables up to date."""
@@ -139,8 +139,12 @@ class Database:
         self._engine.dispose()
 
 
-def _cannot_be_opened(error: Exception) -> InputError:
-    # Without the URL, which may have a password in it.
+def cannot_be_opened(error: Exception, /) -> InputError:
+    """What to say of a database that cannot be used: not its URL, which may have a password in it.
+
+    >>> print(cannot_be_opened(OSError("no such folder")))
+    the database cannot be opened (no such folder); see database in service.toml
+    """
     what = str(getattr(error, "orig", None) or error).splitlines()[0].strip()
     return InputError(f"the database cannot be opened ({what}); see database in service.toml")
 

@@ -55,10 +55,10 @@ class Liaison:
                 pause, failures = FIRST_PAUSE, 0
             except WrongStateError:
                 return False  # it was cancelled meanwhile
-            except EngineError as error:
-                await self._fail(str(error))
-                return False
             except Exception as error:
+                if isinstance(error, EngineError) and not _may_pass(error):
+                    await self._fail(str(error))
+                    return False
                 # A node that is away, mostly; if it is a mistake of ours, the run is not lost.
                 failures += 1
                 await self._note_trouble(error, failures)
@@ -122,9 +122,11 @@ class Liaison:
         try:
             await coordinator.ask_all(submit, within=HAND_OVER_SECONDS)
         except RefusedError as error:
-            if error.kind != RefusalKind.SEALED:
+            if error.kind == RefusalKind.ROWS:
                 await self._refused(each.participant, each.objective, error.reason)
                 return
+            if error.kind != RefusalKind.SEALED:
+                raise  # which is not the participant's affair
             # A node has other rows of this participant, which the check finds and drops.
         self._delivered.add(each.key)
         if each.state == "waiting":
@@ -164,3 +166,7 @@ class Liaison:
                 self._delivered = {key for key in self._delivered if key[1] != objective}
                 raise MpcError(f"the nodes had different rows: {error.reason}") from None
         return True
+
+
+def _may_pass(error: EngineError) -> bool:
+    return isinstance(error, RefusedError) and error.kind == RefusalKind.FULL

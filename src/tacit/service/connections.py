@@ -37,15 +37,14 @@ def connection_class(most: int | None, /) -> type[asyncio.Protocol]:
 
         def connection_made(self, transport: asyncio.Transport) -> None:
             super().connection_made(transport)
-            if most is not None and self._neighbours() > most:
+            # Few connections are few of anybody's.
+            if most is not None and len(self.connections) > most and self._neighbours() > most:
                 transport.abort()
             else:
                 self._wait_for_head()
 
         def _neighbours(self) -> int:
             """Connections of the same address, web sockets among them."""
-            if len(self.connections) <= most:
-                return 0
             mine = _address(self)
             return sum(network(_address(each)) == network(mine) for each in self.connections)
 
@@ -87,7 +86,7 @@ class ImpatientLoop(asyncio.SelectorEventLoop):
     >>> ImpatientLoop().close()
     """
 
-    async def create_server(  # type: ignore[override]
+    async def create_server(
         self,
         protocol_factory: Callable[[], asyncio.BaseProtocol],
         *places: Any,  # noqa: ANN401 - asyncio's own

@@ -26,8 +26,8 @@ def test_no_operator_waits_behind_all_runs_of_another() -> None:
 def test_trios_do_not_wait_for_each_other() -> None:
     queue = FairQueue({"north": 1, "south": 2})
     for k in range(4):
-        queue.add(Waiting(f"n{k}", "north", "north"))
-        queue.add(Waiting(f"s{k}", "south", "north"))
+        queue.add(Waiting(f"n{k}", "north", "desk"))
+        queue.add(Waiting(f"s{k}", "south", "desk"))
     assert names(queue.take()) == ["n0", "s0", "s1"]
     assert queue.take() == []
     assert (queue.running("south"), queue.waiting("south")) == (2, 2)

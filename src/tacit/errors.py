@@ -27,7 +27,8 @@
         ├── ForbiddenError        this role may not do that
         ├── NotThereError         it does not exist, or is not for you to see
         ├── WrongStateError       the run does not allow it now
-        └── TooManyError          too many requests; says when to come again
+        ├── TooManyError          too many requests; says when to come again
+        └── BusyError             too much to do for everybody; the same may work in a minute
 
 Each message says what was wrong, where, and what to do about it. The command line prints it as
 one line and ends with the error's `exit_code`.
@@ -311,3 +312,14 @@ class TooManyError(ServiceError):
     def __init__(self, message: str, *, retry_after: int) -> None:
         self.retry_after = retry_after
         super().__init__(message)
+
+
+class BusyError(ServiceError):
+    """The platform has too much to do; the same may work in a minute.
+
+    >>> BusyError("too many plots are being drawn; come again in a minute").status
+    503
+    """
+
+    status = 503
+    code = "busy"

@@ -76,6 +76,22 @@ def test_what_has_long_expired_goes(folder: Path, monkeypatch: pytest.MonkeyPatc
     ]
 
 
+def test_a_clock_that_is_set_back_brings_nothing_back(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = Node(config(folder))
+    agreement, signatures, platform = agree(node, folder)
+    now = time.time()
+    with monkeypatch.context() as ahead:
+        ahead.setattr("time.time", lambda: now + 400 * 86400)
+        node.tidy()
+    assert not node.holdings
+    for each in (node, Node(config(folder))):
+        with pytest.raises(RefusedError, match="was removed here"):
+            each.take_agreement(agreement, signatures, platform)
+        agree(each, folder)
+
+
 def test_what_a_crash_leaves_of_a_removal_goes_at_the_next_start(folder: Path) -> None:
     node = Node(config(folder))
     agreement, _, _ = agree(node, folder)

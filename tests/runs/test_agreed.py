@@ -153,6 +153,31 @@ def test_a_run_goes_on_from_whatever_is_left(
     followed(trio, folder)
 
 
+@pytest.mark.parametrize("lost", ["nothing", "the reveal", "the last checkpoints too"])
+def test_a_run_that_died_after_the_final_reveal_ends_with_what_it_told(
+    nodes: LocalCluster, tmp_path: Path, lost: str
+) -> None:
+    folder = tmp_path / "run"
+    trio = prepared(nodes, folder, best="value", reveal=True)
+    with open_run(folder) as run:
+        run.run.limits = Limits(evaluations=20)
+        run.run.to_its_limits()
+        run.save()
+        reason = run.to_its_limits(until=time.monotonic() + 0.7)
+        first = run.plans()[0]
+    if lost != "nothing":
+        # The nodes have revealed it, and the platform died before it could write that down.
+        lines = (folder / LEDGER).read_bytes().splitlines(keepends=True)
+        (folder / LEDGER).write_bytes(b"".join(lines[:-1]))
+    if lost == "the last checkpoints too":
+        for path in folder.glob(f"{CHECKPOINT}*"):
+            path.unlink()
+    with open_run(folder) as run:
+        assert run.to_its_limits(until=time.monotonic() + 20) is reason
+        assert (run.plans()[0], run.run.notes) == (first, [])
+    followed(trio, folder)
+
+
 def test_a_ledger_of_another_search_is_refused(nodes: LocalCluster, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     prepared(nodes, folder, best="value")

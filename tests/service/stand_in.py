@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tacit.engine.agreement import read_agreement
 from tacit.service.events import Announcer
 from tacit.service.execution.port import LogAnswer, NodeStatus, SignedLog, TrioStatus
+from tacit.service.execution.progress_file import ProgressFile
+from tacit.service.execution.report import run_folder
 from tacit.service.lifecycle import State
 from tacit.service.metrics import ServiceMetrics
 from tacit.service.settings import Settings
@@ -78,8 +82,11 @@ class StandIn:
         await self.database.write(
             set_state, run_id, State.RUNNING, running_since=100.0, deadline_at=105.0
         )
+        folder = run_folder(self.settings.data_folder, run_id)
+        folder.mkdir(parents=True, exist_ok=True)
+        file = ProgressFile(folder, objectives=1, after=-1)
         for generation in range(3):
-            report = {
+            report: dict[str, Any] = {
                 "generation": generation,
                 "evaluations": generation + 1,
                 "evaluations_per_second": 10.0,
@@ -87,6 +94,8 @@ class StandIn:
                 "seconds": generation / 10,
             }
             await self.database.write(set_progress, run_id, report)
+            file.add(report)
+        file.flush()
         if state is not State.RUNNING:
             result = {
                 "items": [1, 0, 3, 2],

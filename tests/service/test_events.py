@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import httpx
@@ -15,41 +13,16 @@ import pytest
 
 from tacit.service.access.tokens import revoke_all
 from tacit.service.api.routes import watching
-from tacit.service.app import make_app
 from tacit.service.lifecycle import State
-from tacit.service.serve import make_server
 from tacit.service.settings import Settings
 from tacit.service.storage import set_progress
-from tests.service.stand_in import StandIn
-from tests.service.world import API, World, free_port
-
-
-@contextmanager
-def served(settings: Settings) -> Iterator[World]:
-    """The app behind uvicorn with TLS, in a thread."""
-    app = make_app(settings, execution=StandIn)
-    server = make_server(settings, app)
-    thread = threading.Thread(target=lambda: asyncio.run(server.serve()))
-    thread.start()
-    try:
-        until = time.monotonic() + 20
-        while not server.started and time.monotonic() < until and thread.is_alive():
-            time.sleep(0.01)
-        assert server.started
-        yield World(None, app, url=settings.url)
-    finally:
-        server.should_exit = True
-        thread.join(20)
-        assert not thread.is_alive()
+from tests.service.server import served
+from tests.service.world import API, World
 
 
 @pytest.fixture
 def world(settings: Settings) -> Iterator[World]:
-    from msgspec.structs import replace
-
-    port = free_port()
-    here = replace(settings, listen=f"127.0.0.1:{port}", url=f"https://127.0.0.1:{port}")
-    with served(here) as made:
+    with served(settings) as made:
         made.add("op", "operator")
         made.add("outsider", "participant")
         yield made

@@ -153,6 +153,5 @@ def test_the_ledger_ends_at_its_last_whole_line(world: World) -> None:
     run_id = world.ended(State.RUNNING)
     assert world.call("GET", f"/runs/{run_id}/ledger", "north").content == b""
     folder = world.platform.settings.data_folder / "runs" / run_id
-    folder.mkdir(parents=True)
     (folder / "ledger.jsonl").write_bytes(b'{"number":1}\n{"number":2}\n{"num')
     assert world.call("GET", f"/runs/{run_id}/ledger", "north").text.count("\n") == 2

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -26,6 +28,7 @@ from tacit.service.storage import (
     members_of,
     read_run,
     set_progress,
+    set_state,
     set_submission_state,
     store_sealed,
 )
@@ -180,6 +183,55 @@ def test_many_readers_and_writers_at_once_lose_nothing(tmp_path: Path) -> None:
     assert sorted(each.data["generation"] for each in reports) == list(range(100))
     assert numbers == sorted(numbers)
     other.close()
+    database.close()
+
+
+def test_answers_are_written_before_whatever_else_waits(tmp_path: Path) -> None:
+    database, run_id = filled(f"sqlite:///{tmp_path}/tacit.db")
+    order: list[str] = []
+    go = threading.Event()
+
+    def long_read(_: Session) -> None:
+        go.wait(10)
+
+    def slow_write(session: Session) -> None:
+        time.sleep(0.02)
+        set_progress(session, run_id, {"generation": len(order)})
+        order.append("other")
+
+    async def work() -> None:
+        others = [database.read(long_read) for _ in range(20)]
+        others += [database.write(slow_write) for _ in range(20)]
+        waiting = [asyncio.ensure_future(each) for each in others]
+        await asyncio.sleep(0.05)
+        await database.write_first(lambda _: order.append("answer"))
+        go.set()
+        await asyncio.gather(*waiting)
+
+    asyncio.run(work())
+    assert "answer" in order[:6]
+    database.close()
+
+
+def test_of_progress_only_the_last_minute_is_kept_and_at_the_end_the_last_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database, run_id = filled(f"sqlite:///{tmp_path}/tacit.db")
+    now = time.time()
+    for second in range(0, 200, 10):
+        monkeypatch.setattr("time.time", lambda second=second: now + second)
+        with database.writing() as session:
+            set_progress(session, run_id, {"generation": second})
+
+    def kept() -> list[int]:
+        with database.reading() as session:
+            return [e.data["generation"] for e in events_after(session, 0, kind="progress")]
+
+    assert kept() == [130, 140, 150, 160, 170, 180, 190]
+    with database.writing() as session:
+        set_progress(session, run_id, {"generation": 191})
+        set_state(session, run_id, State.CANCELLED)
+    assert kept() == [191]
     database.close()
 
 

@@ -6,7 +6,11 @@ import time
 
 import pytest
 
+from tacit.engine.agreement import Agreement, read_agreement
+from tacit.errors import ServiceError
+from tacit.service import submitting
 from tacit.service.lifecycle import State
+from tacit.service.storage import set_agreement
 from tests.service.world import World
 
 
@@ -196,3 +200,31 @@ def test_an_expired_agreement_cannot_be_signed(
     answer = world.call("POST", f"/runs/{run_id}/signature", "north", json=body)
     assert answer.status_code == 409
     assert "has expired" in answer.json()["message"]
+
+
+def test_no_agreement_is_read_while_others_wait_to_write(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = world.invited()
+    taken = []
+
+    def read_and_look(data: bytes) -> Agreement:
+        taken.append(world.platform.database._turn.is_taken)
+        return read_agreement(data)
+
+    monkeypatch.setattr(submitting, "read_agreement", read_and_look)
+    body = {"signature": world.signature(run_id, "north")}
+    world.ok("POST", f"/runs/{run_id}/signature", "north", json=body)
+    assert taken == [False]
+
+
+def test_a_signature_under_an_agreement_that_was_just_redrawn_does_not_count(world: World) -> None:
+    run_id = world.invited()
+    given = bytes.fromhex(world.signature(run_id, "north"))
+    database = world.platform.database
+    with database.reading() as session:
+        digest = submitting.check_signature(session, run_id, "north", given)
+    with database.writing() as session:
+        set_agreement(session, run_id, b"another", "ab" * 32)
+    with pytest.raises(ServiceError, match="as it stands"), database.writing() as session:
+        submitting.sign(session, run_id, "north", given, digest=digest)

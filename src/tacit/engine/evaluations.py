@@ -265,6 +265,7 @@ class Evaluations:
         async def once() -> Outcome:
             epoch = await coordinator.epoch()
             # What was evaluated last must be known to all nodes before they choose among it.
+            await self._take_up(epoch)
             await self._settle(epoch)
             attempt = coordinator.new_attempt()
             context = bound_context(

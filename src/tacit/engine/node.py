@@ -29,7 +29,7 @@ from tacit.engine.node_log import NodeLog
 from tacit.engine.peer_links import PeerLinks, delayed
 from tacit.engine.platform_talk import PENDING_LIMIT, PlatformTalk
 from tacit.engine.policy import refuse
-from tacit.engine.quota import Quota, remove_folder, remove_leftovers
+from tacit.engine.quota import Quota, bury, is_buried, remove_folder, remove_leftovers
 from tacit.engine.store import Store, folder_name
 from tacit.errors import FileError, LogError
 from tacit.mpc import Epoch
@@ -104,6 +104,7 @@ class Node:
         """Remove what has expired so long ago that it need not be kept."""
         for holding in self.quota.outlived(time.time()):
             self.end_epoch(holding.hash)
+            bury(self._data, holding.hash)
             del self.holdings[holding.hash]
             remove_folder(holding.store.folder)
             self.note("removed", agreement=holding.hash.hex(), what="it has long expired")
@@ -166,6 +167,8 @@ class Node:
     ) -> Holding:
         """Keep an agreement (checked, signed by all) if its nodes and platform are who we know."""
         self._check_unbroken(agreement_hash(agreement))
+        if is_buried(self._data, agreement_hash(agreement)):
+            raise refuse("the agreement has expired and was removed here; make a new one")
         for node in NODES:
             terms = agreement.nodes[node]
             if terms.certificate != self._fingerprints[party_name(node)]:

@@ -37,7 +37,7 @@ from tacit.engine.messages import (
     decode_request,
     encode_message,
 )
-from tacit.engine.policy import check_still_valid
+from tacit.engine.policy import RefusalKind, check_still_valid
 from tacit.engine.signatures import check_signatures
 from tacit.errors import (
     EngineError,
@@ -48,6 +48,7 @@ from tacit.errors import (
     PeerError,
     PeerTimeoutError,
     RefusedError,
+    SealError,
 )
 from tacit.mpc.transport import Mux
 
@@ -157,7 +158,8 @@ class PlatformTalk:
                 participants=list(error.participants),
             )
         except (EngineError, InputError) as error:
-            return Refused(id=request.id, reason=shorten(str(error)))
+            kind = RefusalKind.ROWS if isinstance(error, SealError) else ""
+            return Refused(id=request.id, reason=shorten(str(error)), kind=kind)
         except PeerError as error:
             if isinstance(error, PeerTimeoutError):
                 self._node.peers.check(error.peer)

@@ -33,6 +33,10 @@ class RefusalKind(StrEnum):
     """Weights out of range, dropped everywhere; their participants have to seal anew."""
     SEALED = "sealed"
     """Other rows of the same participant are here; `Prepare` drops what differs."""
+    ROWS = "rows"
+    """What a participant sealed is not what it should be; it has to seal anew."""
+    FULL = "full"
+    """The node keeps nothing more for this platform; later it may."""
 
 
 def refuse(

@@ -13,12 +13,15 @@ from pathlib import Path
 
 from tacit.engine.config import NodeConfig
 from tacit.engine.holding import Holding
-from tacit.engine.policy import refuse
+from tacit.engine.policy import RefusalKind, refuse
+from tacit.engine.store import write_atomically
 
 DAY = 86400.0
 MEGABYTE = 1_000_000
 REMOVED = ".removed"
 """How a folder is called while it goes, so that half of one is never taken for an agreement."""
+EXPIRED = "expired"
+"""The folder of what has gone: an empty file per agreement, so that none ever counts anew."""
 LOOK_AGAIN_SECONDS = 1.0
 
 
@@ -57,7 +60,8 @@ class Quota:
         if len(self._of(platform)) >= self._most_agreements:
             raise refuse(
                 f"{self._most_agreements} agreements are kept for this platform already; wait "
-                "until some have expired, or ask whoever runs the node"
+                "until some have expired, or ask whoever runs the node",
+                kind=RefusalKind.FULL,
             )
         self.check_room(platform)
 
@@ -67,7 +71,8 @@ class Quota:
         if used > self._most_bytes or self.is_full(platform):
             raise refuse(
                 f"{self._most_bytes // MEGABYTE} MB are kept for this platform already; wait until "
-                "some agreements have expired, or ask whoever runs the node"
+                "some agreements have expired, or ask whoever runs the node",
+                kind=RefusalKind.FULL,
             )
         # Until the next look, so that nobody slips in between two.
         self._seen[platform] = (self._seen[platform][0], used)
@@ -79,6 +84,30 @@ class Quota:
             for each in self._holdings()
             if now >= each.agreement.limits.expires + self._keep_seconds
         ]
+
+
+def bury(data: Path, agreement: bytes, /) -> None:
+    """Remember that an agreement was here, before anything of it goes.
+
+    A clock that ran ahead may be set back, and the same agreement would be good again.
+
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp())
+    >>> bury(place, b"hash")
+    >>> is_buried(place, b"hash"), is_buried(place, b"other")
+    (True, False)
+    """
+    (data / EXPIRED).mkdir(exist_ok=True, mode=0o700)
+    write_atomically(data / EXPIRED / agreement.hex(), b"")
+
+
+def is_buried(data: Path, agreement: bytes, /) -> bool:
+    """Whether an agreement was here and has gone.
+
+    >>> is_buried(Path("no-such-folder"), b"hash")
+    False
+    """
+    return (data / EXPIRED / agreement.hex()).exists()
 
 
 def remove_folder(folder: Path, /) -> None:

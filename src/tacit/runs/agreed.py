@@ -7,6 +7,7 @@ agreement: from a checkpoint, then from the answers in the ledger, then from the
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from tacit.engine.seed import manifests_digest, search_seed
 from tacit.errors import FileError, ParameterError, TacitError
 from tacit.problems import Problem
 from tacit.runs.checkpoint import load_checkpoint, save_checkpoint
-from tacit.runs.ledger_answers import AnsweredObjective, answered, answers_after
+from tacit.runs.ledger_answers import AnsweredObjective, answered, answers_after, revealed
 from tacit.runs.limits import Limits, StopReason
 from tacit.runs.result import Result
 from tacit.runs.run import GenerationView, Observer, Run
@@ -40,6 +41,9 @@ ENTER_SECONDS = 20.0
 REVEAL_SECONDS = 0.3
 """What the search leaves of its time for the final reveal, or a tenth of it if that is less."""
 LEDGER, CHECKPOINT = "ledger.jsonl", "checkpoint"
+REVEALING = "revealing"
+"""A file that is there as soon as nodes may have revealed the best plan. They evaluate nothing new
+then, so what is left for a run that is taken up is to hear which it was."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,8 +189,13 @@ class AgreedRun:
             evaluations=self.agreement.limits.evaluations,
             deadline=max(until - started - kept, 1e-3),
         )
-        reason = self.run.to_its_limits(started=started)
-        if reveals and reason is not StopReason.INTERRUPTED:
+        if (self._folder / REVEALING).exists():
+            used_up = self.run.now.evaluations >= self.agreement.limits.evaluations
+            reason = StopReason.EVALUATIONS if used_up else StopReason.DEADLINE
+        else:
+            reason = self.run.to_its_limits(started=started)
+        # Nodes that were away may be back, and a run that goes on must not have revealed.
+        if reveals and reason not in (StopReason.INTERRUPTED, StopReason.NODES):
             self._reveal(until)
         self._seconds = time.monotonic() - started
         return reason
@@ -195,6 +204,12 @@ class AgreedRun:
         known = self.run.now.best_known
         if known is None:
             return
+        told = revealed(self._folder / LEDGER)
+        if told is not None:
+            self._best_plan = told
+            return
+        with (self._folder / REVEALING).open("wb") as file:
+            os.fsync(file.fileno())
         plans = self.problem.plans(known.genomes)
         try:
             self._best_plan = self.run.evaluator.objectives[0].reveal_best(plans, until=until)

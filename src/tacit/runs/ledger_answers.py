@@ -67,14 +67,18 @@ class AnsweredObjective:
         if self._answers:
             told = self._from_ledger(self._answers.popleft(), candidates)
             return lambda: told
-        if not self._asks_nodes:
-            self._asks_nodes = True
-            self._engine.evaluations(self._objective).go_on_after(*self._last)
+        self._turn_to_nodes()
         return self._on_nodes.begin(candidates, until=until)
 
     def reveal_best(self, candidates: NDArray[np.int32], /, *, until: float | None) -> int:
         """Which of these evaluated candidates is truly best: once, if the agreement allows it."""
+        self._turn_to_nodes()
         return self._on_nodes.reveal_best(candidates, until=until)
+
+    def _turn_to_nodes(self) -> None:
+        if not self._asks_nodes:
+            self._asks_nodes = True
+            self._engine.evaluations(self._objective).go_on_after(*self._last)
 
     def _from_ledger(
         self, entry: LedgerEntry, candidates: NDArray[np.int32]
@@ -121,6 +125,20 @@ def answered(path: Path, objectives: Iterable[int], /) -> dict[int, int]:
                 if brief.number != REVEAL_NUMBER:
                     counts[brief.objective] += 1
     return counts
+
+
+def revealed(path: Path, /) -> int | None:
+    """Which plan the final reveal told to be truly best, if there was one.
+
+    >>> revealed(Path("no-such.jsonl")) is None
+    True
+    """
+    if path.exists():
+        with path.open("rb") as file:
+            for line in file:
+                if msgspec.json.decode(line, type=_Brief).number == REVEAL_NUMBER:
+                    return msgspec.json.decode(line, type=LedgerEntry).disclosed[0]
+    return None
 
 
 def answers_after(path: Path, objective: int, skip: int, /) -> Iterable[LedgerEntry]:

@@ -11,9 +11,16 @@ from fastapi import FastAPI
 from tacit.engine.config import parse_address
 from tacit.engine.keys import check_private
 from tacit.service.app import MakeExecution, make_app
+from tacit.service.connections import (
+    MOST_CONNECTIONS,
+    ImpatientLoop,
+    allow_many_files,
+    connection_class,
+)
 from tacit.service.context import Platform
 from tacit.service.execution import make_execution
 from tacit.service.logs import set_up_logs
+from tacit.service.only_one import the_only_one
 from tacit.service.settings import Settings
 
 GRACE_SECONDS = 5
@@ -48,6 +55,8 @@ def make_server(settings: Settings, app: FastAPI, /) -> uvicorn.Server:
         check_private(key, remedy="make it with tacit service init")
     config = uvicorn.Config(
         app,
+        # Behind a proxy all come from one address, and the proxy has to count them.
+        http=connection_class(None if settings.behind_proxy else settings.connections_per_address),
         host=host,
         port=port,
         ssl_certfile=certificate,
@@ -60,7 +69,7 @@ def make_server(settings: Settings, app: FastAPI, /) -> uvicorn.Server:
         timeout_graceful_shutdown=GRACE_SECONDS,
         timeout_keep_alive=30,
         h11_max_incomplete_event_size=64 * 1024,
-        limit_concurrency=1000,
+        limit_concurrency=MOST_CONNECTIONS,
         ws_max_size=int(settings.request_limit_mb * 1_000_000),
     )
     return _Server(config, app.state.platform)
@@ -73,9 +82,13 @@ def serve(settings: Settings, /, *, execution: MakeExecution = make_execution) -
     'serve'
     """
     set_up_logs()
-    app = make_app(settings, execution=execution)
-    if find_spec("tacit.service.dashboard") is not None:
-        from tacit.service.dashboard import mount  # type: ignore[import-not-found, unused-ignore]
+    # Before the database is touched: a start interrupts what was running.
+    with the_only_one(settings):
+        app = make_app(settings, execution=execution)
+        if find_spec("tacit.service.dashboard") is not None:
+            from tacit.service.dashboard import mount  # type: ignore[import-not-found, unused-ignore]
 
-        mount(app, settings)
-    asyncio.run(make_server(settings, app).serve())
+            mount(app, settings)
+        allow_many_files()
+        with asyncio.Runner(loop_factory=ImpatientLoop) as runner:
+            runner.run(make_server(settings, app).serve())

@@ -52,6 +52,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """Per account."""
     anonymous_requests_per_minute: int = 60
     """Per address, for requests without a valid token: guessing is slow."""
+    connections_per_address: int = 250
+    """At a time; not behind a proxy, which has to limit them itself."""
     behind_proxy: bool = False
     """Whether a proxy on this machine passes requests on and says for whom."""
     trio: list[TrioSettings]
@@ -123,6 +125,7 @@ def _check(settings: Settings, path: Path) -> None:
         "request_limit_mb",
         "requests_per_minute",
         "anonymous_requests_per_minute",
+        "connections_per_address",
     ):
         if not getattr(settings, name) > 0:
             raise FileError(path, name, "is not positive", "give a positive number")

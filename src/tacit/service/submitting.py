@@ -49,30 +49,60 @@ def agreement_bytes(session: Session, run_id: str, /) -> tuple[bytes, str]:
     return run.agreement, run.agreement_hash
 
 
-def sign(session: Session, run_id: str, participant: str, signature: bytes, /) -> bool:
-    """Put down a signature; the answer is whether it was the last, so that the run is agreed.
+def check_signature(session: Session, run_id: str, participant: str, signature: bytes, /) -> str:
+    """See that a signature is good; the answer is the hash of the agreement that it is under.
 
-    The same signature again changes nothing.
+    Agreements are long, so this is not done while others wait to write.
+
+    >>> check_signature.__name__
+    'check_signature'
+    """
+    run = read_run(session, run_id)
+    data, digest = agreement_bytes(session, run_id)
+    if _is_signed_already(session, run, participant, signature):
+        return digest
+    agreement = read_agreement(data)
+    if agreement.limits.expires <= time.time():
+        raise WrongStateError("the agreement has expired; ask the operator for a new run")
+    key = agreement.participant(participant).signing_key
+    if not is_signed(key, "agreement", agreement_hash(agreement), signature):
+        raise _not_under_this()
+    return digest
+
+
+def sign(
+    session: Session, run_id: str, participant: str, signature: bytes, /, *, digest: str
+) -> bool:
+    """Put down a signature that is good under the agreement with this hash.
+
+    The answer is whether it was the last, so that the run is agreed. The same signature again
+    changes nothing.
 
     >>> sign.__name__
     'sign'
     """
     run = read_run(session, run_id, for_update=True)
-    agreement = _agreement(session, run)
-    if read_member(session, run_id, participant).signature == signature:
+    if _is_signed_already(session, run, participant, signature):
         return False
-    check_state(run.where, frozenset({State.INVITED}), to="sign")
-    if agreement.limits.expires <= time.time():
-        raise WrongStateError("the agreement has expired; ask the operator for a new run")
-    key = agreement.participant(participant).signing_key
-    if not is_signed(key, "agreement", agreement_hash(agreement), signature):
-        raise ServiceError(
-            "this is not your signature under the agreement as it stands; fetch and review it again"
-        )
+    if run.agreement_hash != digest:
+        raise _not_under_this()  # it was drawn up anew meanwhile
     if not set_signature(session, run_id, participant, signature):
         return False
     set_state(session, run_id, State.AGREED)
     return True
+
+
+def _is_signed_already(session: Session, run: Run, participant: str, signature: bytes) -> bool:
+    if read_member(session, run.id, participant).signature == signature:
+        return True
+    check_state(run.where, frozenset({State.INVITED}), to="sign")
+    return False
+
+
+def _not_under_this() -> ServiceError:
+    return ServiceError(
+        "this is not your signature under the agreement as it stands; fetch and review it again"
+    )
 
 
 def sealed_from(

@@ -95,6 +95,9 @@ def test_rows_out_of_range_are_refused_and_may_be_sealed_again(live: LivePlatfor
     result = live.call("GET", f"/runs/{run_id}/result", "south")
     assert sorted(result["plan"]["items"]) == list(range(12))
     assert followed(live, run_id) >= result["evaluations"]
+    lines = live.call("GET", f"/runs/{run_id}/progress.csv", "north").splitlines()[1:]
+    generations = [int(line.partition(b",")[0]) for line in lines]
+    assert generations == list(range(result["generation"] + 1))
 
 
 def test_a_stopped_worker_and_a_hanging_node_delay_no_answer(live: LivePlatform) -> None:
@@ -160,6 +163,32 @@ def test_a_killed_node_delays_no_answer_and_a_run_waits_for_it(live: LivePlatfor
     assert live.run(waiting)["state"] == "agreed"
     live.clusters[0].restart(2)
     assert on_time(live.wait(waiting, "finished"))
+
+
+def test_a_full_node_is_waited_for_and_no_participant_is_blamed(live: LivePlatform) -> None:
+    run_id = live.new_run(NAMES, deadline=1.0)
+    for name in NAMES:
+        live.sign(run_id, name)
+    config = live.clusters[0].folder / "node-0.toml"
+    as_before = config.read_text()
+    time.sleep(1.0)  # the agreement goes to the nodes, which takes less
+    live.clusters[0].kill(0)
+    config.write_text("most_megabytes = 0\n" + as_before)
+    live.clusters[0].restart(0)
+    for name in NAMES:
+        live.submit(run_id, name)
+    until = time.monotonic() + 30
+    refusals = live.clusters[0].folder / "node-0.data" / "log.jsonl"
+    while "MB are kept" not in refusals.read_text():
+        assert time.monotonic() < until, live.log()[-3000:]
+        time.sleep(0.1)
+    time.sleep(0.3)
+    assert live.run(run_id)["state"] == "agreed"
+    assert {of(live, run_id, name)["state"] for name in NAMES} <= {"waiting", "accepted"}
+    live.clusters[0].kill(0)
+    config.write_text(as_before)
+    live.clusters[0].restart(0)
+    live.wait(run_id, "finished")
 
 
 def test_cancelling_keeps_the_best_so_far_and_frees_the_slot(live: LivePlatform) -> None:

@@ -14,7 +14,7 @@ def names(taken: list[Waiting]) -> list[str]:
 
 def test_no_operator_waits_behind_all_runs_of_another() -> None:
     queue = FairQueue({"main": 1})
-    for run_id, operator in (("a1", "ann"), ("a2", "ann"), ("a3", "ann"), ("b1", "bob")):
+    for run_id, operator in (("a1", "north"), ("a2", "north"), ("a3", "north"), ("b1", "south")):
         queue.add(Waiting(run_id, "main", operator))
     order = []
     while taken := queue.take():
@@ -26,8 +26,8 @@ def test_no_operator_waits_behind_all_runs_of_another() -> None:
 def test_trios_do_not_wait_for_each_other() -> None:
     queue = FairQueue({"north": 1, "south": 2})
     for k in range(4):
-        queue.add(Waiting(f"n{k}", "north", "ann"))
-        queue.add(Waiting(f"s{k}", "south", "ann"))
+        queue.add(Waiting(f"n{k}", "north", "desk"))
+        queue.add(Waiting(f"s{k}", "south", "desk"))
     assert names(queue.take()) == ["n0", "s0", "s1"]
     assert queue.take() == []
     assert (queue.running("south"), queue.waiting("south")) == (2, 2)
@@ -35,7 +35,7 @@ def test_trios_do_not_wait_for_each_other() -> None:
 
 def test_a_run_is_queued_once_and_can_leave() -> None:
     queue = FairQueue({"main": 1})
-    first, second = Waiting("r1", "main", "ann"), Waiting("r2", "main", "ann")
+    first, second = Waiting("r1", "main", "north"), Waiting("r2", "main", "north")
     for each in (first, first, second):
         queue.add(each)
     assert names(queue.take()) == ["r1"]
@@ -46,7 +46,7 @@ def test_a_run_is_queued_once_and_can_leave() -> None:
 
 def test_a_run_that_is_resumed_before_it_has_left_its_slot_is_not_forgotten() -> None:
     queue = FairQueue({"main": 2})
-    again = Waiting("r1", "main", "ann")
+    again = Waiting("r1", "main", "north")
     queue.add(again)
     assert names(queue.take()) == ["r1"]
     queue.add(again)
@@ -59,7 +59,9 @@ def test_a_run_that_is_resumed_before_it_has_left_its_slot_is_not_forgotten() ->
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from(["ann", "bob", "cem"])), max_size=30)
+    st.lists(
+        st.tuples(st.sampled_from("xyz"), st.sampled_from(["north", "south", "desk"])), max_size=30
+    )
 )
 def test_everybody_runs_once_and_waits_for_at_most_one_of_each_other(
     arrivals: list[tuple[str, str]],

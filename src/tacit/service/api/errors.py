@@ -42,7 +42,7 @@ MEANINGS = {
     413: "The request is too large.",
     422: "Well-formed, but refused.",
     429: "Too many requests; see Retry-After.",
-    503: "The nodes cannot be reached.",
+    503: "The nodes cannot be reached, or there is too much to do; come again.",
 }
 
 

@@ -15,6 +15,7 @@ from tacit.errors import WrongStateError
 from tacit.service.execution.agreed_runs import StoredAgreement, stored_agreement
 from tacit.service.execution.answer import answer_of
 from tacit.service.execution.report import Order, Report, run_folder
+from tacit.service.execution.surely import surely
 from tacit.service.execution.trio_links import TrioLinks
 from tacit.service.execution.worker_handle import WorkerHandle, Workshop
 from tacit.service.lifecycle import State
@@ -153,7 +154,7 @@ class Conducted:
                 ended=ended,
             )
 
-        await self._around.database.write(write)
+        await surely(lambda: self._around.database.write_first(write), run=self._run_id)
         stored_late_by = time.monotonic() - until
         self._around.on_end(report, answer.state, stored_late_by)
         fields = {

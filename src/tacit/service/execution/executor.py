@@ -20,6 +20,7 @@ from tacit.service.execution.port import LogAnswer, SignedLog, TrioStatus
 from tacit.service.execution.queue import FairQueue, Waiting
 from tacit.service.execution.recovery import interrupt, recover
 from tacit.service.execution.report import Report
+from tacit.service.execution.surely import surely
 from tacit.service.execution.trio_links import TrioLinks
 from tacit.service.execution.worker_handle import Workshop
 from tacit.service.lifecycle import BEFORE_RUNNING, State
@@ -120,9 +121,13 @@ class Executor:
                 continue  # answers come first, and writers take turns
             reports = {k: v for k, v in self._progress.items() if k in self._conducted}
             self._progress.clear()
-            if reports:
+            if not reports:
+                continue
+            try:
                 await self._database.write(write, reports)
                 told = time.monotonic()
+            except Exception as error:
+                log.error("progress is not told", exc_info=error)
 
     # Trios.
 
@@ -222,14 +227,11 @@ class Executor:
             return await conducted.to_its_end()
         except Exception as error:
             log.error("unforeseen error", exc_info=error, extra={"fields": {"run": run_id}})
-        try:
-            # One that did not run yet is tried again.
-            return await self._database.write(
-                interrupt, run_id, self._around.data, "a mistake of ours"
-            )
-        except Exception as error:
-            log.error("cannot be written", exc_info=error, extra={"fields": {"run": run_id}})
-            return False
+        # One that did not run yet is tried again.
+        return await surely(
+            lambda: self._database.write(interrupt, run_id, self._around.data, "a mistake of ours"),
+            run=run_id,
+        )
 
     async def cancel(self, run_id: str, reason: str, /) -> None:
         """End a run, whatever it is doing, as `cancelled`; its best so far is kept."""

@@ -16,6 +16,7 @@ from tacit.engine.node_client import NodeClient
 from tacit.engine.policy import RefusalKind
 from tacit.errors import EngineError, MpcError, RefusedError, TacitError, WrongStateError
 from tacit.service.execution.agreed_runs import StoredAgreement, StoredRows, stored_agreement
+from tacit.service.execution.surely import surely
 from tacit.service.execution.trio_links import TrioLinks
 from tacit.service.lifecycle import State
 from tacit.service.storage import Database, add_warning, set_state, set_submission_state
@@ -54,10 +55,10 @@ class Liaison:
                 pause, failures = FIRST_PAUSE, 0
             except WrongStateError:
                 return False  # it was cancelled meanwhile
-            except EngineError as error:
-                await self._fail(str(error))
-                return False
             except Exception as error:
+                if isinstance(error, EngineError) and not _may_pass(error):
+                    await self._fail(str(error))
+                    return False
                 # A node that is away, mostly; if it is a mistake of ours, the run is not lost.
                 failures += 1
                 await self._note_trouble(error, failures)
@@ -73,13 +74,17 @@ class Liaison:
             "handing over goes on", exc_info=None if is_known else error, extra={"fields": fields}
         )
         if failures == WARN_AFTER:
-            await self._database.write(
-                add_warning, self._run_id, f"the nodes could not be given everything yet: {what}"
+            warning = f"the nodes could not be given everything yet: {what}"
+            await surely(
+                lambda: self._database.write(add_warning, self._run_id, warning), run=self._run_id
             )
 
     async def _fail(self, reason: str) -> None:
         try:
-            await self._database.write(set_state, self._run_id, State.FAILED, reason=reason)
+            await surely(
+                lambda: self._database.write(set_state, self._run_id, State.FAILED, reason=reason),
+                run=self._run_id,
+            )
         except WrongStateError:
             return  # it has come to another end meanwhile
 
@@ -117,9 +122,11 @@ class Liaison:
         try:
             await coordinator.ask_all(submit, within=HAND_OVER_SECONDS)
         except RefusedError as error:
-            if error.kind != RefusalKind.SEALED:
+            if error.kind == RefusalKind.ROWS:
                 await self._refused(each.participant, each.objective, error.reason)
                 return
+            if error.kind != RefusalKind.SEALED:
+                raise  # which is not the participant's affair
             # A node has other rows of this participant, which the check finds and drops.
         self._delivered.add(each.key)
         if each.state == "waiting":
@@ -159,3 +166,7 @@ class Liaison:
                 self._delivered = {key for key in self._delivered if key[1] != objective}
                 raise MpcError(f"the nodes had different rows: {error.reason}") from None
         return True
+
+
+def _may_pass(error: EngineError) -> bool:
+    return isinstance(error, RefusedError) and error.kind == RefusalKind.FULL

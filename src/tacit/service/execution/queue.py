@@ -24,7 +24,7 @@ class FairQueue:
     """The waiting and the running, by trio.
 
     >>> queue = FairQueue({"main": 1})
-    >>> for run, operator in (("a1", "ann"), ("a2", "ann"), ("b1", "bob")):
+    >>> for run, operator in (("a1", "north"), ("a2", "north"), ("b1", "south")):
     ...     queue.add(Waiting(run, "main", operator))
     >>> [each.run_id for each in queue.take()]
     ['a1']

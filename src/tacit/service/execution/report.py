@@ -5,6 +5,7 @@ The folder of a run, `data/runs/<id>/`, holds::
     ledger.jsonl      everything the nodes have revealed, one entry per line
     checkpoint        where the search stood a few seconds ago; checkpoint.previous before that
     report.msgpack    the last report, replaced as a whole
+    progress.csv      a line per generation, or fewer if there are many
     lock              held by the worker, so that a run never has two
 """
 

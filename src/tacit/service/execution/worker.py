@@ -30,6 +30,7 @@ from tacit.runs.agreed import Agreed, AgreedRun
 from tacit.runs.limits import StopReason
 from tacit.runs.run import GenerationView
 from tacit.runs.summarize import told_to_user
+from tacit.service.execution.progress_file import ProgressFile
 from tacit.service.execution.report import (
     LOCK,
     Order,
@@ -114,6 +115,11 @@ class Worker:
         until: float | None = None
         for tries_left in reversed(range(TRIES)):
             with AgreedRun(agreed, cluster, self._folder, observe=self._observe) as run:
+                self._progress = ProgressFile(
+                    self._folder,
+                    objectives=len(run.problem.objectives),
+                    after=run.run.now.search.generation,
+                )
                 if until is None:
                     self._send(self._report(run, "ready"))
                     until = self._started.get() - ANSWER_SECONDS
@@ -141,32 +147,39 @@ class Worker:
     def _observe(self, _view: GenerationView) -> None:
         now = time.monotonic()
         self._ends.append(now)
+        self._progress.add(self._standing(self._run, "running").progress())
         if now - self._reported >= REPORT_SECONDS:
             self._say(self._report(self._run, "running"))
 
     def _report(self, run: AgreedRun, stage: Stage, reason: StopReason | None = None) -> Report:
-        self._run = run
-        now, known = run.run.now, run.run.now.best_known
-        span = self._ends[-1] - self._ends[0] if len(self._ends) > 1 else 0.0
-        problem = run.problem
-        self._last = Report(
-            stage=stage,
-            generation=now.search.generation,
-            evaluations=now.evaluations,
-            seconds=now.seconds,
-            evaluations_per_second=(len(self._ends) - 1) / span if span else 0.0,
-            best=[] if known is None else told_to_user(problem, known.highest),
-            told=[] if known is None else told_to_user(problem, known.told),
-            plans=run.plans() if len(problem.objectives) > 1 else run.plans()[:1],
+        self._run, known = run, run.run.now.best_known
+        self._last = msgspec.structs.replace(
+            self._standing(run, stage),
+            told=[] if known is None else told_to_user(run.problem, known.told),
+            plans=run.plans() if len(run.problem.objectives) > 1 else run.plans()[:1],
             stopped="" if reason is None else reason.value,
             notes=list(run.run.notes),
         )
         return self._last
 
+    def _standing(self, run: AgreedRun, stage: Stage) -> Report:
+        """A report without plans, for every generation."""
+        now, known = run.run.now, run.run.now.best_known
+        span = self._ends[-1] - self._ends[0] if len(self._ends) > 1 else 0.0
+        return Report(
+            stage=stage,
+            generation=now.search.generation,
+            evaluations=now.evaluations,
+            seconds=now.seconds,
+            evaluations_per_second=(len(self._ends) - 1) / span if span else 0.0,
+            best=[] if known is None else told_to_user(run.problem, known.highest),
+        )
+
     def _say(self, report: Report) -> None:
         """Into the file first: what the platform has heard is there after its death."""
         self._reported = time.monotonic()
         write_report(self._folder, report)
+        self._progress.flush()
         self._send(report)
 
     def _send(self, report: Report) -> None:

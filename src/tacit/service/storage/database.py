@@ -1,13 +1,13 @@
 """The database: SQLite in one file, or PostgreSQL by URL; short transactions in threads.
 
-One service process writes to a database. Its writers take turns by a lock, since SQLite would
-otherwise make them wait by polling, and so that events are committed in the order of their numbers.
+One service process writes to a database. Its writers take turns, since SQLite would otherwise make
+them wait by polling, and so that events are committed in the order of their numbers. Answers at a
+deadline come first, in a thread that nothing else can take.
 """
 
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -25,11 +25,13 @@ from sqlalchemy.orm import Session
 from tacit.errors import InputError
 from tacit.service.storage.events import NEW_EVENTS
 from tacit.service.storage.models import Event
+from tacit.service.storage.writers_turn import WritersTurn
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-THREADS = 8
+READERS = 4
+"""They share one interpreter, so more of them would only delay each other, and the answers."""
 SQLITE = "sqlite:///"
 BUSY_SECONDS = 10
 """How long a writer waits for another process, such as the command line's."""
@@ -51,23 +53,27 @@ class Database:
         try:
             self._engine = _open(url)
         except (ArgumentError, ModuleNotFoundError, OSError) as error:
-            raise _cannot_be_opened(error) from None
+            raise cannot_be_opened(error) from None
         self._writer = self._engine.execution_options(tacit_writes=True)
-        self._turn = threading.Lock()
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="database")
+        self._turn = WritersTurn()
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
+        self._writers = {
+            first: ThreadPoolExecutor(1, thread_name_prefix="answers" if first else "writer")
+            for first in (False, True)
+        }
         self.on_events: Callable[[list[Event]], None] | None = None
         """Called in the writer's thread with the events of each transaction, once committed."""
         try:
             self.migrate()
         except (DatabaseError, CommandError) as error:
             self.close()
-            raise _cannot_be_opened(error) from None
+            raise cannot_be_opened(error) from None
 
     def migrate(self) -> None:
         """Bring the tables up to date."""
         config = Config()
         config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-        with self._turn, self._writer.begin() as connection:
+        with self._turn.taken(), self._writer.begin() as connection:
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
 
@@ -78,9 +84,12 @@ class Database:
             yield session
 
     @contextmanager
-    def writing(self) -> Iterator[Session]:
+    def writing(self, *, first: bool = False) -> Iterator[Session]:
         """A session whose changes are on disk when the block ends, all or none."""
-        with self._turn, Session(self._writer, expire_on_commit=False) as session:
+        with (
+            self._turn.taken(first=first),
+            Session(self._writer, expire_on_commit=False) as session,
+        ):
             yield session
             session.commit()
             events: list[Event] = session.info.get(NEW_EVENTS, [])
@@ -100,7 +109,7 @@ class Database:
             with self.reading() as session:
                 return query(session, *arguments, **options)
 
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        return await asyncio.get_running_loop().run_in_executor(self._readers, work)
 
     async def write(
         self,
@@ -110,21 +119,32 @@ class Database:
         **options: P.kwargs,
     ) -> T:
         """Run a query that changes something in a thread, in a transaction of its own."""
+        return await self._write(lambda session: query(session, *arguments, **options), first=False)
 
+    async def write_first(self, query: Callable[[Session], T], /) -> T:
+        """The same, before all others that wait: for answers that are due."""
+        return await self._write(query, first=True)
+
+    async def _write(self, query: Callable[[Session], T], *, first: bool) -> T:
         def work() -> T:
-            with self.writing() as session:
-                return query(session, *arguments, **options)
+            with self.writing(first=first) as session:
+                return query(session)
 
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        return await asyncio.get_running_loop().run_in_executor(self._writers[first], work)
 
     def close(self) -> None:
         """Let go of the database."""
-        self._threads.shutdown()
+        for threads in (self._readers, *self._writers.values()):
+            threads.shutdown()
         self._engine.dispose()
 
 
-def _cannot_be_opened(error: Exception) -> InputError:
-    # Without the URL, which may have a password in it.
+def cannot_be_opened(error: Exception, /) -> InputError:
+    """What to say of a database that cannot be used: not its URL, which may have a password in it.
+
+    >>> print(cannot_be_opened(OSError("no such folder")))
+    the database cannot be opened (no such folder); see database in service.toml
+    """
     what = str(getattr(error, "orig", None) or error).splitlines()[0].strip()
     return InputError(f"the database cannot be opened ({what}); see database in service.toml")
 
@@ -135,7 +155,7 @@ def _open(url: str) -> Engine:
         Path(url.removeprefix(SQLITE)).touch(mode=0o600)
     engine = create_engine(
         url,
-        pool_size=THREADS + 2,
+        pool_size=READERS + 4,
         pool_pre_ping=not url.startswith(SQLITE),
         json_serializer=lambda value: msgspec.json.encode(value).decode(),
         json_deserializer=msgspec.json.decode,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from tacit.service.storage.models import Event, Member
@@ -51,6 +51,23 @@ def events_after(
             Event.run.in_(select(Member.run).where(Member.participant == participant))
         )
     return list(session.scalars(query))
+
+
+def drop_progress(session: Session, run_id: str, /, *, before: float | None = None) -> None:
+    """Forget what was told of a run's progress before an instant, or all but the last of it.
+
+    Whoever watches wants to know where a run stands; how it came there is in the run's own file.
+
+    >>> drop_progress.__name__
+    'drop_progress'
+    """
+    mine = (Event.run == run_id, Event.kind == "progress")
+    old = (
+        Event.id < select(func.max(Event.id)).where(*mine).scalar_subquery()
+        if before is None
+        else Event.at < before
+    )
+    session.execute(delete(Event).where(*mine, old).execution_options(synchronize_session=False))
 
 
 def last_event(session: Session, /) -> int:

@@ -13,8 +13,11 @@ from sqlalchemy.orm import Session, defer
 
 from tacit.errors import NotThereError
 from tacit.service.lifecycle import State, check_state, check_transition
-from tacit.service.storage.events import add_event
+from tacit.service.storage.events import add_event, drop_progress
 from tacit.service.storage.models import Member, Run
+
+KEEP_PROGRESS_SECONDS = 60.0
+"""A watcher who was away for longer is told where a run stands, not each step there."""
 
 
 def new_run_id() -> str:
@@ -117,6 +120,7 @@ def set_state(
         run.result = result
     if state.is_end:
         run.ended = time.time() if ended is None else ended
+        drop_progress(session, run_id)
     elif state is State.SUBMITTED:
         run.ended = run.running_since = run.deadline_at = None
     data = {
@@ -152,6 +156,7 @@ def set_progress(session: Session, run_id: str, progress: dict[str, Any], /) -> 
     """
     # Without reading the run, which has its whole agreement in it: this happens twice a second.
     session.execute(update(Run).where(Run.id == run_id).values(progress=progress))
+    drop_progress(session, run_id, before=time.time() - KEEP_PROGRESS_SECONDS)
     add_event(session, run_id, "progress", progress)
 
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from base64 import b64encode
-from pathlib import Path
 
 from fastapi import APIRouter, Response
 from fastapi.responses import StreamingResponse
 
 from tacit.service.api.answers import run_result
-from tacit.service.api.convergence import convergence_png
 from tacit.service.api.downloads import csv_text, download, whole_lines
 from tacit.service.api.errors import error_responses
-from tacit.service.api.routing import RunId, ThePlatform, gated_router
+from tacit.service.api.routing import Asker, RunId, ThePlatform, gated_router
 from tacit.service.api.shapes import (
     LogOfNode,
     LogQuestion,
@@ -24,12 +22,13 @@ from tacit.service.api.shapes import (
 from tacit.service.api.terms import RunTerms
 from tacit.service.context import Platform
 from tacit.service.execution.port import LogAnswer
+from tacit.service.execution.progress_file import read_progress
+from tacit.service.execution.report import run_folder
 from tacit.service.lifecycle import ENDS, State, check_state
-from tacit.service.storage import Run, events_after, read_run
+from tacit.service.storage import Run, read_run
 from tacit.service.submitting import agreement_bytes
 
 HAS_LOGS = frozenset(State) - {State.DRAFT, State.INVITED}
-PROGRESS_COLUMNS = ("generation", "seconds", "evaluations", "evaluations_per_second", "best")
 
 
 def _content(media_type: str, description: str) -> dict[int | str, dict[str, object]]:
@@ -64,16 +63,10 @@ def _result_csv(run: Run) -> str:
     )
 
 
-async def _progress_csv(platform: Platform, run_id: str) -> str:
-    reports = await platform.database.read(events_after, 0, run=run_id, kind="progress", limit=None)
-    lines = []
-    for each in reports:
-        best = each.data.get("best") or []
-        plain = [each.data.get(column) for column in PROGRESS_COLUMNS[:-1]]
-        lines.append([*plain, *best])
-    several = max((len(line) for line in lines), default=len(PROGRESS_COLUMNS))
-    extra = [f"best_{k + 1}" for k in range(1, several - len(PROGRESS_COLUMNS) + 1)]
-    return csv_text([*PROGRESS_COLUMNS, *extra], lines)
+async def _progress(platform: Platform, run: Run) -> str:
+    folder = run_folder(platform.settings.data_folder, run.id)
+    objectives = len(run.terms["objectives"])
+    return await asyncio.to_thread(read_progress, folder, run.progress, objectives=objectives)
 
 
 def _logs(answer: LogAnswer) -> LogsAnswer:
@@ -99,15 +92,6 @@ def _logs(answer: LogAnswer) -> LogsAnswer:
         ],
         words={str(objective): word for objective, word in answer.words.items()},
     )
-
-
-def run_folder(platform: Platform, run: Run, /) -> Path:
-    """Where execution keeps a run's own files.
-
-    >>> run_folder.__name__
-    'run_folder'
-    """
-    return platform.settings.data_folder / "runs" / run.id
 
 
 def results_router() -> APIRouter:
@@ -136,27 +120,28 @@ def results_router() -> APIRouter:
     @router.get(
         "/runs/{run_id}/progress.csv",
         response_class=Response,
-        responses={**_content("text/csv", "A line per report."), **error_responses(404)},
+        responses={**_content("text/csv", "A line per generation."), **error_responses(404)},
     )
     async def progress_csv(run_id: RunId, platform: ThePlatform) -> Response:
-        """All reports so far as CSV, also while it runs; `best` is that of the first objective."""
+        """How it came about as CSV, also while it runs; `best` is that of the first objective.
+
+        A run with more than 2,000 generations has a line for every second, fourth, ... of them.
+        """
         run = await platform.database.read(read_run, run_id)
-        text = await _progress_csv(platform, run.id)
-        return download(text, f"{run.id}-progress.csv", "text/csv")
+        return download(await _progress(platform, run), f"{run.id}-progress.csv", "text/csv")
 
     @router.get(
         "/runs/{run_id}/convergence.png",
         response_class=Response,
-        responses={**_content("image/png", "The plot."), **error_responses(404, 409)},
+        responses={**_content("image/png", "The plot."), **error_responses(404, 503)},
     )
-    async def convergence(run_id: RunId, platform: ThePlatform) -> Response:
+    async def convergence(run_id: RunId, who: Asker, platform: ThePlatform) -> Response:
         """How the told best value came about."""
         run = await platform.database.read(read_run, run_id)
-        reports = await platform.database.read(
-            events_after, 0, run=run_id, kind="progress", limit=None
+        names = [each["name"] for each in run.terms["objectives"]]
+        picture = await platform.plots.convergence(
+            who.account, await _progress(platform, run), names
         )
-        names = [each.name for each in RunTerms.model_validate(run.terms).objectives]
-        picture = await convergence_png([each.data for each in reports], names)
         return download(picture, f"{run.id}-convergence.png", "image/png")
 
     @router.get(
@@ -170,16 +155,20 @@ def results_router() -> APIRouter:
     async def ledger(run_id: RunId, platform: ThePlatform) -> StreamingResponse:
         """Everything that the nodes have disclosed so far, one entry per line."""
         run = await platform.database.read(read_run, run_id)
-        lines = whole_lines(run_folder(platform, run) / "ledger.jsonl")
+        lines = whole_lines(run_folder(platform.settings.data_folder, run.id) / "ledger.jsonl")
         return StreamingResponse(lines, media_type="application/x-ndjson")
 
     @router.post("/runs/{run_id}/logs", responses=error_responses(404, 409, 422, 503))
-    async def logs(run_id: RunId, body: LogQuestion, platform: ThePlatform) -> LogsAnswer:
+    async def logs(
+        run_id: RunId, body: LogQuestion, who: Asker, platform: ThePlatform
+    ) -> LogsAnswer:
         """The nodes' logs, signed for this nonce, with what it takes to follow the search."""
         run = await platform.database.read(read_run, run_id)
         check_state(run.where, HAS_LOGS, to="have logs")
         await platform.database.read(agreement_bytes, run_id)
         nonce = bytes.fromhex(body.nonce)
-        return await asyncio.to_thread(_logs, await platform.execution.fetch_logs(run_id, nonce))
+        async with platform.logs.of(who.account):
+            answer = await platform.execution.fetch_logs(run_id, nonce)
+            return await asyncio.to_thread(_logs, answer)
 
     return router

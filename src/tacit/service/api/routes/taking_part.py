@@ -12,7 +12,7 @@ from tacit.service.api.routing import Asker, RunId, ThePlatform, gated_router
 from tacit.service.api.shapes import RunAnswer, Signed, Submission, SubmissionAnswer, Why
 from tacit.service.lifecycle import BEFORE_RUNNING, State
 from tacit.service.storage import Sealed, sealed_of, set_state
-from tacit.service.submitting import agreement_bytes, sealed_from, sign, submit
+from tacit.service.submitting import agreement_bytes, check_signature, sealed_from, sign, submit
 
 
 def _shown(sealed: Sealed) -> SubmissionAnswer:
@@ -63,7 +63,8 @@ def taking_part_router() -> APIRouter:
     async def signature(run_id: RunId, body: Signed, who: Asker, platform: ThePlatform) -> Response:
         """Sign the agreement; with the last signature the run is agreed."""
         given = bytes.fromhex(body.signature)
-        if await platform.database.write(sign, run_id, who.account, given):
+        digest = await platform.database.read(check_signature, run_id, who.account, given)
+        if await platform.database.write(sign, run_id, who.account, given, digest=digest):
             await platform.execution.agreed(run_id)
         return await platform.database.read(run_answer, run_id)
 

@@ -74,7 +74,8 @@ def _check_names(agreement: Agreement) -> None:
         if labels is not None and len(labels) != count:
             raise AgreementError(f"{len(labels)} names for {count} {what}; give each one, or none")
     names = [problem.name, *(problem.row_names or []), *(problem.column_names or [])]
-    names += [each.name for each in (*agreement.participants, *agreement.objectives)]
+    names += [each.name for each in agreement.participants]
+    names += [each.name for each in agreement.objectives]
     names += [node.host for node in agreement.nodes]
     for name in names:
         if any(unicodedata.category(character) in _UNSEEN for character in name):

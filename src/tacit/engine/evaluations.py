@@ -70,7 +70,7 @@ class Evaluations:
         objective: int,
         /,
         *,
-        told_again: Callable[[Evaluated], None] = lambda _: None,
+        told_again: Callable[[Evaluated], object] = lambda _: None,
     ) -> None:
         self._coordinator, self._objective = coordinator, objective
         self._told_again = told_again

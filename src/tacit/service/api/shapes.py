@@ -46,6 +46,15 @@ class Join(Taken):
     Their signature is over the line `tacit join/1` and the SHA-256 of the code.
     """
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"code": "tci_of-an-operator-or-a-viewer"},
+                {"code": "tci_of-a-participant", "signing_key": "5e" * 32, "signature": "a1" * 64},
+            ]
+        }
+    )
+
     code: Annotated[str, StringConstraints(min_length=1, max_length=200)]
     signing_key: Key | None = None
     signature: Signature | None = None

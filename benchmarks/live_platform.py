@@ -28,7 +28,7 @@ from tacit.engine.agreement import Agreement, read_agreement
 from tacit.engine.keys import Keys
 from tacit.engine.local_cluster import LocalCluster, free_addresses, memory_folder
 from tacit.engine.sealing import seal_rows
-from tacit.engine.signatures import sign_agreement
+from tacit.engine.signatures import sign_agreement, sign_joining
 from tacit.participant.client import API, tls_context
 from tacit.service.settings import load_settings, write_settings
 
@@ -162,6 +162,7 @@ class LivePlatform:
         if key:
             self.keys[name] = Keys.new(name)
             body["signing_key"] = self.keys[name].signing_public
+            body["signature"] = sign_joining(code, self.keys[name].signing).hex()
         self.tokens[name] = self.call("POST", "/join", json=body)["token"]
 
     def new_run(

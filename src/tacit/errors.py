@@ -12,6 +12,7 @@
     │   ├── AgreementError        an agreement contradicts itself, or somebody did not sign it
     │   ├── SealError             a sealed box or its manifest is not what it should be
     │   ├── LogError              a node's log was cut, changed or reordered
+    │   │   └── UnprovenError     nothing contradicts, and yet not every answer is proven
     │   ├── RefusedError          a node refuses what it was asked, and says why
     │   └── TrustError            a key, an agreement or a certificate is not the one we trust
     ├── PlatformError             the platform cannot be reached, or refuses, and says why
@@ -139,6 +140,16 @@ class LogError(EngineError):
     Traceback (most recent call last):
     tacit.errors.LogError: line 3 does not follow line 2; the log was changed
     """
+
+
+class UnprovenError(LogError):
+    """Nothing in the logs contradicts what was told, and yet they do not prove all of it.
+
+    >>> UnprovenError("the last answer is not proven; ask the nodes' operators").exit_code
+    5
+    """
+
+    exit_code = 5
 
 
 class RefusedError(EngineError):

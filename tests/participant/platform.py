@@ -35,7 +35,7 @@ from tacit.engine.local_cluster import LocalCluster
 from tacit.engine.local_engine import node_terms
 from tacit.engine.sealing import SealedRows, box_hash
 from tacit.engine.secure import SecureEngine
-from tacit.engine.signatures import is_signed
+from tacit.engine.signatures import is_joining_signed, is_signed
 from tacit.mpc.transport import fingerprint
 from tacit.problems import Assignment, Objective, Participant, Problem
 from tacit.runs import GenerationView
@@ -225,6 +225,9 @@ def _add_accounts(platform: Platform, app: FastAPI) -> None:
         name = platform.codes.pop(asked["code"], None)
         if name is None:
             raise HTTPException(401, "no such code")
+        signature = bytes.fromhex(asked["signature"])
+        if not is_joining_signed(asked["signing_key"], asked["code"], signature):
+            raise HTTPException(422, "this key is not yours")
         platform.keys[name] = asked["signing_key"]
         token = f"token-of-{name}-{len(platform.tokens)}"
         platform.tokens[token] = name

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tacit.engine.log_receipt import check_log
 from tacit.engine.node_log import FIRST, line_hash
 from tacit.engine.sealing import seal_rows
 from tacit.participant import check_logs
@@ -150,6 +151,59 @@ def test_a_lying_platform_is_caught(
     assert message in said.out
     assert said.err.count("\n") == 1
     assert message in said.err
+
+
+def test_the_plan_that_was_shown_is_the_one_that_is_checked(finished: World, tacit: Tacit) -> None:
+    """Other names for the same numbers change nothing, and another plan is remembered."""
+    folder = ("--profile", finished.north.folder)
+    honest = tacit("result", RUN, "--csv", *folder).out
+    finished.platform.tamper["result"] = lambda told: {
+        **told,
+        "plan": {**told["plan"], "named": [["F0", "somebody's slot"]] * 9},
+    }
+    assert tacit("result", RUN, "--csv", *folder).out == honest
+    assert tacit("log", RUN, *folder).code == 0
+    finished.platform.tamper["result"] = lambda told: {
+        **told,
+        "plan": {"items": told["plan"]["items"][::-1]},
+    }
+    assert tacit("result", RUN, *folder).code == 0
+    finished.platform.tamper.clear()
+    said = tacit("log", RUN, *folder)
+    assert said.code == 3
+    assert "the plan is another than tacit participant result has shown here" in said.err
+    finished.platform.tamper["result"] = lambda told: {**told, "plan": {"items": [77] * 9}}
+    assert "no plan for the problem that was signed" in tacit("result", RUN, *folder).err
+    finished.platform.tamper.clear()
+    assert tacit("result", RUN, *folder).code == 0
+    assert tacit("log", RUN, *folder).code == 0
+
+
+def test_a_run_that_never_ends_is_not_confirmed(finished: World, tacit: Tacit) -> None:
+    """While it runs, something may always be on its way; so nothing is said before its end."""
+    finished.platform.tamper["result"] = lambda told: {**told, "state": "running", "plan": None}
+    finished.platform.tamper["ledger"] = lambda entries: entries[:-1]
+    said = tacit("log", RUN, "--profile", finished.north.folder)
+    assert said.code == 4
+    assert "is running, says the platform, and can be checked when it has ended" in said.err
+
+
+def test_what_is_not_proven_has_an_exit_code_of_its_own(
+    finished: World, tacit: Tacit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A node that failed at the very end: its own log says so, which no platform can forge."""
+
+    def cut(*arguments: Any, **options: Any) -> Any:
+        log = check_log(*arguments, **options)
+        is_cut = arguments[1] == 1
+        return [e for e in log if not (is_cut and e["event"] == "sent" and e["number"] == 6)]
+
+    monkeypatch.setattr("tacit.participant.log_check.check_log", cut)
+    said = tacit("log", RUN, "--profile", finished.north.folder)
+    assert said.code == 5
+    assert "5 answers in the ledger are what all three nodes sent, and 1 are not proven" in said.out
+    assert "all 6 populations are those of the agreed search" in said.out
+    assert "everything is as it was signed" not in said.out
 
 
 def test_an_old_log_is_caught(finished: World) -> None:

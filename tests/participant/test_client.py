@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import socket
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -170,6 +172,76 @@ def test_an_authority_vouches_for_names(nodes: LocalCluster, tmp_path: Path, nam
             expected = PlatformError if name == "localhost" else TrustError
             with pytest.raises(expected, match="your token" if name == "localhost" else "mismatch"):
                 client.send("GET", "/runs")
+
+
+class _Drips(BaseHTTPRequestHandler):
+    """Says a little at a time: its headers on one path, its content on the other."""
+
+    def do_GET(self) -> None:
+        slow = self.path.endswith("/headers")
+        if not slow:
+            self.send_response(200)
+            self.end_headers()
+        else:
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Much: ")
+        try:
+            for _ in range(40):
+                time.sleep(0.05)
+                self.wfile.write(b"x")
+                self.wfile.flush()
+        except OSError:
+            return
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.parametrize("path", ["/headers", "/content"])
+def test_an_answer_that_drips_ends_in_time(path: str) -> None:
+    with HTTPServer(("127.0.0.1", 0), _Drips) as server:
+        Thread(target=server.handle_request, daemon=True).start()
+        begun = time.monotonic()
+        with (
+            PlatformClient(f"http://127.0.0.1:{server.server_port}", timeout=0.4) as client,
+            pytest.raises(PlatformError, match=r"did not answer within 0.4 s"),
+        ):
+            client.send("GET", path)
+        assert time.monotonic() - begun < 1.5
+
+
+class _Floods(BaseHTTPRequestHandler):
+    """A small answer that would unpack to a large one, or one that is large as it is."""
+
+    def do_GET(self) -> None:
+        packed = self.path.endswith("/packed")
+        content = gzip.compress(bytes(1 << 22)) if packed else b" " * (1 << 22)
+        self.send_response(200)
+        if packed:
+            self.send_header("Content-Encoding", "gzip")
+        self.end_headers()
+        try:
+            self.wfile.write(content)
+        except OSError:
+            return
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.parametrize(
+    ("path", "message"), [("/packed", "not understood here"), ("/plain", "more than 1 MB")]
+)
+def test_no_answer_fills_the_memory(
+    path: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tacit.participant.client.MOST_BYTES", 1 << 20)
+    with HTTPServer(("127.0.0.1", 0), _Floods) as server:
+        Thread(target=server.handle_request, daemon=True).start()
+        with (
+            PlatformClient(f"http://127.0.0.1:{server.server_port}") as client,
+            pytest.raises(PlatformError, match=message),
+        ):
+            client.get(path, list[str])
 
 
 class _Says(BaseHTTPRequestHandler):

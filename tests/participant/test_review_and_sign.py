@@ -177,6 +177,41 @@ def test_sign_asks_and_keeps_what_was_signed(
     assert tacit("sign", RUN, "--yes", "--profile", world.north.folder).code == 0, "once more"
 
 
+def test_what_is_signed_unseen_is_what_was_read(world: World, tacit: Tacit) -> None:
+    folder = ("--profile", world.north.folder)
+    said = tacit("sign", RUN, "--yes", *folder)
+    assert said.code == 3
+    assert "nobody has read the agreement" in said.err
+    assert tacit("review", RUN, *folder).code == 0
+    honest = world.platform.agreement
+    assert honest is not None
+    world.platform.agreement = more_disclosed(honest)
+    said = tacit("sign", RUN, "--yes", *folder)
+    assert said.code == 3
+    assert "nothing was signed: run tacit participant review" in said.err
+    assert "north" not in world.platform.signatures
+    assert world.north.signed_agreement(RUN) is None
+    named = agreement_hash(world.platform.agreement).hex()
+    assert tacit("sign", RUN, "--yes", "--agreement", "00" * 32, *folder).code == 3
+    assert tacit("sign", RUN, "--yes", "--agreement", named, *folder).code == 0
+    assert "north" in world.platform.signatures
+
+
+def test_what_is_forbidden_and_how_is_searched_is_shown(world: World, tacit: Tacit) -> None:
+    honest = world.platform.agreement
+    assert honest is not None
+    world.platform.agreement = replace(honest, problem=replace(honest.problem, forbidden=[(1, 2)]))
+    out = tacit("review", RUN, "--profile", world.north.folder).out
+    assert "no plan may have F1 in 8:20" in out
+    assert "tournament: 3" in out
+    many = [(row, column) for row in range(8) for column in range(row)]
+    world.platform.agreement = replace(honest, problem=replace(honest.problem, forbidden=many))
+    assert "any of 8 more pairs" in tacit("review", RUN, "--profile", world.north.folder).out
+    told = json.loads(tacit("review", RUN, "--json", "--profile", world.north.folder).out)
+    assert len(told["forbidden"]) == 28
+    assert told["search"]["parameters"]["tournament"] == 3
+
+
 def test_what_does_not_fit_us_is_not_signed(world: World) -> None:
     honest = world.platform.agreement
     assert honest is not None
@@ -233,6 +268,27 @@ def test_names_cannot_fake_what_a_terminal_shows(world: World, tacit: Tacit) -> 
     out = tacit("review", RUN, "--profile", world.north.folder).out
     assert "\x1b" not in out
     assert "\nNote: all is well" not in out
+    with pytest.raises(TrustError, match="characters that cannot be seen"):
+        sign(world.north, RUN)
+
+
+def test_no_error_and_no_json_moves_a_terminal(world: World, tacit: Tacit) -> None:
+    """An agreement of an earlier time, names in errors, and what is not ASCII."""
+    honest = world.platform.agreement
+    assert honest is not None
+    names = ["\x1b]0;x\x07\x9b2J", *[f"F{i}" for i in range(1, 9)]]
+    world.north.keep_agreement(
+        RUN, replace(honest, problem=replace(honest.problem, row_names=names))
+    )
+    world.csv().write_text("flight" + world.csv().read_text()[6:].replace("F0", "F7"))
+    said = tacit("submit", RUN, world.csv(), "--profile", world.north.folder)
+    assert said.code == 2
+    assert "give yours only" in said.err
+    assert said.err.rstrip("\n").isprintable()
+    world.platform.state = "\x1b[2Jagreed\x9b\x7f"
+    for command in (("runs", "--json"), ("review", RUN, "--json"), ("withdraw", RUN, "--yes")):
+        out = tacit(*command, "--profile", world.north.folder).out
+        assert out.replace("\n", "").isprintable()
 
 
 def test_all_files_are_the_owners_alone(world: World) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import logging
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 from sqlalchemy import update
 
 from tacit.engine.keys import Keys
+from tacit.engine.signatures import sign, sign_joining
 from tacit.service.logs import JsonLines
 from tacit.service.settings import Settings
 from tacit.service.storage import Invitation, Token
@@ -45,10 +47,45 @@ def test_a_code_that_never_was_was_used_or_has_expired_gets_the_same_answer(worl
 def test_a_participant_brings_a_key_of_its_own_and_a_refusal_leaves_the_code(world: World) -> None:
     code = world.first_code("west", "participant")
     assert world.call("POST", "/join", json={"code": code}).status_code == 422
-    taken = {"code": code, "signing_key": world.keys["outsider"].signing_public}
+    taken = joining(code, world.keys["outsider"])
     assert world.call("POST", "/join", json=taken).status_code == 422
-    mine = {"code": code, "signing_key": Keys.new("west").signing_public}
+    mine = joining(code, Keys.new("west"))
     assert world.call("POST", "/join", json=mine).status_code == 200
+
+
+def joining(code: str, keys: Keys, *, signed: str | None = None) -> dict[str, str]:
+    signature = sign_joining(signed or code, keys.signing).hex()
+    return {"code": code, "signing_key": keys.signing_public, "signature": signature}
+
+
+def test_nobody_joins_with_a_key_that_it_does_not_hold(world: World) -> None:
+    """Else somebody could take another's key first, which would then be kept out."""
+    code, west, other = world.first_code("west", "participant"), Keys.new("west"), Keys.new("x")
+    bare = {"code": code, "signing_key": west.signing_public}
+    of_another = {**joining(code, other), "signing_key": west.signing_public}
+    agreed = sign(west.signing, "agreement", hashlib.sha256(code.encode()).digest())
+    as_another = {**bare, "signature": agreed.hex()}
+    for body in (bare, of_another, joining(code, west, signed="tci_other"), as_another):
+        refused = world.call("POST", "/join", json=body)
+        assert refused.status_code == 422
+        assert "not shown to be yours" in refused.json()["message"]
+    assert world.call("POST", "/join", json=joining(code, west)).status_code == 200
+
+
+def test_a_key_stays_while_an_agreement_has_it(world: World) -> None:
+    """Whoever has signed that agreement would refuse another one for ever."""
+    run_id = world.invited()
+    shown = world.call("GET", f"/runs/{run_id}/agreement", "south").content
+    code = world.ok("POST", "/accounts/north/invitation", "op")["invitation"]
+    refused = world.call("POST", "/join", json=joining(code, Keys.new("north")))
+    assert refused.status_code == 409
+    assert run_id in refused.json()["message"]
+    assert world.call("GET", f"/runs/{run_id}/agreement", "south").content == shown
+    # The same key joins again, and another one once the run is over.
+    world.join("north", code, key=True)
+    code = world.ok("POST", "/accounts/north/invitation", "op")["invitation"]
+    world.ok("POST", f"/runs/{run_id}/cancel", "op", json={})
+    assert world.call("POST", "/join", json=joining(code, Keys.new("north"))).status_code == 200
 
 
 def test_a_new_invitation_ends_the_earlier(world: World) -> None:

@@ -7,6 +7,8 @@ import time
 import pytest
 
 from tacit.engine.agreement import Agreement, read_agreement
+from tacit.engine.keys import Keys
+from tacit.engine.signatures import sign_joining
 from tacit.errors import ServiceError
 from tacit.service import submitting
 from tacit.service.lifecycle import State
@@ -130,21 +132,26 @@ def test_cancelling_and_resuming(world: World) -> None:
     assert world.call("POST", f"/runs/{interrupted}/resume", "op").status_code == 409
 
 
-def test_a_new_key_redraws_what_is_not_agreed_and_leaves_what_is(world: World) -> None:
-    agreed, open_one = world.agreed(), world.invited()
-    body = {"signature": world.signature(open_one, "south")}
-    world.ok("POST", f"/runs/{open_one}/signature", "south", json=body)
-    before = {
-        run: world.ok("GET", f"/runs/{run}", "op")["agreement_hash"] for run in (agreed, open_one)
-    }
-    del world.keys["north"]
-    world.join(
-        "north", world.ok("POST", "/accounts/north/invitation", "op")["invitation"], key=True
-    )
-    assert world.ok("GET", f"/runs/{agreed}", "op")["agreement_hash"] == before[agreed]
-    redrawn = world.ok("GET", f"/runs/{open_one}", "op")
-    assert redrawn["agreement_hash"] != before[open_one]
-    assert not any(member["signed"] for member in redrawn["members"])
+def test_an_agreement_that_is_drawn_up_keeps_its_keys(world: World) -> None:
+    agreed = world.agreed()
+    waiting = world.draft(participants={"north": [0, 1], "east": [2, 3]})
+    east = world.ok("POST", f"/runs/{waiting}/invite", "op")["invitations"]["east"]
+    before = world.ok("GET", f"/runs/{agreed}", "op")
+    old = world.keys.pop("north")
+    code = world.ok("POST", "/accounts/north/invitation", "op")["invitation"]
+    new = Keys.new("north")
+    body = {"code": code, "signing_key": new.signing_public}
+    body["signature"] = sign_joining(code, new.signing).hex()
+    assert world.call("POST", "/join", json=body).status_code == 409
+    assert world.ok("GET", f"/runs/{agreed}", "op") == before
+    world.ok("POST", f"/runs/{agreed}/cancel", "op", json={})
+    world.keys["north"] = new
+    world.join("north", code, key=True)
+    # What waited for somebody else is drawn up with the new key.
+    world.join("east", east, key=True)
+    drawn = world.call("GET", f"/runs/{waiting}/agreement", "op").text
+    assert new.signing_public in drawn
+    assert old.signing_public not in drawn
 
 
 def test_other_rows_are_taken_only_after_the_nodes_refused_the_first(world: World) -> None:

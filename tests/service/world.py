@@ -18,7 +18,7 @@ from fastapi import FastAPI
 from tacit.engine.agreement import read_agreement
 from tacit.engine.keys import Keys
 from tacit.engine.sealing import seal_rows
-from tacit.engine.signatures import sign_agreement
+from tacit.engine.signatures import sign_agreement, sign_joining
 from tacit.service.access.invitations import invite
 from tacit.service.api.examples import example_terms
 from tacit.service.context import Platform
@@ -103,6 +103,7 @@ class World:
         if key:
             self.keys.setdefault(name, Keys.new(name))
             body["signing_key"] = self.keys[name].signing_public
+            body["signature"] = sign_joining(code, self.keys[name].signing).hex()
         self.tokens[name] = self.ok("POST", "/join", json=body)["token"]
 
     def add(self, name: str, role: str) -> None:

@@ -60,9 +60,13 @@ def _trust(path: Path | None) -> Trust | None:
 
 
 def _echo_json(value: Any) -> None:  # noqa: ANN401 - whatever msgspec can write
+    import json
+
     import msgspec
 
-    typer.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+    # In ASCII: others wrote much of it, and a terminal obeys more than the first 32 characters.
+    text = json.dumps(msgspec.to_builtins(value), indent=2)
+    typer.echo(text.replace("\x7f", "\\u007f"))
 
 
 def _example(text: str) -> str:
@@ -161,6 +165,7 @@ def review(
         _echo_json(review_json(made))
     else:
         typer.echo("\n".join(review_lines(made)))
+    loaded.keep_reviewed(run, made.hash)
     if write_trust is not None:
         note = f"as the platform shows them for {run}: compare each with its owner before you trust"
         save_trust(seen_trust(made.agreement), write_trust, note=note)
@@ -174,23 +179,36 @@ def sign(
     run: Run,
     trust: TrustPath = None,
     costs: Costs = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask: sign what review has shown.")
+    ] = False,
+    agreement: Annotated[
+        str | None, typer.Option(help="The hash of the agreement to sign, and of no other.")
+    ] = None,
     profile: Folder = None,
 ) -> None:
-    """Sign the agreement of a run, if every check of review passes. Shows it first, and asks."""
+    """Sign the agreement of a run, if every check of review passes. Shows it first, and asks.
+
+    With --yes it signs the agreement that review has shown last, or the one named, and no other.
+    """
     from tacit.participant import review as look
     from tacit.participant import sign as put_name
+    from tacit.participant.plain_text import plain_line
     from tacit.participant.review_words import review_lines
+    from tacit.participant.signing import check_is_expected
 
     loaded, run = _open(profile, run)
     made = look(loaded, run, trust=_trust(trust), costs=costs)
     if not yes:
         typer.echo("\n".join(review_lines(made)))
+        loaded.keep_reviewed(run, made.hash)
     made.check()
+    if yes or agreement is not None:
+        check_is_expected(made, agreement or loaded.reviewed_hash(run))
     if not yes:
         typer.confirm(f"\nSign agreement {made.hash[:16]}... as {made.account!r}?", abort=True)
     after = put_name(loaded, run, seen=made)
-    typer.echo(f"signed {made.hash} as {made.account!r}; the run is {after.state}")
+    typer.echo(plain_line(f"signed {made.hash} as {made.account!r}; the run is {after.state}"))
 
 
 @app.command(epilog=_example("submit r-abcdefghij costs.csv"))
@@ -226,11 +244,13 @@ def withdraw(
 ) -> None:
     """Leave a run before it starts; it ends for everybody."""
     from tacit.participant import withdraw as leave
+    from tacit.participant.plain_text import plain_line
 
     loaded, run = _open(profile, run)
     if not yes:
         typer.confirm(f"Withdraw from {run}? It ends for all participants.", abort=True)
-    typer.echo(f"withdrawn; the run is {leave(loaded, run, reason=reason).state}")
+    after = leave(loaded, run, reason=reason)
+    typer.echo(plain_line(f"withdrawn; the run is {after.state}"))
 
 
 @app.command(epilog=_example("result r-abcdefghij --csv > plan.csv"))
@@ -240,7 +260,9 @@ def result(
     as_json: AsJson = False,
     profile: Folder = None,
 ) -> None:
-    """Show the plan; your own rows are marked."""
+    """Show the plan; your own rows are marked, and log then checks this very plan."""
+    import msgspec
+
     from tacit.errors import PlatformError
     from tacit.participant import result as fetch
     from tacit.participant.plain_text import plain_line
@@ -248,10 +270,10 @@ def result(
 
     loaded, run = _open(profile, run)
     outcome = fetch(loaded, run)
-    if as_json:
-        _echo_json(outcome)
-        return
     rows = plan_rows(outcome, loaded.signed_agreement(run), loaded.account)
+    if as_json:
+        _echo_json({**msgspec.structs.asdict(outcome), "rows": rows})
+        return
     if not as_csv:
         why = f": {outcome.reason}" if outcome.reason else ""
         typer.echo(plain_line(f"{run} is {outcome.state}{why}"), err=True)

@@ -1,8 +1,9 @@
 """The evaluations of one objective, one after the other, on the nodes.
 
 The answer is passed on as soon as it is there; whether every node has also kept what it needs later
-(its shares of the best so far, the candidates for the final reveal) is looked at before the next
-evaluation, and where one has not, the last evaluation is computed again under its number.
+(its shares of the best so far, the candidates for the final reveal, the line that proves what it
+sent) is looked at before the next evaluation, and where one has not, the last one is computed again
+under its number. So only the last answer of all can lack a node's line.
 
 A coordinator that follows another one under the same agreement (`go_on_after`) takes the nodes up
 where that one left them: what was asked for and not answered is asked for again under its number.
@@ -11,6 +12,7 @@ where that one left them: what was asked for and not answered is asked for again
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -62,8 +64,16 @@ class Evaluated:
 class Evaluations:
     """One objective on the nodes."""
 
-    def __init__(self, coordinator: Coordinator, objective: int, /) -> None:
+    def __init__(
+        self,
+        coordinator: Coordinator,
+        objective: int,
+        /,
+        *,
+        told_again: Callable[[Evaluated], object] = lambda _: None,
+    ) -> None:
         self._coordinator, self._objective = coordinator, objective
+        self._told_again = told_again
         self._terms = coordinator.agreement.objectives[objective]
         self._keeps_best = self._terms.best == "improvement" and self._terms.spec.kind != "none"
         self._last: Evaluated | None = None
@@ -128,9 +138,9 @@ class Evaluations:
             elif before is None:
                 raise EngineError("the nodes keep bests of different evaluations; start a new run")
             else:
-                self._last = await self._attempt(epoch, replace(last, basis=before))
-        elif self._coordinator.agreement.reveal_best and last.number:
-            self._last = await self._attempt(epoch, last)
+                self._last = await self._repeat(epoch, replace(last, basis=before))
+        elif last.number:
+            self._last = await self._repeat(epoch, last)
         await self._settle(epoch)
         used = self._coordinator.numbers[self._objective]
         self._again = last.number + 1 if last.number < used else None
@@ -162,7 +172,7 @@ class Evaluations:
         if started is None:
             return
         if started.number >= self._coordinator.numbers[self._objective]:
-            self._last = await self._attempt(epoch, started)
+            self._last = await self._repeat(epoch, started)
             self._count(started.number)
             await self._settle(epoch)
         self._broken_off = None
@@ -175,17 +185,33 @@ class Evaluations:
         try:
             dones = await self._coordinator.watch(asyncio.gather(*last.replies), last.replies)
         except (MpcError, PeerError):
-            if self._keeps_best or self._coordinator.agreement.reveal_best:
-                self._last = await self._attempt(epoch, last.started)
-                await self._settle(epoch)
-            else:
-                self._last = None
+            self._last = await self._repeat(epoch, last.started)
+            await self._settle(epoch)
             return
         self.sent = max(done.sent for done in dones)
         self.rounds = max([last.outcome.rounds, *(done.rounds for done in dones)])
         self._last = None
         if self._keeps_best:
             self._coordinator.bases[self._objective] = last.attempt
+
+    async def _repeat(self, epoch: int, started: Started) -> Evaluated | None:
+        """Compute an evaluation again, so that every node completes and logs it.
+
+        None if a node no longer knows the request, after a power cut, and nothing builds on it.
+        """
+        try:
+            again = await self._attempt(epoch, started)
+        except RefusedError:
+            if self._keeps_best or self._coordinator.agreement.reveal_best:
+                raise
+            return None
+        self._told_again(again)
+        return again
+
+    @property
+    def open_replies(self) -> list[asyncio.Future[Done]]:
+        """Nodes that have answered the last evaluation and may not have logged it yet."""
+        return [] if self._last is None else [r for r in self._last.replies if not r.done()]
 
     async def settle(self, *, until: float | None) -> None:
         """Wait until all nodes have completed the last evaluation, for measuring."""

@@ -215,11 +215,18 @@ class Holding:
         counter.highest = number
         counter.used[number] = request
 
-    def log_sent(self, event: str, objective: int, number: int, sent: AnswerRecord) -> None:
+    def log_sent(
+        self, event: str, objective: int, number: int, sent: AnswerRecord, *, attempt: str
+    ) -> None:
         """A line for an answer that is out: its hash with a fresh salt, so that none is guessed."""
         salt = secrets.token_bytes(16)
         self.store.log.append(
-            event, objective=objective, number=number, salt=salt.hex(), digest=sent.digest(salt)
+            event,
+            objective=objective,
+            number=number,
+            attempt=attempt,
+            salt=salt.hex(),
+            digest=sent.digest(salt),
         )
 
     def break_off(self, asked: Asked) -> None:

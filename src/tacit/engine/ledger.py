@@ -13,7 +13,7 @@ Parts = list[list[tuple[int, list[bytes]]]]
 """Per node, the strands that it sent to the platform, each with its number and frames."""
 
 
-class LedgerEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LedgerEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What one evaluation, or the final reveal, told."""
 
     objective: int
@@ -23,6 +23,8 @@ class LedgerEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     disclosed: list[int]
     best: int | bool | None
     parts: Parts = []
+    again: bool = False
+    """The same answer once more, since a node failed before it had logged the first."""
 
 
 class Ledger:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 import time
 from email.utils import parsedate_to_datetime
@@ -21,6 +22,11 @@ T = TypeVar("T")
 
 API = "/api/v1"
 TIMEOUT_SECONDS = 30.0
+"""So long a whole answer may take, from the question to its last byte."""
+MOST_BYTES = 16 << 20
+"""So large may it be."""
+BULK_SECONDS, MOST_BULK_BYTES = 600.0, 1 << 30
+"""The same for ledgers and logs, which grow with a run."""
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -46,12 +52,18 @@ https://host:port
         self.clock_offset: float | None = None
         """Seconds that the platform's clock was ahead of ours at the last answer."""
         self._timeout = timeout
-        self._http = httpx.Client(
+        # A packed answer could unpack to more than there is room for.
+        headers = {"Accept-Encoding": "identity"}
+        if token is not None:
+            headers["Authorization"] = f"Bearer {token}"
+        self._http = httpx.AsyncClient(
             base_url=self.url + API,
             verify=tls_context(ca) if self.url.startswith("https:") else True,
-            headers={} if token is None else {"Authorization": f"Bearer {token}"},
+            headers=headers,
             timeout=timeout,
         )
+        # On an event loop one limit counts for all of an answer, however slowly it drips.
+        self._loop = asyncio.Runner()
 
     def __enter__(self) -> PlatformClient:
         """Nothing is sent before the first question."""
@@ -64,32 +76,55 @@ https://host:port
         trace: TracebackType | None,
     ) -> None:
         """Close the connection."""
-        self._http.close()
+        try:
+            self._loop.run(self._http.aclose())
+        finally:
+            self._loop.close()
 
     def get(self, path: str, kind: type[T], /) -> T:
         """Ask for something."""
         return self._read(self.send("GET", path), kind)
 
-    def post(self, path: str, body: object, kind: type[T], /) -> T:
+    def post(self, path: str, body: object, kind: type[T], /, *, bulk: bool = False) -> T:
         """Hand something over."""
-        return self._read(self.send("POST", path, body), kind)
+        return self._read(self.send("POST", path, body, bulk=bulk), kind)
 
-    def send(self, method: str, path: str, body: object = None, /) -> bytes:
-        """The bytes of an answer, or an error in one line."""
-        content = None if body is None else msgspec.json.encode(body)
-        headers = None if body is None else {"Content-Type": "application/json"}
+    def send(self, method: str, path: str, body: object = None, /, *, bulk: bool = False) -> bytes:
+        """The bytes of an answer, or an error in one line; a `bulk` one may be large and slow."""
+        within, most = (BULK_SECONDS, MOST_BULK_BYTES) if bulk else (self._timeout, MOST_BYTES)
         try:
-            answer = self._http.request(method, path, content=content, headers=headers)
-        except httpx.TimeoutException:
+            answer, content = self._loop.run(self._ask(method, path, body, within, most))
+        except (httpx.TimeoutException, TimeoutError):
             raise PlatformError(
-                f"{self.url} did not answer within {self._timeout:g} s; try again in a moment"
+                f"{self.url} did not answer within {within:g} s; try again in a moment"
             ) from None
         except httpx.TransportError as error:
             raise self._unreachable(error) from None
         self._note_clock(answer)
         if not answer.is_success:
-            raise _refusal(answer, self.url)
-        return answer.content
+            raise _refusal(answer, content, self.url)
+        return content
+
+    async def _ask(
+        self, method: str, path: str, body: object, within: float, most: int
+    ) -> tuple[httpx.Response, bytes]:
+        sent = None if body is None else msgspec.json.encode(body)
+        headers = None if body is None else {"Content-Type": "application/json"}
+        asked = self._http.build_request(method, path, content=sent, headers=headers)
+        content = bytearray()
+        async with asyncio.timeout(within):
+            answer = await self._http.send(asked, stream=True)
+            try:
+                async for chunk in answer.aiter_raw():
+                    content += chunk
+                    if len(content) > most:
+                        raise PlatformError(
+                            f"{self.url} sends more than {most >> 20} MB, which no answer takes; "
+                            "check the address, and tell its operator"
+                        )
+            finally:
+                await answer.aclose()
+        return answer, bytes(content)
 
     def _read(self, data: bytes, kind: type[T]) -> T:
         try:
@@ -178,10 +213,10 @@ def _is_authority(certificate: x509.Certificate) -> bool:
         return False
 
 
-def _refusal(answer: httpx.Response, url: str) -> PlatformError:
+def _refusal(answer: httpx.Response, content: bytes, url: str) -> PlatformError:
     status = answer.status_code
     try:
-        told = msgspec.json.decode(answer.content, type=dict[str, Any])
+        told = msgspec.json.decode(content, type=dict[str, Any])
         message = plain_line(told.get("message", ""))
     except msgspec.DecodeError:
         message = ""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tacit.engine.agreement import Agreement
-from tacit.engine.answers import Log
 from tacit.engine.sealing import Manifest, read_manifest
 from tacit.engine.seed import manifests_digest
+from tacit.engine.sent_lines import Log
 from tacit.errors import LogError, SealError
 from tacit.participant.shapes import CarriedManifest
 

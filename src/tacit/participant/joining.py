@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tacit.engine.certificates import read_certificate
 from tacit.engine.keys import Keys, load_keys, save_keys
+from tacit.engine.signatures import sign_joining
 from tacit.errors import FileError, InputError, PlatformError
 from tacit.participant.client import PlatformClient, checked_url
 from tacit.participant.profile import Profile, default_folder, load_profile, replace_private
@@ -76,7 +77,8 @@ NAME first
         replace_private(folder / "ca.pem", read_certificate(ca).encode())
     pinned = folder / "ca.pem"
     with PlatformClient(url, ca=pinned if pinned.exists() else None) as client:
-        asked = {"code": code, "signing_key": keys.signing_public}
+        signature = sign_joining(code, keys.signing).hex()
+        asked = {"code": code, "signing_key": keys.signing_public, "signature": signature}
         try:
             joined = client.post("/join", asked, Joined)
         except PlatformError as error:

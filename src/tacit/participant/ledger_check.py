@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from tacit.engine.agree import problem_of
 from tacit.engine.agreement import Agreement
-from tacit.engine.answers import Log, check_answers
+from tacit.engine.answers import UNPROVEN, check_answers
 from tacit.engine.ledger import LedgerEntry
 from tacit.engine.request import REVEAL_NUMBER
-from tacit.errors import LogError
+from tacit.engine.sent_lines import Log
+from tacit.errors import LogError, UnprovenError
 from tacit.participant.shapes import Outcome
 from tacit.runs.replay import replay
 
@@ -44,7 +45,7 @@ def check_populations(logs: Sequence[Log]) -> str:
 
 
 def check_told(agreement: Agreement, logs: Sequence[Log], ledger: Sequence[LedgerEntry]) -> str:
-    """Ledger and logs must tell of the same answers.
+    """Ledger and logs must tell of the same answers; an `UnprovenError` if they do not prove all.
 
     >>> from tacit.engine.cast import example_cast
     >>> check_told(example_cast().agreement, [[], [], []], [])
@@ -82,10 +83,10 @@ def check_told(agreement: Agreement, logs: Sequence[Log], ledger: Sequence[Ledge
             "knows more than it tells"
         )
     words = f"{answers.confirmed} answers in the ledger are what all three nodes sent"
-    if answers.unconfirmed:
-        words += f", {answers.unconfirmed} could not be confirmed (a node failed in the middle)"
     if sent - told:
         words += "; the last one came too late for the ledger"
+    if answers.unconfirmed:
+        raise UnprovenError(f"{words}, and {answers.unconfirmed} are not proven: {UNPROVEN}")
     return words
 
 
@@ -108,31 +109,41 @@ def _check_was_asked(node: int, log: Log, ledger: Sequence[LedgerEntry]) -> None
 
 
 def check_search(
-    agreement: Agreement, log: Log, ledger: Sequence[LedgerEntry], outcome: Outcome
+    agreement: Agreement,
+    log: Log,
+    ledger: Sequence[LedgerEntry],
+    outcome: Outcome,
+    shown: list[int] | None = None,
 ) -> str:
     """Every population must be the one that the agreed search asks for, and the plan its result.
 
+    `shown` is the plan that this machine has shown before, if any: it must be that one.
+
     >>> from tacit.engine.cast import example_cast
-    >>> check_search(example_cast().agreement, [], [], Outcome("submitted"))
-    'nothing was evaluated yet'
+    >>> check_search(example_cast().agreement, [], [], Outcome("cancelled"))
+    'nothing was evaluated'
     """
+    if shown is not None and (outcome.plan is None or outcome.plan.items != shown):
+        raise LogError(
+            "the plan is another than tacit participant result has shown here; see both, and ask "
+            "the operator, unless the run was taken up again in between"
+        )
     if not any(line["event"] == "evaluate" for line in log):
         if outcome.plan is not None:
             raise LogError("there is a plan, and the nodes evaluated nothing; where is it from?")
-        return "nothing was evaluated yet"
+        return "nothing was evaluated"
     found = replay(agreement, log, ledger)
     if found.differs:
         raise LogError(
             f"population {found.followed + 1} of {found.generations} is not what the agreed search "
             "asks for; the platform did not follow it"
         )
-    if not found.complete and outcome.state in ENDED:
+    if not found.complete:
         raise LogError(
             f"the ledger tells of {len(found.best_known)} generations and the nodes of "
             f"{found.generations}; the platform leaves something out"
         )
-    so_far = "" if outcome.state in ENDED else " so far"
-    words = f"all {found.followed} populations{so_far} are those of the agreed search"
+    words = f"all {found.followed} populations are those of the agreed search"
     if outcome.plan is None:
         return words
     if outcome.generation is None or not 0 <= outcome.generation < len(found.best_known):

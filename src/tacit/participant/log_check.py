@@ -13,12 +13,13 @@ from collections.abc import Sequence
 import msgspec
 
 from tacit.engine.agreement import Agreement
-from tacit.engine.answers import Log
 from tacit.engine.ledger import LedgerEntry
 from tacit.engine.log_receipt import check_log
-from tacit.errors import LogError
+from tacit.engine.sent_lines import Log
+from tacit.errors import LogError, PlatformError
 from tacit.participant.input_check import check_inputs
-from tacit.participant.ledger_check import check_populations, check_search, check_told
+from tacit.participant.ledger_check import ENDED, check_populations, check_search, check_told
+from tacit.participant.plain_text import plain_line
 from tacit.participant.profile import Profile
 from tacit.participant.reviewing import clock_warnings
 from tacit.participant.shapes import CarriedLog, CarriedLogs, Outcome
@@ -35,9 +36,16 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
     nonce = secrets.token_bytes(32)
     with profile.connect() as client:
         outcome = client.get(f"/runs/{run}/result", Outcome)
+        if outcome.state not in ENDED:
+            # Until then something may always be on its way, and nothing be told to be missing.
+            raise PlatformError(
+                f"{run} is {plain_line(outcome.state)}, says the platform, and can be checked when "
+                "it has ended; if it should have by now, ask the others what they see"
+            )
         # The ledger comes first: whatever it tells of must then be in the logs.
-        ledger = read_ledger(client.send("GET", f"/runs/{run}/ledger"))
-        carried = client.post(f"/runs/{run}/logs", {"nonce": nonce.hex()}, CarriedLogs)
+        ledger = read_ledger(client.send("GET", f"/runs/{run}/ledger", bulk=True))
+        asked = {"nonce": nonce.hex()}
+        carried = client.post(f"/runs/{run}/logs", asked, CarriedLogs, bulk=True)
         now, offset = time.time(), client.clock_offset
     verdict = Verdict(run, outcome.state)
     verdict.notes.extend(clock_warnings("the platform", offset))
@@ -59,9 +67,10 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
         verdict.findings.append(Finding.of("populations", check_populations, logs))
         told = Finding.of("answers", check_told, agreement, logs, ledger)
         verdict.findings.append(told)
-        if told.ok:  # a search that was told lies goes anywhere
+        if told.ok or told.unproven:  # a search that was told lies goes anywhere
+            shown = profile.shown_plan(run)
             verdict.findings.append(
-                Finding.of("search", check_search, agreement, logs[0], ledger, outcome)
+                Finding.of("search", check_search, agreement, logs[0], ledger, outcome, shown)
             )
         verdict.notes.extend(_refusals(logs))
     return verdict

@@ -8,6 +8,8 @@
     trust.toml              keys of nodes and participants that came over another channel
     runs/RUN/agreement.json     what this machine signed
     runs/RUN/manifest-0-1.json  what it sealed: objective 0, first time; never a weight or a share
+    runs/RUN/reviewed           the hash of the agreement that it showed last for a review
+    runs/RUN/plan.json          the plan that it showed last
 
 All files can be read by their owner alone.
 """
@@ -143,6 +145,29 @@ class Profile:
     def keep_agreement(self, run: str, agreement: Agreement, /) -> None:
         """Remember what is about to be signed."""
         replace_private(self._run_folder(run) / "agreement.json", canonical(agreement))
+
+    def reviewed_hash(self, run: str, /) -> str | None:
+        """The hash of the agreement that this machine has shown last, before anything is signed."""
+        path = self._run_folder(run) / "reviewed"
+        return path.read_text().strip() if path.exists() else None
+
+    def keep_reviewed(self, run: str, agreement_hash: str, /) -> None:
+        """Remember which agreement somebody has read."""
+        replace_private(self._run_folder(run) / "reviewed", f"{agreement_hash}\n".encode())
+
+    def shown_plan(self, run: str, /) -> list[int] | None:
+        """The plan that this machine has shown last for a run, or None."""
+        path = self._run_folder(run) / "plan.json"
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=list[int])
+        except FileNotFoundError:
+            return None
+        except msgspec.DecodeError as error:
+            raise FileError(path, None, f"was changed ({error})", "remove it") from None
+
+    def keep_shown_plan(self, run: str, items: list[int], /) -> None:
+        """Remember which plan somebody has seen, to compare it with the one that is checked."""
+        replace_private(self._run_folder(run) / "plan.json", msgspec.json.encode(items))
 
     def manifests(self, run: str, objective: int, /) -> list[bytes]:
         """What this machine sealed for an objective, the latest last."""

@@ -13,6 +13,8 @@ from tacit.participant.reviewing import Review
 from tacit.participant.trust import node_address
 from tacit.problems.decimals import unscaled_text
 
+MOST_PAIRS = 20
+
 
 def review_lines(review: Review, /) -> list[str]:
     """A review in plain words, line by line.
@@ -31,6 +33,7 @@ def review_lines(review: Review, /) -> list[str]:
         "What nodes and others learn": _others(),
         "How much can be inferred from it": leakage_words(review.agreement),
         "Limits": _limits(review),
+        "The search that the platform promises to follow": _search(review),
         "Nodes": _nodes(review),
         "Participants": _participants(review),
     }
@@ -79,7 +82,7 @@ def _others() -> list[str]:
 
 
 def _limits(review: Review) -> list[str]:
-    limits, search = review.agreement.limits, review.agreement.search
+    limits, forbidden = review.agreement.limits, review.agreement.problem.forbidden
     seconds = review.run.deadline_seconds
     lines = []
     if seconds is not None:
@@ -93,9 +96,32 @@ def _limits(review: Review) -> list[str]:
         f"at most {limits.evaluations:,} evaluations of {limits.population_min:,} to "
         f"{limits.population_max:,} plans, at least {limits.distinct_min:,} of them distinct"
     )
-    seed = "seed drawn by the nodes" if search.seed is None else f"seed {search.seed}"
-    lines.append(f"search: {search.algorithm}, {seed}; tacit participant log replays it")
+    lines += [f"no plan may have {pair}" for pair in _some(_pairs(review))]
+    if not forbidden:
+        lines.append("no pair of a row and a column is forbidden")
     return lines
+
+
+def _pairs(review: Review) -> list[str]:
+    problem = review.agreement.problem
+    rows, columns = problem.row_names, problem.column_names
+    return [
+        f"{rows[row] if rows else row} in {columns[column] if columns else column}"
+        for row, column in problem.forbidden
+    ]
+
+
+def _some(lines: list[str]) -> list[str]:
+    """As many as somebody reads; --json has all."""
+    left = len(lines) - MOST_PAIRS
+    return lines if left <= 0 else [*lines[:MOST_PAIRS], f"any of {left:,} more pairs, see --json"]
+
+
+def _search(review: Review) -> list[str]:
+    search = review.agreement.search
+    seed = "seed drawn by the nodes" if search.seed is None else f"seed {search.seed}"
+    lines = [f"{search.algorithm}, {seed}; tacit participant log replays it"]
+    return lines + [f"{name}: {value}" for name, value in sorted(search.parameters.items())]
 
 
 def _nodes(review: Review) -> list[str]:
@@ -140,6 +166,8 @@ def review_json(review: Review, /) -> dict[str, Any]:
         "inferred": leakage_words(agreement),
         "deadline_seconds": review.run.deadline_seconds,
         "limits": limits,
+        "forbidden": agreement.problem.forbidden,
+        "search": agreement.search,
         "nodes": [
             {
                 "address": node_address(node),

@@ -66,10 +66,9 @@ class Submission(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """The column of each row, or the tour; and the same in the problem's own names."""
+    """The column of each row, or the tour. Names come from what was signed, not from here."""
 
     items: list[int]
-    named: list[tuple[str, str]] | None = None
 
 
 class Outcome(msgspec.Struct, frozen=True):

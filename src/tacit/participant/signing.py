@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tacit.engine.signatures import sign_agreement
+from tacit.errors import TrustError
 from tacit.participant.profile import Profile
 from tacit.participant.reviewing import Review, review
 from tacit.participant.shapes import RunView
@@ -27,3 +28,29 @@ def sign(
     signature = sign_agreement(agreement, profile.keys().signing)
     with profile.connect() as client:
         return client.post(f"/runs/{run}/signature", {"signature": signature.hex()}, RunView)
+
+
+def check_is_expected(made: Review, expected: str | None, /) -> None:
+    """Refuse to sign another agreement than the one that somebody has read, unseen.
+
+    >>> from tacit.engine.cast import example_cast
+    >>> from tacit.participant.shapes import RunView
+    >>> made = Review(RunView("r-1", "slots", "invited"), example_cast().agreement, "owner", True)
+    >>> check_is_expected(made, made.hash)
+    >>> check_is_expected(made, None)
+    Traceback (most recent call last):
+    tacit.errors.TrustError: nobody has read the agreement of r-1 here; run tacit participant \
+review r-1, or name it with --agreement HASH
+    """
+    run = made.run.id
+    if expected is None:
+        raise TrustError(
+            f"nobody has read the agreement of {run} here; run tacit participant review {run}, or "
+            "name it with --agreement HASH"
+        )
+    if made.hash != expected.strip().lower():
+        raise TrustError(
+            f"the platform now shows agreement {made.hash[:16]}... for {run}, and not "
+            f"{expected[:16]}..., which is the one to sign; nothing was signed: run tacit "
+            f"participant review {run} and see what is different"
+        )

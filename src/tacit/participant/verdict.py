@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tacit.errors import LogError
+from tacit.errors import LogError, UnprovenError
 from tacit.participant.plain_text import plain_line
 
 WOULD_SHOW = {
@@ -27,6 +27,8 @@ class Finding:
     about: str
     ok: bool
     detail: str
+    unproven: bool = False
+    """Nothing contradicts it, and yet the logs do not prove it."""
 
     @classmethod
     def of(cls, about: str, check: Callable[..., str], *arguments: object) -> Finding:
@@ -38,7 +40,7 @@ class Finding:
         try:
             return cls(about, True, check(*arguments))
         except LogError as error:
-            return cls(about, False, str(error))
+            return cls(about, False, str(error), unproven=isinstance(error, UnprovenError))
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             # What is checked comes from others, and whatever is not even well-formed is no good.
             what = f"{about}: what was sent cannot be checked ({type(error).__name__}: {error})"
@@ -69,7 +71,8 @@ class Verdict:
         """The verdict for a terminal."""
         shown = [f"run {self.run} ({self.state})"]
         for finding in self.findings:
-            shown.append(f"  {'ok ' if finding.ok else 'BAD'}  {finding.detail}")
+            mark = "ok " if finding.ok else "???" if finding.unproven else "BAD"
+            shown.append(f"  {mark}  {finding.detail}")
             if finding.ok:
                 shown.append(f"       (would have shown {WOULD_SHOW[finding.about]})")
         missing = [about for about in WOULD_SHOW if about not in {f.about for f in self.findings}]
@@ -80,9 +83,14 @@ class Verdict:
 
     def check(self) -> None:
         """Raise an error that names everything that is off."""
-        if not self.ok:
-            bad = [finding.detail for finding in self.findings if not finding.ok]
-            raise LogError(
-                f"{len(bad)} of the checks of {self.run} failed: {'; '.join(bad)}. Keep what you "
-                "have, and talk to the other participants and to the nodes' operators"
-            )
+        if self.ok:
+            return
+        failed = [finding for finding in self.findings if not finding.ok]
+        bad = [finding for finding in failed if not finding.unproven]
+        what = "; ".join(finding.detail for finding in bad or failed)
+        if failed and not bad:
+            raise UnprovenError(f"nothing is off in {self.run}, and yet not all is proven: {what}")
+        raise LogError(
+            f"{len(bad)} of the checks of {self.run} failed: {what}. Keep what you have, and talk "
+            "to the other participants and to the nodes' operators"
+        )

@@ -109,6 +109,12 @@ class _Brief(msgspec.Struct, frozen=True):
 
     objective: int
     number: int
+    again: bool = False
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether the search made something of it."""
+        return self.number != REVEAL_NUMBER and not self.again
 
 
 def answered(path: Path, objectives: Iterable[int], /) -> dict[int, int]:
@@ -122,7 +128,7 @@ def answered(path: Path, objectives: Iterable[int], /) -> dict[int, int]:
         with path.open("rb") as file:
             for line in file:
                 brief = msgspec.json.decode(line, type=_Brief)
-                if brief.number != REVEAL_NUMBER:
+                if brief.is_answer:
                     counts[brief.objective] += 1
     return counts
 
@@ -152,7 +158,7 @@ def answers_after(path: Path, objective: int, skip: int, /) -> Iterable[LedgerEn
     with path.open("rb") as file:
         for line in file:
             brief = msgspec.json.decode(line, type=_Brief)
-            if brief.objective != objective or brief.number == REVEAL_NUMBER:
+            if brief.objective != objective or not brief.is_answer:
                 continue
             if skip > 0:
                 skip -= 1

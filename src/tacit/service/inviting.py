@@ -5,8 +5,13 @@ from __future__ import annotations
 from sqlalchemy.orm import Session
 
 from tacit.engine.agreement import agreement_hash, canonical
-from tacit.errors import ServiceError, TacitError
-from tacit.service.access.invitations import accounts_with_open_invitation, new_invitation, redeem
+from tacit.errors import ServiceError, TacitError, WrongStateError
+from tacit.service.access.invitations import (
+    JoiningKey,
+    accounts_with_open_invitation,
+    new_invitation,
+    redeem,
+)
 from tacit.service.access.tokens import issue_token
 from tacit.service.api.terms import RunTerms
 from tacit.service.drafting import agreement_of_terms, trio_identity
@@ -69,14 +74,16 @@ def _accounts(session: Session, names: list[str]) -> list[Account]:
 
 
 def join(
-    session: Session, settings: Settings, code: str, /, *, signing_key: str | None, label: str
+    session: Session, settings: Settings, code: str, /, *, key: JoiningKey | None, label: str
 ) -> tuple[str, float, Account]:
     """Turn a code into a token; agreements that waited for this account are drawn up.
+
+    A key that is part of an agreement which is not carried out yet stays: others may have signed.
 
     >>> join.__name__
     'join'
     """
-    account, has_new_key = redeem(session, code, signing_key=signing_key)
+    account, has_new_key = redeem(session, code, key=key)
     if has_new_key:
         _key_is_known(session, settings, account)
     token, expires = issue_token(session, account.name, days=settings.token_days, label=label)
@@ -84,8 +91,15 @@ def join(
 
 
 def _key_is_known(session: Session, settings: Settings, account: Account) -> None:
-    """Draw up what waited for this key; a draft under an earlier key of the account is redrawn."""
-    for run in list_runs(session, participant=account.name):
+    """Draw up what waited for this key; what was drawn up with an earlier one cannot change."""
+    runs = list_runs(session, participant=account.name)
+    for run in runs:
+        if run.agreement_hash is not None and run.where in (State.INVITED, State.AGREED):
+            raise WrongStateError(
+                f"the agreement of {run.id} has your earlier signing key; join with that one, or "
+                "ask the operator to cancel the run first"
+            )
+    for run in runs:
         add_event(session, run.id, "member", {"participant": account.name, "joined": True})
         if run.where is not State.INVITED:
             continue

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
+from tacit.engine.signatures import is_joining_signed
 from tacit.errors import CredentialError, NotThereError, ServiceError
 from tacit.service.access.credentials import CODE_PREFIX, new_secret, secret_hash
 from tacit.service.storage import Account, Invitation
 
 HOUR_SECONDS = 3600
+
+
+@dataclass(frozen=True)
+class JoiningKey:
+    """The key that a participant joins with, and its signature for the invitation."""
+
+    public: str
+    signature: bytes
 
 
 def invite(session: Session, account: str, /, *, hours: float) -> tuple[str, float]:
@@ -54,8 +64,10 @@ def accounts_with_open_invitation(session: Session, /) -> set[str]:
     return set(session.scalars(select(Invitation.account).where(is_open)))
 
 
-def redeem(session: Session, code: str, /, *, signing_key: str | None) -> tuple[Account, bool]:
+def redeem(session: Session, code: str, /, *, key: JoiningKey | None) -> tuple[Account, bool]:
     """The account that a code invites, which then is used up; a participant brings its key.
+
+    It also shows that the key is its own: else somebody could join with another's, and keep it out.
 
     The answer also says whether that key is new here. A code that was used, has expired or
     never was gets one and the same answer.
@@ -82,13 +94,15 @@ def redeem(session: Session, code: str, /, *, signing_key: str | None) -> tuple[
     account = session.get_one(Account, invitation.account)
     has_new_key = False
     if account.role == "participant":
-        has_new_key = _take_key(session, account, signing_key)
+        if key is None:
+            raise ServiceError("a participant joins with its signing key; give signing_key")
+        if not is_joining_signed(key.public, code, key.signature):
+            raise ServiceError("the key is not shown to be yours; sign the code with it: signature")
+        has_new_key = _take_key(session, account, key.public)
     return account, has_new_key
 
 
-def _take_key(session: Session, account: Account, signing_key: str | None) -> bool:
-    if signing_key is None:
-        raise ServiceError("a participant joins with its signing key; give signing_key")
+def _take_key(session: Session, account: Account, signing_key: str) -> bool:
     other = session.scalar(
         select(Account).where(Account.signing_key == signing_key, Account.name != account.name)
     )

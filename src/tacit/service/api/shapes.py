@@ -41,10 +41,23 @@ class ErrorAnswer(BaseModel):
 
 
 class Join(Taken):
-    """A one-time code; participants give the key that they sign with."""
+    """A one-time code; participants give the key that they sign with, and show that it is theirs.
+
+    Their signature is over the line `tacit join/1` and the SHA-256 of the code.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"code": "tci_of-an-operator-or-a-viewer"},
+                {"code": "tci_of-a-participant", "signing_key": "5e" * 32, "signature": "a1" * 64},
+            ]
+        }
+    )
 
     code: Annotated[str, StringConstraints(min_length=1, max_length=200)]
     signing_key: Key | None = None
+    signature: Signature | None = None
     label: Annotated[str, StringConstraints(max_length=100, pattern=r"^[ -~]*$")] = ""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 import tacit
+from tacit.service.access.invitations import JoiningKey
 from tacit.service.access.tokens import revoke_token
 from tacit.service.api.errors import error_responses
 from tacit.service.api.routing import Asker, ThePlatform, gated_router
@@ -26,14 +27,16 @@ def joining_router() -> list[APIRouter]:
         """Whether the platform works."""
         return Health(status="ok", version=tacit.__version__)
 
-    @anonymous.post("/join", responses=error_responses(401, 422))
+    @anonymous.post("/join", responses=error_responses(401, 409, 422))
     async def join_with_code(body: Join, platform: ThePlatform) -> Joined:
-        """Turn a one-time code into a token; a participant brings its signing key."""
+        """Turn a one-time code into a token; a participant brings its signing key, and proof."""
         token, expires, account = await platform.database.write(
             join,
             platform.settings,
             body.code,
-            signing_key=body.signing_key,
+            key=None
+            if body.signing_key is None
+            else JoiningKey(body.signing_key, bytes.fromhex(body.signature or "")),
             label=body.label,
         )
         return Joined.model_validate(

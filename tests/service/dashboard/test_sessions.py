@@ -14,6 +14,7 @@ from fastapi import Response
 from nicegui import Client
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Origin
 
 from tacit.service.access.invitations import invite
 from tacit.service.dashboard.sessions import MOST_PER_ACCOUNT, Session, Sessions
@@ -77,7 +78,7 @@ def socket(
         headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in held.items())
     with connect(
         f"{base.replace('http', 'ws', 1)}/_nicegui_ws/socket.io/?{urlencode(query)}",
-        origin=origin or base,  # type: ignore[arg-type]
+        origin=Origin(origin or base),
         additional_headers=headers,
     ) as opened:
         assert str(opened.recv(timeout=10)).startswith("0{")
@@ -262,16 +263,18 @@ def test_who_may_open_the_socket_of_a_page(dashboard: World) -> None:
             assert answer_of(opened).startswith("40{")
 
 
-def test_messages_are_about_pages_of_their_own_session(dashboard: World) -> None:
+def test_messages_are_about_pages_of_their_own_session(
+    dashboard: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with browser(dashboard) as client, browser(dashboard) as viewer:
         sign_in(client, dashboard.tokens["op"])
         sign_in(viewer, dashboard.tokens["eye"])
         page, other = page_of(client), page_of(viewer)
-        heard: list[object] = []
+        heard: list[dict[str, object]] = []
         with socket(client, page) as opened, socket(viewer, other) as stranger:
             assert answer_of(opened).startswith("40{")
             assert answer_of(stranger).startswith("40{")
-            Client.instances[page].handle_event = heard.append  # type: ignore[method-assign]
+            monkeypatch.setattr(Client.instances[page], "handle_event", heard.append)
             message = f'["event",{{"client_id":"{page}","id":1}}]'
             # Numbered, so that they are answered.
             stranger.send(f"421{message}")

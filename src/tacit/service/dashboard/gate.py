@@ -101,7 +101,8 @@ def _client_id(scope: Scope) -> str | None:
     """Which page in a browser a request is about, if it is about one."""
     path: str = scope["path"]
     if path.startswith(SOCKET):
-        return parse_qs(scope["query_string"].decode("latin-1")).get("client_id", [""])[0]
+        query: str = scope["query_string"].decode("latin-1")
+        return parse_qs(query).get("client_id", [""])[0]
     return path.removeprefix(OF_CLIENT).split("/")[0] if path.startswith(OF_CLIENT) else None
 
 

@@ -70,7 +70,7 @@ class Watched:
 
     def shot(self, name: str) -> None:
         SHOTS.mkdir(parents=True, exist_ok=True)
-        self.page.screenshot(path=SHOTS / f"{name}.png", full_page=True)
+        self.page.screenshot(path=SHOTS / f"{name}.png", full_page=True, animations="disabled")
 
     def look(self, *, size: dict[str, int] = DESKTOP, dark: bool = False) -> None:
         """Become another screen without loading the page again."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 def test_the_demo_ends_by_itself(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tacit", "demo", "--deadline", "3s"],
+        [sys.executable, "-m", "tacit", "demo", "--deadline", "2s"],
         cwd=tmp_path,
         stdin=subprocess.DEVNULL,
         capture_output=True,

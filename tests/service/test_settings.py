@@ -20,7 +20,6 @@ def test_what_is_written_can_be_read_and_is_never_overwritten(tmp_path: Path) ->
     assert settings.url == "https://[::1]:9"
     assert [trio.name for trio in settings.trio] == ["trio-1", "trio-2"]
     assert settings.database_url == f"sqlite:///{tmp_path}/tacit.db"
-    assert len(settings.session_secret()) >= 48
     with pytest.raises(FileError, match="exists already"):
         write_settings(tmp_path, trios=[Path("a.toml")], listen="h:1", url=None)
 
@@ -49,10 +48,3 @@ def test_mistakes_are_told(tmp_path: Path, text: str, said: str) -> None:
     path.write_text(text)
     with pytest.raises(FileError, match=said):
         load_settings(path)
-
-
-def test_a_session_secret_that_others_can_read_is_refused(tmp_path: Path) -> None:
-    settings = load_settings(write_settings(tmp_path, trios=[Path("a")], listen="h:1", url=None))
-    (tmp_path / "session.secret").chmod(0o644)
-    with pytest.raises(FileError, match="can be read by others"):
-        settings.session_secret()

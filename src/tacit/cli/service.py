@@ -28,7 +28,7 @@ def init(
         str | None, typer.Option(help="Where others find it; without: https and listen.")
     ] = None,
 ) -> None:
-    """Write service.toml with a self-signed certificate and a session secret."""
+    """Write service.toml with a self-signed certificate."""
     from tacit.service.settings import write_settings
 
     for cluster in trio:

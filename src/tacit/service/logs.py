@@ -34,6 +34,16 @@ class JsonLines(logging.Formatter):
         return without_secrets(msgspec.json.encode(line, enc_hook=str).decode())
 
 
+def names_no_page(record: logging.LogRecord, /) -> bool:
+    """Leave out the web server's lines on web sockets, whose queries name pages that are open.
+
+    >>> said = '%s - "WebSocket %s" [accepted]'
+    >>> names_no_page(logging.LogRecord("uvicorn.error", 20, "", 0, said, (), None))
+    False
+    """
+    return '"WebSocket ' not in str(record.msg)
+
+
 def set_up_logs(stream: TextIO | None = None, /, *, level: str = "INFO") -> None:
     """Have the platform and its web server log to a stream, standard error if none is given.
 
@@ -42,6 +52,7 @@ def set_up_logs(stream: TextIO | None = None, /, *, level: str = "INFO") -> None
     """
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines())
+    handler.addFilter(names_no_page)
     for name in ("tacit", "uvicorn", "uvicorn.error"):
         logger = logging.getLogger(name)
         logger.handlers = [handler] if name != "uvicorn.error" else []

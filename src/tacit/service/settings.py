@@ -5,7 +5,6 @@ Paths in it are relative to the file's own folder, the one in an SQLite URL too.
 
 from __future__ import annotations
 
-import secrets
 import tomllib
 from pathlib import Path
 
@@ -13,7 +12,6 @@ import msgspec
 
 from tacit.engine.certificates import new_certificate
 from tacit.engine.config import parse_address
-from tacit.engine.keys import check_private, write_private
 from tacit.errors import FileError
 
 FILE_NAME = "service.toml"
@@ -44,7 +42,6 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """The folder of the runs' own files: checkpoints, reports, ledgers."""
     tls_certificate: str | None = None
     tls_key: str | None = None
-    session_secret_file: str = "session.secret"
     invitation_hours: float = 72.0
     token_days: float = 30.0
     request_limit_mb: float = 16.0
@@ -79,12 +76,6 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     def is_https(self) -> bool:
         """Whether browsers see HTTPS, be it ours or a proxy's."""
         return self.tls_certificate is not None or self.url.startswith("https:")
-
-    def session_secret(self) -> str:
-        """What signs the dashboard's cookies; a file that others can read is refused."""
-        path = self.place(self.session_secret_file)
-        check_private(path, remedy="make it with tacit service init")
-        return path.read_text().strip()
 
 
 def load_settings(path: Path, /) -> Settings:
@@ -132,7 +123,7 @@ def _check(settings: Settings, path: Path) -> None:
 
 
 def write_settings(folder: Path, /, *, trios: list[Path], listen: str, url: str | None) -> Path:
-    """Write a new `service.toml` with a self-signed certificate and a session secret.
+    """Write a new `service.toml` with a self-signed certificate.
 
     >>> import tempfile
     >>> made = write_settings(Path(tempfile.mkdtemp()) / "platform", trios=[Path("cluster.toml")],
@@ -146,7 +137,6 @@ def write_settings(folder: Path, /, *, trios: list[Path], listen: str, url: str 
     if path.exists():
         raise FileError(path, None, "exists already", "give a new folder")
     new_certificate("service", folder)
-    write_private(folder / "session.secret", secrets.token_urlsafe(48).encode())
     shown = f"[{host}]" if ":" in host else host
     lines = [
         f"listen = {_quoted(listen)}",
@@ -155,7 +145,6 @@ def write_settings(folder: Path, /, *, trios: list[Path], listen: str, url: str 
         'data = "data"',
         'tls_certificate = "service.pem"',
         'tls_key = "service.tls.key"',
-        'session_secret_file = "session.secret"',
     ]
     for number, cluster in enumerate(trios, start=1):
         name = "trio" if len(trios) == 1 else f"trio-{number}"

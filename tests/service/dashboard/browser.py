@@ -70,7 +70,12 @@ class Watched:
 
     def shot(self, name: str) -> None:
         SHOTS.mkdir(parents=True, exist_ok=True)
-        self.page.screenshot(path=SHOTS / f"{name}.png", full_page=True)
+        self.page.screenshot(path=SHOTS / f"{name}.png", full_page=True, animations="disabled")
+
+    def look(self, *, size: dict[str, int] = DESKTOP, dark: bool = False) -> None:
+        """Become another screen without loading the page again."""
+        self.page.set_viewport_size({"width": size["width"], "height": size["height"]})
+        self.page.emulate_media(color_scheme="dark" if dark else "light", reduced_motion="reduce")
 
     def tab_to(self, name: str) -> None:
         """Press Tab until the focus is on what has this name, and see that the focus shows."""
@@ -107,22 +112,13 @@ FOCUSED = """() => {
 
 
 @contextmanager
-def opened(
-    browser: Browser,
-    url: str,
-    *,
-    size: dict[str, int] = DESKTOP,
-    scheme: str = "light",
-    like: Watched | None = None,
-) -> Iterator[Watched]:
-    """A fresh profile of the browser, or one that is signed in like another."""
+def opened(browser: Browser, url: str) -> Iterator[Watched]:
+    """A fresh profile of the browser."""
     context = browser.new_context(
         base_url=url,
-        viewport={"width": size["width"], "height": size["height"]},
-        color_scheme="dark" if scheme == "dark" else "light",
+        viewport={"width": DESKTOP["width"], "height": DESKTOP["height"]},
         # The platform's certificate is its own; who pins it is tested with the participants.
         ignore_https_errors=True,
-        storage_state=like.page.context.storage_state() if like else None,
         accept_downloads=True,
         reduced_motion="reduce",
     )

@@ -24,7 +24,7 @@ from tacit.service.dashboard.run_parts import (
     way_of,
 )
 from tacit.service.dashboard.run_plan import plan_markup, summary
-from tacit.service.dashboard.session import own_path
+from tacit.service.dashboard.signing_in import own_path
 from tacit.service.dashboard.words import WAY, disclosed_so_far
 
 EVIL = '<img src=x onerror="alert(1)">&\''

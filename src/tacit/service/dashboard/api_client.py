@@ -11,6 +11,7 @@ import httpx
 from fastapi import FastAPI
 
 from tacit.errors import TacitError
+from tacit.service.dashboard.sessions import Session
 
 ANSWER_SECONDS = 30.0
 
@@ -24,14 +25,16 @@ class RefusedError(TacitError):
 
 
 class ApiClient:
-    """Calls the API as one account."""
+    """Calls the API for a session, for as long as that goes on."""
 
-    def __init__(self, app: FastAPI, token: str | None, /, *, address: str = "127.0.0.1") -> None:
+    def __init__(
+        self, app: FastAPI, session: Session | None, /, *, address: str = "127.0.0.1"
+    ) -> None:
         """`address` is where the visitor comes from, for the limit on guesses."""
+        self._session = session
         self._client = httpx.AsyncClient(
             transport=httpx.ASGITransport(app=app, raise_app_exceptions=False, client=(address, 0)),
             base_url="http://dashboard/api/v1",
-            headers={"Authorization": f"Bearer {token}"} if token else {},
             timeout=ANSWER_SECONDS,
         )
 
@@ -52,7 +55,12 @@ class ApiClient:
         await self._call("DELETE", path)
 
     async def _call(self, method: str, path: str, body: object = None) -> httpx.Response:
-        response = await self._client.request(method, path, json=body)
+        headers = {}
+        if self._session is not None:
+            if self._session.token is None:
+                raise RefusedError(401, "unauthorized", "you have signed out; sign in again")
+            headers["Authorization"] = f"Bearer {self._session.token}"
+        response = await self._client.request(method, path, json=body, headers=headers)
         if response.is_success:
             return response
         raise refusal(response)

@@ -12,6 +12,7 @@ from nicegui import ui
 from nicegui.element import Element
 
 from tacit.service.dashboard.api_client import ApiClient, RefusedError
+from tacit.service.dashboard.sessions import Session
 from tacit.service.dashboard.words import sentence
 
 Kind = Literal["main", "plain", "danger"]
@@ -25,8 +26,7 @@ class Visitor:
 
     account: str
     role: str
-    token: str
-    expires: float
+    session: Session
     api: ApiClient
 
     @property

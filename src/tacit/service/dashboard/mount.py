@@ -9,21 +9,22 @@ from fastapi.responses import RedirectResponse, Response
 from nicegui import app as pages
 from nicegui import ui
 
+from tacit.service.context import Platform
 from tacit.service.dashboard.api_client import RefusedError
+from tacit.service.dashboard.curves import Curves
 from tacit.service.dashboard.frame import STYLE, native, page_frame
+from tacit.service.dashboard.gate import Gate
 from tacit.service.dashboard.new_run_page import new_run_page
 from tacit.service.dashboard.people_page import people_page
+from tacit.service.dashboard.plain_pages import ICON, plain_page
 from tacit.service.dashboard.run_page import run_page
 from tacit.service.dashboard.runs_page import runs_page
-from tacit.service.dashboard.session import COOKIE, add_session_pages, visitor_or_sign_in
+from tacit.service.dashboard.sessions import Sessions
+from tacit.service.dashboard.signing_in import add_session_pages, visitor_or_sign_in
+from tacit.service.dashboard.socket_guard import guard_socket
 from tacit.service.dashboard.words import sentence
 from tacit.service.settings import Settings
 
-ICON = (
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" '
-    'rx="7" fill="#0b6477"/><path d="M8 10h16M16 10v14" stroke="#fff" stroke-width="4" '
-    'stroke-linecap="round"/></svg>'
-)
 FILES = {
     "result.json": "result",
     "result.csv": "result.csv",
@@ -37,10 +38,14 @@ FILES = {
 
 def mount(app: FastAPI, settings: Settings, /) -> None:
     """Add the dashboard to the platform's app, behind all routes that it has by now."""
+    platform: Platform = app.state.platform
+    sessions = Sessions(https=settings.is_https)
     ui.add_css(STYLE.read_text(), shared=True)
-    add_session_pages(app)
-    _add_pages(app)
+    add_session_pages(app, sessions)
+    _add_pages(app, Curves())
     _add_downloads(app)
+    _add_plain_errors()
+    # What NiceGUI could keep of visitors in files or cookies is not used, hence no secret for it.
     ui.run_with(
         app,
         title="tacit",
@@ -50,17 +55,13 @@ def mount(app: FastAPI, settings: Settings, /) -> None:
         tailwind=False,
         show_welcome_message=False,
         reconnect_timeout=30.0,
-        storage_secret=settings.session_secret(),
-        session_middleware_kwargs={
-            "session_cookie": COOKIE,
-            "same_site": "lax",
-            "https_only": settings.is_https,
-            "max_age": int(settings.token_days * 86400),
-        },
     )
+    pages.config.socket_io_js_transports = ["websocket"]
+    guard_socket()
+    pages.add_middleware(Gate, sessions=sessions, by_address=platform.by_address, url=settings.url)
 
 
-def _add_pages(app: FastAPI) -> None:
+def _add_pages(app: FastAPI, curves: Curves) -> None:
     @ui.page("/")
     async def runs(request: Request) -> Response | None:
         visitor = await visitor_or_sign_in(app, request)
@@ -102,7 +103,7 @@ def _add_pages(app: FastAPI) -> None:
                 native("p", sentence(error.message))
                 ui.link("All runs", "/")
             return None
-        await run_page(visitor, found)
+        await run_page(visitor, found, curves)
         return None
 
 
@@ -123,3 +124,20 @@ def _add_downloads(app: FastAPI) -> None:
             media_type=answer.headers.get("content-type", "application/octet-stream"),
             headers={"Content-Disposition": f'attachment; filename="{quote(run_id)}-{name}"'},
         )
+
+
+def _add_plain_errors() -> None:
+    """NiceGUI's own pages for errors are costly, and tell what the error said."""
+
+    async def not_there(_request: Request, _error: Exception) -> Response:
+        return plain_page(
+            "Not there", '<p>There is no such page.</p><p><a href="/">All runs</a></p>', status=404
+        )
+
+    async def went_wrong(request: Request, _error: Exception) -> Response:
+        number = request.scope.get("tacit_request", "-")
+        text = f"<p>Try again, or tell the operator the number {number}.</p>"
+        return plain_page("Something went wrong", text, status=500)
+
+    pages.add_exception_handler(404, not_there)
+    pages.add_exception_handler(Exception, went_wrong)

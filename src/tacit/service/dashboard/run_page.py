@@ -10,6 +10,7 @@ from nicegui import ui
 
 from tacit.service.dashboard.api_client import RefusedError
 from tacit.service.dashboard.convergence import Point, convergence_svg
+from tacit.service.dashboard.curves import Curves
 from tacit.service.dashboard.frame import Visitor, html, native, page_frame, section, tell_error
 from tacit.service.dashboard.run_actions import RunActions
 from tacit.service.dashboard.run_parts import (
@@ -19,7 +20,6 @@ from tacit.service.dashboard.run_parts import (
     members_table,
     nodes_table,
     population_of,
-    progress_points,
     terms_list,
     warnings_list,
     way_of,
@@ -36,14 +36,12 @@ from tacit.service.dashboard.words import (
 Run = dict[str, Any]
 
 EVERY_SECONDS = 1.0
-WHOLE_HISTORY_SECONDS = 30.0
-"""So long into a run its whole history is fetched every time; later only now and then."""
 
 
-async def run_page(visitor: Visitor, run: Run, /) -> None:
+async def run_page(visitor: Visitor, run: Run, curves: Curves, /) -> None:
     """Build the page of a run and keep it up to date."""
     with page_frame(run["name"], visitor):
-        page = _RunPage(visitor, run)
+        page = _RunPage(visitor, run, curves)
     await page.refresh(run)
     ui.timer(EVERY_SECONDS, page.tick)
 
@@ -51,9 +49,10 @@ async def run_page(visitor: Visitor, run: Run, /) -> None:
 class _RunPage:
     """Parts are made once; what changes is their content, and only if it differs."""
 
-    def __init__(self, visitor: Visitor, run: Run) -> None:
+    def __init__(self, visitor: Visitor, run: Run, curves: Curves) -> None:
         self._visitor, self._id = visitor, run["id"]
         self._population = population_of(run["terms"])
+        self._curves = curves
         self._points: list[Point] = []
         self._ticks = 0
         self._shown: dict[str, str] = {}
@@ -120,15 +119,11 @@ class _RunPage:
         progress = run["progress"]
         if progress is None:
             return
-        early = progress["seconds"] < WHOLE_HISTORY_SECONDS
-        if run["state"] != "running" or early or self._ticks % 10 == 1:
-            if run["state"] != "running" and self._plan_of == run["state"] and self._points:
-                return
-            try:
-                answer = await self._visitor.api.fetch(f"/runs/{self._id}/progress.csv")
-                self._points = progress_points(answer.text)
-            except RefusedError:
-                self._points = self._points or []
+        shared = await self._curves.points(self._visitor.api, run)
+        until = shared[-1][0] if shared else -1.0
+        # What this page has seen of the run since its curve was fetched.
+        seen = [point for point in self._points if until < point[0] <= progress["seconds"]]
+        self._points = [*shared, *seen]
         best = progress["best"][0] if progress["best"] else None
         if best is None or isinstance(best, bool):
             return

@@ -33,6 +33,7 @@ from tacit.service.storage import (
     store_sealed,
 )
 from tacit.service.storage.models import Base
+from tacit.service.storage.writers_turn import WritersTurn
 from tests.service.postgres import postgres
 from tests.service.world import MakeWorld
 
@@ -211,6 +212,26 @@ def test_answers_are_written_before_whatever_else_waits(tmp_path: Path) -> None:
     asyncio.run(work())
     assert "answer" in order[:6]
     database.close()
+
+
+def test_whoever_is_urgent_has_the_next_turn_although_others_waited_longer() -> None:
+    turn = WritersTurn()
+    order: list[str] = []
+
+    def take(name: str, first: bool) -> None:
+        with turn.taken(first=first):
+            order.append(name)
+
+    with turn.taken():
+        threads = []
+        for name in ("other", "another", "answer"):
+            threads.append(threading.Thread(target=take, args=(name, name == "answer")))
+            threads[-1].start()
+            time.sleep(0.05)
+    for thread in threads:
+        thread.join(10)
+    assert order[0] == "answer"
+    assert set(order) == {"answer", "other", "another"}
 
 
 def test_of_progress_only_the_last_minute_is_kept_and_at_the_end_the_last_report(

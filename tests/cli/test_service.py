@@ -36,8 +36,7 @@ def test_init_invite_run_and_stop(run_tacit: RunTacit, cluster: Path, tmp_path: 
     folder, address = tmp_path / "platform", f"127.0.0.1:{free_port()}"
     made = run_tacit("service", "init", folder, "--trio", cluster, "--listen", address)
     assert made.returncode == 0, made.stderr
-    for secret in ("service.tls.key", "session.secret"):
-        assert stat.S_IMODE((folder / secret).stat().st_mode) == 0o600
+    assert stat.S_IMODE((folder / "service.tls.key").stat().st_mode) == 0o600
     config = folder / "service.toml"
     code = run_tacit("service", "invite", "op", "--config", config).stdout.strip()
     assert code.startswith("tci_")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import threading
 import time
+from collections.abc import Coroutine
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from types import TracebackType
@@ -62,11 +64,14 @@ https://host:port
             headers=headers,
             timeout=timeout,
         )
-        # On an event loop one limit counts for all of an answer, however slowly it drips.
-        self._loop = asyncio.Runner()
+        # On an event loop one limit counts for all of an answer, however slowly it drips. It has a
+        # thread of its own, since a caller may be on one already, as in a notebook.
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
     def __enter__(self) -> PlatformClient:
         """Nothing is sent before the first question."""
+        self._thread.start()
         return self
 
     def __exit__(
@@ -77,9 +82,19 @@ https://host:port
     ) -> None:
         """Close the connection."""
         try:
-            self._loop.run(self._http.aclose())
+            self._wait(self._http.aclose())
         finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
             self._loop.close()
+
+    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
 
     def get(self, path: str, kind: type[T], /) -> T:
         """Ask for something."""
@@ -93,7 +108,7 @@ https://host:port
         """The bytes of an answer, or an error in one line; a `bulk` one may be large and slow."""
         within, most = (BULK_SECONDS, MOST_BULK_BYTES) if bulk else (self._timeout, MOST_BYTES)
         try:
-            answer, content = self._loop.run(self._ask(method, path, body, within, most))
+            answer, content = self._wait(self._ask(method, path, body, within, most))
         except (httpx.TimeoutException, TimeoutError):
             raise PlatformError(
                 f"{self.url} did not answer within {within:g} s; try again in a moment"

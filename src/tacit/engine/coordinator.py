@@ -59,6 +59,8 @@ class Coordinator:
         """Per objective, the last number that counts as used."""
         self.bases: dict[int, str] = {}
         """Per objective, the attempt that all nodes' shares of the best so far come from."""
+        self.kept: dict[int, list[list[str]]] = {}
+        """Per objective, the attempts that each node had shares of when the epoch began."""
         self._epoch: int | None = None
         self._last_epoch = 0
         self._opening = asyncio.Lock()
@@ -188,6 +190,7 @@ class Coordinator:
                 for objective in self.numbers:
                     told = max(done.numbers.get(objective, 0) for done in dones)
                     self.numbers[objective] = max(self.numbers[objective], told)
+                    self.kept[objective] = [done.kept.get(objective, []) for done in dones]
                     bases = {done.bases.get(objective, "") for done in dones}
                     if len(bases) == 1:
                         self.bases.setdefault(objective, bases.pop())
@@ -258,11 +261,11 @@ class Coordinator:
         missing = [reply for reply in replies if not reply.done()]
         if missing:
             await asyncio.wait(missing, timeout=PING_SECONDS)
-        reasons = [reply.exception() for reply in replies if _failed(reply)]
+        reasons = [_reason(reply) for reply in replies if _failed(reply)]
         refusals = [reason for reason in reasons if isinstance(reason, RefusedError)]
         if _failed(work):
-            reasons.append(work.exception())
-        return (*refusals, *reasons)[0] or MpcError("a node failed")
+            reasons.append(_reason(work))
+        return (*refusals, *reasons)[0]
 
     async def _look_around(self) -> None:
         for client in self.clients:
@@ -317,6 +320,12 @@ class Coordinator:
     async def close(self) -> None:
         """Leave the nodes."""
         await asyncio.gather(*(client.disconnect() for client in self.clients))
+
+
+def _reason(future: asyncio.Future[Any]) -> BaseException:
+    # Whoever waited for it before may have been cancelled, and that is no reason to cancel us.
+    error = None if future.cancelled() else future.exception()
+    return error or MpcError("nobody waited for the end of the evaluation")
 
 
 def _failed(future: asyncio.Future[Any]) -> bool:

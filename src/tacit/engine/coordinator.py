@@ -59,6 +59,8 @@ class Coordinator:
         """Per objective, the last number that counts as used."""
         self.bases: dict[int, str] = {}
         """Per objective, the attempt that all nodes' shares of the best so far come from."""
+        self.states: dict[int, list[str]] = {}
+        """Per sealed search, the attempts whose state all nodes keep."""
         self._epoch: int | None = None
         self._last_epoch = 0
         self._opening = asyncio.Lock()
@@ -191,6 +193,9 @@ class Coordinator:
                     bases = {done.bases.get(objective, "") for done in dones}
                     if len(bases) == 1:
                         self.bases.setdefault(objective, bases.pop())
+                for search in dones[0].states:
+                    kept = [set(done.states.get(search, [])) for done in dones]
+                    self.states[search] = sorted(set.intersection(*kept))
                 self._epoch = number
             return self._epoch
 

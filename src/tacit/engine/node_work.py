@@ -58,7 +58,11 @@ async def open_epoch(node: Node, holding: Holding, request: OpenEpoch) -> Done:
     node.epochs[holding.hash, request.epoch] = epoch
     highest = {k: counter.highest for k, counter in holding.counters.items()}
     return Done(
-        id=request.id, numbers=highest, bases=holding.bases(), frozen=sorted(holding.frozen)
+        id=request.id,
+        numbers=highest,
+        bases=holding.bases(),
+        frozen=sorted(holding.frozen),
+        states=holding.sealed_states(),
     )
 
 

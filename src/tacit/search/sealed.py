@@ -12,12 +12,35 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.errors import ProblemError
 from tacit.problems import Problem
-from tacit.search.moves import PublicShape, Schedule
+from tacit.search.moves import PublicShape, Schedule, weighted_shape
+
+
+def public_shape(
+    problem: Problem, weighting: Sequence[int], /, *, symmetric: bool = False
+) -> PublicShape:
+    """What is public of a problem under a weighting of its objectives.
+
+    >>> from tacit.problems import generate_assignment
+    >>> public_shape(generate_assignment(1, rows=3), [2]).rows
+    3
+    """
+    return weighted_shape(
+        problem.kind,
+        problem.rows,
+        problem.columns,
+        objectives=[
+            (factor * objective.sign, objective.weight_bound)
+            for factor, objective in zip(weighting, problem.objectives, strict=True)
+        ],
+        symmetric=symmetric,
+        forbids=problem.allowed is not None,
+    )
 
 
 def worth_table(problem: Problem, weighting: Sequence[int], /) -> NDArray[np.int64]:
-    """What each cell is worth to a plan under a weighting of the objectives, more is better.
+    """What each cell is worth to a plan under a weighting of the objectives; more is better.
 
     >>> from tacit.problems import generate_assignment
     >>> worth_table(generate_assignment(1, rows=3), [2]).shape
@@ -25,46 +48,15 @@ def worth_table(problem: Problem, weighting: Sequence[int], /) -> NDArray[np.int
     """
     total = np.zeros((problem.rows, problem.columns), dtype=np.int64)
     for factor, objective in zip(weighting, problem.objectives, strict=True):
-        if objective.weights is not None:
-            total += factor * objective.sign * objective.weights
+        if objective.weights is None:
+            raise ProblemError(
+                f"the weights of objective {objective.name!r} are not here; only nodes that hold "
+                "their shares can search"
+            )
+        total += factor * objective.sign * objective.weights
     if problem.allowed is not None:
-        total[~problem.allowed] = forbidden_worth(problem, weighting)
+        total[~problem.allowed] = public_shape(problem, weighting).low
     return total
-
-
-def public_shape(problem: Problem, weighting: Sequence[int], /, *, symmetric: bool) -> PublicShape:
-    """What is public of that table.
-
-    >>> from tacit.problems import generate_assignment
-    >>> public_shape(generate_assignment(1, rows=3), [2], symmetric=False).rows
-    3
-    """
-    low, high = _ends(problem, weighting)
-    if problem.allowed is not None:
-        low = forbidden_worth(problem, weighting)
-    return PublicShape(
-        problem.kind, problem.rows, problem.columns, low, high - low, symmetric=symmetric
-    )
-
-
-def _ends(problem: Problem, weighting: Sequence[int]) -> tuple[int, int]:
-    """The least and the most that an allowed cell can be worth."""
-    low = high = 0
-    for factor, objective in zip(weighting, problem.objectives, strict=True):
-        most = factor * objective.weight_bound
-        low, high = (low - most, high) if objective.sign < 0 else (low, high + most)
-    return low, high
-
-
-def forbidden_worth(problem: Problem, weighting: Sequence[int], /) -> int:
-    """What a forbidden pair is worth: so little that any plan without one is better.
-
-    >>> from tacit.problems import generate_assignment
-    >>> forbidden_worth(generate_assignment(1, rows=3), [1]) < -2000
-    True
-    """
-    low, high = _ends(problem, weighting)
-    return high - (problem.rows + 1) * (high - low + 1)
 
 
 @dataclass(eq=False)
@@ -77,8 +69,7 @@ class ClearSealedSearch:
     >>> from tacit.problems import generate_assignment
     >>> from tacit.search.moves import SealedParameters
     >>> problem = generate_assignment(1, rows=6)
-    >>> schedule = Schedule(public_shape(problem, [1], symmetric=False),
-    ...                     SealedParameters(block=3), seed=1)
+    >>> schedule = Schedule(public_shape(problem, [1]), SealedParameters(block=3), seed=1)
     >>> search = ClearSealedSearch(worth_table(problem, [1]), schedule, np.arange(6))
     >>> improved = search.advance(20, horizon=20)
     >>> bool(search.best_value == problem.fitness(0, search.plan()[None])[0])

@@ -30,7 +30,8 @@ async def keep_better(
     >>> from tacit.mpc.shares import deal_bits
     >>> old, new = deal_integers([7, 0, 1]), deal_integers([9, 1, 0])
     >>> yes = deal_bits(np.array([1], dtype=np.uint8))
-    >>> reveal(run_trio(lambda s: keep_better(s, old[s.me], new[s.me], yes[s.me], label="b")).results)
+    >>> run = run_trio(lambda s: keep_better(s, old[s.me], new[s.me], yes[s.me], label="b"))
+    >>> reveal(run.results)
     array([9, 1, 0])
     """
     word = best.mine.dtype

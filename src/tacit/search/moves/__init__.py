@@ -6,7 +6,8 @@ and everybody else derive it alike, bit for bit. It is whole numbers throughout.
 
 from tacit.search.moves.move_set import MoveSet
 from tacit.search.moves.parameters import SealedParameters, sealed_parameters_for
-from tacit.search.moves.schedule import Generation, PublicShape, Schedule
+from tacit.search.moves.schedule import Generation, Schedule
+from tacit.search.moves.shape import PublicShape, weighted_shape
 
 __all__ = [
     "Generation",
@@ -15,4 +16,5 @@ __all__ = [
     "Schedule",
     "SealedParameters",
     "sealed_parameters_for",
+    "weighted_shape",
 ]

@@ -47,8 +47,13 @@ def gumbel_noise(words: NDArray[np.uint64], temperature: int, /) -> NDArray[np.i
     array([-220,   36,  901])
     """
     quantiles = gumbel_quantiles()[(words >> np.uint64(64 - 12)).astype(np.intp)]
-    noise: NDArray[np.int64] = (quantiles * temperature) >> FRACTION_BITS
-    return noise
+    return _at(quantiles, temperature)
+
+
+def _at(quantiles: NDArray[np.int64], temperature: int) -> NDArray[np.int64]:
+    if temperature >> 40:  # the product would not fit, and the last bits of it do not matter
+        return quantiles * (temperature >> FRACTION_BITS)
+    return (quantiles * temperature) >> FRACTION_BITS
 
 
 def noise_span(temperature: int, /) -> int:
@@ -57,9 +62,8 @@ def noise_span(temperature: int, /) -> int:
     >>> noise_span(100)
     1121
     """
-    table = gumbel_quantiles()
-    ends = (int(table[-1]) * temperature >> FRACTION_BITS, int(table[0]) * temperature)
-    return ends[0] - (ends[1] >> FRACTION_BITS)
+    low, high = _at(gumbel_quantiles()[[0, -1]], temperature)
+    return int(high - low)
 
 
 @cache

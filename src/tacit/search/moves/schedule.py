@@ -12,37 +12,10 @@ from tacit.search.moves import assignment, tour
 from tacit.search.moves.move_set import MoveSet
 from tacit.search.moves.noise import HEAT_STEPS, gumbel_noise, noise_span, temperature_at
 from tacit.search.moves.parameters import HEAT_UNIT, SealedParameters
+from tacit.search.moves.shape import PublicShape
 
 FINE_BITS = 10
 """Small weights are counted in fractions, so that the largest has so many bits at least."""
-
-
-@dataclass(frozen=True)
-class PublicShape:
-    """What everybody knows of the table that a sealed search works on.
-
-    Its cells lie within `low`..`low + spread`.
-
-    >>> PublicShape("assignment", rows=2, columns=3, low=0, spread=9).width
-    3
-    """
-
-    kind: str
-    rows: int
-    columns: int
-    low: int
-    spread: int
-    symmetric: bool = False
-
-    @property
-    def width(self) -> int:
-        """Columns of the table, the one of the ids included."""
-        return self.rows + 1
-
-    @property
-    def total_span(self) -> int:
-        """The largest difference of two plans' values."""
-        return self.rows * self.spread
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,6 +30,8 @@ tacit solve kroD100 --disclose quantiles:20 --deadline 1m --json
 tacit solve ap.json --disclose order --nodes cluster.toml --ledger told.jsonl
 
 tacit solve two.json --disclose delay=order --disclose pay=top:15
+
+tacit solve ap.json --disclose sealed --deadline 40s
 """
 
 SEARCH, STOP, ENGINE, FILES = "What to search", "When to stop", "Who evaluates", "Files"
@@ -46,7 +48,7 @@ def solve_command(
     disclose: Annotated[
         list[str] | None,
         typer.Option(
-            help="What an evaluation reveals: none, order, quantiles:K, buckets:K, top:K, above:P; for one objective NAME=..., repeatable.",
+            help="What an evaluation reveals: none, order, quantiles:K, buckets:K, top:K, above:P, or sealed (nothing but the plan in the end); for one objective NAME=..., repeatable.",
             rich_help_panel=SEARCH,
         ),
     ] = None,
@@ -54,6 +56,13 @@ def solve_command(
         str | None,
         typer.Option(
             help="What is told of the best fitness: value, improvement or nothing.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
+    weighting: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="For a sealed search of several objectives, the factors of one plan, such as 3:1; repeatable.",
             rich_help_panel=SEARCH,
         ),
     ] = None,
@@ -244,7 +253,9 @@ def solve_command(
                 engine=engine, cluster=nodes, ledger=ledger, reveal_best=reveal_best
             ),
             checkpointing=Checkpointing(file=checkpoint, every=checkpoint_every, resume=resume),
+            weightings=[parse_weighting(each) for each in weighting or []] or None,
             observe=live.observe if watched else None,
+            observe_sealed=live.observe_sealed if watched else None,
             announce=live.announce if watched else None,
         )
         # Before anything else happens: the clock runs until the result is written.
@@ -289,6 +300,18 @@ def parse_disclosures(texts: list[str], /) -> str | dict[str, str] | None:
             )
         by_name[name] = disclosure
     return by_name
+
+
+def parse_weighting(text: str, /) -> tuple[int, ...]:
+    """The factors of one plan.
+
+    >>> parse_weighting("3:1")
+    (3, 1)
+    """
+    parts = text.split(":")
+    if not all(part.isascii() and part.isdigit() and len(part) < 8 for part in parts):
+        raise InputError(f"--weighting {text}: give whole factors with colons between, as in 3:1")
+    return tuple(int(part) for part in parts)
 
 
 def check_writable(path: Path | None, /) -> None:

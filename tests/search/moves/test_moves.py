@@ -58,6 +58,7 @@ def schedules(draw: st.DrawFn) -> Schedule:
     parameters = SealedParameters(
         block=draw(st.sampled_from([0, 2, 3, 6])),
         children=draw(st.integers(1, 40)),
+        window_percent=draw(st.sampled_from([1, 30, 66, 100])),
         swap_percent=draw(st.sampled_from([0, 50, 100])),
         cycles=draw(st.integers(1, 3)),
     )

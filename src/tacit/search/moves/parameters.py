@@ -32,6 +32,8 @@ class SealedParameters:
 
     block: int = 0
     children: int = 299
+    window_percent: int = 100
+    """Of a tour: so much of it, in a row, may change in a generation."""
     swap_percent: int = 50
     """Of drawn moves: swaps and not 3-cycles; for a tour, inversions and not or-opt moves."""
     heat_start: int = 300
@@ -42,6 +44,7 @@ class SealedParameters:
         for name, low, high in (
             ("block", 0, MOST_BLOCK),
             ("children", 1, MOST_CHILDREN - 1),
+            ("window_percent", 1, 100),
             ("swap_percent", 0, 100),
             ("heat_start", 1, HEAT_UNIT),
             ("heat_end", 1, HEAT_UNIT),
@@ -65,5 +68,7 @@ def sealed_parameters_for(kind: str, /) -> SealedParameters:
     6
     """
     if kind == "tour":
-        return SealedParameters(children=299, swap_percent=40, heat_start=800, heat_end=25)
+        return SealedParameters(
+            children=299, window_percent=66, swap_percent=40, heat_start=800, heat_end=25
+        )
     return SealedParameters(block=6, heat_start=300, heat_end=30)

@@ -129,6 +129,7 @@ class Schedule:
             return tour.tour_moves(
                 _raw(bits, 1 + 3 * children),
                 cities=shape.rows,
+                window=min(-(-shape.rows * parameters.window_percent // 100), shape.rows - 1),
                 children=children,
                 inversions=swaps,
                 symmetric=shape.symmetric,

@@ -81,7 +81,7 @@ class Trio:
             participants=public_keys(keys),
             nodes=node_terms(cluster.config),
             platform=fingerprint(read_certificate(folder / "platform.pem")),
-            search=PinnedSearch("genetic", {}, seed=1),
+            search=changes.pop("search", PinnedSearch("genetic", {}, seed=1)),
             limits=AgreementLimits(**limits),
             **changes,
         )

@@ -77,14 +77,14 @@ class SealedSearch:
     @property
     def generation(self) -> int:
         """How many generations all nodes have finished, as far as we know."""
-        return int(self._last.split(":")[0]) if self._last else 0
+        return _generation(self._last) if self._last else 0
 
     async def start(self, *, until: float | None) -> None:
         """Have the nodes draw the secret start, unless the search has begun before."""
 
         async def once() -> None:
             epoch = await self._coordinator.epoch()
-            if self._newest() is None:
+            if self._state_before() is None:
                 await self._attempt(epoch, Batch(0, 0, 1), "")
 
         await self._coordinator.persist(once, until=until)
@@ -97,12 +97,11 @@ class SealedSearch:
         async def once() -> Advanced:
             epoch = await self._coordinator.epoch()
             while True:
-                basis = self._newest()
+                basis = self._state_before(batch.first)
                 if basis is None:
                     raise EngineError("the nodes keep no common state of this search; start it")
-                at = int(basis.split(":")[0])
                 # One that a node lost comes again just as it was, before what is new.
-                done = await self._attempt(epoch, self._batches[min(at, batch.first)], basis)
+                done = await self._attempt(epoch, self._batches[_generation(basis)], basis)
                 if done.batch.end == batch.end:
                     return done
 
@@ -112,11 +111,17 @@ class SealedSearch:
             self._common = None
             raise
 
-    def _newest(self) -> str | None:
-        """The newest state that all nodes keep; after a failure, as they told in the new epoch."""
+    def _state_before(self, generation: int | None = None) -> str | None:
+        """The newest state that all nodes keep, up to a generation.
+
+        After a failure it is as the nodes told when the new epoch began.
+        """
         if self._common is None:
             told = self._coordinator.states.get(self._search, [])
-            self._common = max(told, key=lambda name: int(name.split(":")[0]), default=None)
+            if generation is not None:
+                # Whatever they have beyond it we did not hear the end of, and ask for again.
+                told = [name for name in told if _generation(name) <= generation]
+            self._common = max(told, key=_generation, default=None)
             self._last = self._common or self._last
         return self._common
 
@@ -253,3 +258,8 @@ class SealedSearch:
         value = int(values[0]) if tells_value else None
         parts_by_node: Parts = [[(0, answers[node])] if node in answers else [] for node in NODES]
         return Opened(plan, value, self.generation, parts_by_node)
+
+
+def _generation(name: str) -> int:
+    """After which generation an attempt left its state."""
+    return int(name.split(":")[0])

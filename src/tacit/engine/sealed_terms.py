@@ -6,7 +6,7 @@ An agreement names one search per weighting of its objectives; each opens one pl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 
 import msgspec
 
@@ -58,6 +58,9 @@ def sealed_terms(agreement: Agreement, /) -> SealedTerms:
         )
     settings = dict(search.parameters)
     written = str(settings.pop("weightings", ""))
+    unknown = set(settings) - {field.name for field in fields(SealedParameters)}
+    if unknown:
+        raise AgreementError(f"a sealed search has no setting {min(unknown)!r}; leave it out")
     try:
         parameters = msgspec.convert(settings, type=SealedParameters)
         weightings = tuple(

@@ -93,9 +93,9 @@ class SimulatedSealedSearch:
         shape = public_shape(problem, weighting, symmetric=symmetric)
         self.seed = seed
         self._best_mode = problem.objectives[0].best_mode
+        schedule = Schedule(shape, parameters, seed=seed, stream=stream)
         words = np.random.PCG64([seed, stream, _START_STREAM]).random_raw(problem.columns)
         start = np.argsort(words, kind="stable")
-        schedule = Schedule(shape, parameters, seed=seed, stream=stream)
         self._search = ClearSealedSearch(worth, schedule, start)
 
     @property
@@ -293,7 +293,8 @@ def _result(
     notes = [note for run in runs for note in run.notes]
     _check_plans(problem, known, notes)
     generations = [g for run in runs for g in range(1, len(run.ends) + 1)]
-    bits = [bit for run in runs for bit in run.improved] or [None] * len(generations)
+    told_bits = [bit for run in runs for bit in run.improved]
+    bits: list[bool | None] = [*told_bits] or [None] * len(generations)
     history = History(
         generation=generations,
         told_best=[[bit] * len(problem.objectives) for bit in bits],

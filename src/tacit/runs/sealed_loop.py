@@ -25,13 +25,31 @@ FIRST_GUESS = 0.02
 """Seconds that a generation takes, until one was measured."""
 
 
+class OpenedPlan(Protocol):
+    """What a sealed search opens in the end."""
+
+    @property
+    def plan(self) -> list[int]:
+        """The best plan."""
+        ...
+
+    @property
+    def value(self) -> int | None:
+        """What it is worth under the search's weighting, if that is told."""
+        ...
+
+    @property
+    def generation(self) -> int:
+        """After so many generations."""
+        ...
+
+
 @dataclass(frozen=True)
 class SealedPlan:
-    """What a sealed search opened in the end."""
+    """A plan that was opened in the clear, or none yet."""
 
     plan: list[int]
     value: int | None
-    """What the plan is worth under the search's weighting, if that is told."""
     generation: int
 
 
@@ -52,7 +70,7 @@ class SealedSearching(Protocol):
         """Go on; tells whether each generation improved the best, if that was agreed."""
         ...
 
-    def open(self, *, until: float | None) -> SealedPlan:
+    def open(self, *, until: float | None) -> OpenedPlan:
         """Open the best plan: once."""
         ...
 
@@ -74,7 +92,7 @@ SealedObserver = Callable[[SealedView], None]
 class SealedRun:
     """What one sealed search did and opened."""
 
-    opened: SealedPlan
+    opened: OpenedPlan
     seed: int
     reason: StopReason
     schedule: list[tuple[int, int, int]] = field(default_factory=list)

@@ -33,7 +33,9 @@ def value_of(table: NDArray[np.int64], shape: PublicShape) -> int:
     return int(table[at, at].sum())
 
 
-def moved(table: NDArray[np.int64], moves: MoveSet, winners: NDArray[np.intp], *, tour: bool):
+def moved(
+    table: NDArray[np.int64], moves: MoveSet, winners: NDArray[np.intp], *, tour: bool
+) -> NDArray[np.int64]:
     made = table.copy()
     to, source = moves.chosen(winners)
     made[to] = made[source]

@@ -56,7 +56,8 @@ def child_keys(table: ArithmeticShare, step: Step, *, me: int) -> ArithmeticShar
         flat = component.reshape(-1)
         gain = flat.take(moves.plus).sum(axis=1, dtype=word)
         gain = (gain - flat.take(moves.minus).sum(axis=1, dtype=word)) * factor
-        return gain + public if adds else gain
+        made: NDArray[Any] = gain + public if adds else gain
+        return made
 
     return ArithmeticShare(keys(table.mine, adds=me == 0), keys(table.next, adds=me == 2))
 
@@ -133,7 +134,8 @@ def _largest(less: NDArray[np.uint8], children: int) -> NDArray[np.intp]:
     ranks = smaller.sum(axis=2, dtype=np.uint16)
     if (np.sort(ranks, axis=1) != np.arange(children)).any():
         raise no_order()
-    return np.arange(blocks) * children + ranks.argmin(axis=1)
+    largest: NDArray[np.intp] = np.arange(blocks) * children + ranks.argmin(axis=1)
+    return largest
 
 
 def cost(blocks: int, children: int, kept: int, *, bits: int, itemsize: int) -> Cost:

@@ -16,12 +16,15 @@ from numpy.typing import NDArray
 from tacit.disclosure import BestMode, Sealed
 from tacit.engine.agreement import PinnedSearch, agreement_hash
 from tacit.engine.coordinator import Coordinator
+from tacit.engine.ledger import LedgerEntry
 from tacit.engine.local_cluster import LocalCluster
 from tacit.engine.messages import Advance, Message, OpenPlan
+from tacit.engine.request import REVEAL_NUMBER
+from tacit.engine.sealed_answers import check_sealed_answers
 from tacit.engine.sealed_progress import _from_bytes
 from tacit.engine.sealed_search import Opened, SealedSearch
 from tacit.engine.sealed_terms import pin_sealed, schedule_of, sealed_terms
-from tacit.errors import AgreementError, MpcError, PeerTimeoutError, RefusedError
+from tacit.errors import AgreementError, LogError, MpcError, PeerTimeoutError, RefusedError
 from tacit.mpc.local import reveal
 from tacit.problems import (
     Assignment,
@@ -269,6 +272,41 @@ def test_logs_tell_generations_and_one_opening(cluster: LocalCluster) -> None:
         name = agreement_hash(trio.agreement).hex()[:32]
         folder = trio.cluster.folder / f"node-{node}.data" / name
         assert sorted(p.name for p in folder.glob("sealed-*")) == ["sealed-0-4", "sealed-0-9"]
+
+
+def test_logs_and_ledger_are_compared(cluster: LocalCluster) -> None:
+    trio = draft(cluster, sealed(PROBLEMS["balanced"](), "improvement"))
+
+    async def search() -> list[LedgerEntry]:
+        async with trio.coordinator() as coordinator:
+            on_nodes = await begin(trio, coordinator)
+            told = await on_nodes.advance(6, 6, until=None)
+            opened = await on_nodes.open(until=None)
+            bits = [int(bit) for bit in told.improved]
+            return [
+                LedgerEntry(0, 1, told.request.hex(), bits, None, told.parts),
+                LedgerEntry(0, REVEAL_NUMBER, "", opened.plan, None, opened.parts),
+            ]
+
+    bits, opening = run(search())
+    logs = [trio.log(node) for node in range(3)]
+    report = check_sealed_answers(trio.agreement, logs, [bits, opening])
+    assert (report.generations, report.plans, report.improvements) == (6, 1, 6)
+    assert report.senders == 3
+    swapped = [opening.disclosed[1], opening.disclosed[0], *opening.disclosed[2:]]
+    other = [[(0, [p[::-1] for p in frames]) for _, frames in s] for s in opening.parts]
+    forged = [[(k, [bytes(len(f)) for f in frames]) for k, frames in s] for s in bits.parts]
+    for changed, words in (
+        ([msgspec.structs.replace(opening, disclosed=swapped)], "another plan than the ledger"),
+        ([msgspec.structs.replace(opening, parts=other)], "another plan than the ledger"),
+        ([opening, opening], "two plans of one search"),
+        ([msgspec.structs.replace(bits, parts=forged)], "other improvements"),
+    ):
+        with pytest.raises(LogError, match=words):
+            check_sealed_answers(trio.agreement, logs, changed)
+    fewer = [line for line in logs[1] if line["event"] != "generations"]
+    with pytest.raises(LogError, match="different generations"):
+        check_sealed_answers(trio.agreement, [logs[0], fewer], [opening])
 
 
 @pytest.mark.parametrize("all_at_once", [False, True])

@@ -90,9 +90,12 @@ class SealedSearch:
         await self._coordinator.persist(once, until=until)
 
     async def advance(self, count: int, horizon: int, /, *, until: float | None) -> Advanced:
-        """Go on by so many generations; raises by the instant `until` if that did not work."""
-        batch = Batch(self.generation, count, horizon)
-        self._batches[batch.first] = batch
+        """Go on by so many generations; raises by the instant `until` if that did not work.
+
+        What was begun before and not heard of is asked for again as it was, in place of this.
+        """
+        first = self.generation
+        batch = self._batches.setdefault(first, Batch(first, count, horizon))
 
         async def once() -> Advanced:
             epoch = await self._coordinator.epoch()

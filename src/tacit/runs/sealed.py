@@ -89,7 +89,11 @@ class SimulatedSealedSearch:
         stream: int,
     ) -> None:
         worth = worth_table(problem, weighting)
-        symmetric = problem.kind == "tour" and bool(np.array_equal(worth, worth.T))
+        # As agreements say it: of all objectives, whatever their factors are.
+        symmetric = problem.kind == "tour" and all(
+            each.weights is not None and np.array_equal(each.weights, each.weights.T)
+            for each in problem.objectives
+        )
         shape = public_shape(problem, weighting, symmetric=symmetric)
         self.seed = seed
         self._best_mode = problem.objectives[0].best_mode

@@ -172,6 +172,7 @@ class SealedLoop:
         first, start = search.generation, time.monotonic()
         made.improved += search.advance(count, horizon, until=latest)
         now = time.monotonic()
+        count = search.generation - first
         _note(made.schedule, (first, count, horizon))
         made.ends += [now - begun] * count
         pace = (now - start) / count

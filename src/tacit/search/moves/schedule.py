@@ -61,7 +61,7 @@ class Schedule:
 
     @property
     def _fine(self) -> int:
-        return max(0, FINE_BITS - self.shape.spread.bit_length())
+        return max(0, FINE_BITS - self.shape.unit.bit_length())
 
     @property
     def _tie_bits(self) -> int:
@@ -93,7 +93,7 @@ class Schedule:
         return self.shape.total_span.bit_length() + 1
 
     def _temperature(self, step: int) -> int:
-        unit = self.shape.spread << self._fine
+        unit = self.shape.unit << self._fine
         start, end = (
             max(1, unit * heat // HEAT_UNIT)
             for heat in (self.parameters.heat_start, self.parameters.heat_end)

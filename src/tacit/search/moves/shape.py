@@ -21,6 +21,13 @@ class PublicShape:
     spread: int
     symmetric: bool = False
     """Of a tour: whether a way is worth the same in both directions."""
+    allowed_spread: int | None = None
+    """How far the cells of allowed pairs are apart, where others are forbidden."""
+
+    @property
+    def unit(self) -> int:
+        """What temperatures are measured by."""
+        return self.spread if self.allowed_spread is None else self.allowed_spread
 
     @property
     def width(self) -> int:
@@ -48,13 +55,16 @@ def weighted_shape(
     better than any plan with one.
 
     >>> weighted_shape("assignment", 3, 3, objectives=[(2, 10), (-1, 5)])
-    PublicShape(kind='assignment', rows=3, columns=3, low=-5, spread=25, symmetric=False)
-    >>> weighted_shape("assignment", 3, 3, objectives=[(1, 9)], forbids=True).low
-    -31
+    PublicShape(kind='assignment', rows=3, columns=3, low=-5, spread=25, symmetric=False, \
+allowed_spread=None)
+    >>> shape = weighted_shape("assignment", 3, 3, objectives=[(1, 9)], forbids=True)
+    >>> shape.low, shape.spread, shape.unit
+    (-31, 40, 9)
     """
     low = high = 0
     for factor, bound in objectives:
         low, high = low + min(0, factor * bound), high + max(0, factor * bound)
-    if forbids:
-        low = high - (rows + 1) * (high - low + 1)
-    return PublicShape(kind, rows, columns, low, high - low, symmetric)
+    if not forbids:
+        return PublicShape(kind, rows, columns, low, high - low, symmetric)
+    least = high - (rows + 1) * (high - low + 1)
+    return PublicShape(kind, rows, columns, least, high - least, symmetric, high - low)

@@ -67,6 +67,7 @@ class SecureEngine:
                 for i, node in enumerate(cluster.nodes)
             ],
         )
+        self._searches: dict[int, SealedSearch] = {}
         self._objectives = {k: Evaluations(self._coordinator, k) for k in agreement.confidential()}
 
     def __enter__(self) -> SecureEngine:
@@ -127,7 +128,9 @@ class SecureEngine:
 
     def sealed(self, search: int, /) -> SecureSealedSearch:
         """A sealed search of the agreement."""
-        return SecureSealedSearch(self, SealedSearch(self._coordinator, search), search)
+        if search not in self._searches:
+            self._searches[search] = SealedSearch(self._coordinator, search)
+        return SecureSealedSearch(self, self._searches[search], search)
 
     def fetch_logs(self, nonce: bytes = b"", /) -> list[Done]:
         """The three nodes' logs of this agreement, signed for whoever drew the nonce."""

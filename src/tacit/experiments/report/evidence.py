@@ -24,7 +24,7 @@ COARSEST = [texts[-1] for texts in METHODS.values()]
 
 @dataclass(frozen=True)
 class Evidence:
-    """The figures of one instance per study; curves and fronts only where runs are at hand."""
+    """The figures of some runs of each study; curves and fronts only where runs are at hand."""
 
     figures: Mapping[str, ColumnFigures]
     curves: Mapping[str, Curves] = field(default_factory=dict)

@@ -140,13 +140,14 @@ def instances_table(figures: Mapping[str, Mapping[str, ColumnFigures]], /) -> Ta
     rows = []
     for name, by_instance in figures.items():
         for instance, found in by_instance.items():
-            told = rankings(COLUMNS[name], {instance: found})
+            told = rankings(found)
             rows.append(plain(name, instance, *(f"{value:.3f}" for value in told.values())))
     return Table(
         "table-instances",
         "Spearman's correlation with the paper's ranking, instance by instance",
         ("column", "instance", "summary", "comparison"),
         tuple(rows),
+        "Where configurations nearly tie, their order is a matter of the instance.",
     )
 
 
@@ -191,7 +192,8 @@ def findings_table(assessed: Sequence[Assessed], /) -> Table:
     return Table(
         "table-findings",
         "The paper's findings on our runs",
-        ("section", "finding", "holds", "instances", "on the first instance"),
+        ("section", "finding", "holds", "instances", "figures"),
         rows,
-        "A finding holds if it does on at least half of the instances.",
+        "A finding holds if it does on the runs of all instances together (TSP: on the paper's own "
+        "instance); beside it, on how many instances it holds taken alone.",
     )

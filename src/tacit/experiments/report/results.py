@@ -74,6 +74,31 @@ class Results:
             optimum=100.0 if column.in_percent else optimum,
         )
 
+    def counted(self, study: str, /) -> list[str]:
+        """The instances whose runs count together: the paper's own alone where it is here.
+
+        The paper shows one instance, and where configurations nearly tie, their order differs
+        from instance to instance; all runs together have the least noise.
+        """
+        names = self.instances(study)
+        shown = {column.paper_key for column in COLUMNS.values() if column.study == study}
+        return [name for name in names if name in shown] if study == "tsp" else names
+
+    def pooled_curves(self, column: Column, /) -> Curves:
+        """Every run of all instances that count, in the unit of the column."""
+        apart = [self.curves(column, name) for name in self.counted(column.study)]
+        return {name: np.concatenate([each[name] for each in apart]) for name in apart[0]}
+
+    def pooled_figures(self, column: Column, generations: Mapping[str, int], /) -> ColumnFigures:
+        """The figures of all runs of all instances that count."""
+        optimum = self.optimum(column.study, self.counted(column.study)[0])
+        return measured_figures(
+            column,
+            self.pooled_curves(column),
+            generations,
+            optimum=100.0 if column.in_percent else optimum,
+        )
+
     def median_fronts(self, study: str, instance: str, /) -> Fronts:
         """Per disclosure the last set of the run with the median IGD+."""
         curves = self.curves(COLUMNS[f"{study} igd+"], instance)

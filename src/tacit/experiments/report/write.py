@@ -56,10 +56,9 @@ def write_report(
     """Write `report.md`, `report.html` and the pictures to `out`."""
     generations = comparison_generations(PAPER_BUDGET)
     figures = figures_at(results, generations)
-    spearman: dict[str, float] = {}
-    for column in results.columns():
-        spearman |= rankings(column, figures[column.name])
-    assessed = assess(results, figures)
+    pooled = {each.name: results.pooled_figures(each, generations) for each in results.columns()}
+    spearman = {name: value for each in pooled.values() for name, value in rankings(each).items()}
+    assessed = assess(results, figures, pooled)
     report = Report("The paper's evaluation, run again")
     report.blocks += [*about, "## Agreement", spearman_table(spearman), findings_table(assessed)]
     report.blocks += ["## Time budget", budget_table(), *_engine_blocks(results, figures, engine)]

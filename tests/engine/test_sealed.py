@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -335,6 +336,33 @@ def test_killed_nodes_come_back_and_the_search_goes_on(
     plan, told, clear = run(search())
     assert told == clear.advance(80, horizon=80)
     assert plan == clear.plan().tolist()
+
+
+def test_a_stopped_node_is_named_by_the_deadline_and_welcome_back(
+    own_cluster: LocalCluster,
+) -> None:
+    trio = draft(own_cluster, sealed(PROBLEMS["balanced"]()))
+
+    async def search() -> None:
+        async with trio.coordinator() as coordinator:
+            on_nodes = await begin(trio, coordinator)
+            clear = twin(trio, start_of(trio), on_nodes.seed)
+            await on_nodes.advance(10, 60, until=None)
+            await on_nodes.advance(10, 60, until=None)
+            own_cluster.processes[1].send_signal(signal.SIGSTOP)
+            until = time.monotonic() + 0.7
+            with pytest.raises(PeerTimeoutError, match="node 1"):
+                await on_nodes.advance(30, 60, until=until)
+            assert time.monotonic() - until < LATE
+            own_cluster.processes[1].send_signal(signal.SIGCONT)
+            # What was begun is brought to its end, whatever is asked for instead.
+            done = await on_nodes.advance(5, 60, until=time.monotonic() + 20)
+            assert (done.batch.first, done.batch.end) == (20, 50)
+            await on_nodes.advance(10, 60, until=time.monotonic() + 20)
+            clear.advance(60, horizon=60)
+            assert (await on_nodes.open(until=None)).plan == clear.plan().tolist()
+
+    run(search())
 
 
 def test_a_new_coordinator_goes_on_where_the_old_one_left(cluster: LocalCluster) -> None:

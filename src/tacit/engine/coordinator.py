@@ -199,6 +199,10 @@ class Coordinator:
                 self._epoch = number
             return self._epoch
 
+    def end_epoch(self) -> None:
+        """Something did not come to its end, as far as we know: begin the next with new keys."""
+        self._epoch = None
+
     def _next_epoch(self) -> int:
         """Nodes take numbers that grow only, also those of a coordinator that starts again."""
         self._last_epoch = max(self._last_epoch + 1, time.time_ns())

@@ -160,10 +160,9 @@ class SealedSearch:
                 epoch, context, ask, lambda session: self._told(session, batch)
             )
             dones = await coordinator.watch(asyncio.gather(*replies), replies)
-        except RefusedError:
-            raise
-        except MpcError:
-            coordinator.states.pop(self._search, None)
+        except BaseException:
+            # What the nodes keep by now, they tell when the next epoch begins.
+            coordinator.end_epoch()
             raise
         self._finish(dones)
         self._common = self._last = attempt_name(batch.end, epoch, attempt)

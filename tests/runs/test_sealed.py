@@ -11,6 +11,7 @@ import pytest
 
 from tacit.disclosure import BestMode
 from tacit.engine.ledger import load_ledger
+from tacit.engine.local_cluster import LocalCluster
 from tacit.engine.request import REVEAL_NUMBER
 from tacit.errors import ParameterError
 from tacit.problems import (
@@ -117,6 +118,28 @@ def test_on_nodes_with_a_deadline_and_a_ledger(tmp_path: Path) -> None:
     problem.check_plan(found.plan)
     entries = load_ledger(tmp_path / "told.jsonl")
     assert [(e.number, e.disclosed, e.best) for e in entries] == [(REVEAL_NUMBER, found.plan, None)]
+
+
+def test_a_node_that_dies_does_not_cost_the_answer() -> None:
+    problem = generate_assignment(1, rows=12, participants=2)
+    with LocalCluster() as cluster:
+
+        def kill_one(view: SealedView) -> None:
+            if view.generation > 10 and cluster.processes[2].poll() is None:
+                cluster.kill(2)
+
+        found = solve(
+            problem,
+            disclose="sealed",
+            deadline=2.5,
+            engine=EngineChoice(cluster=cluster.folder / "cluster.toml"),
+            observe_sealed=kill_one,
+        )
+    assert found.timing is not None
+    assert found.timing.seconds < 2.6
+    assert found.generations > 10
+    assert any("node 2" in note for note in found.notes)
+    problem.check_plan(found.plan)
 
 
 @pytest.mark.parametrize(

@@ -267,11 +267,11 @@ class Coordinator:
         missing = [reply for reply in replies if not reply.done()]
         if missing:
             await asyncio.wait(missing, timeout=PING_SECONDS)
-        reasons = [reply.exception() for reply in replies if _failed(reply)]
+        # Somebody who gave up waiting cancelled a reply: it tells nothing of what became of it.
+        told = [each for each in (*replies, work) if _failed(each) and not each.cancelled()]
+        reasons = [each.exception() for each in told]
         refusals = [reason for reason in reasons if isinstance(reason, RefusedError)]
-        if _failed(work):
-            reasons.append(work.exception())
-        return (*refusals, *reasons)[0] or MpcError("a node failed")
+        return next(iter((*refusals, *reasons)), None) or MpcError("a node failed")
 
     async def _look_around(self) -> None:
         for client in self.clients:

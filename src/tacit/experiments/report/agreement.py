@@ -73,7 +73,7 @@ def all_findings() -> list[Finding]:
     """Every finding of sections 5.1 to 5.4.
 
     >>> len(all_findings())
-    47
+    48
     """
     return [*ap_findings(), *tsp_findings(), *one_findings(), *two_findings()]
 

@@ -340,6 +340,9 @@ def test_a_sealed_search_says_what_it_did(run_here: RunTacit, csv: Path) -> None
     shown = run_here(*sealed)
     assert "20 generations" in shown.stdout
     assert "searched in this process" in shown.stdout
+    foreign = run_here(*sealed, "--population", "20")
+    assert foreign.returncode == 2
+    assert "settings of its own" in foreign.stderr
     wrong = run_here(*sealed, "--weighting", "3:x")
     assert wrong.returncode == 2
     assert "whole factors" in wrong.stderr

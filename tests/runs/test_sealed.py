@@ -151,6 +151,8 @@ def test_a_node_that_dies_does_not_cost_the_answer() -> None:
         ({"engine": EngineChoice(engine="simulated", reveal_best=True)}, "opens its best plan"),
         ({"weightings": [(1, 2)]}, "needs 1 factors"),
         ({"seed": -1}, "give 0 or more"),
+        ({"preset": "paper-ap"}, "settings of its own"),
+        ({"algorithm": "genetic"}, "settings of its own"),
     ],
 )
 def test_what_a_sealed_search_cannot_do_is_refused(options: dict[str, object], words: str) -> None:

@@ -12,9 +12,10 @@ from rich.console import Console
 from tacit.cli.solve_display import LiveProgress, show_result
 from tacit.errors import InputError
 from tacit.problems import load_problem
-from tacit.runs import Checkpointing, EngineChoice, solve
+from tacit.runs import Checkpointing, EngineChoice, solve, with_disclosures
 from tacit.runs.duration import parse_duration
 from tacit.runs.plots import check_plot_name, plot_result
+from tacit.runs.sealed import is_sealed
 from tacit.runs.solve import default_preset
 from tacit.search import preset_named
 
@@ -218,17 +219,26 @@ def solve_command(
         problem, minimize=minimize, scale=scale, forbidden=forbidden, header=header, ids=ids
     )
     seconds = None if deadline is None else parse_duration(deadline)
-    parameters = preset_named(preset or default_preset(loaded)).with_changes(
-        population=population,
-        elites=elites,
-        tournament=tournament,
-        crossover=crossover,
-        crossover_percent=crossover_percent,
-        mutation=mutation,
-        mutation_percent=mutation_percent,
-        estimator=estimator,
-        reevaluate_parents=reevaluate_parents,
-    )
+    changes = {
+        "population": population,
+        "elites": elites,
+        "tournament": tournament,
+        "crossover": crossover,
+        "crossover_percent": crossover_percent,
+        "mutation": mutation,
+        "mutation_percent": mutation_percent,
+        "estimator": estimator,
+        "reevaluate_parents": reevaluate_parents,
+    }
+    disclosures = parse_disclosures(disclose or [])
+    parameters = None
+    # A sealed search has none of these settings, and refuses them where they are given.
+    if (
+        any(changes.values())
+        or preset
+        or not is_sealed(with_disclosures(loaded, disclosures, best))
+    ):
+        parameters = preset_named(preset or default_preset(loaded)).with_changes(**changes)
     for path in (out, plot, checkpoint, ledger):
         check_writable(path)
     if plot is not None:
@@ -239,7 +249,7 @@ def solve_command(
     with live if watched else _Silence():
         result = solve(
             loaded,
-            disclose=parse_disclosures(disclose or []),
+            disclose=disclosures,
             best=best,
             deadline=seconds,
             generations=generations,

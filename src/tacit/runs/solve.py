@@ -112,7 +112,7 @@ def solve(
     choice = engine if isinstance(engine, EngineChoice) else EngineChoice(engine=engine)
     tell = announce if announce is not None else _say_nothing
     if is_sealed(problem):
-        _check_sealed_run(choice, checkpointing)
+        _check_sealed_run(choice, checkpointing, settings=(preset, parameters, algorithm))
         return solve_sealed(
             problem,
             limits=limits,
@@ -165,7 +165,14 @@ def _say_nothing(line: str, /) -> None:
     """Nobody listens."""
 
 
-def _check_sealed_run(choice: EngineChoice, checkpointing: Checkpointing) -> None:
+def _check_sealed_run(
+    choice: EngineChoice, checkpointing: Checkpointing, *, settings: tuple[object, ...]
+) -> None:
+    if any(each is not None for each in settings):
+        raise ParameterError(
+            "a sealed search has settings of its own; leave preset, algorithm and the parameters "
+            "of the genetic search out"
+        )
     if checkpointing.file is not None or checkpointing.resume is not None:
         raise ParameterError(
             "a sealed search has nothing to save here: the nodes keep its state; leave the "

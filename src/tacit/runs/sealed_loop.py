@@ -157,9 +157,11 @@ class SealedLoop:
         except KeyboardInterrupt:
             made.reason = StopReason.INTERRUPTED
         except MpcError as error:
-            made.notes.append(f"{error}; the plan is that of generation {search.generation}")
             late = self.until is not None and time.monotonic() >= self.until - 2 * self.reserve
             made.reason = StopReason.DEADLINE if late else StopReason.NODES
+            # Generations that only just did not fit are nobody's fault.
+            if not late or getattr(error, "peer", "") != "the nodes":
+                made.notes.append(f"{error}; the plan is that of generation {search.generation}")
         made.opened = search.open(until=self.until)
         made.seed = search.seed
         return made

@@ -268,7 +268,8 @@ class Coordinator:
         if missing:
             await asyncio.wait(missing, timeout=PING_SECONDS)
         # Somebody who gave up waiting cancelled a reply: it tells nothing of what became of it.
-        told = [each for each in (*replies, work) if _failed(each) and not each.cancelled()]
+        everything: list[asyncio.Future[Any]] = [*replies, work]
+        told = [each for each in everything if _failed(each) and not each.cancelled()]
         reasons = [each.exception() for each in told]
         refusals = [reason for reason in reasons if isinstance(reason, RefusedError)]
         return next(iter((*refusals, *reasons)), None) or MpcError("a node failed")

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tacit.disclosure import SEALED, BestMode, Sealed
+from tacit.disclosure import BestMode, Sealed
 from tacit.errors import ParameterError
 from tacit.problems import Problem
 from tacit.runs.evaluators import EngineChoice, started_engine
 from tacit.runs.limits import Limits, StopReason
-from tacit.runs.result import FORMAT, History, PlanSet, Result, Timing
+from tacit.runs.result import Result, Timing
 from tacit.runs.sealed_loop import (
     SealedLoop,
     SealedObserver,
@@ -24,13 +24,7 @@ from tacit.runs.sealed_loop import (
     SealedSearching,
     SealedView,
 )
-from tacit.runs.summarize import (
-    named_plan,
-    objective_summaries,
-    percent_of_optimum,
-    plan_set,
-    problem_summary,
-)
+from tacit.runs.sealed_result import sealed_result
 from tacit.search.moves import Schedule, SealedParameters, sealed_parameters_for
 from tacit.search.sealed import ClearSealedSearch, public_shape, worth_table
 
@@ -234,7 +228,7 @@ def solve_sealed(
         "schedule": [[list(batch) for batch in run.schedule] for run in runs],
     }
     timing = Timing(seconds, started - prepared, [end for run in runs for end in run.ends])
-    return _result(problem, runs, name, settings, yardstick, timing)
+    return sealed_result(problem, runs, name, settings, yardstick, timing)
 
 
 @contextmanager
@@ -277,68 +271,3 @@ def _pinned(parameters: SealedParameters, weightings: Sequence[tuple[int, ...]])
     from tacit.engine.sealed_terms import pin_sealed
 
     return pin_sealed(parameters, weightings)
-
-
-def _result(
-    problem: Problem,
-    runs: list[SealedRun],
-    engine: str,
-    settings: dict[str, object],
-    optimum: int | None,
-    timing: Timing,
-) -> Result:
-    genomes = np.array([run.opened.plan for run in runs], dtype=np.int32)
-    last, scale = runs[-1], problem.objectives[0].scale
-    told: tuple[int | None, ...] = (None,) * len(problem.objectives)
-    if len(problem.objectives) == 1:
-        told = (last.opened.value,)
-    known = plan_set(problem, genomes, last.opened.generation, told)
-    value = None if known.actual is None else known.actual[0]
-    notes = [note for run in runs for note in run.notes]
-    _check_plans(problem, known, notes)
-    generations = [g for run in runs for g in range(1, len(run.ends) + 1)]
-    told_bits = [bit for run in runs for bit in run.improved]
-    bits: list[bool | None] = [*told_bits] or [None] * len(generations)
-    history = History(
-        generation=generations,
-        told_best=[[bit] * len(problem.objectives) for bit in bits],
-        estimate=[None] * len(generations),
-        set_size=[1] * len(generations),
-        actual_mean=None,
-        actual_best=None,
-    )
-    return Result(
-        format=FORMAT,
-        problem=problem_summary(problem),
-        objectives=objective_summaries(problem),
-        engine=engine,
-        algorithm=SEALED,
-        parameters=settings,
-        seed=last.seed,
-        stopped=last.reason.value,
-        generations=sum(run.opened.generation for run in runs),
-        evaluations=len(generations),
-        plan=known.plans[0],
-        named_plan=named_plan(problem, known.plans[0]),
-        value=value,
-        optimum=None if optimum is None else optimum / scale,
-        percent_of_optimum=percent_of_optimum(value, optimum, scale),
-        best_known=known,
-        estimated_best=known,
-        history=history,
-        timing=timing,
-        notes=notes,
-    )
-
-
-def _check_plans(problem: Problem, known: PlanSet, notes: list[str]) -> None:
-    """A plan that takes a forbidden pair is said to be one: nobody could see it before."""
-    if problem.allowed is None:
-        return
-    for plan in known.plans:
-        taken = [row for row, column in enumerate(plan) if not problem.allowed[row, column]]
-        if taken:
-            notes.append(
-                f"the plan takes forbidden pairs in {len(taken)} rows: the search found none "
-                "without; give it more time"
-            )

@@ -5,16 +5,13 @@ PYTHON ?= $(firstword $(shell for p in python3 python3.13 python3.12 python3.11 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint format typecheck unit bench reproduce clean
+.PHONY: help demo test lint format typecheck unit bench bench-platform reproduce clean
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
-demo: .venv/ready-solve ## Solve a 100x100 assignment under top:15 in 5 s, with a plot
-	@mkdir -p out/demo
-	@$(BIN)/tacit instance new ap --size 100x100 --seed 1 --participants 3 --out out/demo/problem.json
-	@$(BIN)/tacit solve out/demo/problem.json --disclose top:15 --deadline 5s --seed 1 \
-		--out out/demo/result.json --plot out/demo/convergence.png
+demo: .venv/ready-service ## Three nodes, a platform, three airlines: one run to its deadline
+	@$(BIN)/tacit demo
 
 test: lint typecheck unit ## Everything that must pass before a change lands
 
@@ -28,12 +25,24 @@ format: .venv/ready-dev ## Format the code
 typecheck: .venv/ready-dev
 	@$(BIN)/mypy
 
-unit: .venv/ready-dev ## Tests, doctests and examples
+# The dashboard is tested in Debian's browser; Playwright brings none of its own here.
+.PHONY: browser
+browser:
+	@command -v chromium >/dev/null || { \
+		echo "installing Debian's chromium" >&2; \
+		SUDO=$$(test "$$(id -u)" = 0 || echo sudo); \
+		$$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq chromium >/dev/null; }
+
+unit: .venv/ready-dev browser ## Tests, doctests and examples
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 bench: .venv/ready-bench ## Speed against pymoo and MPyC, as ratios in one run
 	@$(BIN)/python -m benchmarks.search
 	@$(BIN)/tacit bench engine --against mpyc
+
+bench-platform: .venv/ready-dev ## Twenty runs of fifty participants at once, then twenty kills (6 minutes)
+	@$(BIN)/python -m benchmarks.platform
+	@$(BIN)/python -m benchmarks.platform_kills
 
 reproduce: .venv/ready-experiments ## The paper's whole evaluation, our figures beside its own (20 minutes)
 	@$(BIN)/tacit experiment reproduce --out out/reproduce --latex

@@ -12,14 +12,24 @@
     │   ├── AgreementError        an agreement contradicts itself, or somebody did not sign it
     │   ├── SealError             a sealed box or its manifest is not what it should be
     │   ├── LogError              a node's log was cut, changed or reordered
-    │   └── RefusedError          a node refuses what it was asked, and says why
-    └── MpcError                  a computation between the nodes did not come to its end
-        ├── MaskReuseError        a mask was about to be used twice; nothing was sent
-        └── PeerError             names the peer
-            ├── PeerLostError     the link to it is gone
-            ├── PeerTimeoutError  it stayed silent for longer than the limit
-            ├── FrameError        it sent something that is not a frame of ours
-            └── AbortError        what it sent contradicts the protocol
+    │   │   └── UnprovenError     nothing contradicts, and yet not every answer is proven
+    │   ├── RefusedError          a node refuses what it was asked, and says why
+    │   └── TrustError            a key, an agreement or a certificate is not the one we trust
+    ├── PlatformError             the platform cannot be reached, or refuses, and says why
+    ├── MpcError                  a computation between the nodes did not come to its end
+    │   ├── MaskReuseError        a mask was about to be used twice; nothing was sent
+    │   └── PeerError             names the peer
+    │       ├── PeerLostError     the link to it is gone
+    │       ├── PeerTimeoutError  it stayed silent for longer than the limit
+    │       ├── FrameError        it sent something that is not a frame of ours
+    │       └── AbortError        what it sent contradicts the protocol
+    └── ServiceError              the platform says no; has a status and a code of the HTTP API
+        ├── CredentialError       no token or code, or one that does not count
+        ├── ForbiddenError        this role may not do that
+        ├── NotThereError         it does not exist, or is not for you to see
+        ├── WrongStateError       the run does not allow it now
+        ├── TooManyError          too many requests; says when to come again
+        └── BusyError             too much to do for everybody; the same may work in a minute
 
 Each message says what was wrong, where, and what to do about it. The command line prints it as
 one line and ends with the error's `exit_code`.
@@ -27,6 +37,7 @@ one line and ends with the error's `exit_code`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -131,6 +142,16 @@ class LogError(EngineError):
     """
 
 
+class UnprovenError(LogError):
+    """Nothing in the logs contradicts what was told, and yet they do not prove all of it.
+
+    >>> UnprovenError("the last answer is not proven; ask the nodes' operators").exit_code
+    5
+    """
+
+    exit_code = 5
+
+
 class RefusedError(EngineError):
     """A node refuses what it was asked; the error names the node and gives its reason.
 
@@ -139,9 +160,35 @@ class RefusedError(EngineError):
     ('node 1', 'node 1 refuses: the agreement has expired')
     """
 
-    def __init__(self, node: str, reason: str) -> None:
+    def __init__(
+        self, node: str, reason: str, *, kind: str = "", participants: Sequence[str] = ()
+    ) -> None:
         self.node, self.reason = node, reason
+        self.kind, self.participants = kind, tuple(participants)
         super().__init__(f"{node} refuses: {reason}")
+
+
+class TrustError(EngineError):
+    """A key, an agreement or a certificate is not the one that this machine trusts.
+
+    >>> raise TrustError("node 1 has another key than keys.toml says; ask its operator")
+    Traceback (most recent call last):
+    tacit.errors.TrustError: node 1 has another key than keys.toml says; ask its operator
+    """
+
+
+class PlatformError(TacitError):
+    """The platform cannot be reached, or refuses what it was asked; `status` is its HTTP code.
+
+    >>> PlatformError("the platform does not answer; try again").status is None
+    True
+    """
+
+    exit_code = 4
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        self.status = status
+        super().__init__(message)
 
 
 class MpcError(TacitError):
@@ -206,3 +253,84 @@ class AbortError(PeerError):
     >>> print(AbortError("node 0", "works on another request under the same number"))
     node 0: works on another request under the same number
     """
+
+
+class ServiceError(TacitError):
+    """The platform says no; `status` and `code` are those of its HTTP API.
+
+    >>> NotThereError("there is no run 'r-x'; see the list").status
+    404
+    """
+
+    status = 422
+    code = "refused"
+
+
+class CredentialError(ServiceError):
+    """No token or code, or one that does not count.
+
+    >>> CredentialError("the token has expired; ask for an invitation").status
+    401
+    """
+
+    status = 401
+    code = "unauthorized"
+
+
+class ForbiddenError(ServiceError):
+    """The role may not do that.
+
+    >>> ForbiddenError("a viewer may not cancel runs; ask an operator").status
+    403
+    """
+
+    status = 403
+    code = "forbidden"
+
+
+class NotThereError(ServiceError):
+    """It does not exist, or is not for the asker to see; which of both, the platform keeps.
+
+    >>> NotThereError("there is no run 'r-x' for you; see the list").code
+    'not_found'
+    """
+
+    status = 404
+    code = "not_found"
+
+
+class WrongStateError(ServiceError):
+    """The run does not allow it now.
+
+    >>> WrongStateError("the run is finished; make a new one").status
+    409
+    """
+
+    status = 409
+    code = "wrong_state"
+
+
+class TooManyError(ServiceError):
+    """Too many requests; `retry_after` says in how many seconds to come again.
+
+    >>> TooManyError("too many requests; wait 3 s", retry_after=3).retry_after
+    3
+    """
+
+    status = 429
+    code = "too_many"
+
+    def __init__(self, message: str, *, retry_after: int) -> None:
+        self.retry_after = retry_after
+        super().__init__(message)
+
+
+class BusyError(ServiceError):
+    """The platform has too much to do; the same may work in a minute.
+
+    >>> BusyError("too many plots are being drawn; come again in a minute").status
+    503
+    """
+
+    status = 503
+    code = "busy"

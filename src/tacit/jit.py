@@ -7,7 +7,7 @@ random words as an argument, uses no global, and sorts stably.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, update_wrapper
 from importlib.util import find_spec
 from typing import TypeVar, cast
 
@@ -33,11 +33,37 @@ def kernel(function: Function, /) -> Function:
     >>> double(21)
     42
     """
-    if not numba_is_here():
-        return function
-    from numba import njit
+    return cast(Function, _Kernel(function)) if numba_is_here() else function
 
-    return cast(Function, njit(cache=_has_a_file(function))(function))
+
+class _Kernel:
+    """A function to be compiled; Numba takes long to import, and not everybody searches."""
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        self._function = function
+        self._compiled: Callable[..., object] | None = None
+        update_wrapper(self, function)
+
+    def __call__(self, *arguments: object) -> object:
+        return self.compiled()(*arguments)
+
+    def compiled(self) -> Callable[..., object]:
+        """The machine code; kernels that this one calls are compiled first."""
+        if self._compiled is None:
+            from numba import njit
+
+            around = self._function.__globals__
+            for name in self._function.__code__.co_names:
+                used = around.get(name)
+                if isinstance(used, _Kernel):
+                    around[name] = used.compiled()  # compiled code calls nothing else
+            self._compiled = cast(
+                Callable[..., object], njit(cache=_has_a_file(self._function))(self._function)
+            )
+        return self._compiled
+
+    def __reduce__(self) -> str:
+        return self._function.__qualname__
 
 
 def _has_a_file(function: Callable[..., object]) -> bool:

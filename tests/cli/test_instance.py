@@ -83,7 +83,7 @@ def test_new_series_of_tours() -> None:
         ("ap --size 3 --out none/ap.json", "none/ap.json: cannot be written"),
         ("ap --size 3 --count 2 --out file", "file cannot be made a folder"),
         ("tour --size 5x6", "a tour is not 5x6; give one number, the cities"),
-        ("tour --size 5 --disclose order --disclose none", "a tour has one objective"),
+        ("tour --size 5 --disclose order --disclose none", "a tour problem has one objective"),
     ],
 )
 def test_new_refuses(arguments: str, message: str) -> None:
@@ -168,3 +168,17 @@ def test_errors_carry_their_exit_code() -> None:
     result = runner.invoke(app, ["show", "nowhere.csv"])
     assert isinstance(result.exception, FileError)
     assert result.exception.exit_code == 2
+
+
+def test_new_delays_with_a_file_for_each_airline() -> None:
+    output = run("new", "delays", "--size", "6x9", "--participants-dir", "them").output
+    names = ["them/amber.csv", "them/birch.csv", "them/cobalt.csv", "them/public.json"]
+    assert output.splitlines() == ["delays6x9.json", *names]
+    problem = load_problem("delays6x9.json")
+    assert problem.objectives[0].sense == "minimize"
+    assert Path("them/amber.csv").read_text().startswith("row,06:00,06:04,")
+
+
+def test_delays_take_no_range_and_one_folder() -> None:
+    assert refused("new", "delays", "--up-to", "9").endswith("leave --up-to out")
+    assert "leave --count out" in refused("new", "ap", "--count", "2", "--participants-dir", "x")

@@ -170,7 +170,7 @@ class Platform:
     def __init__(self, *, pending_limit: int = 1 << 20) -> None:
         here, there = memory_pair("platform", "node 0")
         self.notes: list[dict[str, Any]] = []
-        node = SimpleNamespace(name="node 0", holdings={}, note=self._note)
+        node = SimpleNamespace(name="node 0", holdings={}, metrics=None, note=self._note)
         self.mux = Mux(here)
         self.near = PlatformTalk(cast(Any, node), Mux(there, pending_limit=pending_limit), "p")
         self.talk = self.mux.open(TALK)

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from tacit.engine import node as node_module
 from tacit.engine.agree import draft_agreement
 from tacit.engine.agreement import Agreement, AgreementLimits, PinnedSearch, agreement_hash
 from tacit.engine.cast import all_sign, example_problem, participant_keys, public_keys
@@ -24,6 +23,8 @@ from tacit.engine.node_log import NodeLog, verify_log
 from tacit.errors import FileError, PeerError, RefusedError
 from tacit.mpc.transport import fingerprint
 from tests.engine.trio import Trio, ask, make_clients, run
+
+MOST_LINKS = 64
 
 
 @pytest.fixture
@@ -114,7 +115,7 @@ def test_a_full_disk_does_not_stop_the_node_over_a_line_about_links(
 
 def test_a_platform_has_only_so_many_links(cluster: LocalCluster) -> None:
     async def attack() -> None:
-        clients = [make_clients(cluster)[2] for _ in range(node_module.MOST_LINKS + 4)]
+        clients = [make_clients(cluster)[2] for _ in range(MOST_LINKS + 4)]
         alive = []
         for client in clients:
             await client.connect()
@@ -123,7 +124,7 @@ def test_a_platform_has_only_so_many_links(cluster: LocalCluster) -> None:
             except PeerError:
                 continue
             alive.append(client)
-        assert 0 < len(alive) <= node_module.MOST_LINKS
+        assert 0 < len(alive) <= MOST_LINKS
         await clients[-1].disconnect()
         await alive.pop().disconnect()
         await answers(make_clients(cluster)[2])

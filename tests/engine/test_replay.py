@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +12,19 @@ import pytest
 
 from tacit.engine.agreement import read_agreement
 from tacit.engine.answers import Answers, check_answers
+from tacit.engine.evaluations import Evaluated, Evaluations
 from tacit.engine.ledger import LedgerEntry, load_ledger
 from tacit.engine.local_cluster import LocalCluster
+from tacit.engine.messages import Done
 from tacit.engine.node_log import verify_log
-from tacit.errors import LogError
+from tacit.engine.sent_lines import Log
+from tacit.errors import LogError, PeerLostError
 from tacit.problems import generate_assignment
 from tacit.runs import EngineChoice, solve
 from tacit.runs.replay import replay
 from tacit.search import SearchParameters
 from tests.conftest import RunTacit
+from tests.engine.trio import Trio, populations, problem, run
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +112,97 @@ def test_a_ledger_that_lies_is_found_out(recorded: Path) -> None:
     ]
     with pytest.raises(LogError, match="logged another answer to evaluation 3"):
         check_answers(agreement, logs, lie(disclosed=ledger[2].disclosed[::-1], parts=turned))
+
+
+def test_a_repeat_that_was_cut_off_explains_no_other_answer(recorded: Path) -> None:
+    """The platform has its answer, asks again and stops that: now nodes lack a line for it."""
+    agreement = read_agreement((recorded / "agreement.json").read_bytes())
+    names = ("log.jsonl", "log-0.jsonl", "log-2.jsonl")
+    logs = [verify_log((recorded / name).read_bytes()) for name in names]
+    ledger = load_ledger(recorded / "ledger.jsonl")
+    stray = {"event": "repeat", "objective": 0, "attempt": "n:9:9", "basis": ""}
+    for number in (3, 6):
+        parts = [
+            [(k, [_turned(frame) for frame in frames] if k == 1 else frames) for k, frames in each]
+            for each in ledger[number - 1].parts
+        ]
+        lie = msgspec.structs.replace(
+            ledger[number - 1], disclosed=ledger[number - 1].disclosed[::-1], parts=parts
+        )
+        forged = [lie if entry.number == number else entry for entry in ledger]
+        for asked in (2, 3):
+            stopped = [[*log, {**stray, "number": number}] for log in logs[:asked]]
+            # The honest answer is proven all the same.
+            assert check_answers(agreement, [*stopped, *logs[asked:]], ledger) == Answers(6, 0)
+            with pytest.raises(LogError, match=f"logged another answer to evaluation {number}"):
+                check_answers(agreement, [*stopped, *logs[asked:]], forged)
+        # Nor if the answer itself was cut off at a node: only the last one may lack its proof.
+        one_cut = [_without(logs[0], "sent", number), *logs[1:]]
+        if number < 6:
+            with pytest.raises(LogError, match="the platform went on without"):
+                check_answers(agreement, one_cut, ledger)
+        else:
+            assert check_answers(agreement, one_cut, ledger) == Answers(5, 1)
+        with pytest.raises(LogError, match=f"logged another answer to evaluation {number}"):
+            check_answers(agreement, one_cut, forged)
+        never = [_without(_without(logs[0], "sent", number), "evaluate", number), *logs[1:]]
+        with pytest.raises(LogError, match=f"logged another answer to evaluation {number}"):
+            check_answers(agreement, never, ledger)
+
+
+def test_what_a_power_cut_took_lacks_its_proof(recorded: Path) -> None:
+    agreement = read_agreement((recorded / "agreement.json").read_bytes())
+    logs = [verify_log((recorded / n).read_bytes()) for n in ("log.jsonl", "log-0.jsonl")]
+    ledger = load_ledger(recorded / "ledger.jsonl")
+    lost = {"event": "caught up", "objective": 0, "number": 64, "request": ""}
+    at = next(i for i, e in enumerate(logs[0]) if e["event"] == "sent" and e["number"] == 4)
+    assert check_answers(agreement, [[*logs[0][:at], lost], logs[1]], ledger) == Answers(3, 3)
+    # What was logged before it is not lost with it.
+    with pytest.raises(LogError, match="the platform went on without"):
+        check_answers(agreement, [[*_without(logs[0][:at], "sent", 2), lost], logs[1]], ledger)
+
+
+def test_an_answer_that_a_node_did_not_log_is_asked_for_again(cluster: LocalCluster) -> None:
+    """The node fails after its part is out. The second answer is kept as well, and is proven."""
+    trio = Trio.draft(cluster, problem("top:3"))
+    told: list[Evaluated] = []
+    again: list[Evaluated] = []
+
+    async def evaluate() -> None:
+        async with trio.ready() as (coordinator, _):
+            evaluations = Evaluations(coordinator, 0, told_again=again.append)
+            for plans in populations(2):
+                told.append(await evaluations.evaluate(plans, until=time.monotonic() + 10))
+                await asyncio.gather(*told[-1].replies)
+                if len(told) == 1:
+                    failed: asyncio.Future[Done] = asyncio.get_running_loop().create_future()
+                    failed.set_exception(PeerLostError("node 1", "is gone"))
+                    told[0].replies[1] = failed
+            await asyncio.gather(*again[0].replies)
+
+    run(evaluate())
+    logs = [trio.log(node) for node in range(3)]
+    line = next(e for e in logs[1] if e["event"] == "sent" and e["number"] == 1)
+    logs[1].remove(line)
+    ledger = [_entry(told[0]), _entry(again[0], again=True), _entry(told[1])]
+    assert check_answers(trio.agreement, logs, ledger) == Answers(2, 0)
+    # Without it, or with another content, nobody is to believe the first.
+    with pytest.raises(LogError, match="logged another answer to evaluation 1"):
+        check_answers(trio.agreement, logs, [ledger[0], ledger[2]])
+    with pytest.raises(LogError, match="two answers to evaluation 1"):
+        check_answers(
+            trio.agreement, logs, [msgspec.structs.replace(ledger[0], request="ab"), *ledger[1:]]
+        )
+
+
+def _entry(told: Evaluated, *, again: bool = False) -> LedgerEntry:
+    labels = [int(label) for label in told.outcome.labels]
+    best = told.outcome.best_value
+    return LedgerEntry(0, told.number, told.request.hex(), labels, best, told.parts, again)
+
+
+def _without(log: Log, event: str, number: int) -> list[dict[str, Any]]:
+    return [line for line in log if (line["event"], line.get("number")) != (event, number)]
 
 
 def _turned(frame: bytes) -> bytes:

@@ -88,7 +88,7 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
 def draft(cluster: LocalCluster, problem: Problem, **changes: Any) -> Trio:
     weightings = changes.pop("weightings", [(1,) * len(problem.objectives)])
     search = changes.pop("search", pin_sealed(SETTINGS, weightings))
-    return Trio.draft(cluster, problem, search=search, **{"evaluations": 500, **changes})
+    return Trio.draft(cluster, problem, pinned=search, **{"evaluations": 500, **changes})
 
 
 async def begin(trio: Trio, coordinator: Coordinator, search: int = 0) -> SealedSearch:

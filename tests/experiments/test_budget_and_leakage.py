@@ -1,20 +1,13 @@
 from __future__ import annotations
 
-from itertools import combinations
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from tacit.disclosure import PAPER_CONFIGURATIONS, parse_disclosure
+from tacit.disclosure.leakage import leakage
 from tacit.errors import FileError, ParameterError
 from tacit.experiments import engine_times
 from tacit.experiments.engine_times import EngineTimes, Timed, read_engine_times
-from tacit.experiments.leakage import (
-    fixed_group_sizes,
-    inequations_between,
-    leakage,
-)
 from tacit.experiments.observed_leakage import first_run_with, observed_leakage
 from tacit.experiments.paper import published
 from tacit.experiments.study import shipped_study
@@ -75,19 +68,6 @@ def test_the_papers_counts_and_its_slip() -> None:
     assert told["order"]["inequations"] == 22_450_000
     assert computed["quantiles:10"].inequations == told["quantiles:10"]["inequations"]
     assert computed["top:30"].inequations == told["top:30"]["inequations"]
-
-
-@pytest.mark.parametrize("text", PAPER_CONFIGURATIONS)
-def test_counts_against_counting_one_by_one(text: str) -> None:
-    fitness = np.random.Generator(np.random.PCG64(2)).permutation(70)
-    disclosure = parse_disclosure(text)
-    levels = disclosure.levels(disclosure.disclose(fitness))
-    apart = sum(int(a != b) for a, b in combinations(levels.tolist(), 2))
-    assert inequations_between(np.bincount(levels).tolist()) == apart
-    sizes = fixed_group_sizes(disclosure, 70)
-    if sizes is not None:
-        assert inequations_between(sizes) == apart
-        assert leakage(text, population=70, evaluations=3).inequations == 3 * apart
 
 
 @pytest.mark.parametrize("text", ["top:15", "quantiles:20"])

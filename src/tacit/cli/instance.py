@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,11 +19,13 @@ from tacit.errors import InputError, ParameterError
 from tacit.problems import (
     Problem,
     generate_assignment,
+    generate_delays,
     generate_tour,
     load_problem,
     save_problem,
     shipped_names,
 )
+from tacit.problems.participant_csv import save_participants
 
 app = typer.Typer(
     name="instance",
@@ -31,7 +34,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 
-Kind = Literal["ap", "moap", "tour"]
+Kind = Literal["ap", "moap", "tour", "delays"]
 
 
 def _examples(*commands: str) -> str:
@@ -44,10 +47,11 @@ def _examples(*commands: str) -> str:
         "tacit instance new ap --size 100x100 --seed 1 --out ap.json",
         "tacit instance new moap --size 20x30 --participants 4 --disclose top:15 --out moap.json",
         "tacit instance new tour --size 50 --seed 7 --count 10 --out tours",
+        "tacit instance new delays --size 20x30 --participants-dir airlines --out delays.json",
     )
 )
 def new(
-    kind: Annotated[Kind, typer.Argument(help="ap (one objective), moap (several) or tour.")],
+    kind: Annotated[Kind, typer.Argument(help="ap (one objective), moap (several), tour, delays.")],
     size: Annotated[
         str, typer.Option(help="Rows and columns such as 100x100; one number for a tour.")
     ] = "100",
@@ -55,48 +59,40 @@ def new(
     out: Annotated[
         Path | None, typer.Option(help="File to write, or with --count a folder. [NAME.json]")
     ] = None,
-    up_to: Annotated[int, typer.Option(help="Largest weight, or side of a tour's square.")] = 1000,
+    up_to: Annotated[
+        int | None, typer.Option(help="Largest weight, or side of a tour's square. [1000]")
+    ] = None,
     objectives: Annotated[
         int | None, typer.Option(help="Number of objectives of a moap. [2]")
     ] = None,
-    participants: Annotated[int, typer.Option(help="Owners, who get rows in blocks.")] = 1,
+    participants: Annotated[
+        int | None, typer.Option(help="Owners, who get rows in blocks. [1; 3 airlines of delays]")
+    ] = None,
+    participants_dir: Annotated[
+        Path | None,
+        typer.Option(help="Also write each owner's rows as CSV, and the public rest, to a folder."),
+    ] = None,
     disclose: Annotated[
         list[str] | None,
         typer.Option(help="Disclosure such as top:15; once for all objectives or once for each."),
     ] = None,
     count: Annotated[int, typer.Option(help="How many problems to draw.")] = 1,
 ) -> None:
-    """Draw random problems, as in the paper: whole weights, uniform on 0..1000."""
-    rows, columns = parse_size(size)
+    """Draw random problems: as in the paper, whole weights uniform on 0..1000, or delay costs."""
     if count < 1:
         raise ParameterError(f"count is {count}; give at least 1")
     if seed < 0:
         raise ParameterError(f"seed is {seed}; give 0 or more")
-    objectives = _checked_objectives(kind, objectives)
-    disclosures = tuple(parse_disclosure(text) for text in disclose or ["none"])
+    if participants_dir is not None and count > 1:
+        raise ParameterError("--participants-dir takes one problem; leave --count out")
+    draw = _drawing(kind, size, up_to, objectives, participants, disclose or ["none"])
     rng = np.random.Generator(np.random.PCG64(seed))
     for number in range(1, count + 1):
-        if kind == "tour":
-            problem: Problem = generate_tour(
-                rng,
-                cities=_cities(rows, columns, size),
-                side=up_to,
-                participants=participants,
-                disclosure=_only(disclosures),
-                number=number,
-            )
-        else:
-            problem = generate_assignment(
-                rng,
-                rows=rows,
-                columns=columns,
-                objectives=objectives,
-                weights_up_to=up_to,
-                participants=participants,
-                disclosures=disclosures,
-                number=number,
-            )
+        problem = draw(rng, number)
         typer.echo(_write(problem, out, into_folder=count > 1))
+        if participants_dir is not None:
+            for path in save_participants(problem, participants_dir):
+                typer.echo(path)
 
 
 @app.command(
@@ -168,6 +164,56 @@ def parse_size(text: str, /) -> tuple[int, int]:
     return int(found[1]), int(found[2] or found[1])
 
 
+def _drawing(
+    kind: Kind,
+    size: str,
+    up_to: int | None,
+    objectives: int | None,
+    participants: int | None,
+    disclose: list[str],
+) -> Callable[[np.random.Generator, int], Problem]:
+    """What draws the next problem of a series, once the options are known to fit each other."""
+    rows, columns = parse_size(size)
+    disclosures = tuple(parse_disclosure(text) for text in disclose)
+    several = _checked_objectives(kind, objectives)
+    if kind == "delays" and up_to is not None:
+        raise ParameterError("delay costs are what they are; leave --up-to out")
+    most = 1000 if up_to is None else up_to
+
+    def draw(rng: np.random.Generator, number: int) -> Problem:
+        if kind == "delays":
+            return generate_delays(
+                rng,
+                flights=rows,
+                slots=columns,
+                airlines=3 if participants is None else participants,
+                disclosure=_only(kind, disclosures),
+                number=number,
+            )
+        owners = 1 if participants is None else participants
+        if kind == "tour":
+            return generate_tour(
+                rng,
+                cities=_cities(rows, columns, size),
+                side=most,
+                participants=owners,
+                disclosure=_only(kind, disclosures),
+                number=number,
+            )
+        return generate_assignment(
+            rng,
+            rows=rows,
+            columns=columns,
+            objectives=several,
+            weights_up_to=most,
+            participants=owners,
+            disclosures=disclosures,
+            number=number,
+        )
+
+    return draw
+
+
 def _checked_objectives(kind: Kind, objectives: int | None) -> int:
     if kind != "moap":
         if objectives not in (None, 1):
@@ -184,9 +230,9 @@ def _cities(rows: int, columns: int, size: str) -> int:
     return rows
 
 
-def _only(disclosures: tuple[Disclosure, ...]) -> Disclosure:
+def _only(kind: Kind, disclosures: tuple[Disclosure, ...]) -> Disclosure:
     if len(disclosures) > 1:
-        raise ParameterError("a tour has one objective; give --disclose once")
+        raise ParameterError(f"a {kind} problem has one objective; give --disclose once")
     return disclosures[0]
 
 

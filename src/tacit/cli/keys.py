@@ -20,7 +20,7 @@ def new(
 
     keys = Keys.new(name)
     save_keys(keys, out)
-    _show(keys.name, keys.signing_public, keys.sealing_public)
+    show_keys(keys.name, keys.signing_public, keys.sealing_public)
 
 
 @app.command()
@@ -29,8 +29,13 @@ def show(path: Annotated[Path, typer.Argument(help="A key file.")]) -> None:
     from tacit.engine.keys import load_keys
 
     keys = load_keys(path)
-    _show(keys.name, keys.signing_public, keys.sealing_public)
+    show_keys(keys.name, keys.signing_public, keys.sealing_public)
 
 
-def _show(name: str, signing: str, sealing: str) -> None:
+def show_keys(name: str, signing: str, sealing: str) -> None:
+    """Print the public halves of somebody's keys."""
+    from tacit.engine.keys import key_fingerprint
+
     typer.echo(f"{name}\nsigning key  {signing}\nsealing key  {sealing}")
+    typer.echo(f"to compare by phone: signs {key_fingerprint(signing)}")
+    typer.echo(f"                     opens {key_fingerprint(sealing)}")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tacit.errors import FileError, LogError
+from tacit.errors import FileError, LogError, UnprovenError
 
 app = typer.Typer(no_args_is_help=True, help="Check what a node logged.")
 
@@ -50,7 +50,7 @@ def replay(
 ) -> None:
     """Compute every population again and compare it, and the answers, with the log."""
     from tacit.engine.agreement import agreement_hash, read_agreement
-    from tacit.engine.answers import check_answers
+    from tacit.engine.answers import UNPROVEN, check_answers
     from tacit.engine.ledger import load_ledger
     from tacit.engine.node_log import verify_log
     from tacit.engine.sealed_answers import check_sealed_answers
@@ -84,3 +84,5 @@ def replay(
     typer.echo(f"{answers.confirmed} of {total} answers are as {len(logs)} of 3 nodes logged them")
     if len(logs) < 3:
         typer.echo("give the logs of all nodes with --other: fewer do not prove an answer")
+    if answers.unconfirmed:
+        raise UnprovenError(f"{answers.unconfirmed} of {total} answers are not proven: {UNPROVEN}")

@@ -10,11 +10,16 @@ import typer
 
 import tacit
 from tacit.errors import InputError, TacitError
+from tacit.participant.plain_text import plain_line
 
 UsageError: Any = typer.BadParameter.__mro__[1]
 """What a wrong option raises; Typer exports this base class under no name of its own."""
 
-GROUPS = ("instance", "node", "keys", "cluster", "log", "bench", "experiment")
+LONGEST_ERROR = 4000
+GROUPS = (
+    *("instance", "node", "keys", "cluster", "log", "bench", "experiment"),
+    *("participant", "service"),
+)
 
 
 def make_app(first: str | None = None, /) -> typer.Typer:
@@ -23,7 +28,7 @@ def make_app(first: str | None = None, /) -> typer.Typer:
     A node, which installs light, must not import what a search needs.
 
     >>> len(make_app("keys").registered_groups), len(make_app().registered_groups)
-    (1, 7)
+    (1, 9)
     """
     app = typer.Typer(
         name="tacit",
@@ -42,6 +47,8 @@ def make_app(first: str | None = None, /) -> typer.Typer:
         solve, tune = (import_module(f"tacit.cli.{name}") for name in ("solve", "tune"))
         app.command(name="solve", epilog=solve.EPILOG)(solve.solve_command)
         app.command(name="tune", epilog=tune.EPILOG)(tune.tune_command)
+        demo = import_module("tacit.cli.demo")
+        app.command(name="demo", epilog=demo.EPILOG)(demo.demo_command)
     app.command()(version)
     return app
 
@@ -57,7 +64,7 @@ def main() -> None:
         app = make_app(sys.argv[1] if len(sys.argv) > 1 else None)
         sys.exit(app(standalone_mode=False))
     except TacitError as error:
-        typer.echo(f"tacit: {error}", err=True)
+        _echo_error(error)
         sys.exit(error.exit_code)
     except UsageError as error:
         _show_usage_error(error)
@@ -74,4 +81,9 @@ def _show_usage_error(error: Any) -> None:  # noqa: ANN401 - see UsageError
         return
     command = error.ctx.command_path if error.ctx is not None else "tacit"
     message = " ".join(error.format_message().split()).rstrip(".")
-    typer.echo(f"tacit: {message}; see {command} --help", err=True)
+    _echo_error(f"{message}; see {command} --help")
+
+
+def _echo_error(error: object) -> None:
+    """One line that a terminal only shows: parts of it may come from the other side."""
+    typer.echo(f"tacit: {plain_line(error, longest=LONGEST_ERROR)}", err=True)

@@ -21,8 +21,10 @@ def run(
 ) -> None:
     """Run a node until Ctrl-C or SIGTERM; what it holds stays on its disk."""
     from tacit.engine.config import load_node_config
+    from tacit.engine.json_lines import log_as_json_lines
     from tacit.engine.node import run_node
 
+    log_as_json_lines()
     loaded = load_node_config(config)
     typer.echo(f"node {loaded.node} listens at {loaded.listen}", err=True)
     run_node(loaded)

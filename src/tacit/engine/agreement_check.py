@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 from tacit.disclosure import parse_disclosure
 from tacit.engine.agreement import Agreement, ObjectiveTerms
 from tacit.engine.frame_sizes import check_frame_sizes
@@ -11,6 +13,8 @@ from tacit.mpc import Spec, check_bound_fits
 
 MOST_COLUMNS = 1 << 16
 """Candidates travel as numbers of at most 16 bits."""
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Kinds of characters that change what a text looks like and are not seen themselves."""
 _KEY_CHARACTERS = frozenset("0123456789abcdef")
 
 
@@ -26,6 +30,7 @@ def check_agreement(agreement: Agreement) -> None:
     tacit.errors.AgreementError: the agreement names 2 nodes; it takes three
     """
     _check_problem(agreement)
+    _check_names(agreement)
     _check_keys(agreement)
     _check_limits(agreement)
     names = [terms.name for terms in agreement.objectives]
@@ -61,6 +66,26 @@ def _check_problem(agreement: Agreement) -> None:
     for row, column in problem.forbidden:
         if not (0 <= row < problem.rows and 0 <= column < problem.columns):
             raise AgreementError(f"the forbidden pair {row}, {column} lies outside the matrix")
+
+
+def _check_names(agreement: Agreement) -> None:
+    """Names are read by people who decide by them, and printed on terminals that obey."""
+    problem = agreement.problem
+    for what, labels, count in (
+        ("rows", problem.row_names, problem.rows),
+        ("columns", problem.column_names, problem.columns),
+    ):
+        if labels is not None and len(labels) != count:
+            raise AgreementError(f"{len(labels)} names for {count} {what}; give each one, or none")
+    names = [problem.name, *(problem.row_names or []), *(problem.column_names or [])]
+    names += [each.name for each in agreement.participants]
+    names += [each.name for each in agreement.objectives]
+    names += [node.host for node in agreement.nodes]
+    for name in names:
+        if any(unicodedata.category(character) in _UNSEEN for character in name):
+            raise AgreementError(
+                f"the name {ascii(name)[:70]} has characters that cannot be seen; leave them out"
+            )
 
 
 def _check_keys(agreement: Agreement) -> None:

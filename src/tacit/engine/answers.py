@@ -3,21 +3,24 @@
 A ledger keeps the parts that the nodes sent, and each node logs a hash of its own. With the logs of
 all three nodes an answer is proven. With fewer it is not: whoever invents the missing parts can
 make the sum say anything.
+
+So an answer that a node has not logged proves nothing either, whatever the reason. A platform that
+follows its own rules asks again for such an evaluation before the next, until all three nodes have
+logged one attempt, and keeps that answer too. What remains without proof can only be the last
+evaluation of an objective, or one whose lines a node has lost in a power cut.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tacit.disclosure import parse_best_mode, parse_disclosure
 from tacit.engine.agreement import Agreement
-from tacit.engine.answer_record import sent_digest, strand_digest
 from tacit.engine.ledger import LedgerEntry
 from tacit.engine.request import REVEAL_NUMBER
+from tacit.engine.sent_lines import Key, Log, SentLines, entry_key
 from tacit.engine.telling import told_best
 from tacit.errors import AbortError, LogError, PeerError
 from tacit.mpc import COORDINATOR, Outcome, Session, collect
@@ -25,12 +28,15 @@ from tacit.mpc.shares import party_name
 from tacit.mpc.transport import Channel, Frame
 from tacit.mpc.transport.frame import Buffer, Header
 
-Log = Sequence[dict[str, Any]]
+UNPROVEN = (
+    "a node failed before it had logged its part, or was cut off by the platform, which can then "
+    "tell what it likes; ask the nodes' operators what happened"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """How many answers of a ledger the logs confirm; where a node died, a line may be missing."""
+    """How many evaluations of a ledger have an answer that all logs prove, and how many do not."""
 
     confirmed: int
     unconfirmed: int
@@ -70,27 +76,89 @@ def check_answers(
     tacit.errors.LogError: the ledger has not kept what the nodes sent for evaluation 1; without \
 it nothing is confirmed
     """
-    entries = [entry for entry in ledger if entry.number != REVEAL_NUMBER]
-    for entry in entries:
-        if len(entry.parts) != 3:
-            raise LogError(
-                f"the ledger has not kept what the nodes sent for evaluation {entry.number}; "
-                "without it nothing is confirmed"
-            )
-        if _told_again(agreement, entry) != (entry.disclosed, entry.best):
-            raise LogError(
-                f"evaluation {entry.number} told something else than the ledger says; the "
-                "platform changed it"
-            )
-    missing: set[tuple[int, int]] = set()
-    senders: list[int] = []
-    for log in logs:
-        sender, without_line = _compare(log, entries)
-        missing |= without_line
-        senders += [] if sender is None else [sender]
-    if len(set(senders)) < len(senders):
+    told: dict[Key, list[LedgerEntry]] = {}
+    for entry in ledger:
+        if entry.number != REVEAL_NUMBER:
+            _check_told(agreement, entry)
+            told.setdefault(entry_key(entry), []).append(entry)
+    nodes = [SentLines.of(log) for log in logs]
+    senders = [_sender(node, [entry for same in told.values() for entry in same]) for node in nodes]
+    known = [next(iter(each)) for each in senders if len(each) == 1]
+    if len(set(known)) < len(known):
         raise LogError("two of the logs are of the same node; give one of each")
-    return Answers(len(entries) - len(missing), len(missing))
+    last = dict(sorted(told))
+    unconfirmed = 0
+    for key, same in told.items():
+        if any((e.request, e.disclosed, e.best) != _content(same[0]) for e in same):
+            raise LogError(f"the ledger has two answers to evaluation {key[1]}; one is invented")
+        if not any(_is_proven(entry, nodes, senders) for entry in same):
+            _check_may_lack_proof(same, nodes, senders, is_last=key[1] == last[key[0]])
+            unconfirmed += 1
+    return Answers(len(told) - unconfirmed, unconfirmed)
+
+
+def _content(entry: LedgerEntry) -> tuple[str, list[int], int | bool | None]:
+    return entry.request, entry.disclosed, entry.best
+
+
+def _check_told(agreement: Agreement, entry: LedgerEntry) -> None:
+    """What an entry tells must be what its parts add up to."""
+    if len(entry.parts) != 3:
+        raise LogError(
+            f"the ledger has not kept what the nodes sent for evaluation {entry.number}; "
+            "without it nothing is confirmed"
+        )
+    if _told_again(agreement, entry) != (entry.disclosed, entry.best):
+        raise LogError(
+            f"evaluation {entry.number} told something else than the ledger says; the "
+            "platform changed it"
+        )
+
+
+def _sender(node: SentLines, ledger: Sequence[LedgerEntry]) -> set[int]:
+    """Whose log it is: the node whose parts it tells of."""
+    senders = {0, 1, 2}
+    for entry in ledger:
+        senders = senders & node.senders(entry) or senders
+    return senders
+
+
+def _is_proven(entry: LedgerEntry, nodes: Sequence[SentLines], senders: Sequence[set[int]]) -> bool:
+    """Whether every log has a line for exactly these parts."""
+    return all(node.senders(entry) & who for node, who in zip(nodes, senders, strict=True))
+
+
+def _check_may_lack_proof(
+    same: Sequence[LedgerEntry],
+    nodes: Sequence[SentLines],
+    senders: Sequence[set[int]],
+    *,
+    is_last: bool,
+) -> None:
+    """Refuse an answer without proof, unless the logs say how that may have come about.
+
+    It must then be the answer of one attempt that all nodes began, and none of them may have logged
+    anything else for that attempt. If all three have logged another attempt to its end, there is
+    an answer that can be proven, and this is none.
+    """
+    key = entry_key(same[0])
+    attempts = set[str]().union({""}, *(node.begun.get(key, set()) for node in nodes))
+    complete = set.intersection(*(set(node.sent.get(key, {})) for node in nodes))
+    for entry in same:
+        explained = any(
+            all(node.allows(entry, attempt, who) for node, who in zip(nodes, senders, strict=True))
+            for attempt in attempts
+        )
+        if not explained or (complete and len(nodes) == 3):
+            raise LogError(
+                f"the nodes logged another answer to evaluation {entry.number}; the platform "
+                "changed it"
+            )
+    if not is_last and not any(node.has_lost(key) for node in nodes):
+        raise LogError(
+            f"not all nodes logged an answer to evaluation {key[1]}, and the platform went on "
+            "without; what its ledger says of it is not proven"
+        )
 
 
 def _told_again(agreement: Agreement, entry: LedgerEntry) -> tuple[list[int], int | bool | None]:
@@ -119,35 +187,3 @@ def _told_again(agreement: Agreement, entry: LedgerEntry) -> tuple[list[int], in
     disclosure, mode = parse_disclosure(terms.disclosure), parse_best_mode(terms.best)
     best = told_best(outcome.best_value, outcome.improved, disclosure, mode)
     return [int(label) for label in outcome.labels], best
-
-
-def _compare(log: Log, ledger: Sequence[LedgerEntry]) -> tuple[int | None, set[tuple[int, int]]]:
-    """Whose log it is, and the answers that it neither confirms nor refutes."""
-    lines: dict[tuple[int, int], list[dict[str, Any]]] = {}
-    computed: Counter[tuple[int, int]] = Counter()
-    for line in log:
-        if line["event"] in ("evaluate", "repeat", "sent"):
-            key = (line["objective"], line["number"])
-            computed[key] += 1 if line["event"] != "sent" else -1
-            if line["event"] == "sent":
-                lines.setdefault(key, []).append(line)
-    senders, missing = {0, 1, 2}, set()
-    for entry in ledger:
-        key = (entry.objective, entry.number)
-        fits = {
-            node
-            for node, strands in enumerate(entry.parts)
-            for line in lines.get(key, [])
-            if _digest(strands, line["salt"]) == line["digest"]
-        }
-        if not senders & fits and (computed[key] > 0 or key not in lines):
-            missing.add(key)  # it may have been computed once more than lines tell of
-        elif not senders & fits:
-            raise LogError(f"the node logged another answer to evaluation {entry.number}")
-        else:
-            senders &= fits
-    return (senders.pop() if len(senders) == 1 else None), missing
-
-
-def _digest(strands: Sequence[tuple[int, list[bytes]]], salt: str) -> str:
-    return sent_digest(bytes.fromhex(salt), (strand_digest(frames) for _, frames in strands))

@@ -34,6 +34,11 @@ class BestSoFar:
         """The attempt that the newest shares come from, empty before the first."""
         return max(self._states, key=lambda state: state.number).basis if self._states else ""
 
+    @property
+    def kept(self) -> list[str]:
+        """The attempts that the shares here come from."""
+        return [state.basis for state in self._states]
+
     def before(self, number: int, basis: str, /) -> ArithmeticShare | None:
         """Shares of the best fitness before an evaluation, if `basis` names the right ones.
 

@@ -40,6 +40,16 @@ class NodeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How long a node waits for another within an evaluation."""
     delay_ms: float = 0.0
     """Added to everything that is sent: for measuring, not for use."""
+    most_links: int = 64
+    """Links that one platform may have at the same time; each of its runs takes one."""
+    most_agreements: int = 1000
+    """Agreements that are kept for one platform, whoever signed them."""
+    most_megabytes: int = 10_000
+    """What is kept for one platform on the disk, logs included."""
+    keep_days: float = 30.0
+    """How long an agreement with its log is kept after it has expired."""
+    metrics: str = ""
+    """Where Prometheus finds the node's figures, such as "127.0.0.1:9100"; nowhere if empty."""
     folder: str = "."
 
 
@@ -132,6 +142,8 @@ def show_node_config(config: NodeConfig, /) -> str:
     ]
     if config.delay_ms:
         lines.append(f"delay_ms = {config.delay_ms}")
+    if config.metrics:
+        lines.append(f'metrics = "{config.metrics}"')
     for peer in config.peers:
         lines += ["", "[[peers]]", f"node = {peer.node}", f'address = "{peer.address}"']
         lines.append(f'certificate = "{peer.certificate}"')

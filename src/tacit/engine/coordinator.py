@@ -61,6 +61,8 @@ class Coordinator:
         """Per objective, the attempt that all nodes' shares of the best so far come from."""
         self.states: dict[int, list[str]] = {}
         """Per sealed search, the attempts whose state all nodes keep."""
+        self.kept: dict[int, list[list[str]]] = {}
+        """Per objective, the attempts that each node had shares of when the epoch began."""
         self._epoch: int | None = None
         self._last_epoch = 0
         self._opening = asyncio.Lock()
@@ -190,6 +192,7 @@ class Coordinator:
                 for objective in self.numbers:
                     told = max(done.numbers.get(objective, 0) for done in dones)
                     self.numbers[objective] = max(self.numbers[objective], told)
+                    self.kept[objective] = [done.kept.get(objective, []) for done in dones]
                     bases = {done.bases.get(objective, "") for done in dones}
                     if len(bases) == 1:
                         self.bases.setdefault(objective, bases.pop())
@@ -267,12 +270,11 @@ class Coordinator:
         missing = [reply for reply in replies if not reply.done()]
         if missing:
             await asyncio.wait(missing, timeout=PING_SECONDS)
-        # Somebody who gave up waiting cancelled a reply: it tells nothing of what became of it.
-        everything: list[asyncio.Future[Any]] = [*replies, work]
-        told = [each for each in everything if _failed(each) and not each.cancelled()]
-        reasons = [each.exception() for each in told]
+        reasons = [_reason(reply) for reply in replies if _failed(reply)]
         refusals = [reason for reason in reasons if isinstance(reason, RefusedError)]
-        return next(iter((*refusals, *reasons)), None) or MpcError("a node failed")
+        if _failed(work):
+            reasons.append(_reason(work))
+        return (*refusals, *reasons)[0]
 
     async def _look_around(self) -> None:
         for client in self.clients:
@@ -327,6 +329,12 @@ class Coordinator:
     async def close(self) -> None:
         """Leave the nodes."""
         await asyncio.gather(*(client.disconnect() for client in self.clients))
+
+
+def _reason(future: asyncio.Future[Any]) -> BaseException:
+    # Whoever waited for it before may have been cancelled, and that is no reason to cancel us.
+    error = None if future.cancelled() else future.exception()
+    return error or MpcError("nobody waited for the end of the evaluation")
 
 
 def _failed(future: asyncio.Future[Any]) -> bool:

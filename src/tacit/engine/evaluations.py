@@ -1,14 +1,19 @@
 """The evaluations of one objective, one after the other, on the nodes.
 
 The answer is passed on as soon as it is there; whether every node has also kept what it needs later
-(its shares of the best so far, the candidates for the final reveal) is looked at before the next
-evaluation, and where one has not, the last evaluation is computed again under its number.
+(its shares of the best so far, the candidates for the final reveal, the line that proves what it
+sent) is looked at before the next evaluation, and where one has not, the last one is computed again
+under its number. So only the last answer of all can lack a node's line.
+
+A coordinator that follows another one under the same agreement (`go_on_after`) takes the nodes up
+where that one left them: what was asked for and not answered is asked for again under its number.
 """
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,10 +22,10 @@ from numpy.typing import NDArray
 from tacit.engine.context import bound_context
 from tacit.engine.coordinator import Coordinator
 from tacit.engine.ledger import Parts
-from tacit.engine.messages import Done, Evaluate, Message, Reveal, attempt_name
+from tacit.engine.messages import Done, Evaluate, Message, Reveal, attempt_name, number_of
 from tacit.engine.node_client import NodeClient
 from tacit.engine.request import REVEAL_NUMBER, pack_candidates, request_hash
-from tacit.errors import MpcError, PeerError, RefusedError
+from tacit.errors import EngineError, MpcError, PeerError, RefusedError
 from tacit.mpc import Outcome, Session, Spec, collect
 
 
@@ -59,15 +64,31 @@ class Evaluated:
 class Evaluations:
     """One objective on the nodes."""
 
-    def __init__(self, coordinator: Coordinator, objective: int, /) -> None:
+    def __init__(
+        self,
+        coordinator: Coordinator,
+        objective: int,
+        /,
+        *,
+        told_again: Callable[[Evaluated], object] = lambda _: None,
+    ) -> None:
         self._coordinator, self._objective = coordinator, objective
+        self._told_again = told_again
         self._terms = coordinator.agreement.objectives[objective]
         self._keeps_best = self._terms.keeps_best
         self._last: Evaluated | None = None
         self._started: Started | None = None
         self._broken_off: Started | None = None
+        self._answered_before: Started | None = None
+        self._again: int | None = None
+        """The number that the next evaluation already has, if the nodes know it."""
         self.sent = 0
         self.rounds = 0
+
+    def go_on_after(self, number: int, plans: NDArray[np.integer[Any]], /) -> None:
+        """Follow a coordinator that saw this evaluation answered last; 0 if it saw none."""
+        candidates = pack_candidates(self._coordinator.agreement.problem, plans) if number else b""
+        self._answered_before = Started(number, candidates, len(plans), "")
 
     async def evaluate(
         self, plans: NDArray[np.integer[Any]], /, *, until: float | None
@@ -81,6 +102,7 @@ class Evaluations:
 
         async def once() -> Evaluated:
             epoch = await self._coordinator.epoch()
+            await self._take_up(epoch)
             await self._settle(epoch)
             await self._make_up(epoch)
             started = self._start(candidates, len(plans))
@@ -90,7 +112,11 @@ class Evaluations:
             self._last = await self._coordinator.persist(once, until=until)
         except RefusedError:
             self._started = self._broken_off = None
-            raise
+            if self._again is None:
+                raise
+            # A node that lost its last lines in a power cut knows the number, not the request.
+            self._again = None
+            return await self.evaluate(plans, until=until)
         self._started = None
         self._count(self._last.number)
         return self._last
@@ -98,6 +124,35 @@ class Evaluations:
     def _count(self, number: int) -> None:
         numbers = self._coordinator.numbers
         numbers[self._objective] = max(numbers[self._objective], number)
+        self._again = number + 1 if number < numbers[self._objective] else None
+
+    async def _take_up(self, epoch: int) -> None:
+        """See that all nodes completed what another coordinator saw answered last."""
+        last = self._answered_before
+        if last is None:
+            return
+        if self._keeps_best:
+            after, before = (self._all_keep(up_to) for up_to in (last.number, last.number - 1))
+            if after is not None and number_of(after) == last.number:
+                self._coordinator.bases[self._objective] = after
+            elif before is None:
+                raise EngineError("the nodes keep bests of different evaluations; start a new run")
+            else:
+                self._last = await self._repeat(epoch, replace(last, basis=before))
+        elif last.number:
+            self._last = await self._repeat(epoch, last)
+        await self._settle(epoch)
+        used = self._coordinator.numbers[self._objective]
+        self._again = last.number + 1 if last.number < used else None
+        self._answered_before = None
+
+    def _all_keep(self, up_to: int) -> str | None:
+        """The latest attempt up to this number that shares are kept of, if all nodes agree."""
+        latest = {
+            max((a for a in kept if number_of(a) <= up_to), key=number_of, default="")
+            for kept in self._coordinator.kept[self._objective]
+        }
+        return latest.pop() if len(latest) == 1 else None
 
     def _start(self, candidates: bytes, individuals: int) -> Started:
         """With the next free number, or the one that these candidates already have."""
@@ -105,6 +160,8 @@ class Evaluations:
         number = used + 1
         if self._started is not None and self._started.number >= used:
             number = self._started.number
+        elif self._again is not None:
+            number = self._again
         basis = self._coordinator.bases.get(self._objective, "") if self._keeps_best else ""
         self._started = Started(number, candidates, individuals, basis)
         return self._started
@@ -115,7 +172,7 @@ class Evaluations:
         if started is None:
             return
         if started.number >= self._coordinator.numbers[self._objective]:
-            self._last = await self._attempt(epoch, started)
+            self._last = await self._repeat(epoch, started)
             self._count(started.number)
             await self._settle(epoch)
         self._broken_off = None
@@ -128,17 +185,33 @@ class Evaluations:
         try:
             dones = await self._coordinator.watch(asyncio.gather(*last.replies), last.replies)
         except (MpcError, PeerError):
-            if self._keeps_best or self._coordinator.agreement.reveal_best:
-                self._last = await self._attempt(epoch, last.started)
-                await self._settle(epoch)
-            else:
-                self._last = None
+            self._last = await self._repeat(epoch, last.started)
+            await self._settle(epoch)
             return
         self.sent = max(done.sent for done in dones)
         self.rounds = max([last.outcome.rounds, *(done.rounds for done in dones)])
         self._last = None
         if self._keeps_best:
             self._coordinator.bases[self._objective] = last.attempt
+
+    async def _repeat(self, epoch: int, started: Started) -> Evaluated | None:
+        """Compute an evaluation again, so that every node completes and logs it.
+
+        None if a node no longer knows the request, after a power cut, and nothing builds on it.
+        """
+        try:
+            again = await self._attempt(epoch, started)
+        except RefusedError:
+            if self._keeps_best or self._coordinator.agreement.reveal_best:
+                raise
+            return None
+        self._told_again(again)
+        return again
+
+    @property
+    def open_replies(self) -> list[asyncio.Future[Done]]:
+        """Nodes that have answered the last evaluation and may not have logged it yet."""
+        return [] if self._last is None else [r for r in self._last.replies if not r.done()]
 
     async def settle(self, *, until: float | None) -> None:
         """Wait until all nodes have completed the last evaluation, for measuring."""
@@ -218,6 +291,7 @@ class Evaluations:
         async def once() -> Outcome:
             epoch = await coordinator.epoch()
             # What was evaluated last must be known to all nodes before they choose among it.
+            await self._take_up(epoch)
             await self._settle(epoch)
             attempt = coordinator.new_attempt()
             context = bound_context(

@@ -18,6 +18,7 @@ from tacit.engine.keys import Keys
 from tacit.engine.messages import Submit
 from tacit.engine.policy import (
     Asked,
+    RefusalKind,
     check_epoch,
     check_not_revealed,
     check_number,
@@ -126,7 +127,11 @@ class Holding:
         if objective in self.frozen:
             raise refuse(f"the inputs of objective {objective} are frozen; make a new agreement")
         if earlier is not None:
-            raise refuse(f"{who!r} has sealed its rows already, which it does once per agreement")
+            raise refuse(
+                f"{who!r} has sealed its rows already, which it does once per agreement",
+                kind=RefusalKind.SEALED,
+                participants=[who],
+            )
         open_box(self.agreement, manifest, message.box, node=self.node, keys=self._keys)
         self.store.save_input(objective, who, stored)
         self._weights.pop(objective, None)
@@ -242,11 +247,18 @@ class Holding:
         counter.highest = number
         counter.used[number] = request
 
-    def log_sent(self, event: str, objective: int, number: int, sent: AnswerRecord) -> None:
+    def log_sent(
+        self, event: str, objective: int, number: int, sent: AnswerRecord, *, attempt: str
+    ) -> None:
         """A line for an answer that is out: its hash with a fresh salt, so that none is guessed."""
         salt = secrets.token_bytes(16)
         self.store.log.append(
-            event, objective=objective, number=number, salt=salt.hex(), digest=sent.digest(salt)
+            event,
+            objective=objective,
+            number=number,
+            attempt=attempt,
+            salt=salt.hex(),
+            digest=sent.digest(salt),
         )
 
     def break_off(self, asked: Asked) -> None:

@@ -22,7 +22,7 @@ from tacit.engine.context import bound_context
 from tacit.engine.holding import Holding
 from tacit.engine.messages import Done, Prepare
 from tacit.engine.node_session import node_session, refusals_told
-from tacit.engine.policy import refuse
+from tacit.engine.policy import RefusalKind, refuse
 from tacit.engine.sealing import box_hash
 from tacit.engine.store import StoredInput
 from tacit.errors import AbortError
@@ -79,7 +79,11 @@ async def _prepare(node: Node, holding: Holding, request: Prepare) -> Done:
     # Only now, when every node has its answer: an error inside would end the session for all.
     _drop_different(holding, objective, inputs, compared)
     if missing:
-        raise refuse(f"{', '.join(map(repr, missing))} has not submitted its rows yet")
+        raise refuse(
+            f"{', '.join(map(repr, missing))} has not submitted its rows yet",
+            kind=RefusalKind.MISSING,
+            participants=missing,
+        )
     _drop_outside(holding, objective, inputs, outside)
     holding.freeze(objective, inputs, word=compared.word)
     return Done(
@@ -158,7 +162,9 @@ def _drop_different(holding: Holding, objective: int, inputs: Inputs, compared: 
     peers = sorted({peer for names in compared.different.values() for peer in names})
     raise refuse(
         f"the manifests here and at {' and '.join(peers)} differ for "
-        f"{', '.join(map(repr, compared.different))}; submit these rows again to all nodes"
+        f"{', '.join(map(repr, compared.different))}; submit these rows again to all nodes",
+        kind=RefusalKind.DIFFERS,
+        participants=list(compared.different),
     )
 
 
@@ -169,5 +175,7 @@ def _drop_outside(holding: Holding, objective: int, inputs: Inputs, outside: lis
     if outside:
         raise refuse(
             f"a weight of {', '.join(map(repr, outside))} for {terms.name!r} is outside "
-            f"0..{terms.weight_bound}; let it seal its rows again"
+            f"0..{terms.weight_bound}; let it seal its rows again",
+            kind=RefusalKind.OUTSIDE,
+            participants=outside,
         )

@@ -5,6 +5,7 @@ A file is JSON with both secret keys in hexadecimal, and readable by its owner a
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 from dataclasses import dataclass
@@ -55,6 +56,16 @@ class Keys:
 
     def __repr__(self) -> str:
         return f"Keys({self.name!r}, signs {self.signing_public}, opens {self.sealing_public})"
+
+
+def key_fingerprint(public_key: str, /) -> str:
+    """A public key's SHA-256, as much of it as two people compare by phone (128 bits).
+
+    >>> key_fingerprint("00" * 32)
+    '66687aad f862bd77 6c8fc18b 8e9f8e20'
+    """
+    digest = hashlib.sha256(bytes.fromhex(public_key)).hexdigest()
+    return " ".join(digest[at : at + 8] for at in range(0, 32, 8))
 
 
 def write_private(path: Path, data: bytes) -> None:

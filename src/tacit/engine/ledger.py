@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -12,7 +13,7 @@ Parts = list[list[tuple[int, list[bytes]]]]
 """Per node, the strands that it sent to the platform, each with its number and frames."""
 
 
-class LedgerEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LedgerEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What one evaluation, or the final reveal, told."""
 
     objective: int
@@ -22,10 +23,12 @@ class LedgerEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     disclosed: list[int]
     best: int | bool | None
     parts: Parts = []
+    again: bool = False
+    """The same answer once more, since a node failed before it had logged the first."""
 
 
 class Ledger:
-    """A list of entries, appended to a file if one is given.
+    """A list of entries, appended to a file if one is given. `FileLedger` keeps none in memory.
 
     >>> ledger = Ledger()
     >>> ledger.add(LedgerEntry(0, 1, "ab", [1, 0], None))
@@ -49,6 +52,51 @@ class Ledger:
         if self._path is not None:
             with self._path.open("ab") as file:
                 file.write(msgspec.json.encode(entry, order="sorted") + b"\n")
+
+
+class FileLedger(Ledger):
+    """A ledger in a file alone, which goes on where it ended.
+
+    With `sync` each entry is on the disk before anything is made of it: where nodes repeat the last
+    evaluation only, no answer may be lost, not even in a power cut.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "ledger.jsonl"
+    >>> path.write_bytes(b'{"torn')
+    6
+    >>> for number in (1, 2):
+    ...     ledger = FileLedger(path)
+    ...     ledger.add(LedgerEntry(0, number, "ab", [1, 0], None))
+    ...     ledger.close()
+    >>> [entry.number for entry in load_ledger(path)]
+    [1, 2]
+    """
+
+    def __init__(self, path: Path, /, *, sync: bool = False) -> None:
+        super().__init__()
+        self._sync = sync
+        try:
+            self._file = path.open("ab")
+            # Half a line is what a crash leaves; its evaluation is asked for again.
+            self._file.truncate(path.read_bytes().rfind(b"\n") + 1)
+        except OSError as error:
+            what = f"cannot be written ({error.strerror})"
+            raise FileError(path, None, what, "choose another place") from None
+
+    def add(self, entry: LedgerEntry, /) -> None:
+        """Append an entry."""
+        self._file.write(msgspec.json.encode(entry, order="sorted") + b"\n")
+        self._file.flush()
+        if self._sync:
+            os.fsync(self._file.fileno())
+
+    def sync(self) -> None:
+        """Wait until all entries are on the disk."""
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Nothing more is added."""
+        self._file.close()
 
 
 def load_ledger(path: Path, /) -> list[LedgerEntry]:

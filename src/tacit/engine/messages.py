@@ -147,6 +147,8 @@ class Done(Message, frozen=True, kw_only=True):
     frozen: list[int] = []
     epoch: int = -1
     """The last epoch of the agreement that was begun."""
+    kept: dict[int, list[str]] = {}
+    """Per objective, all attempts that the node has shares of the best so far from."""
     words: dict[int, str] = {}
     """Per frozen objective, what the nodes drew together for the search's seed."""
     states: dict[int, list[str]] = {}
@@ -155,6 +157,8 @@ class Done(Message, frozen=True, kw_only=True):
     """The seed of a sealed search, which follows from the inputs."""
     components: list[bytes] = []
     """The node's shares of an opened plan."""
+    clock: float = 0.0
+    """The node's time when it answered, in seconds since 1970."""
     log: bytes = b""
     more: bool = False
     """Whether the log goes on after this page."""
@@ -167,6 +171,10 @@ class Refused(Message, frozen=True, kw_only=True):
     """The node's policy says no."""
 
     reason: str
+    kind: str = ""
+    """Which refusal it is, where whoever asked can do something about it: see `RefusalKind`."""
+    participants: list[str] = []
+    """Whom it is about."""
 
 
 class Failed(Message, frozen=True, kw_only=True):
@@ -201,6 +209,16 @@ def attempt_name(number: int, epoch: int, attempt: int, /) -> str:
     '7:123:0'
     """
     return f"{number}:{epoch}:{attempt}"
+
+
+def number_of(attempt: str, /) -> int:
+    """The number of the evaluation that an attempt was at; 0 for none.
+
+    >>> number_of("7:123:0"), number_of("")
+    (7, 0)
+    """
+    number = attempt.partition(":")[0]
+    return int(number) if number.isdecimal() else 0
 
 
 def encode_message(message: Message, /) -> bytes:

@@ -7,16 +7,21 @@ It listens for its two peers and for platforms, all with pinned certificates. `r
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import sys
 import threading
+import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tacit.engine.agreement import Agreement, agreement_hash
 from tacit.engine.certificates import CertificateFiles, read_certificate
 from tacit.engine.config import NodeConfig, parse_address
 from tacit.engine.holding import Holding
+from tacit.engine.json_lines import LOGGER
 from tacit.engine.keys import load_keys
 from tacit.engine.line_limit import LineLimit, shorten
 from tacit.engine.listener import Listener
@@ -24,16 +29,20 @@ from tacit.engine.node_log import NodeLog
 from tacit.engine.peer_links import PeerLinks, delayed
 from tacit.engine.platform_talk import PENDING_LIMIT, PlatformTalk
 from tacit.engine.policy import refuse
+from tacit.engine.quota import Quota, bury, is_buried, remove_folder, remove_leftovers
 from tacit.engine.store import Store, folder_name
 from tacit.errors import FileError, LogError
 from tacit.mpc import Epoch
 from tacit.mpc.shares import NODES, party_name
 from tacit.mpc.transport import Mux, TlsLink, fingerprint
 
+if TYPE_CHECKING:
+    from tacit.engine.node_metrics import NodeMetrics
+
 FRAME_LIMIT = 64 << 20
 """Larger frames are refused before anything is allocated for them."""
-MOST_LINKS = 16
-"""Links that one platform may have at the same time."""
+TIDY_EVERY_SECONDS = 3600.0
+"""How often the node looks for what need not be kept any longer."""
 
 
 class Node:
@@ -74,7 +83,36 @@ class Node:
             log=lambda event, peer, what: self.note(event, peer=peer, what=what),
             lost=self.end_epochs,
         )
+        remove_leftovers(self._data)
         self._load_holdings()
+        self.quota = Quota(config, self.holdings.values)
+        self.metrics = self._metrics()
+
+    def _metrics(self) -> NodeMetrics | None:
+        if not self.config.metrics:
+            return None
+        # Here, since a node does without it where nobody looks.
+        from tacit.engine.node_metrics import NodeMetrics
+
+        return NodeMetrics(
+            agreements=lambda: len(self.holdings),
+            peers=lambda: len(self.peers.current()),
+            stored=lambda: sum(each.store.size for each in list(self.holdings.values())),
+        )
+
+    def tidy(self) -> None:
+        """Remove what has expired so long ago that it need not be kept."""
+        for holding in self.quota.outlived(time.time()):
+            self.end_epoch(holding.hash)
+            bury(self._data, holding.hash)
+            del self.holdings[holding.hash]
+            remove_folder(holding.store.folder)
+            self.note("removed", agreement=holding.hash.hex(), what="it has long expired")
+
+    async def _tidy_up(self) -> None:
+        while True:
+            self.tidy()
+            await asyncio.sleep(TIDY_EVERY_SECONDS)
 
     def _load_holdings(self) -> None:
         for folder in sorted(self._data.iterdir()):
@@ -102,6 +140,7 @@ class Node:
             return
         if left_out:
             fields["left_out"] = left_out
+        logging.getLogger(LOGGER).info(event, extra={"fields": fields})
         try:
             self.log.append(event, **fields)
         except LogError as error:
@@ -128,6 +167,8 @@ class Node:
     ) -> Holding:
         """Keep an agreement (checked, signed by all) if its nodes and platform are who we know."""
         self._check_unbroken(agreement_hash(agreement))
+        if is_buried(self._data, agreement_hash(agreement)):
+            raise refuse("the agreement has expired and was removed here; make a new one")
         for node in NODES:
             terms = agreement.nodes[node]
             if terms.certificate != self._fingerprints[party_name(node)]:
@@ -140,6 +181,7 @@ class Node:
             raise refuse("the agreement gives us other keys than we have")
         if agreement.platform != platform:
             raise refuse("the agreement is with another platform than the one that sends it")
+        self.quota.check_agreement(platform)
         return self._hold(Store.create(self._data, agreement, signatures))
 
     def holding(self, agreement: bytes, platform: str, /) -> Holding:
@@ -159,8 +201,9 @@ class Node:
             if party_name(peer.node) == link.peer:
                 self.peers.accept(peer.node, link)
                 return
-        if self._links[link.peer] >= MOST_LINKS:
-            self.note("turned away", peer=link.peer, what=f"it has {MOST_LINKS} links already")
+        most = self.config.most_links
+        if self._links[link.peer] >= most:
+            self.note("turned away", peer=link.peer, what=f"it has {most} links already")
             link.abort()
             return
         self.note("connected", peer=link.peer, what="")
@@ -179,6 +222,15 @@ class Node:
     def _turned_away(self, where: str, why: str) -> None:
         self.note("turned away", peer=where, what=why)
 
+    def _serve_metrics(self) -> Callable[[], None]:
+        if self.metrics is None:
+            return _nothing
+        try:
+            return self.metrics.serve(self.config.metrics)
+        except OSError as error:
+            what = f"cannot listen for metrics ({error})"
+            raise FileError(self.config.metrics, None, what, "choose another address") from None
+
     async def run(self, stop: asyncio.Event, /) -> None:
         """Serve until `stop` is set."""
         listener = Listener(self._identity, self._accept, self._turned_away, limit=FRAME_LIMIT)
@@ -187,17 +239,25 @@ class Node:
             await listener.start(host, port)
         except OSError as error:
             raise FileError(self.config.listen, None, f"cannot listen ({error})", "see") from None
+        tidying = asyncio.get_running_loop().create_task(self._tidy_up())
+        stop_metrics = self._serve_metrics()
         self.note("started", node=self.number)
         self.peers.start()
         try:
             await stop.wait()
         finally:
+            tidying.cancel()
+            stop_metrics()
             await listener.close()
             for task in list(self._talks):
                 task.cancel()
             await asyncio.gather(*self._talks, return_exceptions=True)
             await self.peers.close()
             self.note("stopped", node=self.number)
+
+
+def _nothing() -> None:
+    """There is nothing to stop."""
 
 
 def run_node(config: NodeConfig, /, *, until_input_ends: bool = False) -> None:

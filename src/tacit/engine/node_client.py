@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import dataclass
 
 from tacit.engine.config import parse_address
@@ -46,6 +47,9 @@ class NodeClient:
         self._next_id = 0
         self._asked_at: float | None = None
         self._leaving: asyncio.Task[None] | None = None
+        self._connecting = asyncio.Lock()
+        self.clock_offset: float | None = None
+        """How much later the node's clock is than ours, in seconds, once it has told its time."""
 
     @property
     def connected(self) -> bool:
@@ -67,6 +71,10 @@ class NodeClient:
 
     async def connect(self) -> None:
         """Make the link, if it is not up."""
+        async with self._connecting:
+            await self._connect()
+
+    async def _connect(self) -> None:
         if self._leaving is not None:
             await self._leaving
             self._leaving = None
@@ -114,7 +122,11 @@ class NodeClient:
             if isinstance(reply, Done):
                 future.set_result(reply)
             elif isinstance(reply, Refused):
-                future.set_exception(RefusedError(self.name, reply.reason))
+                future.set_exception(
+                    RefusedError(
+                        self.name, reply.reason, kind=reply.kind, participants=reply.participants
+                    )
+                )
             else:
                 future.set_exception(self._as_error(reply))
 
@@ -153,6 +165,19 @@ class NodeClient:
             await self.ask(Ping(id=self.new_id()))
         except TacitError:
             return  # a broken link shows where its replies are awaited
+
+    async def compare_clocks(self, *, within: float) -> float:
+        """Ask the node for its time; gives how much later its clock is than ours.
+
+        It is right to half of the time that the question took, so a slow answer tells little.
+        """
+        async with asyncio.timeout(within):
+            await self.connect()
+            asked, started = time.time(), time.monotonic()
+            done = await (await self.ask(Ping(id=self.new_id())))
+            took = time.monotonic() - started
+        self.clock_offset = done.clock - (asked + took / 2)
+        return self.clock_offset
 
     async def cancel(self, request: int, /) -> None:
         """Tell the node to stop working on a request."""

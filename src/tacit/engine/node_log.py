@@ -142,6 +142,11 @@ class NodeLog:
             data = file.read(min(PAGE_BYTES, max(0, self._size - offset)))
         return data, offset + len(data) < self._size
 
+    @property
+    def size(self) -> int:
+        """Bytes of the log."""
+        return self._size
+
     def sync(self) -> None:
         """Wait until all entries are on the disk."""
         try:

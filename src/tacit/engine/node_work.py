@@ -61,6 +61,7 @@ async def open_epoch(node: Node, holding: Holding, request: OpenEpoch) -> Done:
         id=request.id,
         numbers=highest,
         bases=holding.bases(),
+        kept={k: best.kept for k, best in holding.bests.items()},
         frozen=sorted(holding.frozen),
         states=holding.sealed_states(),
     )
@@ -138,7 +139,7 @@ async def _evaluate(
         raise
     if best is not None and result.best_so_far is not None:
         best.keep(number, attempt, result.best_so_far)
-    holding.log_sent("sent", objective, number, sent)
+    holding.log_sent("sent", objective, number, sent, attempt=attempt)
     await holding.finish(asked)
     return Done(id=request.id, sent=session.sent, rounds=session.depth)
 
@@ -166,5 +167,6 @@ async def reveal(node: Node, holding: Holding, request: Reveal, platform: Mux) -
             bound=holding.agreement.fitness_bound(objective),
             best="nothing",
         )
-    holding.log_sent("revealed", objective, REVEAL_NUMBER, sent)
+    attempt = attempt_name(REVEAL_NUMBER, request.epoch, request.attempt)
+    holding.log_sent("revealed", objective, REVEAL_NUMBER, sent, attempt=attempt)
     return Done(id=request.id, sent=session.sent, rounds=session.depth)

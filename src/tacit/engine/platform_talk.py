@@ -39,7 +39,7 @@ from tacit.engine.messages import (
     decode_request,
     encode_message,
 )
-from tacit.engine.policy import check_still_valid
+from tacit.engine.policy import RefusalKind, check_still_valid
 from tacit.engine.signatures import check_signatures
 from tacit.errors import (
     EngineError,
@@ -50,6 +50,7 @@ from tacit.errors import (
     PeerError,
     PeerTimeoutError,
     RefusedError,
+    SealError,
 )
 from tacit.mpc.transport import Mux
 
@@ -101,7 +102,7 @@ class PlatformTalk:
             raise
         request = decode_request(frame.payload, peer=self.mux.link.peer)
         if isinstance(request, Ping):
-            await self._send(Done(id=request.id))
+            await self._send(Done(id=request.id, clock=time.time()))
         elif isinstance(request, Cancel):
             task = self._tasks.get(request.target)
             if task is not None:
@@ -133,7 +134,11 @@ class PlatformTalk:
         await self._talk.send(1, encode_message(reply), timeout=REPLY_SECONDS)
 
     async def _answer(self, request: Request) -> None:
+        begun = time.monotonic()
         reply = await self._reply_to(request)
+        if self._node.metrics is not None:
+            kind, outcome = (type(each).__name__.lower() for each in (request, reply))
+            self._node.metrics.answered(kind, outcome, time.monotonic() - begun)
         if not isinstance(reply, Done):
             self._log_trouble(request, reply)
         try:
@@ -148,9 +153,15 @@ class PlatformTalk:
         try:
             return await self._carry_out(request)
         except RefusedError as error:
-            return Refused(id=request.id, reason=shorten(error.reason))
+            return Refused(
+                id=request.id,
+                reason=shorten(error.reason),
+                kind=error.kind,
+                participants=list(error.participants),
+            )
         except (EngineError, InputError) as error:
-            return Refused(id=request.id, reason=shorten(str(error)))
+            kind = RefusalKind.ROWS if isinstance(error, SealError) else ""
+            return Refused(id=request.id, reason=shorten(str(error)), kind=kind)
         except PeerError as error:
             if isinstance(error, PeerTimeoutError):
                 self._node.peers.check(error.peer)
@@ -176,7 +187,12 @@ class PlatformTalk:
         else:
             event = "failed"
             fields = {"request_kind": what, "peer": reply.peer, "what": reply.what}
-        if holding is None or holding.agreement.platform != self.platform:
+        if (
+            holding is None
+            or holding.agreement.platform != self.platform
+            or self._node.quota.is_full(self.platform)
+        ):
+            # That log has a limit of its own.
             self._node.note(event, **{**fields, "peer": self.mux.link.peer})
             return
         try:
@@ -191,6 +207,8 @@ class PlatformTalk:
         if isinstance(request, Ping | Cancel):
             return Done(id=request.id)
         holding = node.holding(request.agreement, self.platform)
+        if not isinstance(request, FetchLog):
+            node.quota.check_room(self.platform, len(getattr(request, "box", b"")))
         match request:
             case Submit():
                 holding.submit(request)
@@ -228,4 +246,5 @@ class PlatformTalk:
             epoch=holding.last_epoch,
             words=holding.words,
             states=holding.sealed_states(),
+            clock=time.time(),
         )

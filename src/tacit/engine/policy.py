@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,36 @@ MOST_GENERATIONS = 4096
 """Generations of a sealed search in one request, so that frames can count their rounds."""
 
 
-def refuse(reason: str, /) -> RefusedError:
+class RefusalKind(StrEnum):
+    """Refusals that whoever asked can do something about.
+
+    >>> RefusalKind.SEALED.value
+    'sealed'
+    """
+
+    MISSING = "missing"
+    """Rows are not here; submit them again."""
+    DIFFERS = "differs"
+    """The nodes had different rows and dropped them; submit them again to all."""
+    OUTSIDE = "outside"
+    """Weights out of range, dropped everywhere; their participants have to seal anew."""
+    SEALED = "sealed"
+    """Other rows of the same participant are here; `Prepare` drops what differs."""
+    ROWS = "rows"
+    """What a participant sealed is not what it should be; it has to seal anew."""
+    FULL = "full"
+    """The node keeps nothing more for this platform; later it may."""
+
+
+def refuse(
+    reason: str, /, *, kind: RefusalKind | None = None, participants: Collection[str] = ()
+) -> RefusedError:
     """A refusal, before the node's name is known.
 
     >>> refuse("the agreement has expired").reason
     'the agreement has expired'
     """
-    return RefusedError("the node", reason)
+    return RefusedError("the node", reason, kind=kind or "", participants=tuple(participants))
 
 
 @dataclass(frozen=True, slots=True)

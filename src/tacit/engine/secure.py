@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -32,7 +33,7 @@ from tacit.engine.request import REVEAL_NUMBER
 from tacit.engine.sealed_search import Opened, SealedSearch
 from tacit.engine.sealing import SealedRows
 from tacit.engine.telling import as_evaluation, told_best
-from tacit.errors import PeerTimeoutError
+from tacit.errors import EngineError, PeerTimeoutError
 from tacit.mpc.shares import party_name
 
 T = TypeVar("T")
@@ -68,7 +69,10 @@ class SecureEngine:
             ],
         )
         self._searches: dict[int, SealedSearch] = {}
-        self._objectives = {k: Evaluations(self._coordinator, k) for k in agreement.confidential()}
+        self._objectives = {
+            k: Evaluations(self._coordinator, k, told_again=partial(self.record, k, again=True))
+            for k in agreement.confidential()
+        }
 
     def __enter__(self) -> SecureEngine:
         """Start the event loop."""
@@ -92,6 +96,9 @@ class SecureEngine:
                 self._loop.close()
 
     async def _leave(self) -> None:
+        replies = [r for each in self._objectives.values() for r in each.open_replies]
+        if replies:  # what was answered a moment ago is about to be logged
+            await asyncio.wait(replies, timeout=LEAVE_SECONDS)
         # A node that hangs does not say good-bye, and nobody waits for it.
         closing = asyncio.ensure_future(self._coordinator.close())
         await asyncio.wait({closing}, timeout=LEAVE_SECONDS)
@@ -122,6 +129,22 @@ class SecureEngine:
         work = self._coordinator.start(signatures, rows, within=SET_UP_SECONDS)
         self.wait(self.submit(work), until=None)
 
+    def enter(self, signatures: Mapping[str, bytes], /, *, within: float) -> dict[int, str]:
+        """Take up an agreement whose inputs are frozen; gives what the nodes drew for its seed."""
+        return self.wait(self.submit(self._enter(signatures, within)), until=None)
+
+    async def _enter(self, signatures: Mapping[str, bytes], within: float) -> dict[int, str]:
+        coordinator = self._coordinator
+        until = self._loop.time() + within
+        dones = await coordinator.start_agreement(signatures, within=within)
+        words = dones[0].words
+        if set(words) != set(self.agreement.confidential()) or any(
+            done.words != words for done in dones
+        ):
+            raise EngineError("not all nodes have checked and frozen the inputs; prepare them")
+        await coordinator.persist(coordinator.epoch, until=until)
+        return words
+
     def evaluations(self, objective: int, /) -> Evaluations:
         """What runs on the event loop for an objective."""
         return self._objectives[objective]
@@ -131,6 +154,26 @@ class SecureEngine:
         if search not in self._searches:
             self._searches[search] = SealedSearch(self._coordinator, search)
         return SecureSealedSearch(self, self._searches[search], search)
+
+    def record(
+        self, objective: int, evaluated: Evaluated, /, *, again: bool = False
+    ) -> int | bool | None:
+        """Write down what an evaluation told; gives what it told of the best."""
+        terms, outcome = self.agreement.objectives[objective], evaluated.outcome
+        disclosure, mode = parse_disclosure(terms.disclosure), parse_best_mode(terms.best)
+        told = told_best(outcome.best_value, outcome.improved, disclosure, mode)
+        self.ledger.add(
+            LedgerEntry(
+                objective,
+                evaluated.number,
+                evaluated.request.hex(),
+                [int(value) for value in outcome.labels],
+                told,
+                evaluated.parts,
+                again,
+            )
+        )
+        return told
 
     def fetch_logs(self, nonce: bytes = b"", /) -> list[Done]:
         """The three nodes' logs of this agreement, signed for whoever drew the nonce."""
@@ -217,19 +260,9 @@ class SecureObjective:
     def _told(self, evaluated: Evaluated) -> ObjectiveEvaluation:
         outcome = evaluated.outcome
         value = outcome.best_value
-        told = told_best(value, outcome.improved, self._disclosure, self._best_mode)
         if value is not None and (self.best_so_far is None or value > self.best_so_far):
             self.best_so_far = value
-        self._engine.ledger.add(
-            LedgerEntry(
-                self._objective,
-                evaluated.number,
-                evaluated.request.hex(),
-                [int(value) for value in outcome.labels],
-                told,
-                evaluated.parts,
-            )
-        )
+        told = self._engine.record(self._objective, evaluated)
         return as_evaluation(
             outcome.labels,
             told,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Literal
 
@@ -11,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from tacit.engine.agreement import Agreement, agreement_hash
 from tacit.errors import AgreementError
 
-Purpose = Literal["agreement", "box", "log", "manifest"]
+Purpose = Literal["agreement", "box", "join", "log", "manifest"]
 
 
 def _message(purpose: Purpose, data: bytes) -> bytes:
@@ -54,6 +55,27 @@ def sign_agreement(agreement: Agreement, key: Ed25519PrivateKey) -> bytes:
     64
     """
     return sign(key, "agreement", agreement_hash(agreement))
+
+
+def sign_joining(code: str, key: Ed25519PrivateKey) -> bytes:
+    """A participant's proof that the key it joins with is its own, for this invitation alone.
+
+    >>> len(sign_joining("tci_x", Ed25519PrivateKey.generate()))
+    64
+    """
+    return sign(key, "join", hashlib.sha256(code.encode()).digest())
+
+
+def is_joining_signed(public_key: str, code: str, signature: bytes) -> bool:
+    """Whether the holder of a key joins with this invitation.
+
+    >>> key = Ed25519PrivateKey.generate()
+    >>> public = key.public_key().public_bytes_raw().hex()
+    >>> signed = sign_joining("tci_x", key)
+    >>> is_joining_signed(public, "tci_x", signed), is_joining_signed(public, "tci_y", signed)
+    (True, False)
+    """
+    return is_signed(public_key, "join", hashlib.sha256(code.encode()).digest(), signature)
 
 
 def check_signatures(agreement: Agreement, signatures: Mapping[str, bytes]) -> None:

@@ -111,6 +111,8 @@ class Store:
         self._lease = self._read_lease()
         self.lost_numbers = dict(self._lease.numbers) if self._lease.boot != self._boot else {}
         """Per objective, up to where numbers count as used after a restart of the machine."""
+        files = (path for path in folder.rglob("*") if path.name != "log.jsonl" and path.is_file())
+        self._bytes = sum(path.stat().st_size for path in files)
 
     @classmethod
     def create(cls, root: Path, agreement: Agreement, signatures: dict[str, bytes], /) -> Store:
@@ -134,6 +136,11 @@ class Store:
             store.log.sync()
         return store
 
+    @property
+    def size(self) -> int:
+        """What is kept here, as far as it grows."""
+        return self._bytes + self.log.size
+
     # Sealed inputs.
 
     def _input(self, objective: int, participant: str) -> Path:
@@ -153,11 +160,16 @@ class Store:
 
     def save_input(self, objective: int, participant: str, stored: StoredInput, /) -> None:
         """Keep a participant's sealed rows."""
-        write_atomically(self._input(objective, participant), msgspec.msgpack.encode(stored))
+        data = msgspec.msgpack.encode(stored)
+        write_atomically(self._input(objective, participant), data)
+        self._bytes += len(data)
 
     def drop_input(self, objective: int, participant: str, /) -> None:
         """Forget rows that turned out to be unusable, so that they can be sealed again."""
-        self._input(objective, participant).unlink(missing_ok=True)
+        path = self._input(objective, participant)
+        if path.exists():
+            self._bytes -= path.stat().st_size
+            path.unlink()
 
     # Leases of numbers.
 
@@ -219,7 +231,7 @@ class Store:
     def add_evaluated(self, objective: int, hashes: set[bytes], /) -> None:
         """Remember that these candidates were evaluated."""
         with (self.folder / f"evaluated-{objective}").open("ab") as file:
-            file.write(b"".join(hashes))
+            self._bytes += file.write(b"".join(hashes))
 
     def load_evaluated(self, objective: int, /) -> set[bytes]:
         """All candidates evaluated so far, as hashes of 16 bytes."""

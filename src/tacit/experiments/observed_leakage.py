@@ -8,9 +8,9 @@ import msgspec
 import numpy as np
 
 from tacit.disclosure import Buckets, estimator_named, parse_disclosure
+from tacit.disclosure.leakage import Leakage, inequations_between
 from tacit.experiments.instances import yardstick_of
 from tacit.experiments.job import Job
-from tacit.experiments.leakage import Leakage, inequations_between
 from tacit.experiments.perform import obfuscated
 from tacit.experiments.study import Study
 from tacit.runs import GenerationView, Limits, Run, simulated_evaluator

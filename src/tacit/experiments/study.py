@@ -108,7 +108,7 @@ def shipped_studies() -> tuple[str, ...]:
     """Names of the studies in the package.
 
     >>> shipped_studies()
-    ('ap', 'ap-wide', 'moap-one', 'moap-two', 'tsp')
+    ('ap', 'ap-wide', 'moap-one', 'moap-two', 'tsp', 'tsp-wide')
     """
     entries = (entry.name for entry in (files("tacit.experiments") / "studies").iterdir())
     return tuple(sorted(name.removesuffix(SUFFIX) for name in entries if name.endswith(SUFFIX)))

@@ -1,6 +1,7 @@
 """What is optimized: assignments and tours, their objectives and owners, files in and out."""
 
 from tacit.problems.assignment import Assignment
+from tacit.problems.delays import generate_delays
 from tacit.problems.evaluation import Evaluation, Evaluator
 from tacit.problems.generators import generate_assignment, generate_tour
 from tacit.problems.library import shipped_names, shipped_problem
@@ -24,6 +25,7 @@ __all__ = [
     "Sense",
     "Tour",
     "generate_assignment",
+    "generate_delays",
     "generate_tour",
     "ground_truth",
     "load_problem",

@@ -49,12 +49,14 @@ def read_csv_weights(
     limit: int | None = None,
     header: bool | None = None,
     ids: bool | None = None,
+    columns: int | None = None,
 ) -> WeightTable:
     r"""Read a matrix of weights.
 
     Without a `scale` the smallest power of ten that keeps all decimals is taken. `limit` is the
     largest weight, after scaling. `header` and `ids` say whether the first row and the first
-    column hold names; left out, the cells tell.
+    column hold names; left out, the cells tell, and so do `columns`, the number of weights in a
+    row where it is known: one cell more is a name.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -66,6 +68,8 @@ def read_csv_weights(
     """
     rows = _read_rows(path)
     cells = [row.cells for row in rows]
+    if ids is None and columns is not None and len(cells[0]) == columns + 1:
+        ids = True
     if header is None:
         header = has_header(cells)
     if ids is None:

@@ -58,7 +58,7 @@ def generate_assignment(
             f"{len(disclosures)} disclosures do not fit {objectives} objectives; "
             "give one for all or one for each"
         )
-    rng = _generator(seed)
+    rng = seeded_generator(seed)
     each = tuple(disclosures) * (objectives if len(disclosures) == 1 else 1)
     drawn = tuple(
         Objective(
@@ -98,7 +98,7 @@ def generate_tour(
     """
     if cities < 2:
         raise ParameterError(f"a tour through {cities} cities is none; give at least 2")
-    drawn = uniform_integers(_generator(seed), 2 * cities, up_to=side)
+    drawn = uniform_integers(seeded_generator(seed), 2 * cities, up_to=side)
     coordinates = drawn.reshape(cities, 2).astype(np.float64)
     length = Objective(
         "length", METRICS["EUC_2D"](coordinates), sense="minimize", disclosure=disclosure
@@ -144,7 +144,12 @@ def dealt_rows(rows: int, participants: int, /) -> tuple[Participant, ...]:
     )
 
 
-def _generator(seed: Seed) -> np.random.Generator:
+def seeded_generator(seed: Seed, /) -> np.random.Generator:
+    """A generator whose stream is the same everywhere; one that is given is taken as it is.
+
+    >>> seeded_generator(1).bit_generator.random_raw() % 1000
+    127
+    """
     if isinstance(seed, np.random.Generator):
         return seed
     if seed < 0:

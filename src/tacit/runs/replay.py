@@ -7,7 +7,7 @@ computed again, and its hash must be the one that the node logged under that num
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.disclosure import Estimator, estimator_named
-from tacit.engine import ClearObjective
+from tacit.engine import ClearObjective, ObjectiveEvaluation
 from tacit.engine.agree import problem_of, weights_digest
 from tacit.engine.agreement import Agreement
 from tacit.engine.ledger import LedgerEntry
@@ -23,7 +23,8 @@ from tacit.engine.request import pack_candidates, request_hash
 from tacit.engine.seed import search_seed
 from tacit.engine.telling import as_evaluation
 from tacit.errors import LogError
-from tacit.problems import Problem
+from tacit.problems import Evaluation, Problem
+from tacit.runs.best_known import BestKnown, update_best_known
 from tacit.search import Evolution, SearchParameters
 
 
@@ -33,6 +34,13 @@ class Replay:
 
     generations: int
     followed: int
+    differs: bool = False
+    """Whether the next population is another than the search asks for.
+
+    If it is not, and yet not all were followed, the ledger lacks an answer to go on with.
+    """
+    best_known: list[BestKnown] = field(default_factory=list)
+    """The best-known set after each generation that the ledger tells of."""
 
     @property
     def complete(self) -> bool:
@@ -70,20 +78,32 @@ def replay(
     search = Evolution(problem, parameters)
     state = search.start()
     estimator = estimator_named(parameters.estimator)
+    known: list[BestKnown] = []
+    unanswered = False
     for done, number in enumerate(sorted(logged)):
-        genomes = search.ask(state, rng)
-        plans = problem.plans(genomes)
+        # After a power cut nodes leave numbers out, and what was not answered under one is asked
+        # for again under another: the same population, so it tells nothing else.
+        if not unanswered:
+            genomes = search.ask(state, rng)
+            plans = problem.plans(genomes)
         if not _was_asked(agreement, plans, logged[number]):
-            return Replay(len(logged), done)
-        columns = [
-            _estimates(problem, k, plans, told.get((number, k)), estimator)
+            return Replay(len(logged), done, differs=not unanswered, best_known=known)
+        parts = [
+            _evaluation(problem, k, plans, told.get((number, k)), estimator)
             for k in range(len(problem.objectives))
         ]
-        known = [column for column in columns if column is not None]
-        if len(known) < len(columns):  # asked for, but nothing was revealed
-            return Replay(len(logged), done + 1)
-        state = search.tell(state, genomes, np.stack(known, axis=1))
-    return Replay(len(logged), len(logged))
+        evaluated = [part for part in parts if part is not None]
+        unanswered = len(evaluated) < len(parts)
+        if unanswered:  # asked for, but nothing was revealed
+            continue
+        evaluation = Evaluation(
+            np.stack([part.estimates for part in evaluated], axis=1),
+            tuple(part.disclosed for part in evaluated),
+            tuple(part.best for part in evaluated),
+        )
+        state = search.tell(state, genomes, evaluation.estimates)
+        known.append(update_best_known(known[-1] if known else None, state, evaluation)[0])
+    return Replay(len(logged), len(logged), best_known=known)
 
 
 def _was_asked(agreement: Agreement, plans: NDArray[np.int32], requests: dict[int, str]) -> bool:
@@ -96,17 +116,17 @@ def _was_asked(agreement: Agreement, plans: NDArray[np.int32], requests: dict[in
     return True
 
 
-def _estimates(
+def _evaluation(
     problem: Problem,
     k: int,
     plans: NDArray[np.int32],
     entry: LedgerEntry | None,
     estimator: Estimator,
-) -> NDArray[np.float64] | None:
+) -> ObjectiveEvaluation | None:
     """What the search was told of an objective, or None if the ledger does not say."""
     objective = problem.objectives[k]
     if not objective.confidential:
-        return ClearObjective(problem, k).evaluate(plans, until=None).estimates
+        return ClearObjective(problem, k).evaluate(plans, until=None)
     if entry is None:
         return None
     return as_evaluation(
@@ -115,16 +135,20 @@ def _estimates(
         disclosure=objective.disclosure,
         best_mode=objective.best_mode,
         estimator=estimator,
-    ).estimates
+    )
 
 
 def _logged_requests(
     agreement: Agreement, entries: Sequence[dict[str, Any]]
 ) -> dict[int, dict[int, str]]:
-    """The hashes of the populations by number and objective."""
+    """The hashes of the populations by number and objective.
+
+    A node that was away caught up with what its peers were asked meanwhile.
+    """
     logged: dict[int, dict[int, str]] = {}
     for entry in entries:
-        if entry["event"] == "evaluate" and entry["objective"] in agreement.confidential():
+        known = entry["event"] in ("evaluate", "caught up") and entry["request"]
+        if known and entry["objective"] in agreement.confidential():
             logged.setdefault(entry["number"], {})[entry["objective"]] = entry["request"]
     return logged
 

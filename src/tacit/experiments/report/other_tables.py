@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tacit.disclosure import PAPER_CONFIGURATIONS
+from tacit.disclosure.leakage import Leakage, leakage
 from tacit.experiments.engine_times import EngineTimes
-from tacit.experiments.leakage import Leakage, leakage
 from tacit.experiments.observed_leakage import first_run_with, observed_leakage
 from tacit.experiments.paper import COLUMNS, published
 from tacit.experiments.report.agreement import Assessed, rankings

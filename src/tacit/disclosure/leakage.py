@@ -2,7 +2,7 @@
 
 Upper bounds on the equations and inequations between weights that evaluations give away, assuming
 that no candidate comes twice. Where groups vary in size from one population to the next (buckets,
-above) the counts follow from the sizes, which a run has to tell: see `observed_leakage`.
+above) the counts follow from the sizes, which only a run can tell.
 """
 
 from __future__ import annotations
@@ -13,7 +13,12 @@ from math import comb
 
 import numpy as np
 
-from tacit.disclosure import Disclosure, Exact, Order, Quantiles, Top, parse_disclosure
+from tacit.disclosure.exact import Exact
+from tacit.disclosure.method import Disclosure
+from tacit.disclosure.order import Order
+from tacit.disclosure.parse import parse_disclosure
+from tacit.disclosure.quantiles import Quantiles
+from tacit.disclosure.top import Top
 
 
 @dataclass(frozen=True)

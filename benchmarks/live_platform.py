@@ -1,0 +1,263 @@
+"""A platform in a process of its own on trios of real nodes, and everybody who uses it, over HTTPS.
+
+For measurements and for tests that kill it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from base64 import b64encode
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import httpx
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.engine.agreement import Agreement, read_agreement
+from tacit.engine.keys import Keys
+from tacit.engine.local_cluster import LocalCluster, free_addresses, memory_folder
+from tacit.engine.sealing import seal_rows
+from tacit.engine.signatures import sign_agreement, sign_joining
+from tacit.participant.client import API, tls_context
+from tacit.service.settings import load_settings, write_settings
+
+START_SECONDS = 60.0
+OPERATOR = "operator"
+ENDS = ("finished", "interrupted", "failed", "cancelled")
+
+
+class LivePlatform:
+    """Use it in a `with` statement: everything ends and goes with the block."""
+
+    def __init__(self, *, trios: int = 1, slots: int = 4) -> None:
+        self._trios, self._slots = trios, slots
+        self._stack = ExitStack()
+        self.process: subprocess.Popen[bytes] | None = None
+        self.tokens: dict[str, str] = {}
+        self.keys: dict[str, Keys] = {}
+
+    def __enter__(self) -> LivePlatform:
+        try:
+            self._open()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def _open(self) -> None:
+        made = tempfile.TemporaryDirectory(prefix="tacit-live-", dir=memory_folder())
+        self.folder = Path(self._stack.enter_context(made))
+        self.clusters = [self._stack.enter_context(LocalCluster()) for _ in range(self._trios)]
+        listen = free_addresses(1)[0]
+        files = [cluster.folder / "cluster.toml" for cluster in self.clusters]
+        self.config = write_settings(self.folder / "platform", trios=files, listen=listen, url=None)
+        limits = "requests_per_minute = 1000000\nanonymous_requests_per_minute = 1000000\n"
+        text = self.config.read_text().replace("slots = 4", f"slots = {self._slots}")
+        self.config.write_text(limits + text)
+        self.settings = load_settings(self.config)
+        self.http = self._stack.enter_context(
+            httpx.Client(
+                base_url=self.settings.url + API,
+                verify=tls_context(self.config.parent / "service.pem"),
+                timeout=30.0,
+                limits=httpx.Limits(max_connections=100),
+            )
+        )
+        invited = subprocess.run(
+            [sys.executable, "-m", "tacit", "service", "invite", OPERATOR, "--config", self.config],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        self._stack.callback(self.kill)
+        self.start()
+        self.join(OPERATOR, invited.stdout.strip(), key=False)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stack.close()
+
+    # The process.
+
+    def start(self) -> float:
+        """Start the platform; the seconds until it answers."""
+        begun = time.monotonic()
+        with (self.folder / "platform.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "tacit", "service", "run", "--config", self.config],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        while True:
+            try:
+                if self.http.get("/health", timeout=1.0).is_success:
+                    return time.monotonic() - begun
+            except httpx.TransportError:
+                time.sleep(0.01)
+            if self.process.poll() is not None or time.monotonic() - begun > START_SECONDS:
+                raise RuntimeError(f"the platform did not start: {self.log()[-2000:]}")
+
+    def kill(self) -> None:
+        """End it as a crash would; nothing else is told."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+    def cpu_seconds(self) -> float:
+        """What the main process has computed so far: how long it takes where nothing else runs."""
+        if self.process is None:
+            return 0.0
+        text = Path(f"/proc/{self.process.pid}/stat").read_text()
+        used = re.sub(r"\(.*\)", "", text).split()[12:14]
+        return sum(map(int, used)) / os.sysconf("SC_CLK_TCK")
+
+    def log(self) -> str:
+        return (self.folder / "platform.log").read_text()
+
+    def stored_late(self) -> dict[str, float]:
+        """How long after its deadline each run's answer was stored, as the platform logged it."""
+        lines = (line for line in self.log().splitlines() if '"run ended"' in line)
+        return {entry["run"]: entry["stored_late_by"] for entry in map(json.loads, lines)}
+
+    def workers(self) -> list[int]:
+        """The processes whose parent is the server that this platform's workers come from."""
+        if self.process is None:
+            return []
+        return [each for child in _children(self.process.pid) for each in _children(child)]
+
+    def stop_workers(self) -> None:
+        for each in self.workers():
+            os.kill(each, signal.SIGSTOP)
+
+    # Everybody.
+
+    def call(self, method: str, path: str, who: str | None = None, **options: Any) -> Any:
+        headers = {} if who is None else {"Authorization": f"Bearer {self.tokens[who]}"}
+        answer = self.http.request(method, path, headers=headers, **options)
+        if not answer.is_success:
+            raise RuntimeError(f"{method} {path}: {answer.status_code} {answer.text}")
+        is_json = answer.headers["content-type"].startswith("application/json")
+        return answer.json() if is_json and "agreement" not in path else answer.content
+
+    def join(self, name: str, code: str, *, key: bool = True) -> None:
+        body = {"code": code}
+        if key:
+            self.keys[name] = Keys.new(name)
+            body["signing_key"] = self.keys[name].signing_public
+            body["signature"] = sign_joining(code, self.keys[name].signing).hex()
+        self.tokens[name] = self.call("POST", "/join", json=body)["token"]
+
+    def new_run(
+        self,
+        participants: Sequence[str],
+        /,
+        *,
+        rows: int = 12,
+        deadline: float = 3.0,
+        by: str = OPERATOR,
+        **changes: Any,
+    ) -> str:
+        """A run whose participants have all joined."""
+        names = list(participants)
+        terms = {
+            "name": "slots",
+            "problem": {"name": "slots", "kind": "assignment", "rows": rows, "columns": rows},
+            "objectives": [
+                {
+                    "name": "delay",
+                    "sense": "minimize",
+                    "weight_bound": 1000,
+                    "disclosure": "top:5",
+                    "best": changes.pop("best", "value"),
+                }
+            ],
+            "participants": {
+                name: list(range(rows))[k :: len(names)] for k, name in enumerate(names)
+            },
+            "parameters": {"population": 40, "elites": 2, "tournament": 3},
+            "limits": {"evaluations": changes.pop("evaluations", 100_000)},
+            "deadline_seconds": deadline,
+            **changes,
+        }
+        run_id: str = self.call("POST", "/runs", by, json=terms)["id"]
+        codes = self.call("POST", f"/runs/{run_id}/invite", by)["invitations"]
+        for name, code in codes.items():
+            self.join(name, code)
+        return run_id
+
+    def agreement(self, run_id: str, who: str) -> Agreement:
+        return self.read(self.call("GET", f"/runs/{run_id}/agreement", who))
+
+    @staticmethod
+    def read(data: bytes) -> Agreement:
+        return read_agreement(data)
+
+    def sign(self, run_id: str, who: str) -> None:
+        signature = sign_agreement(self.agreement(run_id, who), self.keys[who].signing)
+        body = {"signature": signature.hex()}
+        self.call("POST", f"/runs/{run_id}/signature", who, json=body)
+
+    def submit(
+        self, run_id: str, who: str, *, weights: NDArray[np.int64] | None = None
+    ) -> dict[str, Any]:
+        """Seal and submit rows, drawn by the participant's name where none are given."""
+        agreement = self.agreement(run_id, who)
+        shape = (len(agreement.rows_of(who, 0)), agreement.problem.columns)
+        if weights is None:
+            weights = np.random.default_rng(list(who.encode())).integers(0, 1000, shape)
+        sealed = seal_rows(agreement, who, 0, weights, key=self.keys[who].signing)
+        answer: dict[str, Any] = self.call(
+            "POST",
+            f"/runs/{run_id}/submission",
+            who,
+            json={
+                "objective": 0,
+                "manifest": sealed.manifest.hex(),
+                "signature": sealed.signature.hex(),
+                "boxes": [b64encode(box).decode() for box in sealed.boxes],
+            },
+        )
+        return answer
+
+    def run(self, run_id: str, who: str = OPERATOR) -> dict[str, Any]:
+        answer: dict[str, Any] = self.call("GET", f"/runs/{run_id}", who)
+        return answer
+
+    def wait(self, run_id: str, *states: str, seconds: float = 60.0) -> dict[str, Any]:
+        """The run as soon as it is in one of these states."""
+        until = time.monotonic() + seconds
+        while (run := self.run(run_id))["state"] not in states:
+            if time.monotonic() > until or run["state"] in ENDS:
+                raise RuntimeError(f"{run_id} is {run['state']}: {run['reason']}, not {states}")
+            time.sleep(0.02)
+        return run
+
+
+def _children(pid: int) -> list[int]:
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = re.sub(r"\(.*\)", "", stat.read_text()).split()
+        except OSError:
+            continue
+        if int(fields[2]) == pid:
+            found.append(int(fields[0]))
+    return found

@@ -1,0 +1,81 @@
+"""`tacit demo`: everything at once on this machine, to look at."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from tacit.service.demo import DemoResult
+
+EPILOG = "Example: [bold]tacit demo --deadline 10s[/bold]"
+
+
+def demo_command(
+    deadline: Annotated[str, typer.Option(help="How long to search, such as 5s.")] = "5s",
+    stay: Annotated[
+        bool | None,
+        typer.Option(help="Keep the dashboard up until Ctrl-C. [only at a terminal]"),
+    ] = None,
+) -> None:
+    """Start three nodes, a platform and three airlines, and run one optimization to its deadline.
+
+    Everything is temporary. At a terminal the dashboard stays up until Ctrl-C.
+    """
+    from tacit.runs.duration import parse_duration
+    from tacit.service.demo import run_demo
+    from tacit.service.local_platform import LocalPlatform
+
+    console = Console(highlight=False)
+    stays = sys.stdout.isatty() and sys.stdin.isatty() if stay is None else stay
+    seconds = parse_duration(deadline)
+    started = time.monotonic()
+
+    def say(text: str) -> None:
+        console.print(f"[dim]{time.monotonic() - started:5.1f} s[/dim]  {text}", soft_wrap=True)
+
+    say("starting three nodes and the platform")
+    with LocalPlatform() as platform:
+        code = platform.invitation("visitor", role="operator")
+        console.print(f"\n  dashboard  [bold]{platform.url}[/bold]")
+        console.print(f"  sign in    [bold]{code}[/bold]  (works once)\n", soft_wrap=True)
+        result = run_demo(platform, deadline_seconds=seconds, say=say)
+        _print_plan(console, result)
+        if not stays:
+            return
+        console.print(
+            "\nThe dashboard stays up so that you can look at it (its certificate is its own: let "
+            "your browser accept it). Ctrl-C ends everything.",
+            soft_wrap=True,
+        )
+        _until_interrupted()
+
+
+def _print_plan(console: Console, result: DemoResult) -> None:
+    table = Table("flight", "scheduled", "slot", title="The plan", title_justify="left")
+    for landing in result.landings:
+        table.add_row(*landing)
+    console.print()
+    console.print(table)
+    more = result.cost / result.best_possible - 1 if result.best_possible else 0.0
+    late = result.late_by_seconds * 1000
+    when = f"{late:.0f} ms after the deadline" if late >= 0.5 else "by the deadline"
+    console.print(f"Its delay costs {result.cost:,.0f}; it came {when}.")
+    console.print(
+        f"The best possible plan costs {result.best_possible:,.0f}, so this one is {more:.1%} "
+        "above; only the demo can know, having made the costs up.",
+        soft_wrap=True,
+    )
+
+
+def _until_interrupted() -> None:
+    try:
+        while True:
+            time.sleep(3600)
+    except KeyboardInterrupt:
+        return

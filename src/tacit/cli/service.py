@@ -1,0 +1,105 @@
+"""`tacit service`: run the platform."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tacit.errors import InputError
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+app = typer.Typer(no_args_is_help=True, help="Run the platform.")
+
+ConfigOption = Annotated[
+    Path, typer.Option(help="The platform's file, made by tacit service init.")
+]
+
+
+@app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(help="A new folder for the platform.")],
+    trio: Annotated[list[Path], typer.Option(help="The cluster.toml of a trio; repeat for more.")],
+    listen: Annotated[str, typer.Option(help="host:port to listen at.")] = "127.0.0.1:8443",
+    url: Annotated[
+        str | None, typer.Option(help="Where others find it; without: https and listen.")
+    ] = None,
+) -> None:
+    """Write service.toml with a self-signed certificate."""
+    from tacit.service.settings import write_settings
+
+    for cluster in trio:
+        if not cluster.is_file():
+            raise InputError(f"{cluster} is not there; give the cluster.toml of a trio")
+    typer.echo(write_settings(folder, trios=trio, listen=listen, url=url))
+
+
+@app.command()
+def run(config: ConfigOption) -> None:
+    """Run the platform until Ctrl-C or SIGTERM; what it knows stays in its database."""
+    from tacit.service.execution.priority import come_first
+
+    come_first()  # before all else: after a crash, somebody waits to hear what came of a run
+    from tacit.service.serve import serve
+    from tacit.service.settings import load_settings
+
+    settings = load_settings(config)
+    typer.echo(f"the platform listens at {settings.url}", err=True)
+    serve(settings)
+
+
+@app.command()
+def migrate(config: ConfigOption) -> None:
+    """Bring the database up to date, which `run` does as well."""
+    from tacit.service.settings import load_settings
+    from tacit.service.storage import Database
+
+    Database(load_settings(config).database_url).close()
+    typer.echo("the database is up to date")
+
+
+@app.command()
+def invite(
+    name: Annotated[str, typer.Argument(help="Whom.")],
+    config: ConfigOption,
+    role: Annotated[
+        str, typer.Option(help="operator, participant or viewer; of a new account.")
+    ] = "operator",
+) -> None:
+    """Print a one-time code for an account, which is made if there is none: the first operator."""
+    from tacit.service.settings import load_settings
+    from tacit.service.storage import Database
+
+    settings = load_settings(config)
+    database = Database(settings.database_url)
+    try:
+        with database.writing() as session:
+            typer.echo(_code(session, name, role, settings.invitation_hours))
+    finally:
+        database.close()
+
+
+def _code(session: Session, name: str, role: str, hours: float) -> str:
+    from pydantic import ValidationError
+
+    from tacit.service.access.invitations import invite as make_invitation
+    from tacit.service.api.shapes import NewAccount
+    from tacit.service.storage import create_account, find_account
+
+    try:
+        asked = NewAccount.model_validate({"name": name, "role": role})
+    except ValidationError:
+        raise InputError(
+            f"{name!r} as {role!r} is no account; a name has up to 63 letters, digits, dots and "
+            "dashes, a role is operator, participant or viewer"
+        ) from None
+    account = find_account(session, name)
+    if account is None:
+        create_account(session, asked.name, asked.role)
+    elif account.role != asked.role:
+        raise InputError(f"{name!r} is a {account.role}; invite it with --role {account.role}")
+    code, _ = make_invitation(session, name, hours=hours)
+    return code

@@ -1,0 +1,43 @@
+"""What a node tells whoever runs it: one JSON object per line on standard error."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import TextIO
+
+import msgspec
+
+LOGGER = "tacit.node"
+
+
+class JsonLines(logging.Formatter):
+    """A record as one line of JSON; `extra={"fields": {...}}` adds fields.
+
+    >>> record = logging.LogRecord(LOGGER, 20, "", 0, "started", None, None)
+    >>> JsonLines().format(record).endswith('"event":"started"}')
+    True
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        line = {
+            "at": round(record.created, 3),
+            "level": record.levelname.lower(),
+            "event": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        return msgspec.json.encode(line, enc_hook=str).decode()
+
+
+def log_as_json_lines(stream: TextIO | None = None, /) -> None:
+    """Have the node tell what happens, on standard error unless a stream is given.
+
+    >>> log_as_json_lines.__name__
+    'log_as_json_lines'
+    """
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonLines())
+    logger = logging.getLogger(LOGGER)
+    logger.handlers, logger.propagate = [handler], False
+    logger.setLevel(logging.INFO)

@@ -1,0 +1,87 @@
+"""What an agreement gives away, in plain words: for somebody who is about to sign it.
+
+`leakage_words` is the one place that says how much can be inferred. It gives the paper's counts;
+figures that an audit has measured belong here too.
+"""
+
+from __future__ import annotations
+
+from tacit.disclosure.leakage import leakage
+from tacit.engine.agreement import Agreement, ObjectiveTerms
+
+
+def disclosure_words(terms: ObjectiveTerms, population: int, /) -> str:
+    """What one evaluation of an objective tells the platform.
+
+    >>> from tacit.engine.cast import example_cast
+    >>> disclosure_words(example_cast().agreement.objectives[0], 100)
+    'which 1 of 100 plans is best, not by how much; and the total of the best plan, as a number'
+    """
+    kind, _, number = terms.disclosure.partition(":")
+    plans = f"{population:,} plans"
+    told = {
+        "none": f"the total of each of {plans}, exactly",
+        "order": f"the order of {plans} from best to worst, not by how much they differ",
+        "quantiles": f"which of {number} groups of equal size, from best to worst, each of {plans} "
+        "is in",
+        "buckets": f"which of {number} equal steps between the worst and the best total each of "
+        f"{plans} is in",
+        "top": f"which {number} of {plans} {'is' if number == '1' else 'are'} best, not by how "
+        "much" + (", nor in which order" if number != "1" else ""),
+        "above": f"which of {plans} reach {number} % of the way from the worst to the best total "
+        "(always at least three)",
+    }.get(kind, f"what the disclosure {terms.disclosure!r} says of {plans}")
+    best = {
+        "value": "the total of the best plan, as a number",
+        "improvement": "whether the best plan is better than all before it",
+        "nothing": "",
+    }[terms.best]
+    return told if kind == "none" or not best else f"{told}; and {best}"
+
+
+def leakage_words(agreement: Agreement, /) -> list[str]:
+    """How much can be inferred from all that an agreement allows to be disclosed, at most.
+
+    >>> from tacit.engine.cast import example_cast
+    >>> leakage_words(example_cast().agreement)[0]
+    "'pay': from 10 evaluations of up to 100 plans, at most 0 equations and 990 inequations."
+    """
+    limits = agreement.limits
+    secrets = agreement.problem.rows * agreement.problem.columns
+    lines = [_counts(agreement.objectives[k], agreement) for k in agreement.confidential()]
+    lines.append(
+        "An equation tells by exactly how much one plan is better than another; an inequation "
+        "tells only which of two is better. All participants together hide "
+        f"{secrets:,} numbers per objective."
+    )
+    if any(agreement.objectives[k].disclosure == "none" for k in agreement.confidential()):
+        lines.append(
+            "Under 'none' the totals of about as many different plans as there are hidden numbers "
+            "give nearly all of them away: count on the platform knowing your costs, up to an "
+            f"amount per row. The agreement allows {limits.evaluations * limits.population_max:,} "
+            "plans."
+        )
+    lines.append(
+        "These are counts of what could be written down (Gruber et al. 2026, section 3.3, no plan "
+        "twice), for a platform that follows the agreed search; they do not say how well somebody "
+        "guesses."
+    )
+    return lines
+
+
+def _counts(terms: ObjectiveTerms, agreement: Agreement) -> str:
+    limits = agreement.limits
+    most = leakage(
+        terms.disclosure, population=limits.population_max, evaluations=limits.evaluations
+    )
+    told = f"{terms.name!r}: from {limits.evaluations:,} evaluations of up to "
+    told += f"{limits.population_max:,} plans, "
+    if most.inequations is None:
+        pairs = limits.population_max * (limits.population_max - 1) // 2 * limits.evaluations
+        return (
+            f"{told}fewer than {pairs:,} inequations; how many depends on the run, since the "
+            "groups vary in size, and a group of one plan next to a told best is an equation."
+        )
+    inequations = most.inequations + most.across_populations
+    equations = most.equations if terms.best == "value" or terms.disclosure == "none" else 0
+    return f"{told}at most {equations:,} equations and {inequations:,} inequations."

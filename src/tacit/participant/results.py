@@ -1,0 +1,82 @@
+"""The runs one takes part in, and what came of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from tacit.engine.agreement import Agreement
+from tacit.errors import TrustError
+from tacit.participant.plain_text import plain_cell
+from tacit.participant.profile import Profile
+from tacit.participant.shapes import Outcome, RunSummary
+
+
+def runs(profile: Profile, /) -> list[RunSummary]:
+    """All runs that this participant is a member of.
+
+    >>> runs.__name__
+    'runs'
+    """
+    with profile.connect() as client:
+        return client.get("/runs", list[RunSummary])
+
+
+def result(profile: Profile, run: str, /) -> Outcome:
+    """What came of a run, or how it stands.
+
+    >>> result.__name__
+    'result'
+    """
+    with profile.connect() as client:
+        outcome = client.get(f"/runs/{run}/result", Outcome)
+    if outcome.plan is not None:
+        profile.keep_shown_plan(run, outcome.plan.items)
+    return outcome
+
+
+def plan_rows(outcome: Outcome, agreement: Agreement | None, account: str, /) -> list[list[str]]:
+    """A plan as lines of row, column, and whether the row is one's own; of a tour, its places.
+
+    The names are those of the agreement that this machine signed. Without one there are numbers.
+
+    >>> from tacit.engine.cast import example_cast
+    >>> from tacit.participant.shapes import Plan
+    >>> plan_rows(Outcome("finished", plan=Plan([1, 0])), example_cast().agreement, "owner")
+    [['0', '1', 'yours'], ['1', '0', 'yours']]
+    """
+    if outcome.plan is None:
+        return []
+    items = outcome.plan.items
+    if agreement is None:
+        return [[str(row), str(column), ""] for row, column in enumerate(items)]
+    problem = agreement.problem
+    if len(items) != problem.rows or not set(items) <= set(range(problem.columns)):
+        raise TrustError(
+            "what the platform shows is no plan for the problem that was signed; ask the operator"
+        )
+    rows, columns = problem.row_names, problem.column_names
+    own = {row for k in agreement.confidential() for row in agreement.rows_of(account, k)}
+    if problem.kind == "tour":
+        rows, columns, own = None, columns or rows, set()
+    return [
+        [
+            str(row) if rows is None else rows[row],
+            str(column) if columns is None else columns[column],
+            "yours" if row in own else "",
+        ]
+        for row, column in enumerate(items)
+    ]
+
+
+def plan_csv(rows: list[list[str]], /) -> str:
+    r"""A plan for a spreadsheet.
+
+    >>> plan_csv([["F1", "08:10", "yours"], ["=1+1", "@x", ""]])
+    "row,column,whose\nF1,08:10,yours\n'=1+1,'@x,\n"
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["row", "column", "whose"])
+    writer.writerows([plain_cell(cell) for cell in row] for row in rows)
+    return out.getvalue()

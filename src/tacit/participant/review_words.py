@@ -1,0 +1,186 @@
+"""A review for somebody at a desk: who learns what, how much, by when, and whose keys these are."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from tacit.engine.keys import key_fingerprint
+from tacit.participant.costs import show_rows
+from tacit.participant.plain_text import plain_line
+from tacit.participant.plain_words import disclosure_words, leakage_words
+from tacit.participant.reviewing import Review
+from tacit.participant.trust import node_address
+from tacit.problems.decimals import unscaled_text
+
+MOST_PAIRS = 20
+
+
+def review_lines(review: Review, /) -> list[str]:
+    """A review in plain words, line by line.
+
+    >>> from tacit.engine.cast import example_cast
+    >>> from tacit.participant.shapes import RunView
+    >>> made = Review(RunView("r-1", "slots", "invited"), example_cast().agreement, "owner", True)
+    >>> review_lines(made)[0]
+    'Run r-1, slots (invited)'
+    """
+    sections = {
+        "You": _own(review),
+        "What the platform learns, and with it all participants (the ledger is open to them)": [
+            *_told(review),
+        ],
+        "What nodes and others learn": _others(),
+        "How much can be inferred from it": leakage_words(review.agreement),
+        "Limits": _limits(review),
+        "The search that the platform promises to follow": _search(review),
+        "Nodes": _nodes(review),
+        "Participants": _participants(review),
+    }
+    lines = [f"Run {review.run.id}, {review.run.name} ({review.run.state})"]
+    lines.append(f"Agreement {review.hash}")
+    for title, content in sections.items():
+        lines += ["", title, *(f"  {line}" for line in content)]
+    lines += ["", *(f"Note: {warning}" for warning in review.warnings)]
+    lines += [f"DO NOT SIGN: {refusal}" for refusal in review.refusals]
+    return [plain_line(line, longest=2000) for line in lines]
+
+
+def _own(review: Review) -> list[str]:
+    agreement, problem = review.agreement, review.agreement.problem
+    lines = [f"{review.account}, one of {len(agreement.participants)} participants"]
+    for name, rows in review.own_rows.items():
+        terms = next(each for each in agreement.objectives if each.name == name)
+        most = unscaled_text(terms.weight_bound, terms.scale)
+        lines.append(
+            f"{name!r} ({terms.sense}): {len(rows)} of {problem.rows} rows are yours "
+            f"({show_rows(agreement, rows)}), {problem.columns} numbers from 0 to {most} each"
+        )
+    return lines
+
+
+def _told(review: Review) -> list[str]:
+    agreement, limits = review.agreement, review.agreement.limits
+    lines = [
+        f"{agreement.objectives[k].name!r}, at each of at most {limits.evaluations:,} evaluations: "
+        + disclosure_words(agreement.objectives[k], limits.population_max)
+        for k in agreement.confidential()
+    ]
+    if agreement.reveal_best:
+        lines.append("once, at the end: which of the best plans that it found is truly best")
+    return lines
+
+
+def _others() -> list[str]:
+    return [
+        "Each node: which plans were compared, no cost; it can guess much of their order from "
+        "the plans that follow.",
+        "Two nodes together, if they break their promise: everything.",
+        "Participants and viewers: the plan that is chosen, and the ledger.",
+        "All of it adds up if you give the same costs to another run.",
+    ]
+
+
+def _limits(review: Review) -> list[str]:
+    limits, forbidden = review.agreement.limits, review.agreement.problem.forbidden
+    seconds = review.run.deadline_seconds
+    lines = []
+    if seconds is not None:
+        lines.append(
+            f"deadline: {seconds:g} s after the start (the platform's word, not in the agreement)"
+        )
+    left = (limits.expires - time.time()) / 3600
+    until = time.strftime("%Y-%m-%d %H:%M", time.localtime(limits.expires))
+    lines.append(f"after {until} (in {left:.1f} hours) the nodes evaluate nothing more")
+    lines.append(
+        f"at most {limits.evaluations:,} evaluations of {limits.population_min:,} to "
+        f"{limits.population_max:,} plans, at least {limits.distinct_min:,} of them distinct"
+    )
+    lines += [f"no plan may have {pair}" for pair in _some(_pairs(review))]
+    if not forbidden:
+        lines.append("no pair of a row and a column is forbidden")
+    return lines
+
+
+def _pairs(review: Review) -> list[str]:
+    problem = review.agreement.problem
+    rows, columns = problem.row_names, problem.column_names
+    return [
+        f"{rows[row] if rows else row} in {columns[column] if columns else column}"
+        for row, column in problem.forbidden
+    ]
+
+
+def _some(lines: list[str]) -> list[str]:
+    """As many as somebody reads; --json has all."""
+    left = len(lines) - MOST_PAIRS
+    return lines if left <= 0 else [*lines[:MOST_PAIRS], f"any of {left:,} more pairs, see --json"]
+
+
+def _search(review: Review) -> list[str]:
+    search = review.agreement.search
+    seed = "seed drawn by the nodes" if search.seed is None else f"seed {search.seed}"
+    lines = [f"{search.algorithm}, {seed}; tacit participant log replays it"]
+    return lines + [f"{name}: {value}" for name, value in sorted(search.parameters.items())]
+
+
+def _nodes(review: Review) -> list[str]:
+    lines = []
+    for number, node in enumerate(review.agreement.nodes):
+        lines.append(f"node {number} at {node_address(node)}")
+        lines.append(f"  signs  {key_fingerprint(node.signing_key)}")
+        lines.append(f"  opens  {key_fingerprint(node.sealing_key)}")
+    return lines
+
+
+def _participants(review: Review) -> list[str]:
+    states = {member.name: member for member in review.run.members}
+    lines = []
+    width = max(len(each.name) for each in review.agreement.participants)
+    for each in review.agreement.participants:
+        member = states.get(each.name)
+        signed = ", has signed (says the platform)" if member is not None and member.signed else ""
+        you = " (you)" if each.name == review.account else ""
+        lines.append(f"{each.name:{width}}  {key_fingerprint(each.signing_key)}{you}{signed}")
+    return lines
+
+
+def review_json(review: Review, /) -> dict[str, Any]:
+    """A review for a script.
+
+    >>> from tacit.engine.cast import example_cast
+    >>> from tacit.participant.shapes import RunView
+    >>> made = Review(RunView("r-1", "slots", "invited"), example_cast().agreement, "owner", True)
+    >>> review_json(made)["may_sign"]
+    True
+    """
+    agreement, limits = review.agreement, review.agreement.limits
+    return {
+        "run": review.run.id,
+        "name": review.run.name,
+        "state": review.run.state,
+        "agreement": review.hash,
+        "account": review.account,
+        "rows": review.own_rows,
+        "disclosed": _told(review),
+        "inferred": leakage_words(agreement),
+        "deadline_seconds": review.run.deadline_seconds,
+        "limits": limits,
+        "forbidden": agreement.problem.forbidden,
+        "search": agreement.search,
+        "nodes": [
+            {
+                "address": node_address(node),
+                "signing": key_fingerprint(node.signing_key),
+                "sealing": key_fingerprint(node.sealing_key),
+            }
+            for node in agreement.nodes
+        ],
+        "participants": {
+            each.name: key_fingerprint(each.signing_key) for each in agreement.participants
+        },
+        "pinned": review.pinned,
+        "may_sign": not review.refusals,
+        "refusals": review.refusals,
+        "warnings": review.warnings,
+    }

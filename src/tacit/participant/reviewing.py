@@ -1,0 +1,206 @@
+"""Everything a participant should see before it signs, and every check that must pass.
+
+What is signed is the agreement. What else the platform says of a run, such as its deadline, is its
+word, and is shown as that.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from tacit.engine.agreement import Agreement, agreement_hash, read_agreement
+from tacit.engine.agreement_check import check_agreement
+from tacit.errors import InputError, TacitError, TrustError
+from tacit.participant.client import PlatformClient
+from tacit.participant.costs import read_costs
+from tacit.participant.profile import Profile
+from tacit.participant.shapes import RunView
+from tacit.participant.trust import Trust, load_trust, trust_refusals
+from tacit.search import SearchParameters
+
+MOST_CLOCK_SECONDS = 2.0
+"""Clocks that differ by more are mentioned."""
+
+
+@dataclass(frozen=True)
+class Review:
+    """A run's agreement, and what this machine has to say about it."""
+
+    run: RunView
+    agreement: Agreement
+    account: str
+    pinned: bool
+    """Whether keys from another channel were compared."""
+    refusals: list[str] = field(default_factory=list)
+    """Why it must not be signed; empty if all checks pass."""
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def hash(self) -> str:
+        """The name of the agreement."""
+        return agreement_hash(self.agreement).hex()
+
+    @property
+    def own_rows(self) -> dict[str, list[int]]:
+        """Per confidential objective, the rows that this participant seals."""
+        agreement = self.agreement
+        return {
+            agreement.objectives[k].name: agreement.rows_of(self.account, k)
+            for k in agreement.confidential()
+        }
+
+    def check(self) -> None:
+        """Raise an error that names everything that speaks against signing."""
+        if self.refusals:
+            raise TrustError(
+                f"do not sign {self.run.id}: {'; '.join(self.refusals)}. Ask those concerned over "
+                "another channel than the platform"
+            )
+
+
+def review(
+    profile: Profile,
+    run: str,
+    /,
+    *,
+    trust: Trust | None = None,
+    costs: Path | None = None,
+) -> Review:
+    """Fetch a run's agreement and check all that can be checked before signing.
+
+    `trust` pins keys for this review; without it those count that the profile has remembered.
+    `costs` is the participant's CSV, to see now rather than later whether it fits.
+
+    >>> review.__name__
+    'review'
+    """
+    with profile.connect() as client:
+        view = client.get(f"/runs/{run}", RunView)
+        agreement = fetch_agreement(client, run)
+        offset = client.clock_offset
+    if trust is None and profile.trust_file.exists():
+        trust = load_trust(profile.trust_file)
+    made = Review(view, agreement, profile.account, trust is not None)
+    made.refusals.extend(_own_refusals(profile, run, agreement))
+    if trust is not None:
+        made.refusals.extend(trust_refusals(agreement, trust))
+        made.warnings.extend(_absent(agreement, trust))
+    if costs is not None and not made.refusals:
+        made.refusals.extend(_costs_refusals(agreement, profile.account, costs))
+    made.warnings.extend(_warnings(made))
+    made.warnings.extend(clock_warnings("the platform", offset))
+    return made
+
+
+def fetch_agreement(client: PlatformClient, run: str, /) -> Agreement:
+    """A run's agreement from its canonical bytes.
+
+    >>> fetch_agreement.__name__
+    'fetch_agreement'
+    """
+    return read_agreement(client.send("GET", f"/runs/{run}/agreement"))
+
+
+def clock_warnings(who: str, offset: float | None, /) -> list[str]:
+    """A word about a clock that is not ours.
+
+    >>> clock_warnings("the platform", 65.0)
+    ["the platform's clock is 65 s ahead of yours; deadlines may not be when you think"]
+    """
+    if offset is None or abs(offset) <= MOST_CLOCK_SECONDS:
+        return []
+    side = "ahead of" if offset > 0 else "behind"
+    return [
+        f"{who}'s clock is {abs(offset):.0f} s {side} yours; deadlines may not be when you think"
+    ]
+
+
+def _own_refusals(profile: Profile, run: str, agreement: Agreement) -> list[str]:
+    """What does not fit this participant, or makes no sense for anybody."""
+    found = []
+    try:
+        check_agreement(agreement)
+    except (TacitError, ValueError) as error:
+        found.append(f"the agreement contradicts itself: {error}")
+    try:
+        settings = {"algorithm": agreement.search.algorithm, **agreement.search.parameters}
+        msgspec.convert(settings, type=SearchParameters)
+    except (InputError, msgspec.ValidationError) as error:
+        found.append(f"the agreed search could not be replayed here ({error})")
+    keys = {each.name: each.signing_key for each in agreement.participants}
+    if profile.account not in keys:
+        found.append(f"you, {profile.account!r}, are not among its participants")
+    elif keys[profile.account] != profile.keys().signing_public:
+        found.append(f"it has another key under your name, {profile.account!r}, than yours")
+    elif not any(agreement.rows_of(profile.account, k) for k in agreement.confidential()):
+        found.append(f"it gives you, {profile.account!r}, no rows")
+    if agreement.limits.expires <= time.time():
+        found.append("it has expired")
+    signed = profile.signed_agreement(run)
+    if signed is not None and signed != agreement:
+        found.append(
+            f"this machine signed another agreement for this run "
+            f"({agreement_hash(signed).hex()[:16]}...), and the platform has changed it since: "
+            f"{', '.join(changed_parts(signed, agreement))}"
+        )
+    return found
+
+
+def changed_parts(before: Agreement, after: Agreement, /) -> list[str]:
+    """Which parts of an agreement are not what they were.
+
+    >>> from msgspec.structs import replace
+    >>> from tacit.engine.cast import example_cast
+    >>> agreement = example_cast().agreement
+    >>> changed_parts(agreement, replace(agreement, reveal_best=False))
+    ['reveal_best']
+    """
+    names = Agreement.__struct_fields__
+    return [name for name in names if getattr(before, name) != getattr(after, name)]
+
+
+def _costs_refusals(agreement: Agreement, account: str, costs: Path) -> list[str]:
+    """Why a file fits none of the objectives; of several it may be meant for one."""
+    found = []
+    for k in agreement.confidential():
+        if agreement.rows_of(account, k):
+            try:
+                read_costs(costs, agreement, account, k)
+            except InputError as error:
+                found.append(f"your file does not fit {agreement.objectives[k].name!r} ({error})")
+            else:
+                return []
+    return found
+
+
+def _absent(agreement: Agreement, trust: Trust) -> list[str]:
+    """A platform may also leave somebody out, so that less hides the others."""
+    known = {each.name for each in agreement.participants}
+    absent = [each.name for each in trust.participant if each.name not in known]
+    return [f"not in this run, of those you trust: {', '.join(absent)}"] if absent else []
+
+
+def _warnings(made: Review) -> list[str]:
+    agreement, limits = made.agreement, made.agreement.limits
+    found = []
+    if not made.pinned:
+        found.append(
+            "nobody but the platform says whose keys these are; get them from the others and "
+            "review with --trust keys.toml, or compare the fingerprints by phone"
+        )
+    if agreement.search.seed is not None:
+        found.append("the seed of the search was chosen beforehand, not drawn by the nodes")
+    if len(agreement.participants) == 1:
+        found.append("you are the only participant: whatever is disclosed is about you alone")
+    settings = agreement.search.parameters
+    population = settings.get("population")
+    if isinstance(population, int) and limits.population_max > 2 * population:
+        found.append(
+            f"the agreement allows up to {limits.population_max:,} plans per evaluation where the "
+            f"search needs {population:,} or twice that"
+        )
+    return found

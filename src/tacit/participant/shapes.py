@@ -1,0 +1,110 @@
+"""What the platform answers, as far as a participant reads it; more fields do no harm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class Joined(msgspec.Struct, frozen=True):
+    """An invitation was taken: the account and its token."""
+
+    token: str
+    account: str
+    role: str
+    expires: float
+
+
+class RunSummary(msgspec.Struct, frozen=True):
+    """A line of the list of runs."""
+
+    id: str
+    name: str
+    state: str
+    reason: str | None = None
+    deadline_at: float | None = None
+
+
+class Member(msgspec.Struct, frozen=True):
+    """A participant of a run, as all members may see it."""
+
+    name: str
+    joined: bool = False
+    signed: bool = False
+    submission_state: str = "missing"
+
+
+class RunView(msgspec.Struct, frozen=True):
+    """A run; its terms are the platform's word, only the agreement is signed."""
+
+    id: str
+    name: str
+    state: str
+    reason: str | None = None
+    terms: dict[str, Any] = {}
+    members: list[Member] = []
+    deadline_at: float | None = None
+    warnings: list[Any] = []
+
+    @property
+    def deadline_seconds(self) -> float | None:
+        """How long the run may take, counted from its start, if the platform says so."""
+        told = self.terms.get("deadline_seconds")
+        return float(told) if isinstance(told, int | float) else None
+
+
+class Submission(msgspec.Struct, frozen=True):
+    """How far the sealed rows for one objective have come."""
+
+    objective: int
+    state: str
+    reason: str | None = None
+    boxes: list[str] = []
+    earlier: bool = False
+    """Whether this machine had handed it in before, so that nothing new was sealed now."""
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """The column of each row, or the tour. Names come from what was signed, not from here."""
+
+    items: list[int]
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What came of a run, or how it stands."""
+
+    state: str
+    reason: str | None = None
+    plan: Plan | None = None
+    told: list[float | bool | None] | None = None
+    generation: int | None = None
+    evaluations: int | None = None
+    seconds: float | None = None
+    late_by_seconds: float | None = None
+
+
+class CarriedLog(msgspec.Struct, frozen=True):
+    """A node's log as the platform carries it, with the node's signature for our nonce."""
+
+    node: int
+    log: bytes
+    seconds: int
+    nonce: str
+    signature: str
+
+
+class CarriedManifest(msgspec.Struct, frozen=True):
+    """A participant's signed manifest."""
+
+    participant: str
+    objective: int
+    manifest: str
+    signature: str
+
+
+class CarriedLogs(msgspec.Struct, frozen=True):
+    """What the platform answers when somebody asks for the nodes' logs."""
+
+    logs: list[CarriedLog]
+    manifests: list[CarriedManifest] = []

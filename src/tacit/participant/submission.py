@@ -1,0 +1,144 @@
+"""Sealing and handing in: weights are shared and sealed here, and leave only in sealed boxes."""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import b64encode
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.engine.agreement import Agreement, agreement_hash
+from tacit.engine.sealing import Manifest, SealedRows, seal_rows
+from tacit.errors import InputError, PlatformError, TrustError
+from tacit.participant.client import PlatformClient
+from tacit.participant.costs import check_weights, read_costs
+from tacit.participant.profile import Profile
+from tacit.participant.shapes import RunView, Submission
+
+
+def submit(
+    profile: Profile,
+    run: str,
+    costs: Path | NDArray[np.int64],
+    /,
+    *,
+    objective: str | None = None,
+) -> Submission:
+    """Seal this participant's rows of an objective to the three nodes, and upload the boxes.
+
+    `costs` is a CSV, or the scaled weights themselves in the agreement's order of rows. They are
+    sealed under the agreement that this machine signed; if the platform shows another, nothing is.
+    Rows are sealed once per agreement: what was handed in before, and not refused, stays.
+
+    >>> submit.__name__
+    'submit'
+    """
+    agreement = profile.need_signed_agreement(run)
+    number = chosen_objective(agreement, profile.account, objective)
+    if isinstance(costs, Path):
+        weights = read_costs(costs, agreement, profile.account, number)
+    else:
+        weights = costs
+        check_weights(weights, agreement, profile.account, number)
+    with profile.connect() as client:
+        _check_still_agreed(client, run, agreement)
+        there = _already_there(client, profile, run, number)
+        if there is not None:
+            return there
+        sealed = seal_rows(agreement, profile.account, number, weights, key=profile.keys().signing)
+        # First kept, then sent: if the answer is lost, we still know our own boxes.
+        profile.keep_manifest(run, number, sealed.manifest)
+        return client.post(f"/runs/{run}/submission", _body(number, sealed), Submission)
+
+
+def chosen_objective(agreement: Agreement, participant: str, name: str | None, /) -> int:
+    """The number of an objective by its name; without one, the only one there is to seal.
+
+    >>> from tacit.engine.cast import example_cast
+    >>> chosen_objective(example_cast().agreement, "owner", None)
+    0
+    >>> chosen_objective(example_cast().agreement, "owner", "cost")
+    Traceback (most recent call last):
+    tacit.errors.InputError: 'owner' seals nothing for 'cost'; choose from 'pay'
+    """
+    own = {
+        agreement.objectives[k].name: k
+        for k in agreement.confidential()
+        if agreement.rows_of(participant, k)
+    }
+    names = ", ".join(map(repr, own))
+    if name is None:
+        if len(own) == 1:
+            return next(iter(own.values()))
+        raise InputError(f"there are several objectives; say which with --objective: {names}")
+    if name not in own:
+        raise InputError(f"{participant!r} seals nothing for {name!r}; choose from {names}")
+    return own[name]
+
+
+def submissions(profile: Profile, run: str, /) -> list[Submission]:
+    """How far this participant's own sealed rows have come.
+
+    >>> submissions.__name__
+    'submissions'
+    """
+    with profile.connect() as client:
+        return client.get(f"/runs/{run}/submission", list[Submission])
+
+
+def withdraw(profile: Profile, run: str, /, *, reason: str = "") -> RunView:
+    """Leave a run before it starts, which ends it for everybody.
+
+    >>> withdraw.__name__
+    'withdraw'
+    """
+    with profile.connect() as client:
+        return client.post(f"/runs/{run}/withdraw", {"reason": reason} if reason else {}, RunView)
+
+
+def _check_still_agreed(client: PlatformClient, run: str, agreement: Agreement) -> None:
+    signed = agreement_hash(agreement).hex()
+    shown = hashlib.sha256(client.send("GET", f"/runs/{run}/agreement")).hexdigest()
+    if shown != signed:
+        raise TrustError(
+            f"the platform now shows another agreement for {run} ({shown[:16]}...) than the one "
+            f"this machine signed ({signed[:16]}...); nothing was sealed or sent: ask the operator"
+        )
+
+
+def _already_there(
+    client: PlatformClient, profile: Profile, run: str, number: int
+) -> Submission | None:
+    """What the platform holds for us already, unless the nodes refused it."""
+    try:
+        held = client.get(f"/runs/{run}/submission", list[Submission])
+    except PlatformError as error:
+        if error.status != 404:
+            raise
+        held = []
+    for each in held:
+        if each.objective != number or each.state in ("missing", "refused") or not each.boxes:
+            continue
+        own = [
+            msgspec.json.decode(manifest, type=Manifest).boxes
+            for manifest in profile.manifests(run, number)
+        ]
+        if each.boxes not in own:
+            raise TrustError(
+                f"the platform holds rows of {profile.account!r} for {run} that this machine did "
+                "not seal; if you did it on another one, all is well, else tell the others"
+            )
+        return msgspec.structs.replace(each, earlier=True)
+    return None
+
+
+def _body(number: int, sealed: SealedRows) -> dict[str, object]:
+    return {
+        "objective": number,
+        "manifest": sealed.manifest.hex(),
+        "signature": sealed.signature.hex(),
+        "boxes": [b64encode(box).decode() for box in sealed.boxes],
+    }

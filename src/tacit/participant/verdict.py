@@ -1,0 +1,96 @@
+"""What a check of the logs came to, as findings and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tacit.errors import LogError, UnprovenError
+from tacit.participant.plain_text import plain_line
+
+WOULD_SHOW = {
+    "log of node 0": "lines that were changed, left out or cut off, and old logs shown as new",
+    "log of node 1": "the same",
+    "log of node 2": "the same",
+    "inputs": "other rows in place of yours, or different ones at different nodes",
+    "populations": "nodes played off against each other",
+    "answers": "a ledger that tells something else, or less, than the nodes disclosed",
+    "search": "a platform that asked for more than the agreed search, or chose another plan",
+}
+"""What each check would have shown."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One check: what it was about, whether all is well, and the detail."""
+
+    about: str
+    ok: bool
+    detail: str
+    unproven: bool = False
+    """Nothing contradicts it, and yet the logs do not prove it."""
+
+    @classmethod
+    def of(cls, about: str, check: Callable[..., str], *arguments: object) -> Finding:
+        """Carry a check out: it returns words, or raises a `LogError`.
+
+        >>> Finding.of("search", lambda: "all well").ok
+        True
+        """
+        try:
+            return cls(about, True, check(*arguments))
+        except LogError as error:
+            return cls(about, False, str(error), unproven=isinstance(error, UnprovenError))
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            # What is checked comes from others, and whatever is not even well-formed is no good.
+            what = f"{about}: what was sent cannot be checked ({type(error).__name__}: {error})"
+            return cls(about, False, f"{what}; ask the operator for the whole of it")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """All findings about a run.
+
+    >>> Verdict("r-1", "finished", [Finding("search", True, "followed")]).ok
+    False
+    """
+
+    run: str
+    state: str
+    findings: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """Worth knowing, and no proof of anything: clocks that differ, requests that were refused."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether every check was made and nothing is off."""
+        made = {finding.about for finding in self.findings}
+        return made >= set(WOULD_SHOW) and all(finding.ok for finding in self.findings)
+
+    def lines(self) -> list[str]:
+        """The verdict for a terminal."""
+        shown = [f"run {self.run} ({self.state})"]
+        for finding in self.findings:
+            mark = "ok " if finding.ok else "???" if finding.unproven else "BAD"
+            shown.append(f"  {mark}  {finding.detail}")
+            if finding.ok:
+                shown.append(f"       (would have shown {WOULD_SHOW[finding.about]})")
+        missing = [about for about in WOULD_SHOW if about not in {f.about for f in self.findings}]
+        if missing:
+            shown.append(f"  --   not checked, since a check before failed: {', '.join(missing)}")
+        shown += [f"  note: {note}" for note in self.notes]
+        return [plain_line(line, longest=2000) for line in shown]
+
+    def check(self) -> None:
+        """Raise an error that names everything that is off."""
+        if self.ok:
+            return
+        failed = [finding for finding in self.findings if not finding.ok]
+        bad = [finding for finding in failed if not finding.unproven]
+        what = "; ".join(finding.detail for finding in bad or failed)
+        if failed and not bad:
+            raise UnprovenError(f"nothing is off in {self.run}, and yet not all is proven: {what}")
+        raise LogError(
+            f"{len(bad)} of the checks of {self.run} failed: {what}. Keep what you have, and talk "
+            "to the other participants and to the nodes' operators"
+        )

@@ -1,0 +1,1 @@
+"""The platform: HTTP API, storage, and what runs behind them."""

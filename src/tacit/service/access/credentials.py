@@ -1,0 +1,52 @@
+"""Codes and tokens: drawn with 256 random bits, kept as hashes alone.
+
+So much randomness needs no slow hash and no salt. A prefix tells what it is, so that one that has
+strayed into a log or a repository can be found, and so that our own logs can leave it out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+
+TOKEN_PREFIX = "tct_"
+CODE_PREFIX = "tci_"
+SECRET_PATTERN = re.compile(r"\btc[ti]_[A-Za-z0-9_-]+")
+
+
+def new_secret(prefix: str, /) -> str:
+    """Draw a token or a code.
+
+    >>> len(new_secret(TOKEN_PREFIX))
+    47
+    """
+    return prefix + secrets.token_urlsafe(32)
+
+
+def secret_hash(secret: str, /) -> str:
+    """How the database knows it.
+
+    >>> secret_hash("tct_x")[:8]
+    '202964a7'
+    """
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def is_same(stored_hash: str, secret: str, /) -> bool:
+    """Whether a secret is the one of this hash, in a time that does not tell how nearly.
+
+    >>> is_same(secret_hash("tct_x"), "tct_x"), is_same(secret_hash("tct_x"), "tct_y")
+    (True, False)
+    """
+    return hmac.compare_digest(stored_hash, secret_hash(secret))
+
+
+def without_secrets(text: str, /) -> str:
+    """A text without the tokens and codes in it.
+
+    >>> without_secrets("Bearer tct_abc-1 and tci_z")
+    'Bearer [secret] and [secret]'
+    """
+    return SECRET_PATTERN.sub("[secret]", text)

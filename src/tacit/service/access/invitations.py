@@ -1,0 +1,114 @@
+"""Invitations: a code that makes one token, once."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from tacit.engine.signatures import is_joining_signed
+from tacit.errors import CredentialError, NotThereError, ServiceError
+from tacit.service.access.credentials import CODE_PREFIX, new_secret, secret_hash
+from tacit.service.storage import Account, Invitation
+
+HOUR_SECONDS = 3600
+
+
+@dataclass(frozen=True)
+class JoiningKey:
+    """The key that a participant joins with, and its signature for the invitation."""
+
+    public: str
+    signature: bytes
+
+
+def invite(session: Session, account: str, /, *, hours: float) -> tuple[str, float]:
+    """A new code, to be shown once, and when it expires; earlier open ones end.
+
+    >>> invite.__name__
+    'invite'
+    """
+    if session.get(Account, account) is None:
+        raise NotThereError(f"there is no account {account!r}; see the list of accounts")
+    session.execute(
+        update(Invitation)
+        .where(Invitation.account == account, Invitation.used.is_(None))
+        .values(used=time.time())
+    )
+    return new_invitation(session, account, hours=hours)
+
+
+def new_invitation(session: Session, account: str, /, *, hours: float) -> tuple[str, float]:
+    """A new code for an account that has no open one, and when it expires.
+
+    >>> new_invitation.__name__
+    'new_invitation'
+    """
+    code, now = new_secret(CODE_PREFIX), time.time()
+    expires = now + hours * HOUR_SECONDS
+    session.add(
+        Invitation(code_hash=secret_hash(code), account=account, created=now, expires=expires)
+    )
+    return code, expires
+
+
+def accounts_with_open_invitation(session: Session, /) -> set[str]:
+    """The accounts that have a code which could still be used.
+
+    >>> accounts_with_open_invitation.__name__
+    'accounts_with_open_invitation'
+    """
+    is_open = Invitation.used.is_(None) & (Invitation.expires > time.time())
+    return set(session.scalars(select(Invitation.account).where(is_open)))
+
+
+def redeem(session: Session, code: str, /, *, key: JoiningKey | None) -> tuple[Account, bool]:
+    """The account that a code invites, which then is used up; a participant brings its key.
+
+    It also shows that the key is its own: else somebody could join with another's, and keep it out.
+
+    The answer also says whether that key is new here. A code that was used, has expired or
+    never was gets one and the same answer.
+
+    >>> redeem.__name__
+    'redeem'
+    """
+    now, code_hash = time.time(), secret_hash(code)
+    used_up = session.execute(
+        update(Invitation)
+        .where(
+            Invitation.code_hash == code_hash,
+            Invitation.used.is_(None),
+            Invitation.expires > now,
+        )
+        .values(used=now)
+    )
+    invitation = session.get(Invitation, code_hash)
+    # One statement finds and marks it, so that of two who come at once one alone gets through.
+    if used_up.rowcount != 1 or invitation is None:  # type: ignore[attr-defined]
+        raise CredentialError(
+            "the code does not count: it is unknown, was used or has expired; ask for a new one"
+        )
+    account = session.get_one(Account, invitation.account)
+    has_new_key = False
+    if account.role == "participant":
+        if key is None:
+            raise ServiceError("a participant joins with its signing key; give signing_key")
+        if not is_joining_signed(key.public, code, key.signature):
+            raise ServiceError("the key is not shown to be yours; sign the code with it: signature")
+        has_new_key = _take_key(session, account, key.public)
+    return account, has_new_key
+
+
+def _take_key(session: Session, account: Account, signing_key: str) -> bool:
+    other = session.scalar(
+        select(Account).where(Account.signing_key == signing_key, Account.name != account.name)
+    )
+    if other is not None:
+        raise ServiceError("another account has this signing key; make keys of your own")
+    is_new = account.signing_key != signing_key
+    account.signing_key = signing_key
+    session.flush()
+    return is_new

@@ -1,0 +1,71 @@
+"""The one table of who may call which endpoint.
+
+A route that is not in it cannot be added to the API. Of endpoints under a run, participants may
+call those of runs that they take part in; of all others they learn nothing, not even whether they
+exist.
+"""
+
+from __future__ import annotations
+
+from tacit.errors import ForbiddenError
+
+OPERATOR, PARTICIPANT, VIEWER = "operator", "participant", "viewer"
+ANYBODY = frozenset({OPERATOR, PARTICIPANT, VIEWER, "anonymous"})
+ANY_ROLE = frozenset({OPERATOR, PARTICIPANT, VIEWER})
+OPERATORS = frozenset({OPERATOR})
+PARTICIPANTS = frozenset({PARTICIPANT})
+TAKES_PART = frozenset({OPERATOR, PARTICIPANT})
+
+Endpoint = tuple[str, str]
+
+PERMISSIONS: dict[Endpoint, frozenset[str]] = {
+    ("GET", "/health"): ANYBODY,
+    ("POST", "/join"): ANYBODY,
+    ("GET", "/me"): ANY_ROLE,
+    ("DELETE", "/me/token"): ANY_ROLE,
+    ("GET", "/accounts"): OPERATORS,
+    ("POST", "/accounts"): OPERATORS,
+    ("POST", "/accounts/{name}/invitation"): OPERATORS,
+    ("DELETE", "/accounts/{name}"): OPERATORS,
+    ("GET", "/trios"): ANY_ROLE,
+    ("POST", "/problems/generate"): OPERATORS,
+    ("GET", "/runs"): ANY_ROLE,
+    ("POST", "/runs"): OPERATORS,
+    ("GET", "/runs/{run_id}"): ANY_ROLE,
+    ("PUT", "/runs/{run_id}"): OPERATORS,
+    ("DELETE", "/runs/{run_id}"): OPERATORS,
+    ("POST", "/runs/{run_id}/invite"): OPERATORS,
+    ("POST", "/runs/{run_id}/cancel"): OPERATORS,
+    ("POST", "/runs/{run_id}/resume"): OPERATORS,
+    ("GET", "/runs/{run_id}/agreement"): ANY_ROLE,
+    ("POST", "/runs/{run_id}/signature"): PARTICIPANTS,
+    ("POST", "/runs/{run_id}/submission"): PARTICIPANTS,
+    ("GET", "/runs/{run_id}/submission"): PARTICIPANTS,
+    ("POST", "/runs/{run_id}/withdraw"): PARTICIPANTS,
+    ("GET", "/runs/{run_id}/result"): ANY_ROLE,
+    ("GET", "/runs/{run_id}/result.csv"): ANY_ROLE,
+    ("GET", "/runs/{run_id}/progress.csv"): ANY_ROLE,
+    ("GET", "/runs/{run_id}/convergence.png"): ANY_ROLE,
+    ("GET", "/runs/{run_id}/ledger"): ANY_ROLE,
+    ("POST", "/runs/{run_id}/logs"): TAKES_PART,
+    ("GET", "/runs/{run_id}/events"): ANY_ROLE,
+    ("GET", "/events"): ANY_ROLE,
+    ("GET", "/metrics"): OPERATORS,
+}
+
+
+def check_role(endpoint: Endpoint, role: str, /) -> None:
+    """Refuse what a role may not do.
+
+    >>> check_role(("GET", "/runs"), "viewer")
+    >>> check_role(("POST", "/runs"), "viewer")
+    Traceback (most recent call last):
+    tacit.errors.ForbiddenError: a viewer may not POST /runs; that is for: operator
+    """
+    allowed = PERMISSIONS[endpoint]
+    if role not in allowed:
+        those = ", ".join(sorted(allowed))
+        article = "an" if role == OPERATOR else "a"
+        raise ForbiddenError(
+            f"{article} {role} may not {endpoint[0]} {endpoint[1]}; that is for: {those}"
+        )

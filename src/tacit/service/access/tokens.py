@@ -1,0 +1,110 @@
+"""Tokens: what an account shows with every request."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from tacit.errors import CredentialError, NotThereError
+from tacit.service.access.credentials import TOKEN_PREFIX, is_same, new_secret, secret_hash
+from tacit.service.storage import Account, Invitation, Token
+
+DAY_SECONDS = 86_400
+_MESSAGE = "the token does not count: it is unknown, revoked or has expired; join again"
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """Whose request it is."""
+
+    account: str
+    role: str
+    signing_key: str | None
+    expires: float
+    token_hash: str
+
+
+def issue_token(
+    session: Session, account: str, /, *, days: float, label: str = ""
+) -> tuple[str, float]:
+    """A new token, to be shown once, and when it expires.
+
+    >>> issue_token.__name__
+    'issue_token'
+    """
+    token, now = new_secret(TOKEN_PREFIX), time.time()
+    expires = now + days * DAY_SECONDS
+    row = Token(hash=secret_hash(token), account=account, created=now, expires=expires, label=label)
+    session.add(row)
+    return token, expires
+
+
+def who_has(session: Session, token: str, /) -> Who:
+    """Whose token this is, or a `CredentialError` that does not say why it does not count.
+
+    >>> who_has.__name__
+    'who_has'
+    """
+    row = session.get(Token, secret_hash(token))
+    if row is None or not is_same(row.hash, token):
+        raise CredentialError(_MESSAGE)
+    return _who(session, row)
+
+
+def still_counts(session: Session, who: Who, /) -> bool:
+    """Whether a token that counted before counts still.
+
+    >>> still_counts.__name__
+    'still_counts'
+    """
+    row = session.get(Token, who.token_hash)
+    return row is not None and row.revoked is None and row.expires > time.time()
+
+
+def _who(session: Session, row: Token) -> Who:
+    account = session.get(Account, row.account)
+    if row.revoked is not None or row.expires <= time.time() or account is None:
+        raise CredentialError(_MESSAGE)
+    return Who(account.name, account.role, account.signing_key, row.expires, row.hash)
+
+
+def accounts_that_joined(session: Session, /) -> set[str]:
+    """The accounts that have ever had a token.
+
+    >>> accounts_that_joined.__name__
+    'accounts_that_joined'
+    """
+    return set(session.scalars(select(Token.account).distinct()))
+
+
+def revoke_token(session: Session, token_hash: str, /) -> None:
+    """End a token.
+
+    >>> revoke_token.__name__
+    'revoke_token'
+    """
+    row = session.get(Token, token_hash)
+    if row is not None and row.revoked is None:
+        row.revoked = time.time()
+
+
+def revoke_all(session: Session, account: str, /) -> None:
+    """End all tokens and open invitations of an account.
+
+    >>> revoke_all.__name__
+    'revoke_all'
+    """
+    if session.get(Account, account) is None:
+        raise NotThereError(f"there is no account {account!r}; see the list of accounts")
+    now = time.time()
+    for token in session.scalars(
+        select(Token).where(Token.account == account, Token.revoked.is_(None))
+    ):
+        token.revoked = now
+    for invitation in session.scalars(
+        select(Invitation).where(Invitation.account == account, Invitation.used.is_(None))
+    ):
+        invitation.used = now

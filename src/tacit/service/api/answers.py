@@ -1,0 +1,125 @@
+"""Rows of the database as the API shows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from fastapi import Response
+from sqlalchemy.orm import Session
+
+from tacit.service.api.shapes import Plan, RunResult, RunSummary
+from tacit.service.api.terms import RunTerms
+from tacit.service.storage import Run, members_with_keys, read_run
+
+
+def run_summary(run: Run, /) -> RunSummary:
+    """A run in the list.
+
+    >>> run_summary.__name__
+    'run_summary'
+    """
+    return RunSummary.model_validate(_summary(run))
+
+
+def _summary(run: Run) -> dict[str, Any]:
+    progress = run.progress or {}
+    return {
+        "id": run.id,
+        "name": run.name,
+        "state": run.state,
+        "reason": run.reason,
+        "created": run.created,
+        "running_since": run.running_since,
+        "deadline_at": run.deadline_at,
+        "ended": run.ended,
+        "generation": progress.get("generation"),
+        "best": progress.get("best"),
+    }
+
+
+def run_answer(
+    session: Session, run_id: str, /, *, invitations: dict[str, str] | None = None
+) -> Response:
+    """A run with everything that its members may know, in the shape of `RunAnswer`.
+
+    Written here, in the query's thread, and not checked again: terms can be long, were checked when
+    they came, and the event loop has deadlines to keep.
+
+    >>> run_answer.__name__
+    'run_answer'
+    """
+    run = read_run(session, run_id)
+    members = [
+        {
+            "name": member.participant,
+            "rows": member.rows,
+            "joined": key is not None,
+            "signed": member.signature is not None,
+            "submission_state": member.submission_state,
+        }
+        for member, key in members_with_keys(session, run_id)
+    ]
+    answer = {
+        **_summary(run),
+        "terms": run.terms,
+        "members": members,
+        "trio": run.trio,
+        "agreement_hash": run.agreement_hash,
+        "progress": run.progress,
+        "warnings": run.warnings,
+        "created_by": run.created_by,
+    }
+    if invitations is not None:
+        answer["invitations"] = invitations
+    return Response(msgspec.json.encode(answer), media_type="application/json")
+
+
+def run_result(run: Run, /) -> RunResult:
+    """What came of a run, in the problem's own names.
+
+    >>> run_result.__name__
+    'run_result'
+    """
+    result = run.result or {}
+    terms = RunTerms.model_validate(run.terms)
+    items, front = result.get("items"), result.get("front")
+    return RunResult.model_validate(
+        {
+            "state": run.state,
+            "reason": run.reason,
+            "plan": None if items is None else named_plan(items, terms),
+            "told": result.get("told"),
+            "generation": result.get("generation"),
+            "evaluations": result.get("evaluations"),
+            "seconds": result.get("seconds"),
+            "late_by_seconds": result.get("late_by_seconds"),
+            "front": None if front is None else [named_plan(each, terms) for each in front],
+        }
+    )
+
+
+def named_plan(items: list[int], terms: RunTerms, /) -> Plan:
+    """A plan with the names of rows and columns, where there are any.
+
+    >>> from tacit.service.api.examples import example_terms
+    >>> named_plan([1, 0, 3, 2], example_terms()).named is None
+    True
+    """
+    rows, columns = terms.problem.row_names, terms.problem.column_names
+    if rows is None and columns is None:
+        return Plan(items=items, named=None)
+    if terms.problem.kind == "tour":
+        names = rows or columns or []
+        following = [*items[1:], *items[:1]]
+        return Plan(
+            items=items,
+            named=[(names[a], names[b]) for a, b in zip(items, following, strict=True)],
+        )
+    return Plan(
+        items=items,
+        named=[
+            (rows[r] if rows else str(r), columns[c] if columns else str(c))
+            for r, c in enumerate(items)
+        ],
+    )

@@ -1,0 +1,118 @@
+"""The plot of a run's progress, drawn in a process of its own.
+
+Drawing takes a second of the processor, and the main process has deadlines to keep: one plot at a
+time, behind everything else, and none twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import hashlib
+import io
+import json
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from tacit.errors import BusyError
+from tacit.service.turns import Turns
+
+DRAW_SECONDS = 15.0
+NICE = 10
+"""The main process may come before others, and this must not."""
+MOST_WAITING = 3
+"""Plots that an account may wait for."""
+MOST_KEPT = 64
+
+
+class Plots:
+    """Draws plots, and keeps the last of them.
+
+    >>> Plots().drawn
+    0
+    """
+
+    def __init__(self) -> None:
+        self._turns = Turns("plots", at_once=1, each=MOST_WAITING, within=DRAW_SECONDS)
+        self._kept: dict[bytes, bytes] = {}
+        self.drawn = 0
+
+    async def convergence(self, account: str, progress: str, names: Sequence[str], /) -> bytes:
+        """The told best values over time as a PNG, from a run's progress as CSV."""
+        asked = json.dumps({"progress": progress, "names": list(names)}).encode()
+        digest = hashlib.sha256(asked).digest()
+        if (kept := self._kept.get(digest)) is not None:
+            return kept
+        async with self._turns.of(account):
+            # Whoever had the turn before may have asked for the same.
+            if digest not in self._kept:
+                self._kept[digest] = await _drawn_elsewhere(asked)
+                self.drawn += 1
+                while len(self._kept) > MOST_KEPT:
+                    del self._kept[next(iter(self._kept))]
+            return self._kept[digest]
+
+
+async def _drawn_elsewhere(asked: bytes) -> bytes:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "tacit.service.api.convergence",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    with suppress(ProcessLookupError, PermissionError):
+        os.setpriority(os.PRIO_PROCESS, process.pid, NICE)
+    picture = b""
+    try:
+        async with asyncio.timeout(DRAW_SECONDS):
+            picture, _ = await process.communicate(asked)
+    except TimeoutError:
+        pass  # said below
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if process.returncode != 0:
+        raise BusyError("the plot cannot be drawn now; take progress.csv instead")
+    return picture
+
+
+def draw(asked: dict[str, Any], /) -> bytes:
+    r"""Draw it here.
+
+    >>> draw({"progress": "seconds,best\n0.0,9.0\n1.0,7.5\n", "names": ["delay"]})[1:4]
+    b'PNG'
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(len(asked["names"]), squeeze=False, sharex=True)[:, 0]
+    for number, (name, axis) in enumerate(zip(asked["names"], axes, strict=True)):
+        told = _told(asked["progress"], "best" if number == 0 else f"best_{number + 1}")
+        axis.step([at for at, _ in told], [value for _, value in told], where="post")
+        axis.set_ylabel(name.replace("$", r"\$")[:60])
+        axis.grid(visible=True, alpha=0.3)
+    axes[-1].set_xlabel("seconds")
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", dpi=150)
+    return picture.getvalue()
+
+
+def _told(progress: str, column: str) -> list[tuple[float, float]]:
+    """What of a column is a number; a best that is withheld is empty, or a word."""
+    told = []
+    for line in csv.DictReader(io.StringIO(progress)):
+        with suppress(ValueError, TypeError):
+            told.append((float(line["seconds"]), float(line[column])))
+    return told
+
+
+if __name__ == "__main__":
+    sys.stdout.buffer.write(draw(json.load(sys.stdin)))

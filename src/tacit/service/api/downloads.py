@@ -1,0 +1,71 @@
+"""Files that people take away: CSV that no spreadsheet runs, and lines of a growing file."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from fastapi import Response
+
+CHUNK = 256 * 1024
+_BEGINS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def safe_cell(value: object, /) -> object:
+    """A cell that a spreadsheet takes for text if it is text, whatever it begins with.
+
+    >>> safe_cell("=HYPERLINK(1)"), safe_cell(-3), safe_cell("north")
+    ("'=HYPERLINK(1)", -3, 'north')
+    """
+    if isinstance(value, str) and value.lstrip(" ").startswith(_BEGINS_A_FORMULA):
+        return f"'{value}"
+    return value
+
+
+def csv_text(header: Sequence[str], lines: Iterable[Sequence[object]], /) -> str:
+    r"""A table as CSV.
+
+    >>> csv_text(["row", "name"], [(0, "@a"), (1, "b")])
+    "row,name\n0,'@a\n1,b\n"
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows([safe_cell(cell) for cell in line] for line in lines)
+    return text.getvalue()
+
+
+def download(data: str | bytes, name: str, media_type: str, /) -> Response:
+    """An answer that browsers save; the name is made of what we chose ourselves.
+
+    >>> download("", "r-abc-result.csv", "text/csv").headers["content-disposition"]
+    'attachment; filename="r-abc-result.csv"'
+    """
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(data, media_type=media_type, headers=headers)
+
+
+def whole_lines(path: Path, /) -> Iterator[bytes]:
+    r"""A file that somebody may be appending to, as far as its last whole line.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "lines"
+    >>> _ = file.write_bytes(b"one\ntwo\nthr")
+    >>> b"".join(whole_lines(file))
+    b'one\ntwo\n'
+    >>> list(whole_lines(file.with_name("none")))
+    []
+    """
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        return
+    with file:
+        left, rest = path.stat().st_size, b""
+        while left > 0 and (chunk := file.read(min(CHUNK, left))):
+            left -= len(chunk)
+            whole, newline, rest = (rest + chunk).rpartition(b"\n")
+            if newline:
+                yield whole + newline

@@ -1,0 +1,127 @@
+"""What clients are told when something goes wrong: a code and a sentence, never a stack trace."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from tacit.errors import (
+    EngineError,
+    FileError,
+    InputError,
+    MpcError,
+    RefusedError,
+    ServiceError,
+    TacitError,
+    TooManyError,
+)
+from tacit.service.api.shapes import ErrorAnswer
+
+log = logging.getLogger("tacit.service")
+
+CODES = {
+    400: "malformed",
+    404: "not_found",
+    405: "wrong_method",
+    408: "too_slow",
+    413: "too_large",
+}
+LONGEST_MESSAGE = 500
+
+MEANINGS = {
+    400: "The request is malformed.",
+    401: "No token, or one that does not count.",
+    403: "This role may not do that.",
+    404: "It is not there, or not yours.",
+    409: "The run's state does not allow it.",
+    413: "The request is too large.",
+    422: "Well-formed, but refused.",
+    429: "Too many requests; see Retry-After.",
+    503: "The nodes cannot be reached, or there is too much to do; come again.",
+}
+
+
+def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """How the OpenAPI document describes errors.
+
+    >>> list(error_responses(404))
+    [404]
+    """
+    return {status: {"model": ErrorAnswer, "description": MEANINGS[status]} for status in statuses}
+
+
+def error_answer(
+    status: int, code: str, message: str, /, *, headers: dict[str, str] | None = None
+) -> JSONResponse:
+    """An error in its one form.
+
+    >>> error_answer(404, "not_found", "there is no such run").body
+    b'{"error":"not_found","message":"there is no such run"}'
+    """
+    content = {"error": code, "message": message[:LONGEST_MESSAGE]}
+    return JSONResponse(content, status_code=status, headers=headers)
+
+
+def add_error_handlers(app: FastAPI, /) -> None:
+    """Have all errors answered in their one form.
+
+    >>> add_error_handlers(FastAPI())
+    """
+    app.add_exception_handler(TacitError, _tacit_error)
+    app.add_exception_handler(RequestValidationError, _malformed)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(Exception, _unforeseen)
+
+
+async def _tacit_error(request: Request, error: Exception) -> Response:
+    message = str(error)
+    if isinstance(error, ServiceError):
+        headers = {}
+        if isinstance(error, TooManyError):
+            headers["Retry-After"] = str(error.retry_after)
+        if error.status == 401:
+            headers["WWW-Authenticate"] = "Bearer"
+        return error_answer(error.status, error.code, message, headers=headers)
+    if isinstance(error, (MpcError, RefusedError)):
+        return error_answer(503, "nodes", message)
+    # A file's error names a place on our disk, which is nobody's business.
+    if isinstance(error, (InputError, EngineError)) and not isinstance(error, FileError):
+        return error_answer(422, "refused", message)
+    return await _unforeseen(request, error)
+
+
+async def _malformed(_request: Request, error: Exception) -> Response:
+    """The first thing that is wrong, without repeating what was sent: it may be a secret."""
+    found = error.errors() if isinstance(error, RequestValidationError) else []
+    first = found[0] if found else {"loc": (), "msg": "malformed"}
+    place = ".".join(str(part) for part in first["loc"])[:100]
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    return error_answer(400, "malformed", f"{place}: {first['msg']}{more}; see the API's document")
+
+
+async def _http_error(_request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
+    sentences = {
+        404: "there is nothing at this address; see the API's document",
+        405: "this method is not for this address; see the API's document",
+        408: "the body did not arrive in time; send it again",
+        413: "the request is too large; send less",
+    }
+    message = sentences.get(status, "the request is malformed; see the API's document")
+    if status == 400:
+        message = "the body cannot be read as JSON; correct it"
+    return error_answer(status, CODES.get(status, "malformed"), message, headers=headers)
+
+
+async def _unforeseen(request: Request, error: Exception) -> Response:
+    number = request.scope.get("tacit_request", "-")
+    log.error("unforeseen error", exc_info=error, extra={"fields": {"request": number}})
+    return error_answer(
+        500, "internal", f"something went wrong here; tell the operator the number {number}"
+    )

@@ -1,0 +1,139 @@
+"""The gate in front of every route: who asks, may they, and how often.
+
+It stands before the body is read, so that nobody without a token can make us parse anything large,
+and it looks up the table of permissions, so that no route can be added that is not in it.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+
+from tacit.errors import CredentialError, NotThereError
+from tacit.service.access.permissions import PERMISSIONS, Endpoint, check_role
+from tacit.service.access.tokens import Who, who_has
+from tacit.service.context import Platform
+from tacit.service.storage import read_member
+
+PREFIX = "/api/v1"
+METRICS: Endpoint = ("GET", "/metrics")
+HEALTH: Endpoint = ("GET", "/health")
+RUN_ID = r"^r-[a-z2-7]{10}$"
+_LONGEST_TOKEN = 200
+
+
+class GatedRoute(APIRoute):
+    """A route that is called only by those whom the table of permissions allows."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:  # noqa: ANN401 - FastAPI's own
+        super().__init__(path, endpoint, **options)
+        self.endpoints = [
+            (method, path.removeprefix(PREFIX)) for method in sorted(self.methods or ())
+        ]
+        for each in self.endpoints:
+            if each not in PERMISSIONS:
+                raise KeyError(f"{each} is not in the table of permissions; add it there")
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """FastAPI's handler behind the gate."""
+        handle = super().get_route_handler()
+
+        async def gated(request: Request) -> Response:
+            await admit(request, (request.method, self.path.removeprefix(PREFIX)))
+            return await handle(request)
+
+        return gated
+
+
+async def admit(request: Request, endpoint: Endpoint, /) -> None:
+    """Let a request pass, with `request.state.who`, or raise what it is refused with.
+
+    >>> admit.__name__
+    'admit'
+    """
+    platform: Platform = request.app.state.platform
+    address = request.client.host if request.client else "unknown"
+    network = network_of(address)
+    if "anonymous" in PERMISSIONS[endpoint]:
+        if endpoint != HEALTH:
+            platform.by_address.take(network)
+        return
+    if endpoint == METRICS and _is_local(request, platform, address):
+        return
+    try:
+        who = await platform.database.read(who_has, _token(request))
+    except CredentialError:
+        platform.by_address.take(network)
+        raise
+    request.state.who = who
+    platform.by_account.take(who.account)
+    check_role(endpoint, who.role)
+    if "run_id" in request.path_params:
+        await _check_run(platform, who, request.path_params["run_id"])
+
+
+async def _check_run(platform: Platform, who: Who, run_id: str) -> None:
+    if re.fullmatch(RUN_ID, run_id) is None:
+        raise NotThereError("there is no such run for you; see the list of runs")
+    if who.role == "participant":
+        await platform.database.read(read_member, run_id, who.account)
+
+
+def _token(request: Request) -> str:
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not 0 < len(token.strip()) <= _LONGEST_TOKEN:
+        raise CredentialError("send your token in the header 'Authorization: Bearer TOKEN'")
+    return token.strip()
+
+
+def _is_local(request: Request, platform: Platform, address: str) -> bool:
+    """Whether somebody on this machine asks without a token; behind a proxy all seem to."""
+    if "authorization" in request.headers or platform.settings.behind_proxy:
+        return False
+    # A proxy that nobody told us of.
+    if any(name in request.headers for name in ("forwarded", "x-forwarded-for", "via")):
+        return False
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+def network_of(address: str, /) -> str:
+    """What one household or firm has: an IPv4 address, or 64 bits of an IPv6 address.
+
+    >>> network_of("192.0.2.7"), network_of("2001:db8::7"), network_of("unknown")
+    ('192.0.2.7', '2001:db8::/64', 'unknown')
+    """
+    try:
+        known = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if known.version == 4:
+        return address
+    return str(ipaddress.ip_network((int(known), 64), strict=False))
+
+
+def who_asks(request: Request) -> Who:
+    """Whose request it is, as the gate found.
+
+    >>> who_asks.__name__
+    'who_asks'
+    """
+    who: Who = request.state.who
+    return who
+
+
+def platform_of(request: Request) -> Platform:
+    """The platform that a request came to.
+
+    >>> platform_of.__name__
+    'platform_of'
+    """
+    platform: Platform = request.app.state.platform
+    return platform

@@ -1,0 +1,115 @@
+"""Problems drawn from a seed, as drafts. Weights stay out: participants draw them by themselves."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from tacit.disclosure import parse_disclosure
+from tacit.problems import Problem, Tour, generate_assignment, generate_delays, generate_tour
+from tacit.service.api.terms import ParticipantName, RunTerms
+
+MOST_ROWS = 300
+
+
+class Generate(BaseModel):
+    """What to draw: airline delays, an assignment problem, or a tour."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    kind: Literal["delays", "ap", "tsp"]
+    rows: Annotated[int, Field(ge=2, le=MOST_ROWS)] = 20
+    columns: Annotated[int, Field(ge=2, le=2 * MOST_ROWS)] | None = None
+    participants: Annotated[list[ParticipantName], Field(min_length=1, max_length=50)] | None = None
+    """Their names; left out, three of our choice."""
+    seed: Annotated[int, Field(ge=0, lt=2**53)] = 1
+    weights_up_to: Annotated[int, Field(ge=1, le=10**6)] = 1000
+    disclosure: Annotated[str, StringConstraints(max_length=40)] = "top:15"
+    deadline_seconds: Annotated[float, Field(gt=0, le=86_400)] = 60.0
+
+
+def generated_terms(asked: Generate, /) -> RunTerms:
+    """The draft.
+
+    >>> generated_terms(Generate(kind="ap", rows=4)).participants
+    {'participant-1': [0, 1], 'participant-2': [2], 'participant-3': [3]}
+    """
+    problem = _drawn(asked)
+    names = asked.participants or [each.name.replace(" ", "-") for each in problem.participants]
+    names = list(dict.fromkeys(names))
+    return RunTerms.model_validate(
+        {
+            "name": problem.name,
+            "problem": _public(problem),
+            "objectives": [
+                {
+                    "name": each.name,
+                    "sense": each.sense,
+                    "scale": each.scale,
+                    "weight_bound": each.weight_bound,
+                    "disclosure": each.disclosure.text,
+                    "best": each.best_mode.value,
+                }
+                for each in problem.objectives
+            ],
+            "participants": {
+                name: list(each.rows)
+                for name, each in zip(names, problem.participants, strict=True)
+            },
+            "deadline_seconds": asked.deadline_seconds,
+        }
+    )
+
+
+def _drawn(asked: Generate) -> Problem:
+    disclosure = parse_disclosure(asked.disclosure)
+    owners = 3 if asked.participants is None else len(dict.fromkeys(asked.participants))
+    if asked.kind == "delays":
+        return generate_delays(
+            asked.seed,
+            flights=asked.rows,
+            slots=asked.columns,
+            airlines=owners,
+            disclosure=disclosure,
+        )
+    if asked.kind == "tsp":
+        return generate_tour(
+            asked.seed,
+            cities=asked.rows,
+            side=asked.weights_up_to,
+            participants=owners,
+            disclosure=disclosure,
+        )
+    return generate_assignment(
+        asked.seed,
+        rows=asked.rows,
+        columns=asked.columns,
+        weights_up_to=asked.weights_up_to,
+        participants=owners,
+        sense="minimize",
+        disclosures=(disclosure,),
+    )
+
+
+def _public(problem: Problem) -> dict[str, object]:
+    forbidden = []
+    if problem.allowed is not None:
+        forbidden = [
+            [r, c]
+            for r, row in enumerate(problem.allowed.tolist())
+            for c, ok in enumerate(row)
+            if not ok
+        ]
+    coordinates = problem.coordinates if isinstance(problem, Tour) else None
+    return {
+        "name": problem.name,
+        "kind": "tour" if isinstance(problem, Tour) else "assignment",
+        "rows": problem.rows,
+        "columns": problem.columns,
+        "row_names": None if problem.row_names is None else list(problem.row_names),
+        "column_names": None if problem.column_names is None else list(problem.column_names),
+        "forbidden": forbidden,
+        "symmetric": True if isinstance(problem, Tour) else None,
+        "coordinates": None if coordinates is None else coordinates.tolist(),
+    }

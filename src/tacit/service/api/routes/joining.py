@@ -1,0 +1,63 @@
+"""Join with a code; who am I; give a token back; is the platform there."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+import tacit
+from tacit.service.access.invitations import JoiningKey
+from tacit.service.access.tokens import revoke_token
+from tacit.service.api.errors import error_responses
+from tacit.service.api.routing import Asker, ThePlatform, gated_router
+from tacit.service.api.shapes import Health, Join, Joined, Me
+from tacit.service.inviting import join
+
+
+def joining_router() -> list[APIRouter]:
+    """The routes of joining.
+
+    >>> len(joining_router())
+    2
+    """
+    anonymous = gated_router("joining", anonymous=True)
+    known = gated_router("joining")
+
+    @anonymous.get("/health")
+    async def health() -> Health:
+        """Whether the platform works."""
+        return Health(status="ok", version=tacit.__version__)
+
+    @anonymous.post("/join", responses=error_responses(401, 409, 422))
+    async def join_with_code(body: Join, platform: ThePlatform) -> Joined:
+        """Turn a one-time code into a token; a participant brings its signing key, and proof."""
+        token, expires, account = await platform.database.write(
+            join,
+            platform.settings,
+            body.code,
+            key=None
+            if body.signing_key is None
+            else JoiningKey(body.signing_key, bytes.fromhex(body.signature or "")),
+            label=body.label,
+        )
+        return Joined.model_validate(
+            {"token": token, "account": account.name, "role": account.role, "expires": expires}
+        )
+
+    @known.get("/me")
+    async def me(who: Asker) -> Me:
+        """Whose token this is."""
+        return Me.model_validate(
+            {
+                "account": who.account,
+                "role": who.role,
+                "signing_key": who.signing_key,
+                "expires": who.expires,
+            }
+        )
+
+    @known.delete("/me/token", status_code=204)
+    async def give_back(who: Asker, platform: ThePlatform) -> None:
+        """Revoke the token that this request shows."""
+        await platform.database.write(revoke_token, who.token_hash)
+
+    return [anonymous, known]

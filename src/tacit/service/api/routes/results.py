@@ -1,0 +1,174 @@
+"""What comes of a run: the result, its files, the ledger, the nodes' logs."""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import b64encode
+
+from fastapi import APIRouter, Response
+from fastapi.responses import StreamingResponse
+
+from tacit.service.api.answers import run_result
+from tacit.service.api.downloads import csv_text, download, whole_lines
+from tacit.service.api.errors import error_responses
+from tacit.service.api.routing import Asker, RunId, ThePlatform, gated_router
+from tacit.service.api.shapes import (
+    LogOfNode,
+    LogQuestion,
+    LogsAnswer,
+    ManifestAnswer,
+    RunResult,
+)
+from tacit.service.api.terms import RunTerms
+from tacit.service.context import Platform
+from tacit.service.execution.port import LogAnswer
+from tacit.service.execution.progress_file import read_progress
+from tacit.service.execution.report import run_folder
+from tacit.service.lifecycle import ENDS, State, check_state
+from tacit.service.storage import Run, read_run
+from tacit.service.submitting import agreement_bytes
+
+HAS_LOGS = frozenset(State) - {State.DRAFT, State.INVITED}
+
+
+def _content(media_type: str, description: str) -> dict[int | str, dict[str, object]]:
+    schema = {"schema": {"type": "string"}}
+    return {200: {"content": {media_type: schema}, "description": description}}
+
+
+async def _ended(platform: Platform, run_id: str) -> Run:
+    run = await platform.database.read(read_run, run_id)
+    check_state(run.where, ENDS, to="have a result")
+    return run
+
+
+def _result_csv(run: Run) -> str:
+    result, terms = run_result(run), RunTerms.model_validate(run.terms)
+    items = result.plan.items if result.plan else []
+    rows, columns = terms.problem.row_names, terms.problem.column_names
+    if terms.problem.kind == "tour":
+        names = rows or columns
+        header = ["position", "city", *(["name"] if names else [])]
+        return csv_text(
+            header, ((i, c, *([names[c]] if names else [])) for i, c in enumerate(items))
+        )
+    header = ["row", *(["row_name"] if rows else []), "column"]
+    header += ["column_name"] if columns else []
+    return csv_text(
+        header,
+        (
+            (r, *([rows[r]] if rows else []), c, *([columns[c]] if columns else []))
+            for r, c in enumerate(items)
+        ),
+    )
+
+
+async def _progress(platform: Platform, run: Run) -> str:
+    folder = run_folder(platform.settings.data_folder, run.id)
+    objectives = len(run.terms["objectives"])
+    return await asyncio.to_thread(read_progress, folder, run.progress, objectives=objectives)
+
+
+def _logs(answer: LogAnswer) -> LogsAnswer:
+    return LogsAnswer(
+        logs=[
+            LogOfNode(
+                node=each.node,
+                log=b64encode(each.log).decode(),
+                seconds=each.seconds,
+                nonce=each.nonce.hex(),
+                signature=each.signature.hex(),
+            )
+            for each in answer.logs
+        ],
+        manifests=[
+            ManifestAnswer(
+                participant=each.participant,
+                objective=each.objective,
+                manifest=each.manifest.hex(),
+                signature=each.signature.hex(),
+            )
+            for each in answer.manifests
+        ],
+        words={str(objective): word for objective, word in answer.words.items()},
+    )
+
+
+def results_router() -> APIRouter:
+    """The routes of results.
+
+    >>> len(results_router().routes)
+    6
+    """
+    router = gated_router("results")
+
+    @router.get("/runs/{run_id}/result", responses=error_responses(404, 409))
+    async def result(run_id: RunId, platform: ThePlatform) -> RunResult:
+        """What came of a run that has ended; an interrupted one has its best so far."""
+        return run_result(await _ended(platform, run_id))
+
+    @router.get(
+        "/runs/{run_id}/result.csv",
+        response_class=Response,
+        responses={**_content("text/csv", "The plan as a table."), **error_responses(404, 409)},
+    )
+    async def result_csv(run_id: RunId, platform: ThePlatform) -> Response:
+        """The plan as CSV."""
+        run = await _ended(platform, run_id)
+        return download(_result_csv(run), f"{run.id}-result.csv", "text/csv")
+
+    @router.get(
+        "/runs/{run_id}/progress.csv",
+        response_class=Response,
+        responses={**_content("text/csv", "A line per generation."), **error_responses(404)},
+    )
+    async def progress_csv(run_id: RunId, platform: ThePlatform) -> Response:
+        """How it came about as CSV, also while it runs; `best` is that of the first objective.
+
+        A run with more than 2,000 generations has a line for every second, fourth, ... of them.
+        """
+        run = await platform.database.read(read_run, run_id)
+        return download(await _progress(platform, run), f"{run.id}-progress.csv", "text/csv")
+
+    @router.get(
+        "/runs/{run_id}/convergence.png",
+        response_class=Response,
+        responses={**_content("image/png", "The plot."), **error_responses(404, 503)},
+    )
+    async def convergence(run_id: RunId, who: Asker, platform: ThePlatform) -> Response:
+        """How the told best value came about."""
+        run = await platform.database.read(read_run, run_id)
+        names = [each["name"] for each in run.terms["objectives"]]
+        picture = await platform.plots.convergence(
+            who.account, await _progress(platform, run), names
+        )
+        return download(picture, f"{run.id}-convergence.png", "image/png")
+
+    @router.get(
+        "/runs/{run_id}/ledger",
+        response_class=StreamingResponse,
+        responses={
+            **_content("application/x-ndjson", "A line per evaluation."),
+            **error_responses(404),
+        },
+    )
+    async def ledger(run_id: RunId, platform: ThePlatform) -> StreamingResponse:
+        """Everything that the nodes have disclosed so far, one entry per line."""
+        run = await platform.database.read(read_run, run_id)
+        lines = whole_lines(run_folder(platform.settings.data_folder, run.id) / "ledger.jsonl")
+        return StreamingResponse(lines, media_type="application/x-ndjson")
+
+    @router.post("/runs/{run_id}/logs", responses=error_responses(404, 409, 422, 503))
+    async def logs(
+        run_id: RunId, body: LogQuestion, who: Asker, platform: ThePlatform
+    ) -> LogsAnswer:
+        """The nodes' logs, signed for this nonce, with what it takes to follow the search."""
+        run = await platform.database.read(read_run, run_id)
+        check_state(run.where, HAS_LOGS, to="have logs")
+        await platform.database.read(agreement_bytes, run_id)
+        nonce = bytes.fromhex(body.nonce)
+        async with platform.logs.of(who.account):
+            answer = await platform.execution.fetch_logs(run_id, nonce)
+            return await asyncio.to_thread(_logs, answer)
+
+    return router

@@ -1,0 +1,166 @@
+"""Event streams (server-sent events): what happens, as it happens."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header
+from fastapi.responses import StreamingResponse
+
+from tacit.errors import TooManyError
+from tacit.service.access.permissions import PARTICIPANT
+from tacit.service.access.tokens import Who, still_counts
+from tacit.service.api.errors import error_responses
+from tacit.service.api.routing import Asker, RunId, ThePlatform, gated_router
+from tacit.service.context import Platform
+from tacit.service.storage import Event, events_after, read_run, runs_of_participant
+from tacit.service.storage.events import last_event
+
+BEAT_SECONDS = 10.0
+"""A comment so often keeps the line open, and the token is looked at again."""
+MOST_STREAMS = 20
+"""Of one account at a time."""
+BATCH = 500
+
+LastEventId = Annotated[
+    str | None,
+    Header(
+        alias="Last-Event-ID",
+        pattern=r"^[0-9]{1,15}$",
+        description="Go on after this event; 0 begins at the first. Without: from now on.",
+    ),
+]
+_STREAM: dict[int | str, dict[str, Any]] = {
+    200: {
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "description": "Events of kind state, member, progress and warning; each has an id.",
+    }
+}
+
+
+def show_event(event: Event, /) -> str:
+    r"""An event as it goes over the line.
+
+    >>> show_event(Event(id=3, run="r-x", at=1.0, kind="state", data={"state": "running"}))
+    'id: 3\nevent: state\ndata: {"run":"r-x","at":1.0,"state":"running"}\n\n'
+    """
+    # JSON escapes line breaks, so that no text can pass for a line of the protocol.
+    data = json.dumps({"run": event.run, "at": event.at, **event.data}, separators=(",", ":"))
+    return f"id: {event.id}\nevent: {event.kind}\ndata: {data}\n\n"
+
+
+class _Sight:
+    """Which events somebody may see: of one run, or of all runs that are theirs."""
+
+    def __init__(self, platform: Platform, who: Who, run_id: str | None) -> None:
+        self._platform, self._run_id = platform, run_id
+        self.participant = who.account if who.role == PARTICIPANT else None
+        self._mine: set[str] = set()
+
+    async def covers(self, event: Event) -> bool:
+        if self._run_id is not None:
+            return event.run == self._run_id
+        if self.participant is None or event.run in self._mine:
+            return True
+        # Somebody becomes a member of a run when it is invited, which changes its state.
+        if event.kind == "state":
+            await self.look()
+        return event.run in self._mine
+
+    async def look(self) -> None:
+        """See which runs are theirs now."""
+        if self.participant is not None:
+            self._mine = await self._platform.database.read(runs_of_participant, self.participant)
+
+
+async def _events(
+    platform: Platform, who: Who, run_id: str | None, after: int | None
+) -> AsyncIterator[str]:
+    """First what was missed, then what comes, until the token does not count any more."""
+    sight = _Sight(platform, who, run_id)
+    await sight.look()
+    platform.streams[who.account] = platform.streams.get(who.account, 0) + 1
+    try:
+        # Once more: many may have been let in at the same moment.
+        if platform.streams[who.account] > MOST_STREAMS:
+            return
+        with platform.announcer.listening() as queue:
+            last = await platform.database.read(last_event) if after is None else after
+            yield ": here\n\n"
+            while missed := await platform.database.read(
+                events_after, last, run=run_id, participant=sight.participant, limit=BATCH
+            ):
+                for event in missed:
+                    yield show_event(event)
+                last = missed[-1].id
+            async for coming in _beaten(queue):
+                if coming is None:
+                    if not await platform.database.read(still_counts, who):
+                        return
+                    yield ": beat\n\n"
+                elif coming.id > last and await sight.covers(coming):
+                    yield show_event(coming)
+    finally:
+        platform.streams[who.account] -= 1
+
+
+async def _beaten(queue: asyncio.Queue[Event | None]) -> AsyncIterator[Event | None]:
+    """What comes, until the last; None at every beat, however much comes between."""
+    clock = asyncio.get_running_loop().time
+    beat = clock() + BEAT_SECONDS
+    while True:
+        if clock() >= beat:
+            beat = clock() + BEAT_SECONDS
+            yield None
+        try:
+            async with asyncio.timeout_at(beat):
+                coming = await queue.get()
+        except TimeoutError:
+            continue
+        if coming is None:
+            return
+        yield coming
+
+
+def _stream(
+    platform: Platform, who: Who, run_id: str | None, after: str | None
+) -> StreamingResponse:
+    if platform.streams.get(who.account, 0) >= MOST_STREAMS:
+        raise TooManyError(
+            f"you watch {MOST_STREAMS} streams already; close one", retry_after=int(BEAT_SECONDS)
+        )
+    events = _events(platform, who, run_id, None if after is None else int(after))
+    return StreamingResponse(events, media_type="text/event-stream")
+
+
+def watching_router() -> APIRouter:
+    """The routes of event streams.
+
+    >>> len(watching_router().routes)
+    2
+    """
+    router = gated_router("watching")
+
+    @router.get(
+        "/runs/{run_id}/events",
+        response_class=StreamingResponse,
+        responses={**_STREAM, **error_responses(404)},
+    )
+    async def events_of_run(
+        run_id: RunId, who: Asker, platform: ThePlatform, last: LastEventId = None
+    ) -> StreamingResponse:
+        """What happens to a run."""
+        await platform.database.read(read_run, run_id)
+        return _stream(platform, who, run_id, last)
+
+    @router.get("/events", response_class=StreamingResponse, responses={**_STREAM})
+    async def events(
+        who: Asker, platform: ThePlatform, last: LastEventId = None
+    ) -> StreamingResponse:
+        """What happens to all runs that one may see."""
+        return _stream(platform, who, None, last)
+
+    return router

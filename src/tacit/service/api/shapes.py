@@ -1,0 +1,279 @@
+"""What the API answers, and the small things it takes; `terms.py` has what a run is made of."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from tacit.service.api.terms import RunTerms
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
+Key = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Signature = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{128}$")]
+Reason = Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Role = Literal["operator", "participant", "viewer"]
+StateName = Literal[
+    "draft",
+    "invited",
+    "agreed",
+    "submitted",
+    "running",
+    "finished",
+    "interrupted",
+    "failed",
+    "cancelled",
+]
+SubmissionState = Literal["missing", "waiting", "accepted", "refused"]
+
+
+class Taken(BaseModel):
+    """Something a client sends: fields that we do not know are refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class ErrorAnswer(BaseModel):
+    """Why something was not done, and what to do about it."""
+
+    error: str
+    message: str
+
+
+class Join(Taken):
+    """A one-time code; participants give the key that they sign with, and show that it is theirs.
+
+    Their signature is over the line `tacit join/1` and the SHA-256 of the code.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"code": "tci_of-an-operator-or-a-viewer"},
+                {"code": "tci_of-a-participant", "signing_key": "5e" * 32, "signature": "a1" * 64},
+            ]
+        }
+    )
+
+    code: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+    signing_key: Key | None = None
+    signature: Signature | None = None
+    label: Annotated[str, StringConstraints(max_length=100, pattern=r"^[ -~]*$")] = ""
+
+
+class Joined(BaseModel):
+    """The token is shown once."""
+
+    token: str
+    account: str
+    role: Role
+    expires: float
+
+
+class Me(BaseModel):
+    """Whose token this is."""
+
+    account: str
+    role: Role
+    signing_key: str | None
+    expires: float
+
+
+class NewAccount(Taken):
+    """An account to be invited."""
+
+    name: Name
+    role: Role
+
+
+class Invited(BaseModel):
+    """The code is shown once."""
+
+    name: str
+    role: Role
+    invitation: str
+    expires: float
+
+
+class AccountAnswer(BaseModel):
+    """An account as operators see it."""
+
+    name: str
+    role: Role
+    joined: bool
+    signing_key: str | None
+    created: float
+
+
+class NodeAnswer(BaseModel):
+    """A node as the platform last saw it."""
+
+    host: str
+    port: int
+    signing_key: str
+    sealing_key: str
+    certificate: str
+    reachable: bool
+    clock_offset_seconds: float | None
+
+
+class TrioAnswer(BaseModel):
+    """Three nodes that work together, and how busy they are."""
+
+    name: str
+    nodes: list[NodeAnswer]
+    slots: int
+    running: int
+    waiting: int
+
+
+class Progress(BaseModel):
+    """A run's last report."""
+
+    model_config = ConfigDict(extra="allow")
+
+    generation: int
+    evaluations: int
+    evaluations_per_second: float
+    best: list[float | bool | None]
+    """What each objective told of its best fitness, in the users' unit."""
+    seconds: float
+
+
+class RunSummary(BaseModel):
+    """A run in the list."""
+
+    id: str
+    name: str
+    state: StateName
+    reason: str | None
+    created: float
+    running_since: float | None
+    deadline_at: float | None
+    ended: float | None
+    generation: int | None
+    best: list[float | bool | None] | None
+
+
+class MemberAnswer(BaseModel):
+    """How far a participant is."""
+
+    name: str
+    rows: list[int]
+    joined: bool
+    signed: bool
+    submission_state: SubmissionState
+
+
+class RunAnswer(RunSummary):
+    """A run with everything that its members may know."""
+
+    terms: RunTerms
+    members: list[MemberAnswer]
+    trio: str | None
+    agreement_hash: str | None
+    progress: Progress | None
+    warnings: list[str]
+    created_by: str
+
+
+class RunInvited(RunAnswer):
+    """A run with the one-time codes of those who have not joined, shown once."""
+
+    invitations: dict[str, str]
+
+
+class Why(Taken):
+    """A reason, if one likes to give it."""
+
+    reason: Reason | None = None
+
+
+class Signed(Taken):
+    """A participant's Ed25519 signature under the agreement."""
+
+    signature: Signature
+
+
+class Submission(Taken):
+    """Sealed rows for one objective, by its number in the agreement."""
+
+    objective: Annotated[int, Field(ge=0, le=1000)]
+    manifest: Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{2})+$", max_length=20_000)]
+    signature: Signature
+    boxes: Annotated[list[str], Field(min_length=3, max_length=3)]
+    """Base64, one per node."""
+
+
+class SubmissionAnswer(BaseModel):
+    """How the nodes took one's rows for an objective."""
+
+    objective: int
+    state: Literal["waiting", "accepted", "refused"]
+    reason: str | None
+    boxes: list[str]
+    """The SHA-256 of each box."""
+
+
+class Plan(BaseModel):
+    """Row by row the column that it takes, or the cities of a tour in their order."""
+
+    items: list[int]
+    named: list[tuple[str, str]] | None
+    """The same in the problem's own names: who gets what, or the legs."""
+
+
+class RunResult(BaseModel):
+    """What came of a run; one that was interrupted or cancelled has its best so far."""
+
+    state: StateName
+    reason: str | None
+    plan: Plan | None
+    told: list[float | bool | None] | None
+    generation: int | None
+    evaluations: int | None
+    seconds: float | None
+    late_by_seconds: float | None
+    front: list[Plan] | None
+    """All plans of the best-known set, where there are several objectives."""
+
+
+class LogQuestion(Taken):
+    """A nonce that the asker has drawn, so that no old log passes for new."""
+
+    nonce: Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{2}){16,64}$")]
+
+
+class LogOfNode(BaseModel):
+    """A node's log (base64), signed for the nonce."""
+
+    node: int
+    log: str
+    seconds: int
+    nonce: str
+    signature: str
+
+
+class ManifestAnswer(BaseModel):
+    """Which boxes a participant sealed for an objective, signed by it."""
+
+    participant: str
+    objective: int
+    manifest: str
+    signature: str
+
+
+class LogsAnswer(BaseModel):
+    """What it takes to follow a run oneself."""
+
+    logs: list[LogOfNode]
+    manifests: list[ManifestAnswer]
+    words: dict[str, str]
+    """Per objective, what the nodes drew together for the seed."""
+
+
+class Health(BaseModel):
+    """Whether the platform works."""
+
+    status: Literal["ok"]
+    version: str

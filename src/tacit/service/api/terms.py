@@ -1,0 +1,93 @@
+"""What a run is made of: the public problem, who owns which rows, and the rules."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+MOST_CELLS = 4_000_000
+"""Rows times columns; beyond that boxes would not fit any request."""
+MOST_DEADLINE_SECONDS = 7 * 24 * 3600.0
+
+Label = Annotated[
+    str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")
+]
+ParticipantName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
+Index = Annotated[int, Field(ge=0, lt=1 << 16)]
+Pair = Annotated[list[Index], Field(min_length=2, max_length=2)]
+Point = Annotated[list[float], Field(min_length=2, max_length=2)]
+Whole = Annotated[int, Field(ge=-(2**53), le=2**53)]
+
+
+class _Taken(BaseModel):
+    # Strict: a client that sends "1" or true for 1 has made a mistake.
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class ProblemTerms(_Taken):
+    """What everybody may know of the problem."""
+
+    name: Label
+    kind: Literal["assignment", "tour"]
+    rows: Annotated[int, Field(ge=1, lt=1 << 16)]
+    columns: Annotated[int, Field(ge=1, lt=1 << 16)]
+    row_names: list[Label] | None = None
+    column_names: list[Label] | None = None
+    forbidden: list[Pair] = []
+    """Pairs of a row and a column that it may not take."""
+    symmetric: bool | None = None
+    """Of a tour: whether it costs the same in both directions; left out, it counts as true."""
+    coordinates: list[Point] | None = None
+    """Where the cities of a tour lie, for its map alone."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> ProblemTerms:
+        if self.rows * self.columns > MOST_CELLS:
+            raise ValueError(f"rows times columns exceed {MOST_CELLS}; make the problem smaller")
+        if self.coordinates is not None and len(self.coordinates) != self.rows:
+            raise ValueError("give coordinates for every row or for none")
+        return self
+
+
+class ObjectiveTermsIn(_Taken):
+    """One objective; bound and weights are whole numbers, in the users' unit times `scale`."""
+
+    name: Label
+    sense: Literal["maximize", "minimize"]
+    scale: Annotated[int, Field(ge=1, le=10**9)] = 1
+    weight_bound: Annotated[int, Field(ge=0, le=2**48)]
+    disclosure: Annotated[str, StringConstraints(max_length=40)] = "top:15"
+    best: Literal["value", "improvement", "nothing"] = "value"
+    confidential: Literal[True] = True
+    """Objectives of a run on the platform are all confidential."""
+
+
+class LimitTerms(_Taken):
+    """What the nodes allow at most, or at least."""
+
+    evaluations: Annotated[int, Field(ge=1, le=10_000_000)] = 10_000
+    expiry_hours: Annotated[float, Field(gt=0, le=24 * 365)] = 168.0
+    """Counted from the drafting of the agreement; from then on nodes refuse."""
+    distinct_min: Annotated[int, Field(ge=1, le=100_000)] = 1
+
+
+class RunTerms(_Taken):
+    """A draft of a run."""
+
+    name: Label
+    problem: ProblemTerms
+    objectives: Annotated[list[ObjectiveTermsIn], Field(min_length=1, max_length=10)]
+    participants: Annotated[
+        dict[ParticipantName, Annotated[list[Index], Field(min_length=1)]],
+        Field(min_length=1, max_length=1000),
+    ]
+    """The rows of each participant, by name; who owns none takes no part."""
+    preset: Annotated[str, StringConstraints(max_length=40)] | None = None
+    """A set of parameters; left out, the one that fits the problem."""
+    parameters: dict[Annotated[str, StringConstraints(max_length=40)], bool | Whole | Label] = {}
+    """Single parameters that differ from the preset."""
+    limits: LimitTerms = LimitTerms()
+    deadline_seconds: Annotated[float, Field(gt=0, le=MOST_DEADLINE_SECONDS)]
+    """Counted from `running`."""
+    reveal_best: bool = False

@@ -1,0 +1,136 @@
+"""The convergence plot as SVG: the best value told so far over time, drawn to follow the theme.
+
+Colours come from the style sheet, so it needs no second picture for dark; nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from tacit.service.dashboard.words import number
+
+LEFT, RIGHT, TOP, BOTTOM = 64.0, 22.0, 14.0, 34.0
+MOST_POINTS = 400
+"""More than the plot has pixels for would only make the page slow."""
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """Where seconds and values lie on the paper."""
+
+    width: float
+    height: float
+    right: float
+    low: float
+    high: float
+
+    def x(self, seconds: float) -> float:
+        return LEFT + (self.width - LEFT - RIGHT) * seconds / self.right
+
+    def y(self, value: float) -> float:
+        span = (self.high - self.low) or 1.0
+        return TOP + (self.height - TOP - BOTTOM) * (self.high - value) / span
+
+
+def convergence_svg(
+    points: Sequence[Point], /, *, label: str, until: float | None = None, live: bool = False
+) -> str:
+    """Draw values over seconds as a step line; `until` is where the time axis ends at least.
+
+    Twice, for broad and for slim screens, since letters must not shrink with the picture.
+
+    >>> svg = convergence_svg([(0.1, 900), (0.4, 700), (1.2, 650)], label="delay cost")
+    >>> svg.count("<path"), svg.count("delay cost")
+    (4, 2)
+    """
+    if not points:
+        return ""
+    kept = thinned(points)
+    right = max(until or 0.0, kept[-1][0], 0.1)
+    ticks = round_ticks(min(value for _, value in kept), max(value for _, value in kept))
+    said = (
+        f"{label}: {number(kept[0][1])} at first, {number(kept[-1][1])} "
+        f"after {kept[-1][0]:.1f} seconds"
+    )
+    return "".join(
+        f'<svg class="convergence {name}" viewBox="0 0 {width:.0f} {height:.0f}" role="img" '
+        f'aria-label="{escape(said)}">'
+        f"{_drawing(kept, _Frame(width, height, right, ticks[0], ticks[-1]), ticks, live)}</svg>"
+        for name, width, height in (("broad", 960.0, 300.0), ("slim", 350.0, 240.0))
+    )
+
+
+def _drawing(points: Sequence[Point], frame: _Frame, ticks: Sequence[float], live: bool) -> str:
+    line = _steps([(frame.x(seconds), frame.y(value)) for seconds, value in points])
+    floor, start = frame.height - BOTTOM, frame.x(points[0][0])
+    last_x, last_y = frame.x(points[-1][0]), frame.y(points[-1][1])
+    dot = "dot live" if live else "dot"
+    return (
+        _value_axis(ticks, frame)
+        + _time_axis(frame)
+        + f'<path class="area" d="{line} V{floor:.1f} H{start:.1f} Z"/>'
+        + f'<path class="line" d="{line}"/>'
+        + f'<circle class="{dot}" cx="{last_x:.1f}" cy="{last_y:.1f}" r="4"/>'
+    )
+
+
+def thinned(points: Sequence[Point], /) -> list[Point]:
+    """Drop points between which nothing changes, then every so many; first and last stay.
+
+    >>> thinned([(0, 9), (1, 9), (2, 9), (3, 5)])
+    [(0, 9), (2, 9), (3, 5)]
+    """
+    last = len(points) - 1
+    kept = [
+        point
+        for i, point in enumerate(points)
+        if i in (0, last) or not points[i - 1][1] == point[1] == points[i + 1][1]
+    ]
+    stride = math.ceil(len(kept) / MOST_POINTS)
+    return kept if stride == 1 else [*kept[:-1:stride], kept[-1]]
+
+
+def round_ticks(low: float, high: float, /, *, about: int = 4) -> list[float]:
+    """Round values from at or below `low` to at or above `high`, about so many.
+
+    >>> round_ticks(632, 911)
+    [600, 700, 800, 900, 1000]
+    >>> round_ticks(5, 5)
+    [4, 5, 6]
+    """
+    if low == high:
+        return [low - 1, low, low + 1]
+    raw = (high - low) / about
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= raw)
+    first, last = math.floor(low / step), math.ceil(high / step)
+    ticks = [round(i * step, 10) for i in range(first, last + 1)]
+    return [int(tick) if tick == int(tick) else tick for tick in ticks]
+
+
+def _steps(points: Sequence[Point]) -> str:
+    start = f"M{points[0][0]:.1f} {points[0][1]:.1f}"
+    return start + "".join(f"H{x:.1f}V{y:.1f}" for x, y in points[1:])
+
+
+def _value_axis(ticks: Sequence[float], frame: _Frame) -> str:
+    return "".join(
+        f'<line class="grid" x1="{LEFT}" x2="{frame.width - RIGHT}" y1="{frame.y(tick):.1f}" '
+        f'y2="{frame.y(tick):.1f}"/><text x="{LEFT - 8}" y="{frame.y(tick) + 4:.1f}" '
+        f'text-anchor="end">{number(tick)}</text>'
+        for tick in ticks
+    )
+
+
+def _time_axis(frame: _Frame) -> str:
+    ticks = [tick for tick in round_ticks(0, frame.right) if tick <= frame.right * 1.001]
+    return "".join(
+        f'<text x="{frame.x(tick):.1f}" y="{frame.height - 12}" text-anchor="middle">'
+        f"{number(tick)} s</text>"
+        for tick in ticks
+    )

@@ -1,0 +1,166 @@
+"""From a problem, drawn or uploaded, to the terms of a run, which hold nobody's weights."""
+
+from __future__ import annotations
+
+import io
+import re
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit.errors import ParameterError
+from tacit.problems import (
+    Participant,
+    Problem,
+    Tour,
+    generate_assignment,
+    generate_delays,
+    generate_tour,
+    load_problem,
+)
+from tacit.problems.participant_csv import save_participants
+from tacit.problems.problem_file import MatrixFile, decode_problem_file
+
+KINDS = {
+    "delays": "Flights and landing slots",
+    "ap": "Assignment, uniform weights",
+    "tsp": "Tour through cities",
+}
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What an operator decides about a run besides its problem."""
+
+    name: str
+    disclosure: str
+    best: str
+    deadline_seconds: float
+    evaluations: int
+    expiry_hours: float
+    reveal_best: bool = False
+
+
+def drawn_problem(
+    kind: str, /, *, rows: int, columns: int, participants: int, seed: int
+) -> Problem:
+    """Draw a problem of one of `KINDS`.
+
+    >>> drawn_problem("delays", rows=4, columns=6, participants=2, seed=1).name
+    'delays4x6'
+    """
+    if kind == "delays":
+        return generate_delays(seed, flights=rows, slots=columns, airlines=participants)
+    if kind == "ap":
+        return generate_assignment(seed, rows=rows, columns=columns, participants=participants)
+    if kind == "tsp":
+        return generate_tour(seed, cities=rows, participants=participants)
+    raise ParameterError(f"{kind!r} cannot be drawn; use one of {', '.join(KINDS)}")
+
+
+def uploaded_problem(content: bytes, /) -> Problem:
+    """Read an uploaded problem file, which may not refer to files of ours.
+
+    >>> uploaded_problem(b'{"format": "tacit-problem/1", "kind": "tour", "rows": 3, '
+    ...     b'"objectives": [{"name": "length", "weight_bound": 9}]}').rows
+    3
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "upload.json")
+        file.write_bytes(content)
+        raw = decode_problem_file(file)
+        matrices = [raw.forbidden, *(objective.weights for objective in raw.objectives)]
+        if any(isinstance(matrix, MatrixFile) for matrix in matrices):
+            raise ParameterError(
+                "the problem refers to another file; leave weights out, and write forbidden "
+                "pairs into the problem itself"
+            )
+        return load_problem(file)
+
+
+def account_name(name: str, /) -> str:
+    """The name of an account that comes closest to a participant's name.
+
+    >>> account_name("Participant 1"), account_name("--")
+    ('participant-1', 'participant')
+    """
+    plain = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")
+    return plain[:63] or "participant"
+
+
+def run_terms(problem: Problem, rules: Rules, /) -> dict[str, Any]:
+    """What the API takes as a draft.
+
+    >>> rules = Rules("test", "top:15", "value", 10.0, 1000, 24.0)
+    >>> terms = run_terms(drawn_problem("ap", rows=3, columns=4, participants=2, seed=1), rules)
+    >>> terms["participants"]
+    {'participant-1': [0, 1], 'participant-2': [2]}
+    >>> "weights" in str(terms).replace("weight_bound", "")
+    False
+    """
+    public: dict[str, Any] = {
+        "name": problem.name,
+        "kind": problem.kind,
+        "rows": problem.rows,
+        "columns": problem.columns,
+        "row_names": problem.row_names and list(problem.row_names),
+        "column_names": problem.column_names and list(problem.column_names),
+    }
+    if problem.allowed is not None:
+        public["forbidden"] = np.argwhere(~problem.allowed).tolist()
+    if isinstance(problem, Tour) and problem.coordinates is not None:
+        public["coordinates"] = problem.coordinates.tolist()
+    return {
+        "name": rules.name,
+        "problem": public,
+        "objectives": [
+            {
+                "name": objective.name,
+                "sense": objective.sense,
+                "scale": objective.scale,
+                "weight_bound": objective.weight_bound,
+                "disclosure": rules.disclosure,
+                "best": rules.best,
+            }
+            for objective in problem.objectives
+        ],
+        "participants": {account_name(p.name): list(p.rows) for p in _owners(problem)},
+        "limits": {"evaluations": rules.evaluations, "expiry_hours": rules.expiry_hours},
+        "deadline_seconds": rules.deadline_seconds,
+        "reveal_best": rules.reveal_best,
+    }
+
+
+def has_weights(problem: Problem, /) -> bool:
+    """Whether somebody's costs came with the problem.
+
+    >>> has_weights(drawn_problem("ap", rows=3, columns=4, participants=2, seed=1))
+    True
+    """
+    return any(objective.weights is not None for objective in problem.objectives)
+
+
+def costs_archive(problem: Problem, /) -> bytes:
+    """A zip file with each participant's CSV, for trying things out with drawn costs.
+
+    >>> costs_archive(drawn_problem("ap", rows=2, columns=2, participants=1, seed=1))[:2]
+    b'PK'
+    """
+    packed = io.BytesIO()
+    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(packed, "w") as archive:
+        for path in save_participants(problem, Path(folder)):
+            archive.write(path, account_name(path.stem) + path.suffix)
+    return packed.getvalue()
+
+
+def _owners(problem: Problem) -> list[Participant]:
+    names = [account_name(participant.name) for participant in problem.participants]
+    if len(set(names)) < len(names):
+        raise ParameterError(
+            "two participants' names differ only in signs that accounts cannot have; rename one"
+        )
+    return list(problem.participants)

@@ -1,0 +1,171 @@
+"""What every page has: who looks at it, a head with the way around, and how errors are told."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from nicegui import ui
+from nicegui.element import Element
+
+from tacit.service.dashboard.api_client import ApiClient, RefusedError
+from tacit.service.dashboard.sessions import Session
+from tacit.service.dashboard.words import sentence
+
+Kind = Literal["main", "plain", "danger"]
+STYLE = Path(__file__).parent / "style.css"
+ACCENT = "#0b6477"
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Somebody who is signed in."""
+
+    account: str
+    role: str
+    session: Session
+    api: ApiClient
+
+    @property
+    def is_operator(self) -> bool:
+        """Whether this visitor may change things."""
+        return self.role == "operator"
+
+
+@contextmanager
+def page_frame(title: str, visitor: Visitor | None, /, *, here: str = "") -> Iterator[Element]:
+    """The frame of a page; what is made inside goes into its main part."""
+    ui.page_title(f"{title} · tacit")
+    ui.colors(primary=ACCENT)
+    with ui.element("header").classes("top"), ui.element("div").classes("top-inner"):
+        ui.link("tacit", "/").classes("brand").props('aria-label="tacit, list of runs"')
+        if visitor is not None:
+            _way_around(visitor, here)
+    main = ui.element("main").classes("page")
+    ui.skip_link("Skip to the content", target=main)
+    with main:
+        yield main
+
+
+def _way_around(visitor: Visitor, here: str) -> None:
+    places = [("/", "Runs")]
+    if visitor.is_operator:
+        places += [("/new", "New run"), ("/people", "People")]
+    with ui.element("nav").props('aria-label="Main"').classes("way-around"):
+        for path, name in places:
+            link = ui.link(name, path)
+            if path == here:
+                link.props('aria-current="page"')
+    with ui.element("div").classes("visitor"):
+        ui.link(visitor.account, "/access").props(
+            f'aria-label="Your access: {visitor.account}, {visitor.role}"'
+        )
+        with ui.element("form").props('method="post" action="/sign-out"'):
+            native("button", "Sign out").props('type="submit"').classes("quiet")
+
+
+def native(tag: str, text: str = "", /) -> ui.label:
+    """A plain HTML element with text in it."""
+    element = ui.label(text)
+    element.tag = tag
+    return element
+
+
+def html(content: str = "", /, *, tag: str = "div") -> ui.html:
+    """Markup that we made ourselves, with everything from outside escaped."""
+    return ui.html(content, sanitize=False, tag=tag)
+
+
+def section(title: str, /, *, classes: str = "") -> Element:
+    """A card with a heading; use it with `with`."""
+    card = ui.element("section").classes(f"card {classes}")
+    with card:
+        native("h2", title)
+    return card
+
+
+def tell_error(error: RefusedError, /) -> None:
+    """Show what went wrong until the visitor has seen it."""
+    if error.status == 401:
+        ui.navigate.to("/sign-in?why=expired")
+        return
+    tell_problem(error.message)
+
+
+def tell_problem(text: str, /) -> None:
+    """Show something that the visitor should read, until it is closed."""
+    ui.notify(sentence(text), type="negative", timeout=0, close_button="Close", multi_line=True)
+
+
+def button(text: str, act: Callable[[], Awaitable[None]], /, *, kind: Kind = "plain") -> ui.button:
+    """A button that waits for what it does, is pressed once at a time, and tells refusals."""
+    # Dialogs and messages belong to the page: what is done may well remove the button.
+    page = ui.context.client.content
+
+    async def clicked() -> None:
+        if not made.enabled:
+            # The second half of a double click, sent before the browser knew.
+            return
+        made.disable()
+        with page:
+            try:
+                await act()
+            except RefusedError as error:
+                tell_error(error)
+            finally:
+                if not made.is_deleted:
+                    made.enable()
+
+    looks = "unelevated" if kind == "main" else "outline"
+    colour = None if kind == "danger" else "primary"
+    made = ui.button(text, on_click=clicked, color=colour).props(f"no-caps {looks}")
+    return made.classes(kind)
+
+
+async def confirmed(title: str, text: str, /, *, do: str, danger: bool = False) -> bool:
+    """Ask before something that cannot be undone."""
+    with ui.dialog() as dialog, ui.element("div").classes("dialog"):
+        native("h2", title)
+        native("p", text)
+        with ui.element("div").classes("actions"):
+            ui.button("Back", on_click=lambda: dialog.submit(False)).props("no-caps flat autofocus")
+            sure = ui.button(do, on_click=lambda: dialog.submit(True), color=None)
+            sure.props("no-caps unelevated").classes("danger-fill" if danger else "main")
+    dialog.props(f'aria-label="{title}"')
+    answer = await dialog
+    dialog.delete()
+    return bool(answer)
+
+
+async def show_codes(title: str, text: str, codes: dict[str, str], /) -> None:
+    """Show one-time codes, each with a button that copies it."""
+    with ui.dialog().props("persistent") as dialog, ui.element("div").classes("dialog"):
+        native("h2", title)
+        native("p", text)
+        with ui.element("dl").classes("codes"):
+            for name, code in codes.items():
+                native("dt", name)
+                with ui.element("dd"):
+                    native("code", code)
+                    copy_button(code, f"Copy the code of {name}")
+        with ui.element("div").classes("actions"):
+            done = "I have them" if len(codes) > 1 else "I have it"
+            ui.button(done, on_click=lambda: dialog.submit(True)).props(
+                "no-caps unelevated autofocus"
+            )
+    dialog.props(f'aria-label="{title}"')
+    await dialog
+    dialog.delete()
+
+
+def copy_button(text: str, label: str, /, *, shown: str = "Copy") -> None:
+    """A button that puts a text on the visitor's clipboard."""
+
+    def copied() -> None:
+        ui.clipboard.write(text)
+        ui.notify("Copied", type="positive", timeout=1500)
+
+    ui.button(shown, on_click=copied).props(f'no-caps flat dense aria-label="{label}"')

@@ -1,0 +1,160 @@
+"""The gate in front of all pages: who comes, how often, and from where.
+
+Plain ASGI, so that it stands before the pages' web socket too. Without a session there is only the
+sign-in page, and so many requests a minute of an address; everything that may change something must
+come from a page of ours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from http import HTTPStatus
+from urllib.parse import parse_qs, quote, urlsplit
+
+from fastapi.responses import PlainTextResponse, RedirectResponse, Response
+from nicegui import Client
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tacit.errors import TooManyError
+from tacit.service.access.rate_limit import RateLimit
+from tacit.service.api.gate import network_of
+from tacit.service.dashboard.plain_pages import plain_page
+from tacit.service.dashboard.sessions import Session, Sessions
+
+SESSION = "tacit_session"
+"""Where the gate leaves the session in the scope of a request."""
+SOCKET = "/_nicegui_ws/"
+OF_CLIENT = "/_nicegui/client/"
+FILES = "/_nicegui/"
+PATIENCE_SECONDS = 5.0
+OPEN_MESSAGE = {"sid": "none", "upgrades": [], "pingInterval": 25000, "pingTimeout": 20000}
+
+
+class Gate:
+    """Lets through whoever has a session, and others to the sign-in."""
+
+    def __init__(
+        self, app: ASGIApp, *, sessions: Sessions, by_address: RateLimit, url: str
+    ) -> None:
+        """`url` is where browsers find us."""
+        self._app, self._sessions, self._by_address, self._url = app, sessions, by_address, url
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer it here."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        session = self._sessions.find(headers.get("cookie", ""))
+        scope[SESSION] = session
+        refused = self._refusal(scope, headers, session)
+        if scope["type"] == "websocket":
+            if refused is None:
+                await self._app(scope, receive, send)
+            elif refused.status_code == HTTPStatus.UNAUTHORIZED:
+                await ask_to_reload(receive, send)
+            else:
+                await send({"type": "websocket.close", "code": 1008})
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                answered = MutableHeaders(scope=message)
+                # With no referrer at all, browsers do not say where a form comes from either.
+                answered.setdefault("Referrer-Policy", "same-origin")
+                answered.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        await (refused or self._app)(scope, receive, send_with_headers)
+
+    def _refusal(self, scope: Scope, headers: Headers, session: Session | None) -> Response | None:
+        path, is_socket = scope["path"], scope["type"] == "websocket"
+        if session is None:
+            try:
+                self._by_address.take(network_of((scope.get("client") or ("unknown",))[0]))
+            except TooManyError as error:
+                wait = {"Retry-After": str(error.retry_after)}
+                text = "<p>Wait a minute, then try again.</p>"
+                return plain_page("Too many requests", text, status=429, headers=wait)
+        if (is_socket or scope["method"] not in ("GET", "HEAD")) and not comes_from(
+            headers, self._url, is_socket=is_socket
+        ):
+            text = "<p>This came from another site, or from something that is no browser.</p>"
+            return plain_page("Not from here", text, status=403)
+        if path.startswith(SOCKET) and not is_socket:
+            # A web socket says once whose it is; requests of a poll would have to do so each time.
+            return PlainTextResponse("The dashboard needs web sockets.", status_code=403)
+        if path == "/sign-in":
+            return None
+        client_id = _client_id(scope)
+        if session is None or (client_id is not None and not has_page(session, client_id)):
+            if is_socket or path.startswith(FILES):
+                return PlainTextResponse("Sign in first.", status_code=401)
+            why = "&why=expired" if self._sessions.cookie in headers.get("cookie", "") else ""
+            return RedirectResponse(f"/sign-in?next={quote(path)}{why}", status_code=303)
+        return None
+
+
+def _client_id(scope: Scope) -> str | None:
+    """Which page in a browser a request is about, if it is about one."""
+    path: str = scope["path"]
+    if path.startswith(SOCKET):
+        query: str = scope["query_string"].decode("latin-1")
+        return parse_qs(query).get("client_id", [""])[0]
+    return path.removeprefix(OF_CLIENT).split("/")[0] if path.startswith(OF_CLIENT) else None
+
+
+def has_page(session: Session, client_id: object, /) -> bool:
+    """Whether a page was made for this session, which goes on.
+
+    >>> has_page(Session("tct_x", is_kept=True), "no such page")
+    False
+    """
+    client = Client.instances.get(client_id) if isinstance(client_id, str) else None
+    if client is None or session.token is None:
+        return False
+    return client.request.scope.get(SESSION) is session
+
+
+def comes_from(headers: Headers, url: str, /, *, is_socket: bool) -> bool:
+    """Whether a browser says that a page of ours, at `url` or at the host asked, sent this.
+
+    >>> ours = {"origin": "https://tacit.example", "host": "tacit.example"}
+    >>> comes_from(Headers(ours), "https://tacit.example", is_socket=True)
+    True
+    >>> comes_from(Headers({**ours, "origin": "https://x"}), "https://x.example", is_socket=True)
+    False
+    """
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin", "")
+    if site not in (None, "same-origin"):
+        return False
+    if origin in ("", "null"):
+        return site == "same-origin" and not is_socket
+    asked = urlsplit(origin.lower())
+    ours = urlsplit(url.lower())
+    is_at_url = (asked.scheme, asked.netloc) == (ours.scheme, ours.netloc)
+    return is_at_url or asked.netloc == headers.get("host", "").lower()
+
+
+async def ask_to_reload(receive: Receive, send: Send, /) -> None:
+    """Tell an old page, in the words of its protocol, to load itself anew: that leads to sign in.
+
+    A refused connection would have it try again for ever.
+
+    >>> ask_to_reload.__name__
+    'ask_to_reload'
+    """
+    answer = {"message": "Implicit handshake failed"}
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await receive()
+            await send({"type": "websocket.accept"})
+            await send({"type": "websocket.send", "text": f"0{json.dumps(OPEN_MESSAGE)}"})
+            await receive()
+            await send({"type": "websocket.send", "text": f"44{json.dumps(answer)}"})
+            await receive()
+    except TimeoutError:
+        pass
+    await send({"type": "websocket.close", "code": 1008})

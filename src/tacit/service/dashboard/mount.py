@@ -1,0 +1,143 @@
+"""Putting the pages into the platform's app. Once per process: NiceGUI has one app of its own."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from fastapi import FastAPI, Request
+from fastapi.responses import RedirectResponse, Response
+from nicegui import app as pages
+from nicegui import ui
+
+from tacit.service.context import Platform
+from tacit.service.dashboard.api_client import RefusedError
+from tacit.service.dashboard.curves import Curves
+from tacit.service.dashboard.frame import STYLE, native, page_frame
+from tacit.service.dashboard.gate import Gate
+from tacit.service.dashboard.new_run_page import new_run_page
+from tacit.service.dashboard.people_page import people_page
+from tacit.service.dashboard.plain_pages import ICON, plain_page
+from tacit.service.dashboard.run_page import run_page
+from tacit.service.dashboard.runs_page import runs_page
+from tacit.service.dashboard.sessions import Sessions
+from tacit.service.dashboard.signing_in import add_session_pages, visitor_or_sign_in
+from tacit.service.dashboard.socket_guard import guard_socket
+from tacit.service.dashboard.words import sentence
+from tacit.service.settings import Settings
+
+FILES = {
+    "result.json": "result",
+    "result.csv": "result.csv",
+    "convergence.png": "convergence.png",
+    "progress.csv": "progress.csv",
+    "ledger.jsonl": "ledger",
+    "agreement.json": "agreement",
+}
+"""What can be downloaded of a run, and where the API has it."""
+
+
+def mount(app: FastAPI, settings: Settings, /) -> None:
+    """Add the dashboard to the platform's app, behind all routes that it has by now."""
+    platform: Platform = app.state.platform
+    sessions = Sessions(https=settings.is_https)
+    ui.add_css(STYLE.read_text(), shared=True)
+    add_session_pages(app, sessions)
+    _add_pages(app, Curves())
+    _add_downloads(app)
+    _add_plain_errors()
+    # What NiceGUI could keep of visitors in files or cookies is not used, hence no secret for it.
+    ui.run_with(
+        app,
+        title="tacit",
+        dark=None,
+        language="en-US",
+        favicon=ICON,
+        tailwind=False,
+        show_welcome_message=False,
+        reconnect_timeout=30.0,
+    )
+    pages.config.socket_io_js_transports = ["websocket"]
+    guard_socket()
+    pages.add_middleware(Gate, sessions=sessions, by_address=platform.by_address, url=settings.url)
+
+
+def _add_pages(app: FastAPI, curves: Curves) -> None:
+    @ui.page("/")
+    async def runs(request: Request) -> Response | None:
+        visitor = await visitor_or_sign_in(app, request)
+        if isinstance(visitor, RedirectResponse):
+            return visitor
+        await runs_page(visitor)
+        return None
+
+    @ui.page("/new")
+    async def new(request: Request) -> Response | None:
+        visitor = await visitor_or_sign_in(app, request)
+        if isinstance(visitor, RedirectResponse):
+            return visitor
+        if not visitor.is_operator:
+            return RedirectResponse("/", status_code=303)
+        new_run_page(visitor)
+        return None
+
+    @ui.page("/people")
+    async def people(request: Request) -> Response | None:
+        visitor = await visitor_or_sign_in(app, request)
+        if isinstance(visitor, RedirectResponse):
+            return visitor
+        if not visitor.is_operator:
+            return RedirectResponse("/", status_code=303)
+        await people_page(visitor)
+        return None
+
+    @ui.page("/runs/{run_id}")
+    async def run(request: Request, run_id: str) -> Response | None:
+        visitor = await visitor_or_sign_in(app, request)
+        if isinstance(visitor, RedirectResponse):
+            return visitor
+        try:
+            found = await visitor.api.get(f"/runs/{quote(run_id, safe='')}")
+        except RefusedError as error:
+            with page_frame("Not there", visitor):
+                native("h1", "This run is not there")
+                native("p", sentence(error.message))
+                ui.link("All runs", "/")
+            return None
+        await run_page(visitor, found, curves)
+        return None
+
+
+def _add_downloads(app: FastAPI) -> None:
+    @pages.get("/runs/{run_id}/files/{name}")
+    async def download(request: Request, run_id: str, name: str) -> Response:
+        visitor = await visitor_or_sign_in(app, request)
+        if isinstance(visitor, RedirectResponse):
+            return visitor
+        if name not in FILES:
+            return Response("There is no such file.", status_code=404)
+        try:
+            answer = await visitor.api.fetch(f"/runs/{quote(run_id, safe='')}/{FILES[name]}")
+        except RefusedError as error:
+            return Response(error.message, status_code=error.status, media_type="text/plain")
+        return Response(
+            answer.content,
+            media_type=answer.headers.get("content-type", "application/octet-stream"),
+            headers={"Content-Disposition": f'attachment; filename="{quote(run_id)}-{name}"'},
+        )
+
+
+def _add_plain_errors() -> None:
+    """NiceGUI's own pages for errors are costly, and tell what the error said."""
+
+    async def not_there(_request: Request, _error: Exception) -> Response:
+        return plain_page(
+            "Not there", '<p>There is no such page.</p><p><a href="/">All runs</a></p>', status=404
+        )
+
+    async def went_wrong(request: Request, _error: Exception) -> Response:
+        number = request.scope.get("tacit_request", "-")
+        text = f"<p>Try again, or tell the operator the number {number}.</p>"
+        return plain_page("Something went wrong", text, status=500)
+
+    pages.add_exception_handler(404, not_there)
+    pages.add_exception_handler(Exception, went_wrong)

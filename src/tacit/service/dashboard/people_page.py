@@ -1,0 +1,94 @@
+"""Who has access: invite, invite again, take access away. For operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nicegui import ui
+
+from tacit.service.dashboard.frame import (
+    Visitor,
+    button,
+    confirmed,
+    native,
+    page_frame,
+    section,
+    show_codes,
+)
+
+CODE_TEXT = (
+    "The code works once and is not shown again. Hand it over by a way that you trust, such as a "
+    "telephone call."
+)
+
+
+async def people_page(visitor: Visitor, /) -> None:
+    """Build the page."""
+    with page_frame("People", visitor, here="/people"):
+        native("h1", "People")
+        people = _People(visitor)
+        await people.refresh()
+        people.invitation_form()
+
+
+class _People:
+    def __init__(self, visitor: Visitor) -> None:
+        self._visitor = visitor
+        self._box = ui.element("div")
+
+    async def refresh(self) -> None:
+        accounts = await self._visitor.api.get("/accounts")
+        self._box.clear()
+        with self._box, ui.element("ul").classes("people"):
+            for account in accounts:
+                with ui.element("li"):
+                    self._account(account)
+
+    def _account(self, account: dict[str, Any]) -> None:
+        name = account["name"]
+        with ui.element("div").classes("person"):
+            native("span", name).classes("run-name")
+            what = account["role"]
+            if what == "participant":
+                what += ", has joined" if account["joined"] else ", has not joined yet"
+            native("span", what).classes("run-detail")
+        with ui.element("div").classes("actions"):
+
+            async def invite() -> None:
+                await self._invite(name)
+
+            async def revoke() -> None:
+                await self._revoke(name)
+
+            button("New code", invite).props(f'aria-label="New code for {name}"')
+            if name != self._visitor.account:
+                button("Revoke", revoke, kind="danger").props(f'aria-label="Revoke {name}"')
+
+    async def _invite(self, name: str) -> None:
+        made = await self._visitor.api.post(f"/accounts/{name}/invitation")
+        await show_codes("A new code", CODE_TEXT, {name: made["invitation"]})
+
+    async def _revoke(self, name: str) -> None:
+        text = f"{name} is signed out everywhere at once, and needs a new code to come back."
+        if await confirmed(f"Revoke the access of {name}?", text, do="Revoke", danger=True):
+            await self._visitor.api.delete(f"/accounts/{name}")
+            await self.refresh()
+            ui.notify(f"{name} has no access any more.", type="positive")
+
+    def invitation_form(self) -> None:
+        with section("Invite somebody"), ui.element("div").classes("fields"):
+            name = ui.input("Name").props('outlined dense hint="letters, digits, . _ -"')
+            role = ui.select(
+                {"viewer": "Viewer", "operator": "Operator", "participant": "Participant"},
+                value="viewer",
+                label="Role",
+            ).props("outlined dense")
+
+            async def invite() -> None:
+                body = {"name": (name.value or "").strip(), "role": role.value}
+                made = await self._visitor.api.post("/accounts", body)
+                name.value = ""
+                await self.refresh()
+                await show_codes("Invited", CODE_TEXT, {made["name"]: made["invitation"]})
+
+            button("Invite", invite, kind="main")

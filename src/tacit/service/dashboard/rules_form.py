@@ -1,0 +1,83 @@
+"""The rules of a run as a form: what is disclosed, until when, how much."""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from tacit.service.dashboard.drafts import Rules
+from tacit.service.dashboard.frame import native
+from tacit.service.dashboard.words import best_words, disclosure_words
+
+METHODS = {
+    "top": ("Which k are best", 15),
+    "quantiles": ("Which of k groups by rank", 5),
+    "order": ("The whole order", None),
+    "buckets": ("Which of k ranges", 5),
+    "above": ("Which reach k % of the range", 90),
+    "none": ("Every exact value", None),
+}
+"""Each disclosure in a few words, with a k to start from where it takes one."""
+BEST = {"value": "The best value", "improvement": "Whether it improved", "nothing": "Nothing"}
+
+
+class RulesForm:
+    """Fields with sensible beginnings, and below them what the choice means."""
+
+    def __init__(self, name: str, /) -> None:
+        with ui.element("div").classes("fields"):
+            self._name = ui.input("Name of the run", value=name).props("outlined dense")
+            self._method = ui.select(
+                {key: text for key, (text, _) in METHODS.items()},
+                value="top",
+                label="An evaluation discloses",
+                on_change=self._method_changed,
+            ).props("outlined dense")
+            self._k = whole_number("k", 15, 1, 1000).on_value_change(self._say)
+            self._k.bind_visibility_from(
+                self._method, "value", backward=lambda value: METHODS[value][1] is not None
+            )
+            self._best = ui.select(
+                BEST, value="value", label="And of the best value", on_change=self._say
+            ).props("outlined dense")
+            self._deadline = ui.number(
+                "Deadline in seconds", value=10, min=0.5, max=604800, step=0.5
+            ).props("outlined dense")
+            self._evaluations = whole_number("Evaluations at most", 10_000, 1, 10_000_000)
+            self._expiry = whole_number("Signatures expire after hours", 48, 1, 8760)
+        self._reveal = ui.checkbox("At the end, reveal which of the best-known plans is truly best")
+        self._said = native("p").classes("lead").props('aria-live="polite"')
+        self._say()
+
+    def rules(self) -> Rules:
+        """The rules as they are filled in; the API says what is wrong with them."""
+        return Rules(
+            name=(self._name.value or "").strip(),
+            disclosure=self._disclosure(),
+            best=str(self._best.value),
+            deadline_seconds=float(self._deadline.value or 0),
+            evaluations=int(self._evaluations.value or 0),
+            expiry_hours=float(self._expiry.value or 0),
+            reveal_best=bool(self._reveal.value),
+        )
+
+    def _disclosure(self) -> str:
+        method = str(self._method.value)
+        return method if METHODS[method][1] is None else f"{method}:{int(self._k.value or 0)}"
+
+    def _method_changed(self) -> None:
+        self._k.value = METHODS[str(self._method.value)][1] or 1
+        self._say()
+
+    def _say(self) -> None:
+        best = str(self._best.value)
+        more = "" if best == "nothing" else f", and {best_words(best)}"
+        self._said.set_text(
+            f"The platform will learn {disclosure_words(self._disclosure())}{more}."
+        )
+
+
+def whole_number(label: str, value: int, least: int, most: int, /) -> ui.number:
+    """A field for a whole number."""
+    return ui.number(label, value=value, min=least, max=most, precision=0, step=1).props(
+        "outlined dense"
+    )

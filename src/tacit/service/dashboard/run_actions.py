@@ -1,0 +1,74 @@
+"""What an operator can do with a run in its state: invite, cancel, resume, delete a draft."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from nicegui import ui
+
+from tacit.service.dashboard.frame import Visitor, button, confirmed, show_codes
+
+BEFORE_THE_END = ("invited", "agreed", "submitted", "running")
+
+
+class RunActions:
+    """A line of buttons; those that a state does not allow are not there."""
+
+    def __init__(
+        self, visitor: Visitor, run_id: str, look_again: Callable[[], Awaitable[None]], /
+    ) -> None:
+        self._api, self._path, self._look_again = visitor.api, f"/runs/{run_id}", look_again
+        self._is_operator = visitor.is_operator
+        self._state = ""
+        self._line = ui.element("div").classes("actions")
+
+    def show(self, run: dict[str, Any], /) -> None:
+        """Offer what the run's state allows."""
+        if not self._is_operator or run["state"] == self._state:
+            return
+        self._state = run["state"]
+        self._line.clear()
+        with self._line:
+            if run["state"] == "draft":
+                button("Invite participants", self._invite, kind="main")
+                button("Delete", self._delete, kind="danger")
+            elif run["state"] in BEFORE_THE_END:
+                button("Cancel the run", self._cancel, kind="danger")
+            elif run["state"] == "interrupted":
+                button("Resume", self._resume, kind="main")
+
+    async def _invite(self) -> None:
+        text = "From now on its terms are fixed. Participants can review and sign them."
+        if not await confirmed("Invite the participants?", text, do="Invite"):
+            return
+        run = await self._api.post(f"{self._path}/invite")
+        codes = run.get("invitations") or {}
+        if codes:
+            await show_codes(
+                "Invitation codes",
+                "Each works once and is not shown again. Hand each participant its own by a way "
+                "that you trust; it joins with: tacit participant join.",
+                codes,
+            )
+        else:
+            ui.notify("All participants have joined before and see the run now.", type="positive")
+        await self._look_again()
+
+    async def _cancel(self) -> None:
+        text = "It ends for everybody and cannot go on. If it has a best plan so far, that is kept."
+        if await confirmed("Cancel this run?", text, do="Cancel the run", danger=True):
+            await self._api.post(f"{self._path}/cancel")
+            await self._look_again()
+
+    async def _resume(self) -> None:
+        text = "It goes on where it stopped, as soon as nodes are free, with its deadline anew."
+        if await confirmed("Resume this run?", text, do="Resume"):
+            await self._api.post(f"{self._path}/resume")
+            await self._look_again()
+
+    async def _delete(self) -> None:
+        text = "Nobody has been invited yet, so nobody will miss it."
+        if await confirmed("Delete this draft?", text, do="Delete", danger=True):
+            await self._api.delete(self._path)
+            ui.navigate.to("/")

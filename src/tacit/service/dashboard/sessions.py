@@ -1,0 +1,110 @@
+"""Who is signed in: browsers hold a random number, and the tokens stay here, in memory alone.
+
+A platform that starts again knows no sessions, so everybody signs in anew.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+
+from fastapi import Response
+
+MOST_PER_ACCOUNT = 20
+"""Of more sessions than that the oldest end, so that nobody can fill our memory."""
+
+
+@dataclass(eq=False)
+class Session:
+    """One browser of somebody who is signed in.
+
+    >>> Session("tct_x", is_kept=True, account="desk")
+    Session('desk')
+    """
+
+    token: str | None
+    """What it shows the API; none once it has ended."""
+    is_kept: bool
+    """Whether the visitor has the token too: brought it, or was shown it. If not, it ends here."""
+    account: str = ""
+    expires: float = 0.0
+
+    def keep(self) -> str | None:
+        """The token, for the visitor to keep; once.
+
+        >>> session = Session("tct_x", is_kept=False)
+        >>> session.keep(), session.keep()
+        ('tct_x', None)
+        """
+        if self.is_kept:
+            return None
+        self.is_kept = True
+        return self.token
+
+    def __repr__(self) -> str:
+        """Without the token, which would be in every log of an error."""
+        return f"Session({self.account!r})"
+
+
+class Sessions:
+    """All sessions, by the number in the browser's cookie.
+
+    >>> sessions = Sessions(https=True)
+    >>> sessions.cookie
+    '__Host-tacit'
+    """
+
+    def __init__(self, *, https: bool, clock: Callable[[], float] = time.time) -> None:
+        """Under HTTPS the cookie's name keeps other hosts of the domain from setting it."""
+        self._https, self._clock = https, clock
+        self.cookie = "__Host-tacit" if https else "tacit"
+        self._sessions: dict[str, Session] = {}
+
+    def find(self, cookies: str, /) -> Session | None:
+        """The session of a Cookie header, if it still goes on."""
+        try:
+            morsel = SimpleCookie(cookies).get(self.cookie)
+        except CookieError:
+            return None
+        session = self._sessions.get(morsel.value) if morsel else None
+        return session if session is not None and self._goes_on(session) else None
+
+    def begin(self, session: Session, response: Response, /) -> list[Session]:
+        """Give a browser its number, and say which sessions had to make room."""
+        now = self._clock()
+        gone = [each for each in self._sessions.values() if not self._goes_on(each)]
+        mine = [each for each in self._sessions.values() if each.account == session.account]
+        gone += [each for each in mine if each not in gone][: -(MOST_PER_ACCOUNT - 1)]
+        for each in gone:
+            self._forget(each)
+        number = secrets.token_urlsafe(32)
+        self._sessions[number] = session
+        response.set_cookie(
+            self.cookie,
+            number,
+            max_age=max(0, int(session.expires - now)),
+            httponly=True,
+            secure=self._https,
+            # Lax, not strict: a link in a message leads to the page and not to the sign-in.
+            # Nothing changes by GET, and the gate looks at the origin of everything else.
+            samesite="lax",
+        )
+        return gone
+
+    def end(self, session: Session, /) -> None:
+        """Forget a session; what still holds it cannot call the API any more."""
+        self._forget(session)
+        session.token = None
+
+    def take_cookie(self, response: Response, /) -> None:
+        """Have the browser forget its number."""
+        response.delete_cookie(self.cookie, httponly=True, secure=self._https, samesite="lax")
+
+    def _goes_on(self, session: Session) -> bool:
+        return session.token is not None and session.expires > self._clock()
+
+    def _forget(self, session: Session) -> None:
+        self._sessions = {n: each for n, each in self._sessions.items() if each is not session}

@@ -1,0 +1,155 @@
+"""What the dashboard says in words: states, times, numbers, and what has been disclosed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+STATES = {
+    "draft": ("Draft", "Nobody has been invited yet."),
+    "invited": ("Invited", "Waiting until all participants have joined and signed."),
+    "agreed": ("Agreed", "All have signed. Waiting for their sealed costs."),
+    "submitted": ("Ready", "All costs are in and checked. Waiting for free nodes."),
+    "running": ("Running", "The search is going on."),
+    "finished": ("Finished", "The plan is below."),
+    "interrupted": ("Interrupted", "It ended early. The best plan so far is kept."),
+    "failed": ("Failed", "It ended without a plan."),
+    "cancelled": ("Cancelled", "It will not go on."),
+}
+WAY = ("draft", "invited", "agreed", "submitted", "running", "finished")
+"""The states of a run in which nothing goes wrong, in their order."""
+
+
+def state_name(state: str, /) -> str:
+    """A state as people read it.
+
+    >>> state_name("submitted")
+    'Ready'
+    """
+    return STATES[state][0] if state in STATES else state
+
+
+def state_meaning(state: str, /) -> str:
+    """What a state means, in a sentence.
+
+    >>> state_meaning("draft")
+    'Nobody has been invited yet.'
+    """
+    return STATES[state][1] if state in STATES else ""
+
+
+def sentence(text: str, /) -> str:
+    """A text as a sentence of its own.
+
+    >>> sentence("the deadline came"), sentence("Why?")
+    ('The deadline came.', 'Why?')
+    """
+    end = "" if text.endswith((".", "!", "?")) else "."
+    return text[:1].upper() + text[1:] + end
+
+
+def number(value: float | None, /) -> str:
+    """A number with thin spaces between thousands, as few decimals as it needs.
+
+    >>> number(1234567), number(12.5), number(None)
+    ('1\u202f234\u202f567', '12.5', '–')
+    """
+    if value is None:
+        return "–"
+    text = f"{value:,.0f}" if value == int(value) or abs(value) >= 1000 else f"{value:,.4g}"
+    return text.replace(",", "\u202f")
+
+
+def time_left(seconds: float, /) -> str:
+    """A countdown.
+
+    >>> time_left(75.2), time_left(4.4), time_left(3700), time_left(-1)
+    ('1:15', '4 s', '1:01:40', '0 s')
+    """
+    whole = max(int(seconds), 0)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def moment(seconds: float | None, /) -> str:
+    """A point in time.
+
+    >>> moment(0.0), moment(None)
+    ('1970-01-01 00:00 UTC', '–')
+    """
+    if seconds is None:
+        return "–"
+    return datetime.fromtimestamp(seconds, tz=UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def ago(seconds: float, /) -> str:
+    """How long ago something was.
+
+    >>> ago(5), ago(90), ago(7300), ago(200_000)
+    ('just now', '1 min ago', '2 h ago', '2 days ago')
+    """
+    if seconds < 60:
+        return "just now"
+    if seconds < 3600:
+        return f"{int(seconds // 60)} min ago"
+    if seconds < 86400:
+        return f"{int(seconds // 3600)} h ago"
+    days = int(seconds // 86400)
+    return f"{days} day{'s' if days > 1 else ''} ago"
+
+
+def disclosure_words(disclosure: str, /) -> str:
+    """What one evaluation reveals under a disclosure.
+
+    >>> disclosure_words("top:15")
+    'which 15 plans of each generation are best'
+    """
+    method, _, k = disclosure.partition(":")
+    return {
+        "none": "the exact value of every plan of each generation",
+        "order": "the order of the plans of each generation, from best to worst",
+        "quantiles": f"in which of {k} equally large groups, by rank, each plan is",
+        "buckets": f"in which of {k} equal ranges between worst and best each plan is",
+        "top": f"which {k} plans of each generation are best",
+        "above": f"which plans reach {k} % of the way from worst to best (three at least)",
+    }.get(method, disclosure)
+
+
+def best_words(best: str, /) -> str:
+    """What is told of the best value besides.
+
+    >>> best_words("improvement")
+    'whether the best value improved'
+    """
+    return {
+        "value": "the best value",
+        "improvement": "whether the best value improved",
+        "nothing": "nothing about the best value",
+    }.get(best, best)
+
+
+def disclosed_so_far(
+    objectives: list[dict[str, str]], generations: int, population: int, /
+) -> list[str]:
+    """Per objective, what the platform has been told so far; what it was not told goes unsaid.
+
+    >>> disclosed_so_far([{"name": "cost", "disclosure": "top:15", "best": "nothing"}], 3, 300)[0]
+    'cost: 3 answers about 300 plans each. Each told which 15 plans of each generation are best.'
+    """
+    sentences = []
+    for objective in objectives:
+        answers = f"{number(generations)} answer{'' if generations == 1 else 's'}"
+        about = f" about {number(population)} plans each" if population else ""
+        told = disclosure_words(objective["disclosure"])
+        best = objective.get("best", "value")
+        more = "" if best == "nothing" or objective["disclosure"] == "none" else best_words(best)
+        tail = f", and {more}" if more else ""
+        if not generations:
+            sentences.append(
+                f"{objective['name']}: nothing yet. Each answer will tell {told}{tail}."
+            )
+        else:
+            sentences.append(f"{objective['name']}: {answers}{about}. Each told {told}{tail}.")
+    return sentences

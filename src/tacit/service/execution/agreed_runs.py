@@ -1,0 +1,108 @@
+"""What the database knows of a run's agreement, as its execution takes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from tacit.engine.agreement import Agreement, read_agreement
+from tacit.engine.sealing import SealedRows
+from tacit.errors import NotThereError
+from tacit.service.execution.port import SignedManifest
+from tacit.service.lifecycle import State
+from tacit.service.storage import members_of, read_run, sealed_rows
+
+
+@dataclass(frozen=True)
+class StoredRows:
+    """A participant's boxes for an objective, and how the nodes took them."""
+
+    participant: str
+    objective: int
+    state: str
+    rows: SealedRows
+
+    @property
+    def key(self) -> tuple[str, int, bytes]:
+        """What tells these boxes apart from others."""
+        return self.participant, self.objective, self.rows.manifest
+
+
+@dataclass(frozen=True)
+class StoredAgreement:
+    """An agreed run with everything that its participants have given."""
+
+    run_id: str
+    state: State
+    trio: str
+    operator: str
+    deadline_seconds: float
+    data: bytes
+    agreement: Agreement
+    signatures: dict[str, bytes]
+    rows: list[StoredRows]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the rows of all owners are here and none is refused."""
+        there = {
+            (each.participant, each.objective) for each in self.rows if each.state != "refused"
+        }
+        return all(
+            (owner.participant, k) in there
+            for k in self.agreement.confidential()
+            for owner in self.agreement.objectives[k].owners
+        )
+
+    def manifests(self) -> dict[int, list[bytes]]:
+        """Per objective, in the agreement's order of owners."""
+        there = {(each.participant, each.objective): each.rows.manifest for each in self.rows}
+        return {
+            k: [there[owner.participant, k] for owner in self.agreement.objectives[k].owners]
+            for k in self.agreement.confidential()
+        }
+
+    def signed_manifests(self) -> tuple[SignedManifest, ...]:
+        """As participants check them."""
+        return tuple(
+            SignedManifest(
+                participant=each.participant,
+                objective=each.objective,
+                manifest=each.rows.manifest,
+                signature=each.rows.signature,
+            )
+            for each in self.rows
+        )
+
+
+def stored_agreement(session: Session, run_id: str, /) -> StoredAgreement:
+    """Everything about an agreed run, or a `NotThereError`.
+
+    >>> stored_agreement.__name__
+    'stored_agreement'
+    """
+    run = read_run(session, run_id)
+    if run.agreement is None or run.trio is None:
+        raise NotThereError("the run has no agreement yet; wait until all have joined")
+    members = members_of(session, run_id)
+    rows = [
+        StoredRows(
+            each.participant,
+            each.objective,
+            each.state,
+            SealedRows(each.boxes, each.manifest, each.signature),
+        )
+        for each in sealed_rows(session, run_id)
+    ]
+    return StoredAgreement(
+        run_id=run_id,
+        state=run.where,
+        trio=run.trio,
+        operator=run.created_by,
+        deadline_seconds=float(run.terms["deadline_seconds"]),
+        data=run.agreement,
+        agreement=read_agreement(run.agreement),
+        signatures={each.participant: each.signature for each in members if each.signature},
+        rows=rows,
+    )

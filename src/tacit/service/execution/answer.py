@@ -1,0 +1,80 @@
+"""From a run's last report to how it ended and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tacit.engine.agreement import Agreement
+from tacit.service.execution.report import Report
+from tacit.service.lifecycle import State
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An end with its reason and its result."""
+
+    state: State
+    reason: str
+    result: dict[str, Any] | None
+
+
+_SENTENCES = {
+    "deadline": "the deadline came",
+    "evaluations": "all evaluations that the agreement allows were made",
+}
+
+
+def answer_of(
+    report: Report, agreement: Agreement, /, *, is_due: bool, late_by: float = 0.0
+) -> Answer:
+    """How a run that was running has ended; `is_due` says whether its deadline has come.
+
+    >>> from tacit.engine.cast import example_cast
+    >>> agreement = example_cast().agreement
+    >>> answer_of(Report(stage="running"), agreement, is_due=True).state
+    <State.INTERRUPTED: 'interrupted'>
+    >>> found = Report(stage="running", generation=1, plans=[[1, 0]])
+    >>> answer_of(found, agreement, is_due=True).state
+    <State.FINISHED: 'finished'>
+    """
+    result = result_of(report, agreement, late_by=late_by)
+    trouble = report.error or (report.notes[-1] if report.notes else "")
+    if report.stage == "ended" and report.stopped != "nodes" and result is not None:
+        reason = _SENTENCES.get(report.stopped, f"it reached its limit: {report.stopped}")
+        return Answer(State.FINISHED, _with(reason, trouble), result)
+    if is_due and result is not None:
+        return Answer(State.FINISHED, _with("the deadline came", trouble), result)
+    if report.stage == "failed" and not report.can_retry and result is None:
+        return Answer(State.FAILED, trouble, None)
+    reason = trouble or "the process that searched has ended unexpectedly"
+    if is_due:
+        reason = _with("the deadline came before a single generation was evaluated", trouble)
+    return Answer(State.INTERRUPTED, f"{reason}; resume it to go on", result)
+
+
+def _with(reason: str, trouble: str) -> str:
+    return f"{reason}; {trouble}" if trouble else reason
+
+
+def result_of(
+    report: Report | None, agreement: Agreement, /, *, late_by: float = 0.0
+) -> dict[str, Any] | None:
+    """The best so far as the database keeps it, or None if nothing was found.
+
+    >>> from tacit.engine.cast import example_cast
+    >>> found = Report(stage="running", generation=1, plans=[[1, 0]])
+    >>> result_of(found, example_cast().agreement)["items"]
+    [1, 0]
+    """
+    if report is None or not report.plans:
+        return None
+    return {
+        "items": report.plans[0],
+        "told": report.told,
+        "generation": report.generation,
+        "evaluations": report.evaluations,
+        "seconds": round(report.seconds, 3),
+        "late_by_seconds": round(late_by, 4),
+        "front": report.plans if len(agreement.objectives) > 1 else None,
+    }

@@ -1,0 +1,280 @@
+"""The execution of a service: hands over, queues, conducts and recovers runs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Coroutine
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from tacit.engine.agreement import read_agreement
+from tacit.errors import NotThereError, WrongStateError
+from tacit.service.execution.agreed_runs import stored_agreement
+from tacit.service.execution.answer import result_of
+from tacit.service.execution.deadlines import Conducted, Surroundings
+from tacit.service.execution.liaison import Liaison
+from tacit.service.execution.port import LogAnswer, SignedLog, TrioStatus
+from tacit.service.execution.queue import FairQueue, Waiting
+from tacit.service.execution.recovery import interrupt, recover
+from tacit.service.execution.report import Report
+from tacit.service.execution.surely import surely
+from tacit.service.execution.trio_links import TrioLinks
+from tacit.service.execution.worker_handle import Workshop
+from tacit.service.lifecycle import BEFORE_RUNNING, State
+from tacit.service.metrics import ServiceMetrics
+from tacit.service.settings import Settings
+from tacit.service.storage import Database, read_run, runs_in_state, set_progress, set_state
+
+TELL_EVERY_SECONDS = 0.5
+"""Progress of all runs is written together, so often."""
+QUIET_SECONDS = 0.3
+"""So long before an answer is due nobody else writes about progress."""
+LONGEST_SILENCE_SECONDS = 3.0
+AGAIN_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
+"""Pauses before a run that could not begin is tried again."""
+LOG_SECONDS = 10.0
+log = logging.getLogger("tacit.service.execution")
+
+
+class Executor:
+    """Carries out the runs of one service; see `port.Execution`."""
+
+    def __init__(self, settings: Settings, database: Database, /) -> None:
+        self._database = database
+        self._links = {
+            trio.name: TrioLinks(trio.name, settings.place(trio.cluster), slots=trio.slots)
+            for trio in settings.trio
+        }
+        self._queue = FairQueue({trio.name: trio.slots for trio in settings.trio})
+        self._progress: dict[str, Report] = {}
+        self._around = Surroundings(
+            database=database,
+            data=settings.data_folder,
+            workers=Workshop(),
+            on_progress=self._progress.__setitem__,
+            on_end=self._note_end,
+        )
+        self._liaisons: dict[str, Liaison] = {}
+        self._conducted: dict[str, Conducted] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._background: set[asyncio.Task[None]] = set()
+        self._stopping = False
+        self.metrics = ServiceMetrics()
+        self.metrics.watch_trios(self._statuses)
+
+    # Beginning and ending.
+
+    async def start(self) -> None:
+        """Recover from whatever ended us last time, then begin to work."""
+        found = await self._database.write(recover, self._around.data)
+        for run_id in found.interrupted:
+            log.info("interrupted by our end", extra={"fields": {"run": run_id}})
+        for links in self._links.values():
+            links.start()
+        self._spawn(self._around.workers.open())
+        self._spawn(self._tell_progress())
+        for run_id, trio in found.to_hand_over:
+            self._hand_over(run_id, trio)
+        for waiting in found.to_queue:
+            self._queue.add(waiting)
+        self._dispatch()
+
+    async def stop(self) -> None:
+        """End all workers; their runs are `interrupted` with their best so far."""
+        self._stopping = True
+        tasks = [*self._tasks.values(), *self._background]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._around.workers.close()
+        await self._database.write(recover, self._around.data)
+        await asyncio.gather(*(links.stop() for links in self._links.values()))
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._background.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("unforeseen error", exc_info=error)
+
+    def _note_end(self, report: Report, state: State, late_by: float) -> None:
+        self.metrics.run_ended(state.value, max(0.0, late_by))
+        self.metrics.evaluated(report.evaluations)
+
+    async def _tell_progress(self) -> None:
+        def write(session: Session, reports: dict[str, Report]) -> None:
+            for run_id, report in reports.items():
+                set_progress(session, run_id, report.progress())
+
+        told = time.monotonic()
+        while True:
+            await asyncio.sleep(TELL_EVERY_SECONDS)
+            soon = any(each.is_due_within(QUIET_SECONDS) for each in self._conducted.values())
+            if soon and time.monotonic() - told < LONGEST_SILENCE_SECONDS:
+                continue  # answers come first, and writers take turns
+            reports = {k: v for k, v in self._progress.items() if k in self._conducted}
+            self._progress.clear()
+            if not reports:
+                continue
+            try:
+                await self._database.write(write, reports)
+                told = time.monotonic()
+            except Exception as error:
+                log.error("progress is not told", exc_info=error)
+
+    # Trios.
+
+    async def trio_for_new_run(self) -> str:
+        """The name of the least loaded trio."""
+
+        def load(session: Session) -> dict[str, int]:
+            loads = dict.fromkeys(self._links, 0)
+            states = [State.INVITED, State.AGREED, State.SUBMITTED, State.RUNNING]
+            for run in runs_in_state(session, states):
+                if run.trio in loads:
+                    loads[run.trio] += 1
+            return loads
+
+        loads = await self._database.read(load)
+        return min(loads, key=lambda name: loads[name] / self._links[name].slots)
+
+    async def trios(self) -> list[TrioStatus]:
+        """All trios, as last seen."""
+        return self._statuses()
+
+    def _statuses(self) -> list[TrioStatus]:
+        return [
+            links.status(running=self._queue.running(name), waiting=self._queue.waiting(name))
+            for name, links in self._links.items()
+        ]
+
+    def _links_of(self, trio: str) -> TrioLinks:
+        if trio not in self._links:
+            raise NotThereError(f"there is no trio {trio!r} in service.toml any more; add it again")
+        return self._links[trio]
+
+    # Handing over.
+
+    async def agreed(self, run_id: str, /) -> None:
+        """All have signed: hand the agreement to the nodes, however long that takes."""
+        stored = await self._database.read(stored_agreement, run_id)
+        self._hand_over(run_id, stored.trio)
+
+    async def submission(self, run_id: str, /) -> None:
+        """New sealed rows are stored: hand them over; when all are in, have them checked."""
+        liaison = self._liaisons.get(run_id)
+        if liaison is not None:
+            liaison.look_again()
+        else:
+            await self.agreed(run_id)
+
+    def _hand_over(self, run_id: str, trio: str) -> None:
+        if run_id in self._tasks or self._stopping:
+            return
+        liaison = Liaison(run_id, self._links_of(trio), self._database)
+        self._liaisons[run_id] = liaison
+        self.metrics.handing_over(len(self._liaisons))
+        self._tasks[run_id] = self._spawn(self._see_to(run_id, liaison))
+
+    async def _see_to(self, run_id: str, liaison: Liaison) -> None:
+        try:
+            is_ready = await liaison.hand_over()
+        finally:
+            self._liaisons.pop(run_id, None)
+            self._tasks.pop(run_id, None)
+            self.metrics.handing_over(len(self._liaisons))
+        if is_ready:
+            await self.resume(run_id)
+
+    # Running.
+
+    async def resume(self, run_id: str, /) -> None:
+        """A run is `submitted`: let it wait for a slot."""
+        stored = await self._database.read(stored_agreement, run_id)
+        self._links_of(stored.trio)
+        self._queue.add(Waiting(run_id, stored.trio, stored.operator))
+        self._dispatch()
+
+    def _dispatch(self) -> None:
+        if self._stopping:
+            return
+        for waiting in self._queue.take():
+            self._tasks[waiting.run_id] = self._spawn(self._conduct(waiting))
+
+    async def _conduct(self, waiting: Waiting) -> None:
+        run_id, pauses = waiting.run_id, iter(AGAIN_SECONDS)
+        conducted = Conducted(run_id, self._links_of(waiting.trio), self._around)
+        self._conducted[run_id] = conducted
+        try:
+            while not await self._tried(conducted, run_id):
+                await asyncio.sleep(next(pauses, AGAIN_SECONDS[-1]))
+        finally:
+            self._conducted.pop(run_id, None)
+            self._tasks.pop(run_id, None)
+            self._queue.release(run_id)
+            self._dispatch()
+
+    async def _tried(self, conducted: Conducted, run_id: str) -> bool:
+        """One attempt; whatever goes wrong in it, the run is not left in between."""
+        try:
+            return await conducted.to_its_end()
+        except Exception as error:
+            log.error("unforeseen error", exc_info=error, extra={"fields": {"run": run_id}})
+        # One that did not run yet is tried again.
+        return await surely(
+            lambda: self._database.write(interrupt, run_id, self._around.data, "a mistake of ours"),
+            run=run_id,
+        )
+
+    async def cancel(self, run_id: str, reason: str, /) -> None:
+        """End a run, whatever it is doing, as `cancelled`; its best so far is kept."""
+        conducted = self._conducted.get(run_id)
+        last = conducted.last if conducted is not None else None
+
+        def write(session: Session) -> None:
+            run = read_run(session, run_id, for_update=True)
+            if run.where is State.CANCELLED:
+                # The API has done so where the run was not running yet, in one step with its check.
+                return
+            result = None
+            if run.where is State.RUNNING and run.agreement is not None:
+                result = result_of(last, read_agreement(run.agreement))
+            set_state(session, run_id, State.CANCELLED, reason=reason, result=result)
+
+        await self._database.write(write)
+        self._queue.remove(run_id)
+        task = self._tasks.get(run_id)
+        if task is not None:
+            task.cancel()
+
+    # Logs.
+
+    async def fetch_logs(self, run_id: str, nonce: bytes, /) -> LogAnswer:
+        """The three nodes' logs, signed for this nonce."""
+        stored = await self._database.read(stored_agreement, run_id)
+        if stored.state in BEFORE_RUNNING - {State.SUBMITTED}:
+            raise WrongStateError("the nodes have no log of this run yet; wait until it runs")
+        coordinator = self._links_of(stored.trio).coordinator(stored.agreement)
+        dones = await coordinator.start_agreement(stored.signatures, within=LOG_SECONDS)
+        logs = await coordinator.fetch_logs(nonce)
+        return LogAnswer(
+            logs=tuple(
+                SignedLog(
+                    node=node,
+                    log=done.log,
+                    seconds=done.seconds,
+                    nonce=nonce,
+                    signature=done.signature,
+                )
+                for node, done in enumerate(logs)
+            ),
+            manifests=stored.signed_manifests(),
+            words=dones[0].words,
+        )

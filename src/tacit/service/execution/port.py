@@ -1,0 +1,139 @@
+"""What the platform's API may ask of its execution, and what it gets back.
+
+One `Execution` per service process, on its event loop. It reads and writes the database and
+announces every change itself; whoever calls has stored first what the call is about.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from tacit.service.metrics import ServiceMetrics
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeStatus:
+    """A node as the platform last saw it.
+
+    >>> NodeStatus(host="n", port=1, signing_key="", sealing_key="", certificate="").reachable
+    False
+    """
+
+    host: str
+    port: int
+    signing_key: str
+    sealing_key: str
+    certificate: str
+    """The SHA-256 of its TLS certificate."""
+    reachable: bool = False
+    clock_offset_seconds: float | None = None
+    """How much later its clock is than ours; None before it was ever heard."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrioStatus:
+    """Three nodes that work together, and how busy they are with our runs.
+
+    >>> TrioStatus(name="main", nodes=(), slots=4).running
+    0
+    """
+
+    name: str
+    nodes: tuple[NodeStatus, ...]
+    slots: int
+    """Runs at a time."""
+    running: int = 0
+    waiting: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignedLog:
+    """A node's log of a run's agreement, signed for whoever drew the nonce.
+
+    >>> SignedLog(node=0, log=b"", seconds=0, nonce=b"", signature=b"").node
+    0
+    """
+
+    node: int
+    log: bytes
+    seconds: int
+    nonce: bytes
+    signature: bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignedManifest:
+    """Which boxes a participant sealed for an objective.
+
+    >>> SignedManifest(participant="north", objective=0, manifest=b"", signature=b"").objective
+    0
+    """
+
+    participant: str
+    objective: int
+    manifest: bytes
+    signature: bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogAnswer:
+    """What a participant needs to follow a run by itself.
+
+    >>> LogAnswer(logs=(), manifests=()).words
+    {}
+    """
+
+    logs: tuple[SignedLog, ...]
+    manifests: tuple[SignedManifest, ...]
+    words: dict[int, str] = field(default_factory=dict)
+    """Per objective, what the nodes drew together for the search's seed."""
+
+
+class Execution(Protocol):
+    """Carries out runs. All of it on one event loop; nothing here takes long to return."""
+
+    @property
+    def metrics(self) -> ServiceMetrics:
+        """The figures of this service; others may count here too."""
+        ...
+
+    async def start(self) -> None:
+        """Recover from whatever ended us last time, then begin to work."""
+        ...
+
+    async def stop(self) -> None:
+        """End all workers; their runs are `interrupted` with their best so far."""
+        ...
+
+    async def trio_for_new_run(self) -> str:
+        """The name of the least loaded trio."""
+        ...
+
+    async def trios(self) -> list[TrioStatus]:
+        """All trios, as last seen."""
+        ...
+
+    async def agreed(self, run_id: str, /) -> None:
+        """All have signed: hand the agreement to the nodes, however long that takes."""
+        ...
+
+    async def submission(self, run_id: str, /) -> None:
+        """New sealed rows are stored: hand them to the nodes; when all are in, have them checked.
+
+        The run becomes `submitted` then, and waits for a slot.
+        """
+        ...
+
+    async def resume(self, run_id: str, /) -> None:
+        """An interrupted run is `submitted` again: let it wait for a slot and go on."""
+        ...
+
+    async def cancel(self, run_id: str, reason: str, /) -> None:
+        """End a run, whatever it is doing, as `cancelled`; its best so far is kept."""
+        ...
+
+    async def fetch_logs(self, run_id: str, nonce: bytes, /) -> LogAnswer:
+        """The three nodes' logs, signed for this nonce; a `TacitError` if a node is away."""
+        ...

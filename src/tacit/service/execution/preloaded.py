@@ -1,0 +1,47 @@
+"""What the server that workers are forked from imports, once: everything, compiled.
+
+This is the one module that works at import: a fork server can be told modules and nothing else, and
+kernels that are compiled here need not be loaded by each worker.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+
+from tacit.problems import Assignment, Objective, Tour
+from tacit.search import PRESETS
+from tacit.search.warm_up import warm_up
+from tacit.service.execution import worker
+
+__all__ = ["worker"]
+NICE = 10
+"""The main process comes first: it is near-idle and has to answer on time. Workers inherit it."""
+
+
+def _warm_up_all() -> None:
+    """Every preset on the kinds of problem that it is for."""
+    for parameters in PRESETS.values():
+        count = 2 if parameters.algorithm == "nsga2" else 1
+        objectives = tuple(Objective(f"{k}", None, weight_bound=1) for k in range(count))
+        for rows, columns in ((3, 3), (3, 4)):
+            warm_up(
+                Assignment(name="p", rows=rows, columns=columns, objectives=objectives), parameters
+            )
+        warm_up(Tour(name="t", rows=4, columns=4, objectives=objectives), parameters)
+
+
+def is_fork_server() -> bool:
+    """Whether this process is the server, and not something that merely looks at its modules.
+
+    >>> is_fork_server()
+    False
+    """
+    return any("multiprocessing.forkserver" in argument for argument in sys.orig_argv)
+
+
+if is_fork_server():
+    with suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, NICE)
+    _warm_up_all()

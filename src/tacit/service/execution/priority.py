@@ -1,0 +1,21 @@
+"""The main process needs little of the processor, but on time."""
+
+from __future__ import annotations
+
+import logging
+import os
+
+PRIORITY = -10
+log = logging.getLogger("tacit.service.execution")
+
+
+def come_first() -> None:
+    """Ask for the processor before everybody else, where we may; workers step back by themselves.
+
+    >>> come_first.__name__
+    'come_first'
+    """
+    try:
+        os.setpriority(os.PRIO_PROCESS, 0, min(PRIORITY, os.getpriority(os.PRIO_PROCESS, 0)))
+    except PermissionError:
+        log.info("the main process has no priority over others; see docs/deploy.md")

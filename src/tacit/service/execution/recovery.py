@@ -1,0 +1,64 @@
+"""After a start: what was going when the last process ended, however it did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy.orm import Session
+
+from tacit.engine.agreement import read_agreement
+from tacit.service.execution.answer import result_of
+from tacit.service.execution.queue import Waiting
+from tacit.service.execution.report import read_report, run_folder
+from tacit.service.lifecycle import State
+from tacit.service.storage import read_run, runs_in_state, set_progress, set_state
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """What goes on."""
+
+    interrupted: list[str]
+    to_hand_over: list[tuple[str, str]]
+    """Agreed runs with their trios."""
+    to_queue: list[Waiting]
+
+
+def interrupt(session: Session, run_id: str, data: Path, reason: str, /) -> bool:
+    """Put down that a run was interrupted, with its best so far, if it is running.
+
+    The answer is whether it was.
+
+    >>> interrupt.__name__
+    'interrupt'
+    """
+    run = read_run(session, run_id, for_update=True)
+    if run.where is not State.RUNNING:
+        return False
+    report, result = read_report(run_folder(data, run_id)), None
+    if run.agreement is not None:
+        result = result_of(report, read_agreement(run.agreement))
+    if report is not None and result is not None:
+        set_progress(session, run_id, report.progress())
+    reason = f"{reason}; resume it to go on"
+    set_state(session, run_id, State.INTERRUPTED, reason=reason, result=result)
+    return True
+
+
+def recover(session: Session, data: Path, /) -> Recovered:
+    """Put down what was interrupted, with its best so far, and tell what goes on.
+
+    >>> recover.__name__
+    'recover'
+    """
+    interrupted = [run.id for run in runs_in_state(session, [State.RUNNING])]
+    for run_id in interrupted:
+        interrupt(session, run_id, data, "the platform ended while it ran")
+    agreed = runs_in_state(session, [State.AGREED])
+    submitted = runs_in_state(session, [State.SUBMITTED])
+    return Recovered(
+        interrupted,
+        [(run.id, run.trio) for run in agreed if run.trio is not None],
+        [Waiting(run.id, run.trio, run.created_by) for run in submitted if run.trio is not None],
+    )

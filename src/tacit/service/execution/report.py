@@ -1,0 +1,106 @@
+"""What a worker tells of its run, over a pipe and into a file.
+
+The folder of a run, `data/runs/<id>/`, holds::
+
+    ledger.jsonl      everything the nodes have revealed, one entry per line
+    checkpoint        where the search stood a few seconds ago; checkpoint.previous before that
+    report.msgpack    the last report, replaced as a whole
+    progress.csv      a line per generation, or fewer if there are many
+    lock              held by the worker, so that a run never has two
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+Stage = Literal["ready", "running", "ended", "failed"]
+REPORT, LOCK = "report.msgpack", "lock"
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a run stands; `plans` are the best-known ones, the one to use first.
+
+    >>> Report(stage="ready").plans
+    []
+    """
+
+    stage: Stage
+    generation: int = -1
+    evaluations: int = 0
+    seconds: float = 0.0
+    evaluations_per_second: float = 0.0
+    best: list[float | bool | None] = []
+    """The best that each objective told so far, in the users' unit."""
+    told: list[float | bool | None] = []
+    """What each told in the generation that the plans come from."""
+    plans: list[list[int]] = []
+    stopped: str = ""
+    """Why the search ended: a `StopReason`."""
+    notes: list[str] = []
+    error: str = ""
+    can_retry: bool = False
+    """Whether the same may work later."""
+
+    def progress(self) -> dict[str, Any]:
+        """What watchers are told.
+
+        >>> Report(stage="running", generation=3).progress()["generation"]
+        3
+        """
+        return {
+            "generation": self.generation,
+            "evaluations": self.evaluations,
+            "evaluations_per_second": round(self.evaluations_per_second, 2),
+            "best": self.best,
+            "seconds": round(self.seconds, 3),
+        }
+
+
+class Order(msgspec.Struct, frozen=True):
+    """What a worker needs to know of its run."""
+
+    run_id: str
+    folder: str
+    cluster: str
+    """The path of the trio's cluster.toml."""
+    agreement: bytes
+    signatures: dict[str, bytes]
+    manifests: dict[int, list[bytes]]
+
+
+def run_folder(data: Path, run_id: str, /) -> Path:
+    """Where a run's files are.
+
+    >>> run_folder(Path("data"), "r-abc").as_posix()
+    'data/runs/r-abc'
+    """
+    return data / "runs" / run_id
+
+
+def write_report(folder: Path, report: Report, /) -> None:
+    """Replace the last report. A crash of ours leaves the old one or the new one.
+
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp())
+    >>> write_report(place, Report(stage="running", generation=3))
+    >>> read_report(place).generation
+    3
+    """
+    draft = folder / f"{REPORT}.partial"
+    draft.write_bytes(msgspec.msgpack.encode(report))
+    draft.replace(folder / REPORT)
+
+
+def read_report(folder: Path, /) -> Report | None:
+    """The last report, or None if there is none that can be read.
+
+    >>> read_report(Path("no-such-folder")) is None
+    True
+    """
+    try:
+        return msgspec.msgpack.decode((folder / REPORT).read_bytes(), type=Report)
+    except (OSError, msgspec.DecodeError):
+        return None

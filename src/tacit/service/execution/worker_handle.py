@@ -1,0 +1,137 @@
+"""A worker as the main process sees it: started cheaply, listened to, killed without asking.
+
+Workers are forked from a server process that has imported and compiled everything once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import socket
+import struct
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.process import BaseProcess
+
+import msgspec
+
+from tacit.service.execution.report import Order, Report
+
+PRELOADED = ["tacit.service.execution.preloaded"]
+LARGEST_REPORT = 64 << 20
+
+
+class Workshop:
+    """Where workers come from; one per service.
+
+    All processes are started and buried by one thread: the standard library keeps account of them,
+    and does not expect several.
+
+    >>> Workshop().close()
+    """
+
+    def __init__(self) -> None:
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(PRELOADED)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="workshop")
+
+    async def open(self) -> None:
+        """Have the server import everything before the first worker is needed."""
+        await self.bury(await self.start(int))
+
+    async def start(self, target: Callable[..., object], *arguments: object) -> BaseProcess:
+        """A new process; the first waits until the server has imported everything."""
+
+        def begin() -> BaseProcess:
+            process = self._context.Process(target=target, args=arguments, daemon=True)
+            process.start()
+            return process
+
+        return await asyncio.get_running_loop().run_in_executor(self._thread, begin)
+
+    async def bury(self, process: BaseProcess, /) -> None:
+        """Wait for the end of a process, and forget it."""
+
+        def wait() -> None:
+            process.join()
+            process.close()
+
+        await asyncio.get_running_loop().run_in_executor(self._thread, wait)
+
+    def close(self) -> None:
+        """No more workers."""
+        self._thread.shutdown(wait=False)
+
+
+def _work(line: socket.socket, order: Order) -> None:
+    # Imported by the server the worker is forked from; here it would cost the platform seconds.
+    from tacit.service.execution.worker import work
+
+    work(line, order)
+
+
+class WorkerHandle:
+    """One worker and its last report."""
+
+    def __init__(self, workshop: Workshop, order: Order, /) -> None:
+        self._workshop, self._order = workshop, order
+        self._process: BaseProcess | None = None
+        self._writer: asyncio.StreamWriter | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self.last = Report(stage="ready")
+        self.is_ready = asyncio.Event()
+        """Set when the worker may be told to begin, and when it has ended."""
+        self.has_ended = asyncio.Event()
+
+    async def start(self) -> None:
+        """Start the process; it prepares itself."""
+        ours, theirs = socket.socketpair()
+        starting: asyncio.Future[BaseProcess] | None = None
+        try:
+            reader, self._writer = await asyncio.open_connection(sock=ours)
+            self._reading = asyncio.get_running_loop().create_task(self._read(reader))
+            starting = asyncio.ensure_future(self._workshop.start(_work, theirs, self._order))
+            starting.add_done_callback(lambda _: theirs.close())
+            # Whoever is cancelled here still has a process to end.
+            self._process = await asyncio.shield(starting)
+        except BaseException:
+            if starting is not None and not starting.done():
+                starting.add_done_callback(_kill_late)
+            raise
+
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        try:
+            while True:
+                (length,) = struct.unpack("<I", await reader.readexactly(4))
+                if length > LARGEST_REPORT:
+                    return
+                data = await reader.readexactly(length)
+                self.last = msgspec.msgpack.decode(data, type=Report)
+                self.is_ready.set()
+                if self.last.stage in ("ended", "failed"):
+                    return
+        except (OSError, EOFError, msgspec.DecodeError):
+            return
+        finally:
+            self.has_ended.set()
+            self.is_ready.set()
+
+    def begin(self, until: float, /) -> None:
+        """Let it search until this instant of CLOCK_MONOTONIC."""
+        if self._writer is not None:
+            self._writer.write(struct.pack("<d", until))
+
+    async def end(self) -> None:
+        """Kill the process, whatever it does, and forget it."""
+        if self._reading is not None:
+            self._reading.cancel()
+        if self._writer is not None:
+            self._writer.close()
+        if self._process is not None:
+            self._process.kill()
+            await self._workshop.bury(self._process)
+
+
+def _kill_late(started: asyncio.Future[BaseProcess]) -> None:
+    if not started.cancelled() and started.exception() is None:
+        started.result().kill()

@@ -1,0 +1,74 @@
+"""What the platform remembers: tables, migrations, and one file of queries per table group.
+
+A query is a plain function that takes a session first. `Database.read` and `Database.write` run
+one in a thread, in a transaction of its own::
+
+    run = await database.read(read_run, run_id)
+    await database.write(set_state, run_id, State.RUNNING, running_since=now)
+"""
+
+from tacit.service.storage.accounts import add_account, create_account, find_account, list_accounts
+from tacit.service.storage.database import Database
+from tacit.service.storage.events import add_event, events_after
+from tacit.service.storage.members import (
+    add_members,
+    members_of,
+    members_with_keys,
+    read_member,
+    runs_of_participant,
+    set_signature,
+)
+from tacit.service.storage.models import Account, Event, Invitation, Member, Run, Sealed, Token
+from tacit.service.storage.runs import (
+    add_warning,
+    create_run,
+    list_runs,
+    read_run,
+    runs_in_state,
+    set_agreement,
+    set_progress,
+    set_state,
+)
+from tacit.service.storage.submissions import (
+    all_accepted,
+    sealed_of,
+    sealed_rows,
+    set_submission_state,
+    store_sealed,
+)
+
+__all__ = [
+    "Account",
+    "Database",
+    "Event",
+    "Invitation",
+    "Member",
+    "Run",
+    "Sealed",
+    "Token",
+    "add_account",
+    "add_event",
+    "add_members",
+    "add_warning",
+    "all_accepted",
+    "create_account",
+    "create_run",
+    "events_after",
+    "find_account",
+    "list_accounts",
+    "list_runs",
+    "members_of",
+    "members_with_keys",
+    "read_member",
+    "read_run",
+    "runs_in_state",
+    "runs_of_participant",
+    "sealed_of",
+    "sealed_rows",
+    "set_agreement",
+    "set_progress",
+    "set_signature",
+    "set_state",
+    "set_submission_state",
+    "store_sealed",
+]

@@ -1,0 +1,147 @@
+"""The tables. Times are UTC seconds since 1970; what is secret is here only as a hash."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import JSON, ForeignKey, Index, LargeBinary, MetaData, String, Text
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from tacit.service.lifecycle import State
+
+Json = dict[str, Any]
+
+
+class Base(DeclarativeBase):
+    """What all tables have in common: constraints have names, so that migrations can find them."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(column_0_label)s",
+            "uq": "uq_%(table_name)s_%(column_0_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+
+
+class Account(Base):
+    """Somebody the platform knows; a participant has a signing key as soon as it has joined."""
+
+    __tablename__ = "account"
+
+    name: Mapped[str] = mapped_column(String(63), primary_key=True)
+    role: Mapped[str] = mapped_column(String(16))
+    signing_key: Mapped[str | None] = mapped_column(String(64), unique=True)
+    created: Mapped[float]
+
+
+class Invitation(Base):
+    """A one-time code, as its hash."""
+
+    __tablename__ = "invitation"
+
+    code_hash: Mapped[str] = mapped_column(String(64), primary_key=True)
+    account: Mapped[str] = mapped_column(ForeignKey("account.name"), index=True)
+    created: Mapped[float]
+    expires: Mapped[float]
+    used: Mapped[float | None]
+
+
+class Token(Base):
+    """What an account shows with every request, as its hash."""
+
+    __tablename__ = "token"
+
+    hash: Mapped[str] = mapped_column(String(64), primary_key=True)
+    account: Mapped[str] = mapped_column(ForeignKey("account.name"), index=True)
+    created: Mapped[float]
+    expires: Mapped[float]
+    revoked: Mapped[float | None]
+    label: Mapped[str] = mapped_column(String(100))
+
+
+class Run(Base):
+    """One optimization, from its draft to its end."""
+
+    __tablename__ = "run"
+
+    id: Mapped[str] = mapped_column(String(16), primary_key=True)
+    name: Mapped[str] = mapped_column(String(200))
+    state: Mapped[str] = mapped_column(String(16), index=True)
+    reason: Mapped[str | None] = mapped_column(Text)
+    terms: Mapped[Json] = mapped_column(JSON)
+    trio: Mapped[str | None] = mapped_column(String(100))
+    agreement: Mapped[bytes | None] = mapped_column(LargeBinary)
+    agreement_hash: Mapped[str | None] = mapped_column(String(64))
+    created_by: Mapped[str] = mapped_column(ForeignKey("account.name"))
+    created: Mapped[float]
+    running_since: Mapped[float | None]
+    deadline_at: Mapped[float | None]
+    ended: Mapped[float | None]
+    progress: Mapped[Json | None] = mapped_column(JSON(none_as_null=True))
+    """The last report: generation, evaluations, evaluations_per_second, best, seconds."""
+    result: Mapped[Json | None] = mapped_column(JSON(none_as_null=True))
+    warnings: Mapped[list[str]] = mapped_column(JSON)
+
+    @property
+    def where(self) -> State:
+        """The state as a `State`."""
+        return State(self.state)
+
+
+class Member(Base):
+    """A participant of a run."""
+
+    __tablename__ = "member"
+
+    run: Mapped[str] = mapped_column(ForeignKey("run.id"), primary_key=True)
+    participant: Mapped[str] = mapped_column(
+        ForeignKey("account.name"), primary_key=True, index=True
+    )
+    position: Mapped[int]
+    """Its place in the agreement's list."""
+    rows: Mapped[list[int]] = mapped_column(JSON)
+    signature: Mapped[bytes | None] = mapped_column(LargeBinary)
+    signed: Mapped[float | None]
+    submitted: Mapped[float | None]
+    submission_state: Mapped[str] = mapped_column(String(16))
+    submission_reason: Mapped[str | None] = mapped_column(Text)
+
+
+class Sealed(Base):
+    """A participant's three boxes for one objective, as they came."""
+
+    __tablename__ = "sealed"
+
+    run: Mapped[str] = mapped_column(ForeignKey("run.id"), primary_key=True)
+    participant: Mapped[str] = mapped_column(ForeignKey("account.name"), primary_key=True)
+    objective: Mapped[int] = mapped_column(primary_key=True)
+    manifest: Mapped[bytes] = mapped_column(LargeBinary)
+    signature: Mapped[bytes] = mapped_column(LargeBinary)
+    box0: Mapped[bytes] = mapped_column(LargeBinary)
+    box1: Mapped[bytes] = mapped_column(LargeBinary)
+    box2: Mapped[bytes] = mapped_column(LargeBinary)
+    state: Mapped[str] = mapped_column(String(16))
+    """waiting, accepted or refused."""
+    reason: Mapped[str | None] = mapped_column(Text)
+
+    @property
+    def boxes(self) -> tuple[bytes, bytes, bytes]:
+        """One box per node."""
+        return self.box0, self.box1, self.box2
+
+
+class Event(Base):
+    """Something that happened to a run, for those who watch it."""
+
+    __tablename__ = "event"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    run: Mapped[str] = mapped_column(ForeignKey("run.id"))
+    at: Mapped[float]
+    kind: Mapped[str] = mapped_column(String(16))
+    """state, member, progress or warning."""
+    data: Mapped[Json] = mapped_column(JSON)
+
+    __table_args__ = (Index("ix_event_run_id", "run", "id"), {"sqlite_autoincrement": True})

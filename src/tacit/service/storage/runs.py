@@ -1,0 +1,172 @@
+"""Queries about runs. Whatever changes one also writes the event that tells of it."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session, defer
+
+from tacit.errors import NotThereError
+from tacit.service.lifecycle import State, check_state, check_transition
+from tacit.service.storage.events import add_event, drop_progress
+from tacit.service.storage.models import Member, Run
+
+KEEP_PROGRESS_SECONDS = 60.0
+"""A watcher who was away for longer is told where a run stands, not each step there."""
+
+
+def new_run_id() -> str:
+    """A fresh name of a run: 50 random bits, so that nobody finds one by counting.
+
+    >>> len(new_run_id())
+    12
+    """
+    return "r-" + base64.b32encode(secrets.token_bytes(7)).decode().lower()[:10]
+
+
+def create_run(session: Session, name: str, terms: dict[str, Any], /, *, by: str) -> Run:
+    """Add a draft.
+
+    >>> create_run.__name__
+    'create_run'
+    """
+    run = Run(
+        id=new_run_id(),
+        name=name,
+        state=State.DRAFT.value,
+        terms=terms,
+        created_by=by,
+        created=time.time(),
+        warnings=[],
+    )
+    session.add(run)
+    session.flush()
+    add_event(session, run.id, "state", {"state": run.state, "reason": None})
+    return run
+
+
+def read_run(session: Session, run_id: str, /, *, for_update: bool = False) -> Run:
+    """The run of this name, or a `NotThereError`.
+
+    >>> read_run.__name__
+    'read_run'
+    """
+    run = session.get(Run, run_id, with_for_update=for_update or None)
+    if run is None:
+        raise NotThereError("there is no such run for you; see the list of runs")
+    return run
+
+
+def list_runs(session: Session, /, *, participant: str | None = None) -> list[Run]:
+    """All runs, or those that a participant takes part in, the newest first.
+
+    What is large (terms, agreement, result) is fetched only when asked for in the session.
+
+    >>> list_runs.__name__
+    'list_runs'
+    """
+    large = (defer(Run.terms), defer(Run.agreement), defer(Run.result))
+    query = select(Run).options(*large).order_by(Run.created.desc())
+    if participant is not None:
+        query = query.where(Run.id.in_(select(Member.run).where(Member.participant == participant)))
+    return list(session.scalars(query))
+
+
+def runs_in_state(session: Session, states: Iterable[State], /) -> list[Run]:
+    """The runs in one of these states, the oldest first.
+
+    >>> runs_in_state.__name__
+    'runs_in_state'
+    """
+    query = select(Run).where(Run.state.in_([str(each) for each in states])).order_by(Run.created)
+    return list(session.scalars(query))
+
+
+def set_state(
+    session: Session,
+    run_id: str,
+    state: State,
+    /,
+    *,
+    reason: str | None = None,
+    only_from: frozenset[State] | None = None,
+    running_since: float | None = None,
+    deadline_at: float | None = None,
+    ended: float | None = None,
+    result: dict[str, Any] | None = None,
+) -> Run:
+    """Take a run to another state, if it may go there; a time that is left out stays as it is.
+
+    `only_from` narrows where it may come from. An end gets the time of now unless it is given.
+
+    >>> set_state.__name__
+    'set_state'
+    """
+    run = read_run(session, run_id, for_update=True)
+    if only_from is not None:
+        check_state(run.where, only_from, to=f"become {state}")
+    check_transition(run.where, state)
+    run.state, run.reason = state.value, reason
+    if running_since is not None:
+        run.running_since = running_since
+    if deadline_at is not None:
+        run.deadline_at = deadline_at
+    if result is not None:
+        run.result = result
+    if state.is_end:
+        run.ended = time.time() if ended is None else ended
+        drop_progress(session, run_id)
+    elif state is State.SUBMITTED:
+        run.ended = run.running_since = run.deadline_at = None
+    data = {
+        "state": state.value,
+        "reason": reason,
+        "running_since": run.running_since,
+        "deadline_at": run.deadline_at,
+    }
+    add_event(session, run_id, "state", data)
+    return run
+
+
+def set_agreement(session: Session, run_id: str, agreement: bytes, agreement_hash: str, /) -> Run:
+    """Put down what is to be signed; signatures under an earlier draft are dropped.
+
+    >>> set_agreement.__name__
+    'set_agreement'
+    """
+    run = read_run(session, run_id, for_update=True)
+    check_state(run.where, frozenset({State.INVITED}), to="draft its agreement")
+    run.agreement, run.agreement_hash = agreement, agreement_hash
+    for member in session.scalars(select(Member).where(Member.run == run_id)):
+        member.signature = member.signed = None
+    add_event(session, run_id, "state", {"state": run.state, "agreement_hash": agreement_hash})
+    return run
+
+
+def set_progress(session: Session, run_id: str, progress: dict[str, Any], /) -> None:
+    """Put down a run's last report and tell of it.
+
+    >>> set_progress.__name__
+    'set_progress'
+    """
+    # Without reading the run, which has its whole agreement in it: this happens twice a second.
+    session.execute(update(Run).where(Run.id == run_id).values(progress=progress))
+    drop_progress(session, run_id, before=time.time() - KEEP_PROGRESS_SECONDS)
+    add_event(session, run_id, "progress", progress)
+
+
+def add_warning(session: Session, run_id: str, message: str, /) -> None:
+    """Add a warning to a run, once.
+
+    >>> add_warning.__name__
+    'add_warning'
+    """
+    run = read_run(session, run_id, for_update=True)
+    if message not in run.warnings:
+        run.warnings = [*run.warnings, message]
+        add_event(session, run_id, "warning", {"message": message})

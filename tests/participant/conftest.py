@@ -1,0 +1,135 @@
+"""A platform on three real nodes, and three participants with folders of their own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tacit.cli import main
+from tacit.engine.certificates import CertificateFiles, new_certificate
+from tacit.engine.local_cluster import LocalCluster
+from tacit.participant import Profile, join, new_key_file, sign, submit
+from tests.participant.platform import NAMES, RUN, Platform, csv_of, listening_at, served
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command said, and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+Tacit = Callable[..., Said]
+
+
+@pytest.fixture
+def tacit(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Tacit:
+    """The command line in this process."""
+
+    def run(*words: str | Path) -> Said:
+        monkeypatch.setattr(sys, "argv", ["tacit", "participant", *map(str, words)])
+        monkeypatch.setenv("COLUMNS", "300")
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        code = ended.value.code
+        return Said(code if isinstance(code, int) else 0, said.out, said.err)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def nodes() -> Iterator[LocalCluster]:
+    with LocalCluster() as running:
+        yield running
+        running.check_alive()
+
+
+def invite_all(platform: Platform, folder: Path) -> dict[str, Profile]:
+    """Every participant has joined; the agreement can be fetched."""
+    profiles = {}
+    for name in NAMES:
+        new_key_file(name, folder / name)
+        (folder / f"{name}.csv").write_text(csv_of(platform.problem, name))
+        profiles[name] = join(
+            platform.url,
+            f"code-{name}",
+            profile=folder / name,
+            ca=platform.certificate.certificate,
+        )
+    return profiles
+
+
+@dataclass(frozen=True)
+class World:
+    """Everybody who takes part, and the folder with their files."""
+
+    platform: Platform
+    profiles: dict[str, Profile]
+    folder: Path
+
+    @property
+    def north(self) -> Profile:
+        return self.profiles["north"]
+
+    def csv(self, name: str = "north") -> Path:
+        return self.folder / f"{name}.csv"
+
+
+@dataclass
+class Web:
+    """A web server that serves one platform after the other: to stop one takes a while."""
+
+    certificate: CertificateFiles
+    app: Any = None
+    port: int = 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await self.app(scope, receive, send)
+
+
+@pytest.fixture(scope="session")
+def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
+    made = Web(new_certificate("platform-web", tmp_path_factory.mktemp("web")))
+    with listening_at(made, made.certificate) as made.port:
+        yield made
+
+
+@pytest.fixture
+def world(nodes: LocalCluster, web: Web, tmp_path: Path) -> Iterator[World]:
+    """All have joined, nobody has signed."""
+    platform = Platform(nodes, tmp_path)
+    platform.certificate, platform.port, web.app = web.certificate, web.port, platform.app()
+    yield World(platform, invite_all(platform, tmp_path), tmp_path)
+    platform.close()
+
+
+@pytest.fixture(scope="module")
+def finished_world(
+    nodes: LocalCluster, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[World]:
+    """A run that has come to its end, honestly."""
+    folder = tmp_path_factory.mktemp("finished")
+    with served(Platform(nodes, folder)) as platform:
+        profiles = invite_all(platform, folder)
+        for profile in profiles.values():
+            sign(profile, RUN)
+        for name, profile in profiles.items():
+            submit(profile, RUN, folder / f"{name}.csv")
+        platform.execute()
+        yield World(platform, profiles, folder)
+
+
+@pytest.fixture
+def finished(finished_world: World) -> Iterator[World]:
+    """The same run again; whatever a test tampers with is honest afterwards."""
+    yield finished_world
+    finished_world.platform.tamper.clear()

@@ -1,0 +1,303 @@
+"""`tacit participant log` on real logs of real nodes, carried by a platform that may lie."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from base64 import b64decode, b64encode
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import pytest
+
+from tacit.engine.log_receipt import check_log
+from tacit.engine.node_log import FIRST, line_hash
+from tacit.engine.sealing import seal_rows
+from tacit.participant import check_logs
+from tests.participant.conftest import Tacit, World
+from tests.participant.platform import RUN
+
+
+def test_an_honest_run_is_confirmed(finished: World, tacit: Tacit) -> None:
+    for profile in finished.profiles.values():
+        verdict = check_logs(profile, RUN)
+        assert verdict.ok, verdict.lines()
+        assert not verdict.notes
+    said = tacit("log", RUN, "--profile", finished.north.folder)
+    assert said.code == 0
+    assert (
+        "all 6 populations are those of the agreed search, and the plan is one of its" in said.out
+    )
+    assert "6 answers in the ledger are what all three nodes sent" in said.out
+    assert "yours are as this machine sealed them" in said.out
+    assert said.out.endswith("everything is as it was signed\n")
+    told = json.loads(tacit("log", RUN, "--json", "--profile", finished.north.folder).out)
+    assert told["ok"]
+    assert {finding["about"] for finding in told["findings"]} >= {"search", "answers", "inputs"}
+
+
+def without_lines(log: str, *, middle: bool) -> str:
+    lines = b64decode(log).splitlines(keepends=True)
+    kept = lines[:4] + lines[5:] if middle else lines[:-2]
+    return b64encode(b"".join(kept)).decode()
+
+
+def chained_again(log: str) -> str:
+    """A log with a line left out and all that follow chained anew, as a forger would do it."""
+    entries = [msgspec.json.decode(line) for line in b64decode(log).splitlines()]
+    del entries[5]
+    lines, previous = [], FIRST
+    for entry in entries:
+        lines.append(msgspec.json.encode({**entry, "previous": previous}, order="sorted"))
+        previous = line_hash(lines[-1])
+    return b64encode(b"".join(line + b"\n" for line in lines)).decode()
+
+
+def on_log(node: int, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Any], Any]:
+    return lambda answer: {
+        **answer,
+        "logs": [change(each) if each["node"] == node else each for each in answer["logs"]],
+    }
+
+
+ATTACKS: list[tuple[str, str, Callable[[Any], Any], str]] = [
+    (
+        "cut off at the end",
+        "logs",
+        on_log(1, lambda log: {**log, "log": without_lines(log["log"], middle=False)}),
+        "node 1: node 1 did not sign this log for this question",
+    ),
+    (
+        "a line dropped",
+        "logs",
+        on_log(0, lambda log: {**log, "log": without_lines(log["log"], middle=True)}),
+        "node 0: line 5 does not follow line 4; the log was changed",
+    ),
+    (
+        "a line dropped, chained again",
+        "logs",
+        on_log(2, lambda log: {**log, "log": chained_again(log["log"])}),
+        "node 2: node 2 did not sign this log",
+    ),
+    (
+        "another nonce, said openly",
+        "logs",
+        on_log(0, lambda log: {**log, "nonce": "00" * 32}),
+        "node 0: this log answers another question than ours",
+    ),
+    ("another nonce", "nonce", lambda _: bytes(32), "it may be an old one, fetch it again"),
+    (
+        "a log missing",
+        "logs",
+        lambda answer: {**answer, "logs": answer["logs"][:2]},
+        "the platform brings no log of node 2",
+    ),
+    (
+        "one node's log for another's",
+        "logs",
+        on_log(0, lambda log: {**log, "signature": "ab"}),
+        "node 0 did not sign this log",
+    ),
+    (
+        "ledger altered",
+        "ledger",
+        lambda entries: [
+            msgspec.structs.replace(entries[0], disclosed=entries[0].disclosed[::-1]),
+            *entries[1:],
+        ],
+        "evaluation 1 told something else than the ledger says; the platform changed it",
+    ),
+    (
+        "ledger without one evaluation",
+        "ledger",
+        lambda entries: [*entries[:2], *entries[3:]],
+        "the nodes answered evaluation 3, which the ledger leaves out",
+    ),
+    (
+        "ledger cut off",
+        "ledger",
+        lambda entries: entries[:3],
+        "the nodes answered evaluation 4, which the ledger leaves out",
+    ),
+    (
+        "another plan",
+        "result",
+        lambda told: {**told, "plan": {"items": told["plan"]["items"][::-1], "named": None}},
+        "the plan is none of the best that the agreed search found",
+    ),
+    (
+        "a manifest withheld",
+        "logs",
+        lambda answer: {**answer, "manifests": answer["manifests"][1:]},
+        "the platform shows no manifest of 'north'",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("where", "tamper", "message"),
+    [attack[1:] for attack in ATTACKS],
+    ids=[attack[0] for attack in ATTACKS],
+)
+def test_a_lying_platform_is_caught(
+    finished: World, tacit: Tacit, where: str, tamper: Callable[[Any], Any], message: str
+) -> None:
+    finished.platform.tamper[where] = tamper
+    said = tacit("log", RUN, "--profile", finished.north.folder)
+    assert said.code == 3
+    assert message in said.out
+    assert said.err.count("\n") == 1
+    assert message in said.err
+
+
+def test_the_plan_that_was_shown_is_the_one_that_is_checked(finished: World, tacit: Tacit) -> None:
+    """Other names for the same numbers change nothing, and another plan is remembered."""
+    folder = ("--profile", finished.north.folder)
+    honest = tacit("result", RUN, "--csv", *folder).out
+    finished.platform.tamper["result"] = lambda told: {
+        **told,
+        "plan": {**told["plan"], "named": [["F0", "somebody's slot"]] * 9},
+    }
+    assert tacit("result", RUN, "--csv", *folder).out == honest
+    assert tacit("log", RUN, *folder).code == 0
+    finished.platform.tamper["result"] = lambda told: {
+        **told,
+        "plan": {"items": told["plan"]["items"][::-1]},
+    }
+    assert tacit("result", RUN, *folder).code == 0
+    finished.platform.tamper.clear()
+    said = tacit("log", RUN, *folder)
+    assert said.code == 3
+    assert "the plan is another than tacit participant result has shown here" in said.err
+    finished.platform.tamper["result"] = lambda told: {**told, "plan": {"items": [77] * 9}}
+    assert "no plan for the problem that was signed" in tacit("result", RUN, *folder).err
+    finished.platform.tamper.clear()
+    assert tacit("result", RUN, *folder).code == 0
+    assert tacit("log", RUN, *folder).code == 0
+
+
+def test_a_run_that_never_ends_is_not_confirmed(finished: World, tacit: Tacit) -> None:
+    """While it runs, something may always be on its way; so nothing is said before its end."""
+    finished.platform.tamper["result"] = lambda told: {**told, "state": "running", "plan": None}
+    finished.platform.tamper["ledger"] = lambda entries: entries[:-1]
+    said = tacit("log", RUN, "--profile", finished.north.folder)
+    assert said.code == 4
+    assert "is running, says the platform, and can be checked when it has ended" in said.err
+
+
+def test_what_is_not_proven_has_an_exit_code_of_its_own(
+    finished: World, tacit: Tacit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A node that failed at the very end: its own log says so, which no platform can forge."""
+
+    def cut(*arguments: Any, **options: Any) -> Any:
+        log = check_log(*arguments, **options)
+        is_cut = arguments[1] == 1
+        return [e for e in log if not (is_cut and e["event"] == "sent" and e["number"] == 6)]
+
+    monkeypatch.setattr("tacit.participant.log_check.check_log", cut)
+    said = tacit("log", RUN, "--profile", finished.north.folder)
+    assert said.code == 5
+    assert "5 answers in the ledger are what all three nodes sent, and 1 are not proven" in said.out
+    assert "all 6 populations are those of the agreed search" in said.out
+    assert "everything is as it was signed" not in said.out
+
+
+def test_an_old_log_is_caught(finished: World) -> None:
+    kept: list[Any] = []
+
+    def keep(answer: Any) -> Any:
+        kept.append(answer)
+        return answer
+
+    finished.platform.tamper["logs"] = keep
+    assert check_logs(finished.north, RUN).ok
+
+    def old(answer: Any) -> Any:
+        # The nonce is put right, the signature cannot be.
+        nonce = answer["logs"][0]["nonce"]
+        return {**kept[0], "logs": [{**log, "nonce": nonce} for log in kept[0]["logs"]]}
+
+    finished.platform.tamper["logs"] = old
+    verdict = check_logs(finished.north, RUN)
+    assert not verdict.ok
+    assert all("may be an old one" in finding.detail for finding in verdict.findings)
+    assert "not checked, since a check before failed: inputs, populations" in "\n".join(
+        verdict.lines()
+    )
+
+
+def test_rows_in_place_of_ours_are_caught(finished: World) -> None:
+    """The platform shows a manifest that fits the logs of nobody, or we sealed later ones."""
+    agreement, keys = finished.north.need_signed_agreement(RUN), finished.north.keys()
+    weights = finished.platform.problem.objectives[0].weights
+    assert weights is not None
+    other = seal_rows(agreement, "north", 0, weights[:3], key=keys.signing)
+
+    def swap(answer: Any) -> Any:
+        first = {**answer["manifests"][0]}
+        first["manifest"], first["signature"] = other.manifest.hex(), other.signature.hex()
+        return {**answer, "manifests": [first, *answer["manifests"][1:]]}
+
+    finished.platform.tamper["logs"] = swap
+    assert "froze other inputs" in "\n".join(check_logs(finished.north, RUN).lines())
+    finished.platform.tamper.clear()
+    finished.north.keep_manifest(RUN, 0, other.manifest)
+    try:
+        lines = "\n".join(check_logs(finished.north, RUN).lines())
+        assert "an earlier submission of yours and not what this machine sealed last" in lines
+    finally:
+        (finished.north.folder / "runs" / RUN / "manifest-0-2.json").unlink()
+
+
+def test_a_clock_that_differs_is_told(finished: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = SimpleNamespace(time=lambda: time.time() - 65)
+    for module in ("client", "log_check"):
+        monkeypatch.setattr(f"tacit.participant.{module}.time", slow)
+    verdict = check_logs(finished.north, RUN)
+    assert verdict.ok
+    notes = "\n".join(verdict.notes)
+    assert re.search("the platform's clock is 6[456] s ahead of yours", notes)
+    assert re.search("node 2's clock is 6[456] s ahead of yours", notes)
+
+
+STRANGE: list[tuple[str, Callable[[Any], Any]]] = [
+    ("ledger", lambda all_: [msgspec.structs.replace(all_[0], objective=-1), *all_[1:]]),
+    ("ledger", lambda all_: [msgspec.structs.replace(all_[0], objective=7), *all_[1:]]),
+    ("ledger", lambda all_: [msgspec.structs.replace(all_[0], disclosed=[]), *all_[1:]]),
+    ("ledger", lambda all_: [msgspec.structs.replace(all_[0], disclosed=[1] * 9999), *all_[1:]]),
+    ("ledger", lambda all_: [msgspec.structs.replace(all_[0], parts=[[], [], []]), *all_[1:]]),
+    ("ledger", lambda all_: [msgspec.structs.replace(all_[0], parts=[[(1, [b""])]] * 3)]),
+    ("ledger", lambda all_: [msgspec.structs.replace(all_[0], parts=[[(1, [b"x" * 7])]] * 3)]),
+    ("ledger", lambda all_: [msgspec.structs.replace(all_[0], number=-3), *all_[1:]]),
+    ("ledger", lambda all_: [*all_, msgspec.structs.replace(all_[0], number=99)]),
+    ("ledger", lambda all_: []),
+    ("result", lambda told: {**told, "plan": {"items": [], "named": None}}),
+    ("result", lambda told: {**told, "plan": {"items": [1 << 70] * 9, "named": None}}),
+    ("result", lambda told: {**told, "generation": -1}),
+    ("result", lambda told: {**told, "generation": None}),
+    ("logs", on_log(0, lambda log: {**log, "signature": "zz"})),
+    ("logs", on_log(0, lambda log: {**log, "log": ""})),
+    ("logs", on_log(0, lambda log: {**log, "seconds": -(1 << 60)})),
+    (
+        "logs",
+        lambda answer: {
+            **answer,
+            "manifests": [{**each, "manifest": "x"} for each in answer["manifests"]],
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("where", "tamper"), STRANGE)
+def test_what_makes_no_sense_is_a_finding_and_no_crash(
+    finished: World, tacit: Tacit, where: str, tamper: Callable[[Any], Any]
+) -> None:
+    finished.platform.tamper[where] = tamper
+    said = tacit("log", RUN, "--profile", finished.north.folder)
+    assert said.code == 3, said.err
+    assert "BAD" in said.out
+    assert said.err.count("\n") == 1

@@ -1,0 +1,63 @@
+"""The same rows, whatever the order in which a desk has them."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from tacit.engine.agreement import Agreement, Ownership
+from tacit.engine.cast import example_cast
+from tacit.participant.costs import read_costs
+from tacit.problems.decimals import unscaled_text
+
+COLUMNS = [f"slot {i}" for i in range(4)]
+WEIGHTS = st.lists(
+    st.lists(st.integers(0, 500), min_size=4, max_size=4), min_size=3, max_size=3
+).map(np.array)
+
+
+def agreed() -> Agreement:
+    agreement = example_cast().agreement
+    terms = replace(agreement.objectives[0], scale=10, weight_bound=500)
+    problem = replace(
+        agreement.problem,
+        rows=5,
+        columns=4,
+        row_names=["AB1", "AB2", "CD1", "CD2", "CD3"],
+        column_names=COLUMNS,
+    )
+    owners = [Ownership("owner", [4, 0, 2]), Ownership("other", [1, 3])]
+    return replace(agreement, problem=problem, objectives=[replace(terms, owners=owners)])
+
+
+@given(
+    weights=WEIGHTS,
+    order=st.permutations(range(3)),
+    columns=st.permutations(range(4)),
+    by_number=st.booleans(),
+    delimiter=st.sampled_from(",;\t"),
+)
+def test_rows_and_columns_find_their_places(
+    weights: np.ndarray[tuple[int, int], np.dtype[np.int64]],
+    order: list[int],
+    columns: list[int],
+    by_number: bool,
+    delimiter: str,
+) -> None:
+    agreement = agreed()
+    rows, names = [4, 0, 2], agreement.problem.row_names
+    assert names is not None
+    table = [["flight", *(COLUMNS[c] for c in columns)]]
+    for line in order:
+        name = str(rows[line]) if by_number else names[rows[line]]
+        table.append([name, *(unscaled_text(int(weights[line, c]), 10) for c in columns)])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "costs.csv"
+        path.write_text("\n".join(delimiter.join(line) for line in table))
+        found = read_costs(path, agreement, "owner", 0)
+    assert np.array_equal(found, weights)

@@ -1,0 +1,100 @@
+"""Every command of docs/participants.md runs, in its order, as somebody at a desk types them."""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tacit.engine.local_cluster import LocalCluster
+from tacit.participant import join, load_profile, new_key_file, save_trust, seen_trust, sign, submit
+from tests.participant.conftest import Tacit
+from tests.participant.platform import NAMES, RUN, Platform, csv_of, served
+
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "participants.md").read_text()
+
+
+def commands() -> list[list[str]]:
+    blocks = re.findall(r"```console\n(.*?)```", DOCUMENT, flags=re.DOTALL)
+    typed = [line[2:] for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+    return [shlex.split(line)[2:] for line in typed if line.startswith("tacit ")]
+
+
+def others(platform: Platform, folder: Path) -> None:
+    for name in NAMES[1:]:
+        new_key_file(name, folder / name)
+        join(
+            platform.url,
+            f"code-{name}",
+            profile=folder / name,
+            ca=platform.certificate.certificate,
+        )
+
+
+def test_every_command_runs_in_its_order(
+    nodes: LocalCluster, tmp_path: Path, tacit: Tacit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    said: dict[str, str] = {}
+    with served(Platform(nodes, tmp_path)) as platform:
+        Path("platform.pem").write_text(platform.certificate.pem)
+        Path("costs.csv").write_text(csv_of(platform.problem, "north"))
+        put = {"https://platform.example:8443": platform.url, "CODE": "code-north"}
+        for words in commands():
+            name = words[0]
+            if name == "result":
+                finish(platform, tmp_path)
+            monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+            done = tacit(*(put.get(word, word) for word in words))
+            assert done.code == 0, (words, done.err)
+            said[name] = done.out
+            if name == "join":
+                others(platform, tmp_path)
+            if name == "review" and "--write-trust" in words:
+                assert platform.agreement is not None
+                save_trust(seen_trust(platform.agreement), Path("keys.toml"))
+            if name == "sign":
+                for other in NAMES[1:]:
+                    sign(load_profile(tmp_path / other), RUN)
+    assert said.keys() == {
+        *("keys", "join", "runs", "review", "sign", "submit", "withdraw", "result", "log")
+    }
+    assert "everything is as it was signed" in said["log"]
+
+
+def finish(platform: Platform, folder: Path) -> None:
+    if platform.state != "finished":
+        for other in NAMES[1:]:
+            path = folder / f"{other}.csv"
+            path.write_text(csv_of(platform.problem, other))
+            submit(load_profile(folder / other), RUN, path)
+        platform.execute()
+
+
+def test_the_file_that_is_shown_fits(nodes: LocalCluster, tmp_path: Path) -> None:
+    from tacit.participant.costs import read_costs
+
+    (shown,) = re.findall(r"```\n(flight,.*?)```", DOCUMENT, flags=re.DOTALL)
+    (tmp_path / "costs.csv").write_text(shown)
+    platform = Platform(nodes, tmp_path)
+    platform.keys = {name: f"{number:064x}" for number, name in enumerate(NAMES)}
+    found = read_costs(tmp_path / "costs.csv", platform.draft(), "north", 0)
+    assert found[0].tolist() == [0, 0, 125, 400, 805, 1200, 1600, 2000, 2400]
+
+
+def test_the_names_that_are_imported_are_there() -> None:
+    for program in re.findall(r"```python\n(.*?)```", DOCUMENT, flags=re.DOTALL):
+        exec(program, {})
+
+
+@pytest.mark.parametrize(
+    "command", ["keys new", "join", "runs", "review", "sign", "submit", "withdraw", "result", "log"]
+)
+def test_help_shows_an_example(command: str, tacit: Tacit) -> None:
+    shown = tacit(*command.split(), "--help")
+    assert shown.code == 0
+    assert f"Example: tacit participant {command}" in shown.out

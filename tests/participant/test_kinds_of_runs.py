@@ -1,0 +1,102 @@
+"""The check of the logs on all that a run can be: disclosures, bests, objectives, kinds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tacit.disclosure import parse_best_mode, parse_disclosure
+from tacit.engine.ledger import LedgerEntry
+from tacit.engine.local_cluster import LocalCluster
+from tacit.engine.request import REVEAL_NUMBER
+from tacit.participant import Profile, check_logs, join, new_key_file, sign, submit
+from tacit.problems import Participant, Problem, generate_assignment, generate_tour
+from tacit.search import SearchParameters
+from tests.participant.platform import EVALUATIONS, NAMES, PARAMETERS, RUN, Platform, served
+
+
+def owned(problem: Problem, disclosure: str, best: str) -> Problem:
+    """Three owners, and the same disclosure for all objectives."""
+    rows = range(problem.rows)
+    return replace(
+        problem,
+        participants=tuple(Participant(name, tuple(rows[i::3])) for i, name in enumerate(NAMES)),
+        objectives=tuple(
+            replace(each, disclosure=parse_disclosure(disclosure), best_mode=parse_best_mode(best))
+            for each in problem.objectives
+        ),
+    )
+
+
+NSGA2 = SearchParameters(
+    algorithm="nsga2", population=20, elites=0, tournament=2, reevaluate_parents=True
+)
+KINDS = {
+    "improvement": (owned(generate_assignment(1, rows=7), "order", "improvement"), PARAMETERS),
+    "nothing": (owned(generate_assignment(1, rows=7), "quantiles:4", "nothing"), PARAMETERS),
+    "exact": (owned(generate_assignment(1, rows=7), "none", "value"), PARAMETERS),
+    "tour": (owned(generate_tour(1, cities=8), "buckets:4", "value"), PARAMETERS),
+    "two": (owned(generate_assignment(1, rows=7, objectives=2), "above:70", "value"), NSGA2),
+}
+
+
+def turned(entry: LedgerEntry) -> LedgerEntry:
+    assert entry.disclosed != entry.disclosed[::-1]
+    return msgspec.structs.replace(entry, disclosed=entry.disclosed[::-1])
+
+
+def submitted(platform: Platform) -> dict[str, Profile]:
+    """All have joined, signed and handed in."""
+    profiles = {}
+    for name in NAMES:
+        folder = platform.folder / name
+        new_key_file(name, folder)
+        ca = platform.certificate.certificate
+        profiles[name] = join(platform.url, f"code-{name}", profile=folder, ca=ca)
+    for profile in profiles.values():
+        sign(profile, RUN)
+    for each in platform.problem.participants:
+        for objective in platform.problem.objectives:
+            assert objective.weights is not None
+            weights = objective.weights[list(each.rows)]
+            submit(profiles[each.name], RUN, weights, objective=objective.name)
+    return profiles
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_honest_run_of_any_kind_is_confirmed(
+    nodes: LocalCluster, tmp_path: Path, kind: str
+) -> None:
+    problem, parameters = KINDS[kind]
+    reveal = len(problem.objectives) == 1
+    made = Platform(nodes, tmp_path, problem=problem, parameters=parameters, reveal_best=reveal)
+    with served(made) as platform:
+        profiles = submitted(platform)
+        platform.execute()
+        assert any(e.number == REVEAL_NUMBER for e in platform.ledger) == reveal
+        verdict = check_logs(profiles["south"], RUN)
+        assert verdict.ok, verdict.lines()
+        # Not a single answer can be told otherwise.
+        platform.tamper["ledger"] = lambda entries: [entries[0], turned(entries[1]), *entries[2:]]
+        assert not check_logs(profiles["south"], RUN).ok
+
+
+def test_a_run_that_was_interrupted_is_confirmed_all_the_same(tmp_path: Path) -> None:
+    """The platform stops, a node dies and comes back, and the run goes on."""
+    problem, parameters = KINDS["improvement"]
+    with LocalCluster() as own:
+        made = Platform(own, tmp_path, problem=problem, parameters=parameters)
+        with served(made) as platform:
+            profiles = submitted(platform)
+            platform.execute(stop_after=2)
+            assert len(platform.ledger) == 3
+            assert check_logs(profiles["north"], RUN).ok
+            own.kill(1)
+            own.restart(1)
+            platform.execute()
+            assert len(platform.ledger) == EVALUATIONS
+            verdict = check_logs(profiles["north"], RUN)
+            assert verdict.ok, verdict.lines()

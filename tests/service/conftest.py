@@ -1,0 +1,62 @@
+"""A platform with real keys, a real database and no nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from tacit.engine.cluster_files import write_cluster
+from tacit.service.app import make_app
+from tacit.service.settings import Settings, load_settings, write_settings
+from tests.service.stand_in import StandIn
+from tests.service.world import MakeWorld, World, opened
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("trio")
+    return write_cluster(folder, [f"127.0.0.1:{9100 + i}" for i in range(3)])[-1]
+
+
+def generous(folder: Path, cluster: Path) -> Settings:
+    """Settings that limit nobody."""
+    path = write_settings(folder, trios=[cluster], listen="127.0.0.1:8443", url=None)
+    return replace(
+        load_settings(path), requests_per_minute=10**6, anonymous_requests_per_minute=10**6
+    )
+
+
+@pytest.fixture
+def settings(cluster: Path, tmp_path: Path) -> Settings:
+    return generous(tmp_path / "platform", cluster)
+
+
+@pytest.fixture(scope="module")
+def module_settings(cluster: Path, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    return generous(tmp_path_factory.mktemp("module") / "platform", cluster)
+
+
+@pytest.fixture
+def make_world(settings: Settings) -> Iterator[MakeWorld]:
+    with ExitStack() as stack:
+
+        def make(**changes: Any) -> World:
+            app = make_app(replace(settings, **changes), execution=StandIn)
+            return stack.enter_context(opened(app))
+
+        yield make
+
+
+@pytest.fixture
+def world(make_world: MakeWorld) -> World:
+    """With an operator, a viewer, and an outsider who takes part in nothing."""
+    made = make_world()
+    made.add("op", "operator")
+    made.add("eye", "viewer")
+    made.add("outsider", "participant")
+    return made

@@ -1,0 +1,151 @@
+"""Markup of the dashboard: nothing from outside gets in unescaped, and pictures fit their data."""
+
+import re
+from itertools import pairwise
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.service.dashboard.convergence import (
+    MOST_POINTS,
+    convergence_svg,
+    round_ticks,
+    thinned,
+)
+from tacit.service.dashboard.plan_views import MATRIX_LIMIT, plan_matrix, plan_table, tour_map
+from tacit.service.dashboard.run_parts import (
+    members_table,
+    nodes_table,
+    terms_list,
+    warnings_list,
+    way_of,
+)
+from tacit.service.dashboard.run_plan import plan_markup, summary
+from tacit.service.dashboard.signing_in import own_path
+from tacit.service.dashboard.words import WAY, disclosed_so_far
+
+EVIL = '<img src=x onerror="alert(1)">&\''
+values = st.floats(-1e9, 1e9) | st.integers(-(10**9), 10**9)
+
+
+def evil_run(kind: str = "assignment") -> dict[str, Any]:
+    return {
+        "id": EVIL,
+        "created_by": EVIL,
+        "agreement_hash": EVIL,
+        "members": [
+            {"name": EVIL, "rows": [0, 1], "joined": True, "signed": False,
+             "submission_state": "refused"},
+        ],
+        "terms": {
+            "deadline_seconds": 5,
+            "limits": {"evaluations": 1, "expiry_hours": 1},
+            "problem": {
+                "kind": kind, "rows": 2, "columns": 2, "forbidden": [[0, 1]],
+                "row_names": [EVIL, "b"], "column_names": [EVIL, "d"],
+                "coordinates": [[0, 0], [1, 1]] if kind == "tour" else None,
+            },
+            "objectives": [
+                {"name": EVIL, "sense": "minimize", "disclosure": EVIL, "best": EVIL},
+            ],
+        },
+    }  # fmt: skip
+
+
+def well_formed(markup: str) -> None:
+    assert "<img" not in markup
+    ElementTree.fromstring(f"<div>{markup}</div>")
+
+
+@pytest.mark.parametrize("kind", ["assignment", "tour"])
+def test_names_from_outside_stay_text(kind: str) -> None:
+    run = evil_run(kind)
+    node = {"host": EVIL, "port": 1, "reachable": True, "clock_offset_seconds": 9.0}
+    result = {
+        "state": "finished", "plan": {"items": [0, 1]}, "told": [3], "generation": 1,
+        "evaluations": 1, "seconds": 1.0, "late_by_seconds": -0.1,
+    }  # fmt: skip
+    for markup in (
+        members_table(run["members"]),
+        nodes_table({"name": EVIL, "nodes": [node]}),
+        warnings_list([EVIL]),
+        terms_list(run),
+        plan_markup(run, result),
+        summary(run, result),
+        plan_table([(EVIL, EVIL)], heads=("row", "gets"), owners=[EVIL]),
+        convergence_svg([(0.0, 1.0)], label=EVIL),
+    ):
+        well_formed(markup)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1e6), values), min_size=1, max_size=50))
+def test_the_curve_stays_on_its_paper(points: list[tuple[float, float]]) -> None:
+    points.sort(key=lambda point: point[0])
+    markup = convergence_svg(points, label="cost", until=1.0)
+    well_formed(markup)
+    broad = ElementTree.fromstring(f"<div>{markup}</div>")[0]
+    line = next(each for each in broad if each.get("class") == "line").get("d") or ""
+    for letter, number in re.findall(r"([HV])([-.\d]+)", line):
+        assert -0.1 <= float(number) <= (960.1 if letter == "H" else 300.1)
+
+
+@given(values, values)
+def test_ticks_surround_the_values_in_even_steps(one: float, two: float) -> None:
+    low, high = min(one, two), max(one, two)
+    ticks = round_ticks(low, high)
+    slack = 1e-6 * max(1.0, high - low)
+    assert ticks[0] <= low + slack
+    assert ticks[-1] >= high - slack
+    assert 2 <= len(ticks) <= 9
+    steps = [after - before for before, after in pairwise(ticks)]
+    assert max(steps) - min(steps) <= 1e-6 * max(1.0, max(steps))
+
+
+def test_long_histories_are_thinned_but_keep_their_ends() -> None:
+    points = [(float(i), float(-i)) for i in range(10 * MOST_POINTS)]
+    kept = thinned(points)
+    assert len(kept) <= MOST_POINTS + 1
+    assert (kept[0], kept[-1]) == (points[0], points[-1])
+
+
+def test_the_way_knows_where_a_run_is() -> None:
+    for i, state in enumerate(WAY):
+        shown = way_of(state)
+        assert shown.count("<li") == len(WAY)
+        assert shown.count("aria-current") == 1
+        assert shown.count('class="done"') == (len(WAY) if state == "finished" else i)
+    assert way_of("cancelled") == ""
+
+
+def test_large_plans_have_no_matrix() -> None:
+    names = [str(i) for i in range(MATRIX_LIMIT + 1)]
+    assert plan_matrix(range(len(names)), row_names=names, column_names=names) == ""
+    shown = plan_matrix([1, 0], row_names="ab", column_names="xyz", forbidden=frozenset({(0, 0)}))
+    assert [shown.count(f'class="{kind}"') for kind in ("taken", "barred", "open")] == [2, 1, 3]
+
+
+def test_a_map_of_cities_in_one_place() -> None:
+    well_formed(tour_map([0, 1], [[5, 5], [5, 5]], ["a", "b"]))
+
+
+@given(st.text(max_size=40))
+def test_links_lead_to_our_own_pages(path: str) -> None:
+    shown = own_path(path)
+    assert shown.startswith("/")
+    assert not shown.startswith(("//", "/\\"))
+
+
+def test_what_was_disclosed_in_words() -> None:
+    objectives = [
+        {"name": "cost", "disclosure": "quantiles:5", "best": "improvement"},
+        {"name": "risk", "disclosure": "none", "best": "value"},
+    ]
+    assert disclosed_so_far(objectives, 1, 300) == [
+        "cost: 1 answer about 300 plans each. Each told in which of 5 equally large groups, "
+        "by rank, each plan is, and whether the best value improved.",
+        "risk: 1 answer about 300 plans each. Each told the exact value of every plan of each "
+        "generation.",
+    ]

@@ -1,0 +1,316 @@
+"""Signing in and out, the gate before the pages and their web socket: as plain clients see them."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+from fastapi import Response
+from nicegui import Client
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Origin
+
+from tacit.service.access.invitations import invite
+from tacit.service.dashboard.sessions import MOST_PER_ACCOUNT, Session, Sessions
+from tests.service.dashboard.conftest import PER_MINUTE
+from tests.service.world import World
+
+addresses = (f"192.0.2.{i}" for i in itertools.count(1))
+FORM = "application/x-www-form-urlencoded"
+
+
+@contextmanager
+def browser(world: World, **headers: str) -> Iterator[httpx.Client]:
+    """Somebody at an address of their own, who sends what a browser sends."""
+    sent = {"X-Forwarded-For": next(addresses), "Origin": world.url, **headers}
+    with httpx.Client(base_url=world.url, headers=sent, timeout=30) as client:
+        yield client
+
+
+def sign_in(client: httpx.Client, secret: str, **more: str) -> str:
+    """Where signing in leads to."""
+    answer = client.post("/sign-in", data={"code": secret, **more})
+    assert answer.status_code == 303
+    return answer.headers["location"]
+
+
+def new_code(world: World, name: str) -> str:
+    with world.platform.database.writing() as session:
+        return invite(session, name, hours=1)[0]
+
+
+def counts(world: World, token: str) -> bool:
+    headers = {"Authorization": f"Bearer {token}"}
+    return world.request("GET", "/api/v1/me", headers=headers).is_success
+
+
+def page_of(client: httpx.Client, path: str = "/") -> str:
+    """Load a page, and its number."""
+    answer = client.get(path)
+    assert answer.status_code == 200
+    found = re.search(r"""client_id['"]?: ?['"]([0-9a-f-]{36})""", answer.text)
+    assert found, answer.text[-3000:]
+    return found[1]
+
+
+@contextmanager
+def socket(
+    client: httpx.Client, page: str, *, origin: str | None = None, cookies: bool = True
+) -> Iterator[ClientConnection]:
+    base, held = str(client.base_url).rstrip("/"), dict(client.cookies)
+    query = {
+        "client_id": page,
+        "document_id": "d",
+        "tab_id": "t",
+        "next_message_id": 0,
+        "implicit_handshake": "true",
+        "EIO": 4,
+        "transport": "websocket",
+    }
+    headers = {"X-Forwarded-For": client.headers["X-Forwarded-For"]}
+    if cookies:
+        headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in held.items())
+    with connect(
+        f"{base.replace('http', 'ws', 1)}/_nicegui_ws/socket.io/?{urlencode(query)}",
+        origin=Origin(origin or base),
+        additional_headers=headers,
+    ) as opened:
+        assert str(opened.recv(timeout=10)).startswith("0{")
+        opened.send("40")
+        yield opened
+
+
+def answer_of(opened: ClientConnection) -> str:
+    return str(opened.recv(timeout=10))
+
+
+def test_the_cookie_is_a_random_number_and_the_token_stays_here(dashboard: World) -> None:
+    with browser(dashboard) as client:
+        assert sign_in(client, dashboard.tokens["op"], next="/people") == "/people"
+        (cookie,) = client.cookies.jar
+        assert cookie.value is not None
+        assert len(cookie.value) == 43
+        assert dashboard.tokens["op"] not in cookie.value
+        assert cookie.has_nonstandard_attr("HttpOnly")
+        assert cookie.get_nonstandard_attr("SameSite") == "lax"
+        assert "Set-Cookie" not in client.get("/").headers
+        assert dashboard.tokens["op"] not in client.get("/access").text
+        again = client.cookies["tacit"]
+        assert sign_in(client, dashboard.tokens["op"]) == "/"
+        assert client.cookies["tacit"] != again
+        client.cookies.set("tacit", again)
+        assert client.get("/").headers["location"] == "/sign-in?next=/&why=expired"
+
+
+def test_under_https_the_cookie_is_secure_and_this_hosts_own() -> None:
+    response = Response()
+    session = Session("tct_x", is_kept=True, account="desk", expires=100.0)
+    Sessions(https=True, clock=lambda: 0.0).begin(session, response)
+    said = response.headers["set-cookie"]
+    assert re.fullmatch(
+        r"__Host-tacit=\S{43}; HttpOnly; Max-Age=100; Path=/; SameSite=lax; Secure", said
+    )
+
+
+def test_sessions_end_with_their_tokens_and_make_room() -> None:
+    now = 0.0
+    sessions, response = Sessions(https=False, clock=lambda: now), Response()
+    made = [Session(f"tct_{i}", is_kept=True, account="desk", expires=100.0) for i in range(30)]
+    gone = [each for session in made for each in sessions.begin(session, response)]
+    assert gone == made[:-MOST_PER_ACCOUNT]
+    cookie = response.headers.getlist("set-cookie")[-1].split(";")[0]
+    assert sessions.find(cookie) is made[-1]
+    now = 100.0
+    assert sessions.find(cookie) is None
+    assert sessions.find("") is sessions.find('a="\\') is None
+
+
+def test_signing_out_ends_the_token_of_a_code(dashboard: World) -> None:
+    with browser(dashboard) as client:
+        assert sign_in(client, new_code(dashboard, "op")) == "/access"
+        session = Client.instances[page_of(client)].request.scope["tacit_session"]
+        token, held = session.token, client.cookies["tacit"]
+        assert counts(dashboard, token)
+        # A used-up code is this operator's only way in, which the page says before it closes it.
+        assert client.post("/sign-out").headers["location"] == "/sign-out"
+        said = client.get("/sign-out").text
+        assert "used up" in said
+        assert "Keep a token first" in said
+        assert counts(dashboard, token)
+        assert client.post("/sign-out", data={"sure": "yes"}).headers["location"] == "/sign-in"
+        assert not client.cookies
+        assert not counts(dashboard, token)
+        client.cookies.set("tacit", held)
+        assert client.get("/").status_code == 303
+
+
+@pytest.mark.parametrize("brought", [True, False])
+def test_signing_out_leaves_a_token_that_somebody_keeps(dashboard: World, brought: bool) -> None:
+    with browser(dashboard) as client:
+        token = dashboard.tokens["op"]
+        sign_in(client, token if brought else new_code(dashboard, "op"))
+        session = Client.instances[page_of(client)].request.scope["tacit_session"]
+        if not brought:
+            token = session.keep()
+        assert session.keep() is None
+        held = client.cookies["tacit"]
+        assert client.post("/sign-out").headers["location"] == "/sign-in"
+        assert counts(dashboard, token)
+        client.cookies.set("tacit", held)
+        assert client.get("/").status_code == 303
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"code=",
+        b"code=%ff%fe",
+        b"code=\xff\xfe",
+        b"code=" + "tct_gehe\u00efm \u0416".encode(),
+        b"code=tct_%D0%96",
+        b"code=" + b"x" * 1000,
+        b"code=tct_" + b"x" * 100_000,
+        b"&" * 3000,
+    ],
+)
+def test_nonsense_is_refused_without_an_echo(dashboard: World, body: bytes) -> None:
+    with browser(dashboard) as client:
+        answer = client.post("/sign-in", content=body, headers={"Content-Type": FORM})
+        assert answer.status_code == 303
+        assert answer.headers["location"].startswith("/sign-in?why=wrong")
+        assert not client.cookies
+        assert "not valid" in client.get(answer.headers["location"]).text
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": ""},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ],
+)
+def test_forms_of_other_sites_are_refused(dashboard: World, headers: dict[str, str]) -> None:
+    with browser(dashboard) as client:
+        data = {"code": dashboard.tokens["op"]}
+        assert client.post("/sign-in", data=data, headers=headers).status_code == 403
+        assert not client.cookies
+        sign_in(client, dashboard.tokens["op"])
+        assert client.post("/sign-out", headers=headers).status_code == 403
+        assert client.get("/").status_code == 200
+
+
+def test_without_a_session_there_is_only_the_sign_in(dashboard: World) -> None:
+    with browser(dashboard) as client:
+        pages = len(Client.instances)
+        for path in ("/", "/new", "/runs/r-aaaaaaaaaa", "/runs/r-a/files/result.csv", "/no-such"):
+            assert client.get(path).headers["location"] == f"/sign-in?next={path}"
+        assert client.get("/_nicegui/3/static/nicegui.js").status_code == 401
+        shown = client.get("/sign-in?why=expired&next=//evil.example")
+        assert "<script" not in shown.text
+        assert "started again" in shown.text
+        assert "evil.example" not in shown.text
+        assert "script-src" not in shown.headers["Content-Security-Policy"]
+        assert len(Client.instances) == pages
+        sign_in(client, dashboard.tokens["eye"])
+        missing = client.get("/no-such")
+        assert missing.status_code == 404
+        assert "<script" not in missing.text
+        for path in ("/new", "/people"):
+            assert client.get(path).headers["location"] == "/"
+
+
+def test_those_without_a_session_are_limited_and_others_are_not(dashboard: World) -> None:
+    with browser(dashboard) as client, browser(dashboard) as other:
+        sign_in(client, dashboard.tokens["eye"])
+        pages = [other.get("/sign-in").status_code for _ in range(PER_MINUTE + 5)]
+        assert pages.count(429) >= 4
+        late = other.get("/")
+        assert late.status_code == 429
+        assert int(late.headers["Retry-After"]) >= 1
+        assert other.post("/sign-in", data={"code": dashboard.tokens["eye"]}).status_code == 429
+        with pytest.raises(InvalidStatus), socket(other, "x"):
+            pass
+        for _ in range(PER_MINUTE + 5):
+            assert client.get("/sign-out").status_code == 200
+
+
+def test_who_may_open_the_socket_of_a_page(dashboard: World) -> None:
+    with browser(dashboard) as client, browser(dashboard) as viewer:
+        sign_in(client, dashboard.tokens["op"])
+        sign_in(viewer, dashboard.tokens["eye"])
+        page = page_of(client)
+        for origin in ("https://evil.example", "null"):
+            with pytest.raises(InvalidStatus), socket(client, page, origin=origin):
+                pass
+        with socket(client, page, cookies=False) as opened:
+            assert answer_of(opened).startswith("44")
+        with socket(viewer, page) as opened:
+            assert answer_of(opened).startswith("44")
+        polled = client.get(f"/_nicegui_ws/socket.io/?EIO=4&transport=polling&client_id={page}")
+        assert polled.status_code == 403
+        assert viewer.post(f"/_nicegui/client/{page}/upload/5").status_code == 401
+        with socket(client, page) as opened:
+            assert answer_of(opened).startswith("40{")
+
+
+def test_messages_are_about_pages_of_their_own_session(
+    dashboard: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with browser(dashboard) as client, browser(dashboard) as viewer:
+        sign_in(client, dashboard.tokens["op"])
+        sign_in(viewer, dashboard.tokens["eye"])
+        page, other = page_of(client), page_of(viewer)
+        heard: list[dict[str, object]] = []
+        with socket(client, page) as opened, socket(viewer, other) as stranger:
+            assert answer_of(opened).startswith("40{")
+            assert answer_of(stranger).startswith("40{")
+            monkeypatch.setattr(Client.instances[page], "handle_event", heard.append)
+            message = f'["event",{{"client_id":"{page}","id":1}}]'
+            # Numbered, so that they are answered.
+            stranger.send(f"421{message}")
+            assert until_answered(stranger) == "431[false]"
+            assert not heard
+            opened.send(f"421{message}")
+            assert until_answered(opened) == "431[]"
+            assert len(heard) == 1
+            client.post("/sign-out")
+            opened.send(f"421{message}")
+            assert until_answered(opened) == "431[false]"
+            assert len(heard) == 1
+
+
+def until_answered(opened: ClientConnection) -> str:
+    for _ in range(50):
+        said = answer_of(opened)
+        if said.startswith("43"):
+            return said
+    raise AssertionError("no answer")
+
+
+def test_who_sees_which_files(dashboard: World) -> None:
+    run = dashboard.ended()
+    with browser(dashboard) as client:
+        assert sign_in(client, dashboard.tokens["outsider"]) == "/"
+        assert client.get(f"/runs/{run}/files/result.json").status_code == 404
+        sign_in(client, dashboard.tokens["north"])
+        assert client.get(f"/runs/{run}/files/result.json").json()["state"] == "finished"
+        assert client.get(f"/runs/{run}/files/secrets").status_code == 404
+
+
+def test_a_participant_joins_from_its_own_computer(dashboard: World) -> None:
+    with browser(dashboard) as client:
+        code = dashboard.first_code("newcomer", "participant")
+        answer = client.get(sign_in(client, code, next="/people"))
+        assert "tacit participant join" in answer.text
+        assert 'value="/people"' in answer.text
+        assert not client.cookies

@@ -1,0 +1,68 @@
+"""How a run ended, from its last report and the clock alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tacit.engine.cast import example_cast
+from tacit.service.execution.answer import answer_of
+from tacit.service.execution.report import Report
+from tacit.service.lifecycle import State
+
+FOUND: dict[str, Any] = {
+    "generation": 3,
+    "evaluations": 4,
+    "plans": [[1, 0]],
+    "told": [7.0],
+    "best": [7.0],
+}
+
+
+@pytest.mark.parametrize(
+    ("report", "is_due", "state", "reason"),
+    [
+        (
+            Report(stage="ended", stopped="deadline", **FOUND),
+            False,
+            "finished",
+            "the deadline came",
+        ),
+        (
+            Report(stage="ended", stopped="evaluations", **FOUND),
+            False,
+            "finished",
+            "all evaluations",
+        ),
+        (Report(stage="running", **FOUND), True, "finished", "the deadline came"),
+        (
+            Report(stage="ended", stopped="deadline", notes=["node 1: gone"], **FOUND),
+            False,
+            "finished",
+            "node 1: gone",
+        ),
+        (Report(stage="ready"), True, "interrupted", "before a single generation"),
+        (
+            Report(stage="failed", error="node 1: gone", can_retry=True),
+            True,
+            "interrupted",
+            "node 1",
+        ),
+        (Report(stage="failed", error="a mistake of ours"), False, "failed", "a mistake"),
+        (Report(stage="failed", error="a mistake", **FOUND), False, "interrupted", "resume it"),
+        (Report(stage="running", **FOUND), False, "interrupted", "ended unexpectedly"),
+        (Report(stage="running"), False, "interrupted", "ended unexpectedly"),
+        (
+            Report(stage="ended", stopped="nodes", notes=["node 0 refuses: expired"], **FOUND),
+            False,
+            "interrupted",
+            "expired",
+        ),
+    ],
+)
+def test_an_end_and_its_reason(report: Report, is_due: bool, state: str, reason: str) -> None:
+    answer = answer_of(report, example_cast().agreement, is_due=is_due)
+    assert answer.state is State(state)
+    assert reason in answer.reason
+    assert (answer.result is not None) == bool(report.plans)

@@ -1,0 +1,118 @@
+"""A database that cannot be written for a while, as when somebody copies or repairs it."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tacit.engine.cast import example_cast
+from tacit.service.execution import executor as executing
+from tacit.service.execution.agreed_runs import StoredAgreement
+from tacit.service.execution.deadlines import Conducted
+from tacit.service.execution.executor import Executor
+from tacit.service.execution.report import Report
+from tacit.service.lifecycle import State
+from tacit.service.settings import Settings
+from tacit.service.storage import Database, Run, create_account, create_run, read_run
+from tacit.service.storage import database as storing
+
+HELD_SECONDS = 0.4
+
+
+@pytest.fixture
+def database(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
+    monkeypatch.setattr(storing, "BUSY_SECONDS", 0)
+    opened = Database(settings.database_url)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def run_id(database: Database) -> str:
+    with database.writing() as session:
+        create_account(session, "desk", "operator")
+        run = create_run(session, "x", {"objectives": [{}]}, by="desk")
+        run.state = State.RUNNING.value
+        return run.id
+
+
+def stored_run(database: Database, run_id: str) -> Run:
+    with database.reading() as session:
+        return read_run(session, run_id)
+
+
+async def while_held(settings: Settings) -> None:
+    path = Path(settings.database_url.removeprefix("sqlite:///"))
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        await asyncio.sleep(HELD_SECONDS)
+    finally:
+        other.close()
+
+
+def agreed(run_id: str) -> StoredAgreement:
+    return StoredAgreement(
+        run_id, State.RUNNING, "trio", "desk", 1.0, b"", example_cast().agreement, {}, []
+    )
+
+
+def test_an_answer_is_stored_as_soon_as_it_can_be(
+    settings: Settings, database: Database, run_id: str
+) -> None:
+    executor = Executor(settings, database)
+    conducted = Conducted(run_id, next(iter(executor._links.values())), executor._around)
+    report = Report(stage="running", generation=1, plans=[[1, 0]])
+    answering = conducted._answer(report, agreed(run_id), time.monotonic())
+
+    async def work() -> None:
+        await asyncio.gather(while_held(settings), answering)
+
+    asyncio.run(work())
+    run = stored_run(database, run_id)
+    assert (run.state, run.result is not None) == ("finished", True)
+
+
+def test_whatever_goes_wrong_a_run_is_not_left_running(
+    settings: Settings, database: Database, run_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor = Executor(settings, database)
+    conducted = Conducted(run_id, next(iter(executor._links.values())), executor._around)
+
+    async def broken() -> bool:
+        raise RuntimeError("a mistake")
+
+    monkeypatch.setattr(conducted, "to_its_end", broken)
+
+    async def work() -> None:
+        await asyncio.gather(while_held(settings), executor._tried(conducted, run_id))
+
+    asyncio.run(work())
+    assert stored_run(database, run_id).state == "interrupted"
+
+
+def test_progress_is_told_again_afterwards(
+    settings: Settings, database: Database, run_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executing, "TELL_EVERY_SECONDS", 0.02)
+    executor = Executor(settings, database)
+    links = next(iter(executor._links.values()))
+    executor._conducted[run_id] = Conducted(run_id, links, executor._around)
+
+    async def work() -> None:
+        telling = asyncio.ensure_future(executor._tell_progress())
+        executor._progress[run_id] = Report(stage="running", generation=1)
+        await while_held(settings)
+        until = time.monotonic() + 10
+        while stored_run(database, run_id).progress is None:
+            assert time.monotonic() < until, "nobody tells of progress any more"
+            executor._progress[run_id] = Report(stage="running", generation=2)
+            await asyncio.sleep(0.02)
+        telling.cancel()
+
+    asyncio.run(work())

@@ -1,0 +1,109 @@
+"""Execution without nodes: it does what the port promises of states, at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tacit.engine.agreement import read_agreement
+from tacit.service.events import Announcer
+from tacit.service.execution.port import LogAnswer, NodeStatus, SignedLog, TrioStatus
+from tacit.service.execution.progress_file import ProgressFile
+from tacit.service.execution.report import run_folder
+from tacit.service.lifecycle import State
+from tacit.service.metrics import ServiceMetrics
+from tacit.service.settings import Settings
+from tacit.service.storage import (
+    Database,
+    all_accepted,
+    members_of,
+    read_run,
+    set_progress,
+    set_state,
+    set_submission_state,
+)
+
+
+class StandIn:
+    def __init__(self, settings: Settings, database: Database, announcer: Announcer) -> None:
+        self.settings, self.database, self.announcer = settings, database, announcer
+        self.started = False
+        self.metrics = ServiceMetrics()
+        self.calls: list[tuple[str, str]] = []
+
+    async def start(self) -> None:
+        self.started = True
+
+    async def stop(self) -> None:
+        self.started = False
+
+    async def trio_for_new_run(self) -> str:
+        return self.settings.trio[0].name
+
+    async def trios(self) -> list[TrioStatus]:
+        node = NodeStatus(
+            host="n", port=1, signing_key="a" * 64, sealing_key="b" * 64, certificate="c" * 64
+        )
+        return [TrioStatus(name="trio", nodes=(node,) * 3, slots=4)]
+
+    async def agreed(self, run_id: str, /) -> None:
+        self.calls.append(("agreed", run_id))
+
+    async def submission(self, run_id: str, /) -> None:
+        self.calls.append(("submission", run_id))
+        for member in await self.database.read(members_of, run_id):
+            if member.submission_state == "waiting":
+                await self.database.write(
+                    set_submission_state, run_id, member.participant, "accepted"
+                )
+        if await self.database.read(all_accepted, run_id):
+            await self.database.write(set_state, run_id, State.SUBMITTED)
+
+    async def resume(self, run_id: str, /) -> None:
+        self.calls.append(("resume", run_id))
+
+    async def cancel(self, run_id: str, reason: str, /) -> None:
+        self.calls.append(("cancel", run_id))
+        run = await self.database.read(read_run, run_id)
+        if run.where is not State.CANCELLED:
+            await self.database.write(set_state, run_id, State.CANCELLED, reason=reason)
+
+    async def fetch_logs(self, run_id: str, nonce: bytes, /) -> LogAnswer:
+        run = await self.database.read(read_run, run_id)
+        assert run.agreement is not None
+        read_agreement(run.agreement)
+        logs = tuple(
+            SignedLog(node=i, log=b"{}\n", seconds=1, nonce=nonce, signature=b"\1" * 64)
+            for i in range(3)
+        )
+        return LogAnswer(logs=logs, manifests=(), words={0: "ab"})
+
+    async def run_to(self, run_id: str, state: State) -> None:
+        """Let a submitted run run, and end as `state`."""
+        await self.database.write(
+            set_state, run_id, State.RUNNING, running_since=100.0, deadline_at=105.0
+        )
+        folder = run_folder(self.settings.data_folder, run_id)
+        folder.mkdir(parents=True, exist_ok=True)
+        file = ProgressFile(folder, objectives=1, after=-1)
+        for generation in range(3):
+            report: dict[str, Any] = {
+                "generation": generation,
+                "evaluations": generation + 1,
+                "evaluations_per_second": 10.0,
+                "best": [90.0 - generation],
+                "seconds": generation / 10,
+            }
+            await self.database.write(set_progress, run_id, report)
+            file.add(report)
+        file.flush()
+        if state is not State.RUNNING:
+            result = {
+                "items": [1, 0, 3, 2],
+                "told": [88.0],
+                "generation": 2,
+                "evaluations": 3,
+                "seconds": 5.0,
+                "late_by_seconds": 0.01,
+                "front": None,
+            }
+            await self.database.write(set_state, run_id, state, result=result, reason="deadline")

@@ -1,0 +1,199 @@
+"""Invitations, tokens, and that neither is ever found where it should not be."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import logging
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from sqlalchemy import update
+
+from tacit.engine.keys import Keys
+from tacit.engine.signatures import sign, sign_joining
+from tacit.service.logs import JsonLines
+from tacit.service.settings import Settings
+from tacit.service.storage import Invitation, Token
+from tests.service.world import MakeWorld, World
+
+
+def test_a_code_can_be_used_once_also_by_many_at_a_time(world: World) -> None:
+    code = world.first_code("late", "viewer")
+    with ThreadPoolExecutor(12) as threads:
+        codes = list(
+            threads.map(
+                lambda _: world.call("POST", "/join", json={"code": code}).status_code, range(24)
+            )
+        )
+    assert sorted(codes) == [200] + [401] * 23
+
+
+def test_a_code_that_never_was_was_used_or_has_expired_gets_the_same_answer(world: World) -> None:
+    used, expired = world.first_code("a", "viewer"), world.first_code("b", "viewer")
+    world.ok("POST", "/join", json={"code": used})
+    with world.platform.database.writing() as session:
+        session.execute(
+            update(Invitation).where(Invitation.account == "b").values(expires=time.time() - 1)
+        )
+    answers = [
+        world.call("POST", "/join", json={"code": code}) for code in (used, expired, "tci_none")
+    ]
+    assert {answer.status_code for answer in answers} == {401}
+    assert len({answer.text for answer in answers}) == 1
+
+
+def test_a_participant_brings_a_key_of_its_own_and_a_refusal_leaves_the_code(world: World) -> None:
+    code = world.first_code("west", "participant")
+    assert world.call("POST", "/join", json={"code": code}).status_code == 422
+    taken = joining(code, world.keys["outsider"])
+    assert world.call("POST", "/join", json=taken).status_code == 422
+    mine = joining(code, Keys.new("west"))
+    assert world.call("POST", "/join", json=mine).status_code == 200
+
+
+def joining(code: str, keys: Keys, *, signed: str | None = None) -> dict[str, str]:
+    signature = sign_joining(signed or code, keys.signing).hex()
+    return {"code": code, "signing_key": keys.signing_public, "signature": signature}
+
+
+def test_nobody_joins_with_a_key_that_it_does_not_hold(world: World) -> None:
+    """Else somebody could take another's key first, which would then be kept out."""
+    code, west, other = world.first_code("west", "participant"), Keys.new("west"), Keys.new("x")
+    bare = {"code": code, "signing_key": west.signing_public}
+    of_another = {**joining(code, other), "signing_key": west.signing_public}
+    agreed = sign(west.signing, "agreement", hashlib.sha256(code.encode()).digest())
+    as_another = {**bare, "signature": agreed.hex()}
+    for body in (bare, of_another, joining(code, west, signed="tci_other"), as_another):
+        refused = world.call("POST", "/join", json=body)
+        assert refused.status_code == 422
+        assert "not shown to be yours" in refused.json()["message"]
+    assert world.call("POST", "/join", json=joining(code, west)).status_code == 200
+
+
+def test_a_key_stays_while_an_agreement_has_it(world: World) -> None:
+    """Whoever has signed that agreement would refuse another one for ever."""
+    run_id = world.invited()
+    shown = world.call("GET", f"/runs/{run_id}/agreement", "south").content
+    code = world.ok("POST", "/accounts/north/invitation", "op")["invitation"]
+    refused = world.call("POST", "/join", json=joining(code, Keys.new("north")))
+    assert refused.status_code == 409
+    assert run_id in refused.json()["message"]
+    assert world.call("GET", f"/runs/{run_id}/agreement", "south").content == shown
+    # The same key joins again, and another one once the run is over.
+    world.join("north", code, key=True)
+    code = world.ok("POST", "/accounts/north/invitation", "op")["invitation"]
+    world.ok("POST", f"/runs/{run_id}/cancel", "op", json={})
+    assert world.call("POST", "/join", json=joining(code, Keys.new("north"))).status_code == 200
+
+
+def test_a_new_invitation_ends_the_earlier(world: World) -> None:
+    first = world.ok("POST", "/accounts", "op", json={"name": "x", "role": "viewer"})["invitation"]
+    second = world.ok("POST", "/accounts/x/invitation", "op")["invitation"]
+    assert world.call("POST", "/join", json={"code": first}).status_code == 401
+    assert world.call("POST", "/join", json={"code": second}).status_code == 200
+
+
+def test_accounts_say_who_has_joined(world: World) -> None:
+    world.ok("POST", "/accounts", "op", json={"name": "late", "role": "viewer"})
+    joined = {each["name"]: each["joined"] for each in world.ok("GET", "/accounts", "op")}
+    assert joined == {"op": True, "eye": True, "outsider": True, "late": False}
+
+
+def test_names_that_differ_in_case_alone_are_one(world: World) -> None:
+    body = {"name": "Outsider", "role": "viewer"}
+    assert world.call("POST", "/accounts", "op", json=body).status_code == 409
+
+
+def test_a_token_ends_when_it_is_given_back_revoked_or_expires(world: World) -> None:
+    assert world.call("DELETE", "/me/token", "eye").status_code == 204
+    assert world.call("GET", "/me", "eye").status_code == 401
+    assert world.call("DELETE", "/accounts/outsider", "op").status_code == 204
+    assert world.call("GET", "/me", "outsider").status_code == 401
+    assert world.call("DELETE", "/accounts/nobody", "op").status_code == 404
+    with world.platform.database.writing() as session:
+        session.execute(update(Token).values(expires=time.time() - 1))
+    assert world.call("GET", "/me", "op").status_code == 401
+
+
+def test_an_open_invitation_of_a_shut_out_account_is_void(world: World) -> None:
+    code = world.ok("POST", "/accounts/eye/invitation", "op")["invitation"]
+    world.call("DELETE", "/accounts/eye", "op")
+    assert world.call("POST", "/join", json={"code": code}).status_code == 401
+
+
+def test_only_the_header_counts(world: World) -> None:
+    token = world.tokens["op"]
+    assert world.request("GET", f"/api/v1/me?token={token}").status_code == 401
+    assert (
+        world.request("GET", "/api/v1/me", headers={"Cookie": f"token={token}"}).status_code == 401
+    )
+    basic = {"Authorization": f"Basic {token}"}
+    assert world.request("GET", "/api/v1/me", headers=basic).status_code == 401
+    lower = {"Authorization": f"bearer {token}"}
+    assert world.request("GET", "/api/v1/me", headers=lower).status_code == 200
+
+
+def test_secrets_are_neither_in_the_database_nor_in_the_logs(
+    world: World, settings: Settings
+) -> None:
+    lines = io.StringIO()
+    handler = logging.StreamHandler(lines)
+    handler.setFormatter(JsonLines())
+    logger = logging.getLogger("tacit")
+    logger.addHandler(handler)
+    logger.setLevel("INFO")
+    try:
+        code = world.first_code("late", "viewer")
+        world.join("late", code)
+        token = world.tokens["late"]
+        world.call("GET", "/me", "late")
+        world.request("GET", f"/api/v1/runs/{token}?code={code}", headers={"X-Code": code})
+        logging.getLogger("tacit.service").error("token %s", token, exc_info=ValueError(token))
+    finally:
+        logger.removeHandler(handler)
+    assert '"account":"late"' in lines.getvalue()
+    kept = [path for path in Path(settings.folder).rglob("*") if path.is_file()]
+    assert any(path.name.startswith("tacit.db") for path in kept)
+    for secret in (code, token, *world.tokens.values()):
+        assert secret not in lines.getvalue()
+        assert all(secret.encode() not in path.read_bytes() for path in kept)
+
+
+def test_requests_are_limited_per_account_and_per_address(make_world: MakeWorld) -> None:
+    world = make_world(requests_per_minute=5, anonymous_requests_per_minute=4)
+    world.add("op", "operator")
+    world.add("eye", "viewer")
+    codes = [world.call("GET", "/me", "op").status_code for _ in range(7)]
+    assert codes == [200] * 5 + [429] * 2
+    refused = world.call("GET", "/me", "op")
+    assert int(refused.headers["retry-after"]) >= 1
+    assert refused.json()["error"] == "too_many"
+    assert world.call("GET", "/me", "eye").status_code == 200
+    # Joining took two of the four.
+    guesses = [world.call("POST", "/join", json={"code": "tci_x"}).status_code for _ in range(4)]
+    assert guesses == [401, 401, 429, 429]
+    world.tokens["guess"] = "tct_guess"
+    assert world.call("GET", "/me", "guess").status_code == 429
+    # Whoever has a token is not kept out by others behind the same address.
+    assert world.call("GET", "/me", "eye").status_code == 200
+    world.address = "192.0.2.9"
+    assert world.call("POST", "/join", json={"code": "tci_x"}).status_code == 401
+    assert world.call("GET", "/health").status_code == 200
+
+
+def test_a_restart_keeps_everything(make_world: MakeWorld) -> None:
+    first = make_world()
+    first.add("op", "operator")
+    run_id = first.submitted()
+    second = make_world()
+    second.tokens, second.keys = first.tokens, first.keys
+    assert second.ok("GET", f"/runs/{run_id}", "south") == first.ok(
+        "GET", f"/runs/{run_id}", "south"
+    )
+    assert second.ok("GET", f"/runs/{run_id}/submission", "north")[0]["state"] == "accepted"
+    assert (
+        second.call("GET", f"/runs/{run_id}/agreement", "north").content
+        == first.call("GET", f"/runs/{run_id}/agreement", "north").content
+    )

@@ -1,0 +1,44 @@
+"""The API with the real execution, whose nodes cannot be reached."""
+
+from __future__ import annotations
+
+import pytest
+
+from tacit.service.app import make_app
+from tacit.service.execution import make_execution
+from tacit.service.settings import Settings
+from tests.service.world import World, opened
+
+
+def test_runs_can_be_left_and_cancelled_while_nodes_are_away(settings: Settings) -> None:
+    with opened(make_app(settings, execution=make_execution)) as world:
+        world.add("op", "operator")
+        left, cancelled, kept = world.agreed(), world.agreed(), world.agreed()
+        gone = world.ok("POST", f"/runs/{left}/withdraw", "north")
+        assert (gone["state"], gone["reason"]) == ("cancelled", "north has withdrawn")
+        assert world.ok("POST", f"/runs/{cancelled}/cancel", "op")["state"] == "cancelled"
+        body = world.sealed(kept, "south")
+        assert (
+            world.ok("POST", f"/runs/{kept}/submission", "south", json=body)["state"] == "waiting"
+        )
+        trio = world.ok("GET", "/trios", "north")[0]
+        assert [node["reachable"] for node in trio["nodes"]] == [False] * 3
+    _is_kept(settings, world, kept)
+
+
+def _is_kept(settings: Settings, before: World, run_id: str) -> None:
+    with opened(make_app(settings, execution=make_execution)) as world:
+        world.tokens = before.tokens
+        assert world.ok("GET", f"/runs/{run_id}", "op")["state"] == "agreed"
+        assert world.ok("GET", f"/runs/{run_id}/submission", "south")[0]["state"] == "waiting"
+
+
+def test_logs_of_nodes_that_are_away_are_said_to_be_so(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tacit.service.execution.executor.LOG_SECONDS", 0.3)
+    with opened(make_app(settings, execution=make_execution)) as world:
+        world.add("op", "operator")
+        run_id = world.agreed()
+        early = world.call("POST", f"/runs/{run_id}/logs", "north", json={"nonce": "ab" * 16})
+        assert early.status_code == 409

@@ -1,0 +1,50 @@
+"""The platform's file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tacit.errors import FileError
+from tacit.service.settings import load_settings, write_settings
+
+GOOD = 'url = "https://p"\n[[trio]]\nname = "t"\ncluster = "c.toml"\n'
+
+
+def test_what_is_written_can_be_read_and_is_never_overwritten(tmp_path: Path) -> None:
+    path = write_settings(
+        tmp_path, trios=[Path("a.toml"), Path("b.toml")], listen="[::1]:9", url=None
+    )
+    settings = load_settings(path)
+    assert settings.url == "https://[::1]:9"
+    assert [trio.name for trio in settings.trio] == ["trio-1", "trio-2"]
+    assert settings.database_url == f"sqlite:///{tmp_path}/tacit.db"
+    with pytest.raises(FileError, match="exists already"):
+        write_settings(tmp_path, trios=[Path("a.toml")], listen="h:1", url=None)
+
+
+def test_other_databases_stay_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "service.toml"
+    path.write_text('database = "postgresql+psycopg://u@h/d"\n' + GOOD)
+    assert load_settings(path).database_url == "postgresql+psycopg://u@h/d"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("url = ", "is not TOML"),
+        ('url = "u"\ntrio = []\n', "name each trio apart"),
+        ("unknown = 1\n" + GOOD, "unknown"),
+        ('listen = "here"\n' + GOOD, "is no address"),
+        ("token_days = 0\n" + GOOD, "token_days"),
+        ("token_days = nan\n" + GOOD, "token_days"),
+        ('tls_key = "k"\n' + GOOD, "certificate"),
+        (GOOD + "slots = 0\n", "slot"),
+    ],
+)
+def test_mistakes_are_told(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "service.toml"
+    path.write_text(text)
+    with pytest.raises(FileError, match=said):
+        load_settings(path)

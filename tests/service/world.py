@@ -1,0 +1,166 @@
+"""A platform in this process, and everybody who uses it."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import numpy as np
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from fastapi import FastAPI
+
+from tacit.engine.agreement import read_agreement
+from tacit.engine.keys import Keys
+from tacit.engine.sealing import seal_rows
+from tacit.engine.signatures import sign_agreement, sign_joining
+from tacit.service.access.invitations import invite
+from tacit.service.api.examples import example_terms
+from tacit.service.context import Platform
+from tacit.service.lifecycle import State
+from tacit.service.storage import create_account
+from tests.service.stand_in import StandIn
+
+API = "/api/v1"
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+@contextmanager
+def opened(app: FastAPI) -> Iterator[World]:
+    """The app with its event loop in a thread, called without a socket."""
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(app.router.lifespan_context(app)),
+    ):
+        yield World(portal, app)
+
+
+@dataclass
+class World:
+    portal: BlockingPortal | None
+    """The loop of an app without a server."""
+    app: FastAPI
+    address: str = "127.0.0.1"
+    url: str = "http://platform"
+    tokens: dict[str, str] = field(default_factory=dict)
+    keys: dict[str, Keys] = field(default_factory=dict)
+
+    @property
+    def execution(self) -> StandIn:
+        assert isinstance(self.platform.execution, StandIn)
+        return self.platform.execution
+
+    def call(
+        self, method: str, path: str, who: str | None = None, **options: Any
+    ) -> httpx.Response:
+        headers = dict(options.pop("headers", {}))
+        if who is not None:
+            headers["Authorization"] = f"Bearer {self.tokens[who]}"
+        return self.request(method, API + path, headers=headers, **options)
+
+    def request(self, method: str, path: str, **options: Any) -> httpx.Response:
+        if self.portal is None:
+            with httpx.Client(verify=False, timeout=30) as client:
+                return client.request(method, self.url + path, **options)
+
+        async def ask() -> httpx.Response:
+            transport = httpx.ASGITransport(
+                self.app, raise_app_exceptions=False, client=(self.address, 1)
+            )
+            async with httpx.AsyncClient(transport=transport, base_url=self.url) as client:
+                return await client.request(method, path, **options)
+
+        return self.portal.call(ask)
+
+    @property
+    def platform(self) -> Platform:
+        platform: Platform = self.app.state.platform
+        return platform
+
+    def ok(self, method: str, path: str, who: str | None = None, **options: Any) -> Any:
+        answer = self.call(method, path, who, **options)
+        assert answer.is_success, answer.text
+        return answer.json() if answer.content else None
+
+    def first_code(self, name: str, role: str) -> str:
+        """As the command line invites."""
+        with self.platform.database.writing() as session:
+            create_account(session, name, role)
+            return invite(session, name, hours=1)[0]
+
+    def join(self, name: str, code: str, *, key: bool = False) -> None:
+        body = {"code": code}
+        if key:
+            self.keys.setdefault(name, Keys.new(name))
+            body["signing_key"] = self.keys[name].signing_public
+            body["signature"] = sign_joining(code, self.keys[name].signing).hex()
+        self.tokens[name] = self.ok("POST", "/join", json=body)["token"]
+
+    def add(self, name: str, role: str) -> None:
+        self.join(name, self.first_code(name, role), key=role == "participant")
+
+    def draft(self, **changes: Any) -> str:
+        terms = {**example_terms().model_dump(mode="json"), **changes}
+        run_id: str = self.ok("POST", "/runs", "op", json=terms)["id"]
+        return run_id
+
+    def invited(self, **changes: Any) -> str:
+        """A run whose members have all joined."""
+        run_id = self.draft(**changes)
+        codes = self.ok("POST", f"/runs/{run_id}/invite", "op")["invitations"]
+        for name, code in codes.items():
+            self.join(name, code, key=True)
+        return run_id
+
+    def signature(self, run_id: str, name: str) -> str:
+        data = self.call("GET", f"/runs/{run_id}/agreement", name).content
+        return sign_agreement(read_agreement(data), self.keys[name].signing).hex()
+
+    def agreed(self, **changes: Any) -> str:
+        run_id = self.invited(**changes)
+        for name in ("north", "south"):
+            body = {"signature": self.signature(run_id, name)}
+            self.ok("POST", f"/runs/{run_id}/signature", name, json=body)
+        return run_id
+
+    def sealed(self, run_id: str, name: str) -> dict[str, Any]:
+        data = self.call("GET", f"/runs/{run_id}/agreement", name).content
+        rows = seal_rows(
+            read_agreement(data), name, 0, np.full((2, 4), 7), key=self.keys[name].signing
+        )
+        return {
+            "objective": 0,
+            "manifest": rows.manifest.hex(),
+            "signature": rows.signature.hex(),
+            "boxes": [b64encode(box).decode() for box in rows.boxes],
+        }
+
+    def submitted(self, **changes: Any) -> str:
+        run_id = self.agreed(**changes)
+        for name in ("north", "south"):
+            self.ok("POST", f"/runs/{run_id}/submission", name, json=self.sealed(run_id, name))
+        return run_id
+
+    def ended(self, state: State = State.FINISHED, **changes: Any) -> str:
+        run_id = self.submitted(**changes)
+        self.run_to(run_id, state)
+        return run_id
+
+    def run_to(self, run_id: str, state: State) -> None:
+        if self.portal is None:
+            asyncio.run(self.execution.run_to(run_id, state))
+        else:
+            self.portal.call(self.execution.run_to, run_id, state)
+
+
+MakeWorld = Callable[..., World]

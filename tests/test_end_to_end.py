@@ -1,0 +1,228 @@
+"""The whole way of a run: three participants, three nodes, a platform, real processes, real TLS.
+
+Everybody types commands; only the operator, who has none, talks to the API.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import ssl
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tacit.engine.agreement import read_agreement
+from tacit.engine.local_cluster import free_addresses
+from tacit.participant.client import tls_context
+from tests.participant.platform import NAMES, csv_of, slots
+
+DEADLINE_SECONDS = 2.0
+
+
+@dataclass
+class Parties:
+    """Where everybody's files are, and how to have them type a command."""
+
+    folder: Path
+    script: str
+    url: str = ""
+
+    def type(self, who: str, *words: str | Path, code: int = 0) -> str:
+        """A command on somebody's own machine, with a home of their own."""
+        home = self.folder / who
+        home.mkdir(exist_ok=True)
+        done = subprocess.run(
+            [self.script, *map(str, words)],
+            cwd=home,
+            env={**os.environ, "XDG_CONFIG_HOME": str(home / "config"), "COLUMNS": "300"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == code, (who, words, done.stdout, done.stderr)
+        return done.stdout + done.stderr if code else done.stdout
+
+
+@contextlib.contextmanager
+def running(script: str, *words: str | Path, errors: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A server for as long as the block lasts; it must end well when asked to."""
+    with errors.open("wb") as file:
+        process = subprocess.Popen([script, *map(str, words)], stderr=file, stdout=file)
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(timeout=15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise
+
+
+def wait_for(what: Callable[[], Any], *, seconds: float = 20.0) -> Any:
+    until = time.monotonic() + seconds
+    while True:
+        with contextlib.suppress(httpx.TransportError):
+            if found := what():
+                return found
+        assert time.monotonic() < until, "it took too long"
+        time.sleep(0.05)
+
+
+def terms() -> dict[str, Any]:
+    problem = slots()
+    return {
+        "name": "morning",
+        "problem": {
+            "name": "slots",
+            "kind": "assignment",
+            "rows": 9,
+            "columns": 9,
+            "row_names": problem.row_names,
+            "column_names": problem.column_names,
+        },
+        "objectives": [
+            {
+                "name": "delay",
+                "sense": "minimize",
+                "scale": 10,
+                "weight_bound": 3000,
+                "disclosure": "top:4",
+            }
+        ],
+        "participants": {each.name: list(each.rows) for each in problem.participants},
+        "parameters": {"population": 20, "elites": 2, "tournament": 3},
+        "deadline_seconds": DEADLINE_SECONDS,
+    }
+
+
+@pytest.fixture
+def parties(tmp_path: Path, tacit_script: str) -> Iterator[Parties]:
+    """Three nodes and a platform, started by their commands."""
+    everybody = Parties(tmp_path, tacit_script)
+    *hosts, listen = free_addresses(4)
+    trio = [word for host in hosts for word in ("--host", host)]
+    everybody.type("ops", "cluster", "new", tmp_path / "trio", *trio)
+    words = ("service", "init", tmp_path / "web", "--trio", tmp_path / "trio" / "cluster.toml")
+    everybody.type("ops", *words, "--listen", listen)
+    everybody.url = f"https://{listen}"
+    with contextlib.ExitStack() as stack:
+        for i in range(3):
+            config, errors = tmp_path / "trio" / f"node-{i}.toml", tmp_path / f"node-{i}.err"
+            node = ("node", "run", "--config", config)
+            stack.enter_context(running(tacit_script, *node, errors=errors))
+        service = ("service", "run", "--config", tmp_path / "web" / "service.toml")
+        stack.enter_context(running(tacit_script, *service, errors=tmp_path / "web.err"))
+        yield everybody
+
+
+@pytest.fixture
+def operator(parties: Parties) -> Iterator[httpx.Client]:
+    """The first operator, with its token."""
+    config = parties.folder / "web" / "service.toml"
+    code = parties.type("ops", "service", "invite", "ops", "--config", config).strip()
+    trusted: ssl.SSLContext = tls_context(certificate(parties))
+    with httpx.Client(base_url=f"{parties.url}/api/v1", verify=trusted) as client:
+        wait_for(lambda: client.get("/health").is_success)
+        token = client.post("/join", json={"code": code}).json()["token"]
+        client.headers["Authorization"] = f"Bearer {token}"
+        yield client
+
+
+def certificate(parties: Parties) -> Path:
+    (found,) = (parties.folder / "web").glob("*.pem")
+    return found
+
+
+def test_sign_submit_run_result_and_logs(parties: Parties, operator: httpx.Client) -> None:
+    drafted = operator.post("/runs", json=terms())
+    assert drafted.status_code == 201, drafted.text
+    run = drafted.json()["id"]
+    codes = operator.post(f"/runs/{run}/invite").json()["invitations"]
+    assert set(codes) == set(NAMES)
+
+    def each(work: Callable[[str], Any]) -> list[Any]:
+        with ThreadPoolExecutor(3) as desks:
+            return list(desks.map(work, NAMES))
+
+    def enter(name: str) -> str:
+        shown = parties.type(name, "participant", "keys", "new", name)
+        words = ("participant", "join", parties.url, codes[name], "--ca", certificate(parties))
+        parties.type(name, *words)
+        (parties.folder / name / "costs.csv").write_text(csv_of(slots(), name))
+        return shown
+
+    shown = each(enter)
+    # Keys come over another channel: from each participant, and from the nodes' operators.
+    cluster = (parties.folder / "trio" / "cluster.toml").read_text()
+    keys = write_trust(shown, cluster, parties.folder / "keys.toml")
+
+    def sign(name: str) -> str:
+        trusted = ("--trust", keys, "--costs", "costs.csv")
+        reviewed = parties.type(name, "participant", "review", run, *trusted, "--json")
+        assert json.loads(reviewed)["pinned"]
+        return parties.type(name, "participant", "sign", run, "--yes")
+
+    assert all("signed" in said for said in each(sign))
+    assert operator.get(f"/runs/{run}").json()["state"] == "agreed"
+    each(lambda name: parties.type(name, "participant", "submit", run, "costs.csv"))
+    wait_for(lambda: operator.get(f"/runs/{run}").json()["state"] == "finished", seconds=40)
+
+    plans = each(lambda name: parties.type(name, "participant", "result", run, "--csv"))
+    assert {len(plan.splitlines()) for plan in plans} == {10}
+    for name, plan in zip(NAMES, plans, strict=True):
+        own = next(each.rows for each in slots().participants if each.name == name)
+        marked = [line.startswith(f"F{row},") for row in own for line in plan.splitlines()]
+        assert sum(marked) == 3
+        assert plan.count("yours") == 3
+    for said in each(lambda name: parties.type(name, "participant", "log", run)):
+        assert "and the plan is one of its best after generation" in said
+        assert "yours are as this machine sealed them" in said
+        assert said.endswith("everything is as it was signed\n")
+    outcome = operator.get(f"/runs/{run}/result").json()
+    assert outcome["late_by_seconds"] <= 0.1
+    agreement = read_agreement(operator.get(f"/runs/{run}/agreement").content)
+    assert agreement.search.seed is None
+    check_nothing_stored_in_the_clear(parties)
+
+
+def write_trust(shown: list[str], cluster: str, path: Path) -> Path:
+    import tomllib
+
+    lines = []
+    for text in shown:
+        name, signing = text.split()[0], text.split()[3]
+        lines += ["[[participant]]", f'name = "{name}"', f'signing_key = "{signing}"']
+    for node in tomllib.loads(cluster)["nodes"]:
+        lines += ["[[node]]"]
+        names = ("address", "signing_key", "sealing_key")
+        lines += [f'{each} = "{node[each]}"' for each in names]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def check_nothing_stored_in_the_clear(parties: Parties) -> None:
+    """Neither the platform nor a node has a line of anybody's costs on its disk."""
+    secrets = [line[3:30].encode() for n in NAMES for line in csv_of(slots(), n).splitlines()[1:]]
+    weights = slots().objectives[0].weights
+    assert weights is not None
+    secrets += [row.astype("<u8").tobytes()[:24] for row in weights]
+    kept = [path for place in ("web", "trio") for path in (parties.folder / place).rglob("*")]
+    assert len(kept) > 20
+    for path in kept:
+        if path.is_file():
+            data = path.read_bytes()
+            assert not [secret for secret in secrets if secret in data], path

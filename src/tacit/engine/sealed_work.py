@@ -140,7 +140,8 @@ async def _advance(
             state = await compute(session, before.state, steps, about, tell_improvements=tells)
     await progress.keep(Kept(request.first + request.count, attempt, state))
     if tells:
-        holding.log_sent("told improvements", request.search, request.first + 1, sent)
+        first = request.first + 1
+        holding.log_sent("told improvements", request.search, first, sent, attempt=attempt)
     return Done(id=request.id, sent=session.sent, rounds=session.depth, seed=schedule.seed)
 
 

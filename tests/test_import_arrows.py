@@ -116,7 +116,15 @@ def test_the_reader_of_imports_finds_them_all(source: str, found: list[str]) -> 
 
 
 @pytest.mark.parametrize(
-    "module", ["tacit", "tacit.problems", "tacit.disclosure", "tacit.engine", "tacit.errors"]
+    "module",
+    [
+        "tacit",
+        "tacit.problems",
+        "tacit.disclosure",
+        "tacit.engine",
+        "tacit.engine.node",
+        "tacit.errors",
+    ],
 )
 def test_a_node_starts_without_scipy_and_matplotlib(module: str) -> None:
     # Numba looks for SciPy itself when it is imported; a node has neither.

@@ -309,3 +309,19 @@ def test_wrong_usage_is_one_line_and_costs_no_search(arguments: list[str], messa
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert not done.stdout
+
+
+def test_a_sealed_search_says_what_it_did(run_here: RunTacit, csv: Path) -> None:
+    sealed = ("solve", csv, "--disclose", "sealed", "--generations", "20")
+    found = solved(run_here(*sealed, "--json"))
+    assert (found["algorithm"], found["plan"]) == ("sealed", [0, 1, 2])
+    assert found["best_known"]["told"] == [None]
+    shown = run_here(*sealed)
+    assert "20 generations" in shown.stdout
+    assert "searched in this process" in shown.stdout
+    foreign = run_here(*sealed, "--population", "20")
+    assert foreign.returncode == 2
+    assert "settings of its own" in foreign.stderr
+    wrong = run_here(*sealed, "--weighting", "3:x")
+    assert wrong.returncode == 2
+    assert "whole factors" in wrong.stderr

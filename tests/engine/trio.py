@@ -81,7 +81,10 @@ class Trio:
             participants=public_keys(keys),
             nodes=node_terms(cluster.config),
             platform=fingerprint(read_certificate(folder / "platform.pem")),
-            search=PinnedSearch("genetic", changes.pop("search", {}), seed=changes.pop("seed", 1)),
+            search=changes.pop(
+                "pinned",
+                PinnedSearch("genetic", changes.pop("search", {}), seed=changes.pop("seed", 1)),
+            ),
             limits=AgreementLimits(**limits),
             **changes,
         )

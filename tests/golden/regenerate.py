@@ -15,16 +15,16 @@ import json
 from pathlib import Path
 
 from tacit.search import PRESETS
-from tests.golden.runs import golden_runs
+from tests.golden.runs import golden_runs, golden_sealed
 
 FOLDER = Path(__file__).parent
 
 
 def main() -> None:
-    """Write one file per preset, one run per line."""
-    for preset in PRESETS:
-        file = FOLDER / f"{preset}.json"
-        golden = golden_runs(preset)
+    """Write one file per preset and one of sealed searches, one run per line."""
+    files = {preset: golden_runs(preset) for preset in PRESETS}
+    for name, golden in {**files, "sealed": golden_sealed()}.items():
+        file = FOLDER / f"{name}.json"
         runs = ",\n    ".join(json.dumps(run) for run in golden.pop("runs"))
         head = json.dumps(golden, indent=2).removesuffix("\n}")
         file.write_text(f'{head},\n  "runs": [\n    {runs}\n  ]\n}}\n')

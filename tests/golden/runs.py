@@ -43,6 +43,33 @@ def golden_run(preset: str, disclosure: str, best: str) -> dict[str, Any]:
     }
 
 
+def golden_sealed() -> dict[str, Any]:
+    """Sealed searches in the clear, one per kind of problem."""
+    runs = []
+    for preset in ("paper-ap", "paper-tsp", "paper-moap"):
+        problem = problem_of(preset)
+        problem = replace(problem, optimum=problem.optimum or 1)
+        for best in ("nothing", "improvement"):
+            result = solve(
+                problem,
+                disclose="sealed",
+                best=best,
+                generations=GENERATIONS,
+                seed=1,
+                engine="simulated",
+            )
+            digest = hashlib.sha256(result.to_json(timing=False)).hexdigest()
+            runs.append(
+                {"problem": problem.name, "best": best, "value": result.value, "sha256": digest}
+            )
+    return {
+        "about": "python -m tests.golden.regenerate writes this file; see there when to",
+        "generations": GENERATIONS,
+        "seed": 1,
+        "runs": runs,
+    }
+
+
 def golden_runs(preset: str) -> dict[str, Any]:
     """All golden runs of one preset."""
     runs = [golden_run(preset, disclosure, "value") for disclosure in DISCLOSURES]

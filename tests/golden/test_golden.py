@@ -8,7 +8,7 @@ import pytest
 
 from tacit.search import PRESETS
 from tests.golden.regenerate import FOLDER
-from tests.golden.runs import golden_runs
+from tests.golden.runs import golden_runs, golden_sealed
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -18,3 +18,7 @@ def test_runs_give_the_bytes_that_they_gave(preset: str) -> None:
     for before, now in zip(kept["runs"], found["runs"], strict=True):
         assert now == before
     assert found == kept
+
+
+def test_sealed_searches_give_the_bytes_that_they_gave() -> None:
+    assert golden_sealed() == json.loads((FOLDER / "sealed.json").read_text())

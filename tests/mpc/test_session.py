@@ -45,6 +45,27 @@ def test_no_label_is_drawn_twice() -> None:
     run_trio(node)
 
 
+def test_strands_can_be_taken_again_and_rounds_add_up() -> None:
+    async def pass_on(session: Session) -> int:
+        await session.send(session.next, np.full(1, session.me, dtype=np.uint64))
+        return int((await session.receive(session.previous, 1))[0])
+
+    async def twice(session: Session) -> int:
+        return await pass_on(session) + await pass_on(session)
+
+    async def node(session: Session) -> list[int]:
+        strands = session.strands(2)
+        heard = []
+        for _ in range(300):  # more often than there are strands
+            heard += await session.in_parallel(pass_on, twice, strands=strands)
+        return heard
+
+    run = run_trio(node)
+    assert run.rounds == 600
+    assert run.results[1] == [0, 0] * 300
+    assert run.results[0] == [2, 4] * 300
+
+
 def test_strands_share_one_register_of_labels() -> None:
     async def draw(session: Session) -> None:
         session.words("once", session.me, 1)

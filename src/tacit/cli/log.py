@@ -53,6 +53,7 @@ def replay(
     from tacit.engine.answers import UNPROVEN, check_answers
     from tacit.engine.ledger import load_ledger
     from tacit.engine.node_log import verify_log
+    from tacit.engine.sealed_answers import check_sealed_answers
     from tacit.problems import load_problem
     from tacit.runs.replay import replay as follow
 
@@ -61,8 +62,16 @@ def replay(
     for entries in logs:
         if not entries or entries[0].get("agreement") != agreement_hash(agreed).hex():
             raise LogError("the log belongs to another agreement; give the one it names")
-    public = None if problem is None else load_problem(problem)
     told = load_ledger(ledger)
+    if agreed.sealed:
+        report = check_sealed_answers(agreed, logs, told)
+        typer.echo(f"the nodes searched by themselves: {report.generations} generations as agreed")
+        typer.echo(
+            f"{report.plans} plans and {report.improvements} bits were told; "
+            f"{report.senders} parts of the plans are as {len(logs)} of 3 nodes logged them"
+        )
+        return
+    public = None if problem is None else load_problem(problem)
     answers = check_answers(agreed, logs, told)
     found = follow(agreed, logs[0], told, public=public)
     if not found.complete:

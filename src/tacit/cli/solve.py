@@ -13,9 +13,17 @@ from tacit.audit.recorder import Recorder
 from tacit.cli.solve_display import LiveProgress, show_result
 from tacit.errors import InputError
 from tacit.problems import Problem, load_problem
-from tacit.runs import Checkpointing, EngineChoice, GenerationView, Observer, solve
+from tacit.runs import (
+    Checkpointing,
+    EngineChoice,
+    GenerationView,
+    Observer,
+    solve,
+    with_disclosures,
+)
 from tacit.runs.duration import parse_duration
 from tacit.runs.plots import check_plot_name, plot_result
+from tacit.runs.sealed import is_sealed
 from tacit.runs.solve import default_preset
 from tacit.search import preset_named
 
@@ -33,6 +41,8 @@ tacit solve ap.json --disclose order --nodes cluster.toml --ledger told.jsonl
 tacit solve ap.json --disclose top:15 --record run.record
 
 tacit solve two.json --disclose delay=order --disclose pay=top:15
+
+tacit solve ap.json --disclose sealed --deadline 40s
 """
 
 SEARCH, STOP, ENGINE, FILES = "What to search", "When to stop", "Who evaluates", "Files"
@@ -49,7 +59,7 @@ def solve_command(
     disclose: Annotated[
         list[str] | None,
         typer.Option(
-            help="What an evaluation reveals: none, order, quantiles:K, buckets:K, top:K, above:P; for one objective NAME=..., repeatable.",
+            help="What an evaluation reveals: none, order, quantiles:K, buckets:K, top:K, above:P, or sealed (nothing but the plan in the end); for one objective NAME=..., repeatable.",
             rich_help_panel=SEARCH,
         ),
     ] = None,
@@ -57,6 +67,13 @@ def solve_command(
         str | None,
         typer.Option(
             help="What is told of the best fitness: value, improvement or nothing.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
+    weighting: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="For a sealed search of several objectives, the factors of one plan, such as 3:1; repeatable.",
             rich_help_panel=SEARCH,
         ),
     ] = None,
@@ -218,17 +235,26 @@ def solve_command(
         problem, minimize=minimize, scale=scale, forbidden=forbidden, header=header, ids=ids
     )
     seconds = None if deadline is None else parse_duration(deadline)
-    parameters = preset_named(preset or default_preset(loaded)).with_changes(
-        population=population,
-        elites=elites,
-        tournament=tournament,
-        crossover=crossover,
-        crossover_percent=crossover_percent,
-        mutation=mutation,
-        mutation_percent=mutation_percent,
-        estimator=estimator,
-        reevaluate_parents=reevaluate_parents,
-    )
+    changes = {
+        "population": population,
+        "elites": elites,
+        "tournament": tournament,
+        "crossover": crossover,
+        "crossover_percent": crossover_percent,
+        "mutation": mutation,
+        "mutation_percent": mutation_percent,
+        "estimator": estimator,
+        "reevaluate_parents": reevaluate_parents,
+    }
+    disclosures = parse_disclosures(disclose or [])
+    parameters = None
+    # A sealed search has none of these settings, and refuses them where they are given.
+    if (
+        any(changes.values())
+        or preset
+        or not is_sealed(with_disclosures(loaded, disclosures, best))
+    ):
+        parameters = preset_named(preset or default_preset(loaded)).with_changes(**changes)
     for path in (out, plot, checkpoint, ledger, record):
         check_writable(path)
     if plot is not None:
@@ -240,7 +266,7 @@ def solve_command(
     with live if watched else _Silence():
         result = solve(
             loaded,
-            disclose=parse_disclosures(disclose or []),
+            disclose=disclosures,
             best=best,
             deadline=seconds,
             generations=generations,
@@ -254,7 +280,9 @@ def solve_command(
                 engine=engine, cluster=nodes, ledger=ledger, reveal_best=reveal_best
             ),
             checkpointing=Checkpointing(file=checkpoint, every=checkpoint_every, resume=resume),
+            weightings=[parse_weighting(each) for each in weighting or []] or None,
             observe=observing(live.observe if watched else None, recorder),
+            observe_sealed=live.observe_sealed if watched else None,
             announce=live.announce if watched else None,
         )
         # Before anything else happens: the clock runs until the result is written.
@@ -335,6 +363,18 @@ def parse_disclosures(texts: list[str], /) -> str | dict[str, str] | None:
             )
         by_name[name] = disclosure
     return by_name
+
+
+def parse_weighting(text: str, /) -> tuple[int, ...]:
+    """The factors of one plan.
+
+    >>> parse_weighting("3:1")
+    (3, 1)
+    """
+    parts = text.split(":")
+    if not all(part.isascii() and part.isdigit() and len(part) < 8 for part in parts):
+        raise InputError(f"--weighting {text}: give whole factors with colons between, as in 3:1")
+    return tuple(int(part) for part in parts)
 
 
 def check_writable(path: Path | None, /) -> None:

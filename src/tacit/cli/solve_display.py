@@ -9,8 +9,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 
+from tacit.disclosure import SEALED
 from tacit.problems import Problem
 from tacit.runs import GenerationView, Result, show_duration
+from tacit.runs.sealed_loop import SealedView
 from tacit.runs.solve import DEFAULT_GENERATIONS
 from tacit.runs.summarize import told_to_user
 
@@ -79,6 +81,24 @@ class LiveProgress:
             shares.append(view.record.generation / self._generations)
         self._progress.update(self._task, completed=min(max(shares), 1.0), detail=", ".join(detail))
 
+    def observe_sealed(self, view: SealedView, /) -> None:
+        """Draw what there is to show of a sealed search."""
+        now = time.monotonic()
+        if now < self._next_refresh:
+            return
+        self._next_refresh = now + REFRESH_SECONDS
+        shares = [0.0]
+        detail = [f"generation {view.generation}", "sealed: no value is known before the end"]
+        if view.searches > 1:
+            detail.insert(0, f"plan {view.search + 1} of {view.searches}")
+        if self._deadline is not None:
+            shares.append(view.seconds / self._deadline)
+            detail.append(f"{show_duration(max(self._deadline - view.seconds, 0))} left")
+        if self._generations:
+            done = (view.search + view.generation / self._generations) / view.searches
+            shares.append(done)
+        self._progress.update(self._task, completed=min(max(shares), 1.0), detail=", ".join(detail))
+
 
 def show_result(
     result: Result, console: Console, /, *, saved_to: Path | None, plotted_to: Path | None
@@ -116,9 +136,10 @@ def _search_line(result: Result) -> str:
         return "exact"
     seconds = result.timing.seconds if result.timing else 0.0
     where = "on three nodes" if result.engine == "nodes" else "in this process"
+    what = "searched" if result.algorithm == SEALED else "evaluated"
     return (
         f"{result.algorithm}, seed {result.seed}: {result.generations} generations in "
-        f"{show_duration(seconds)}, evaluated {where}, stopped by {result.stopped}"
+        f"{show_duration(seconds)}, {what} {where}, stopped by {result.stopped}"
     )
 
 

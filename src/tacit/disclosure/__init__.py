@@ -12,10 +12,12 @@ from tacit.disclosure.method import Disclosure, ranks
 from tacit.disclosure.order import Order
 from tacit.disclosure.parse import PAPER_CONFIGURATIONS, parse_disclosure, register_disclosure
 from tacit.disclosure.quantiles import Quantiles
+from tacit.disclosure.sealed import SEALED, Sealed
 from tacit.disclosure.top import Top
 
 __all__ = [
     "PAPER_CONFIGURATIONS",
+    "SEALED",
     "Above",
     "BestMode",
     "Buckets",
@@ -24,6 +26,7 @@ __all__ = [
     "Exact",
     "Order",
     "Quantiles",
+    "Sealed",
     "Top",
     "estimate",
     "estimator_named",

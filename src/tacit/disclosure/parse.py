@@ -10,10 +10,11 @@ from tacit.disclosure.exact import Exact
 from tacit.disclosure.method import Disclosure
 from tacit.disclosure.order import Order
 from tacit.disclosure.quantiles import Quantiles
+from tacit.disclosure.sealed import SEALED, Sealed
 from tacit.disclosure.top import Top
 from tacit.errors import DisclosureError
 
-BUILT_IN = ("none", "order", "quantiles", "buckets", "top", "above")
+BUILT_IN = ("none", "order", "quantiles", "buckets", "top", "above", SEALED)
 EXAMPLES = "none, order, quantiles:5, buckets:5, top:15 or above:90"
 
 PAPER_CONFIGURATIONS = (
@@ -64,10 +65,11 @@ def parse_disclosure(text: str, /) -> Disclosure:
 buckets:5, top:15 or above:90
     """
     method, colon, argument = text.strip().partition(":")
-    if method in ("none", "order"):
+    plain: dict[str, type[Disclosure]] = {"none": Exact, "order": Order, SEALED: Sealed}
+    if method in plain:
         if colon:
             raise DisclosureError(f"{method} takes no number; write {method!r} instead of {text!r}")
-        return Exact() if method == "none" else Order()
+        return plain[method]()
     if method in _registered:
         return _registered[method](_whole_number(text, method, argument))
     if method not in BUILT_IN:

@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from tacit.disclosure.sealed import SEALED
 from tacit.errors import AgreementError
 from tacit.mpc import FitnessBound, Spec
 
@@ -79,6 +80,16 @@ class ObjectiveTerms(_Part, frozen=True):
         """The disclosure as the protocols take it."""
         return Spec.parse(self.disclosure)
 
+    @property
+    def sealed(self) -> bool:
+        """Whether the nodes search themselves, so that nothing of it is ever evaluated for us."""
+        return self.disclosure == SEALED
+
+    @property
+    def keeps_best(self) -> bool:
+        """Whether each evaluation builds on the best fitness so far."""
+        return self.best == "improvement" and not self.sealed and self.spec.kind != "none"
+
 
 class PinnedSearch(_Part, frozen=True):
     """The search that the platform has promised to follow."""
@@ -125,6 +136,11 @@ class Agreement(_Part, frozen=True):
     def confidential(self) -> list[int]:
         """The objectives that the nodes evaluate."""
         return [k for k, terms in enumerate(self.objectives) if terms.confidential]
+
+    @property
+    def sealed(self) -> bool:
+        """Whether it is about a sealed search."""
+        return any(terms.sealed for terms in self.objectives)
 
     def participant(self, name: str) -> ParticipantTerms:
         """The participant of this name, or an `AgreementError`."""

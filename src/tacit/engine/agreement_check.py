@@ -7,6 +7,7 @@ import unicodedata
 from tacit.disclosure import parse_disclosure
 from tacit.engine.agreement import Agreement, ObjectiveTerms
 from tacit.engine.frame_sizes import check_frame_sizes
+from tacit.engine.sealed_terms import check_sealed
 from tacit.errors import AgreementError, InputError
 from tacit.mpc import Spec, check_bound_fits
 
@@ -40,11 +41,14 @@ def check_agreement(agreement: Agreement) -> None:
             raise AgreementError(f"objective {terms.name!r}: bound and scale must be positive")
         if terms.confidential:
             _check_owners(agreement, terms)
-            _check_disclosure(agreement, number)
+            if not terms.sealed:
+                _check_disclosure(agreement, number)
         elif terms.owners or terms.public_weights is None:
             raise AgreementError(
                 f"objective {terms.name!r} is public; give the digest of its weights, no owners"
             )
+    if agreement.sealed:
+        check_sealed(agreement)
     check_frame_sizes(agreement)
 
 

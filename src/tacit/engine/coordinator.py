@@ -59,6 +59,8 @@ class Coordinator:
         """Per objective, the last number that counts as used."""
         self.bases: dict[int, str] = {}
         """Per objective, the attempt that all nodes' shares of the best so far come from."""
+        self.states: dict[int, list[str]] = {}
+        """Per sealed search, the attempts whose state all nodes keep."""
         self.kept: dict[int, list[list[str]]] = {}
         """Per objective, the attempts that each node had shares of when the epoch began."""
         self._epoch: int | None = None
@@ -194,8 +196,15 @@ class Coordinator:
                     bases = {done.bases.get(objective, "") for done in dones}
                     if len(bases) == 1:
                         self.bases.setdefault(objective, bases.pop())
+                for search in dones[0].states:
+                    kept = [set(done.states.get(search, [])) for done in dones]
+                    self.states[search] = sorted(set.intersection(*kept))
                 self._epoch = number
             return self._epoch
+
+    def end_epoch(self) -> None:
+        """Something did not come to its end, as far as we know: begin the next with new keys."""
+        self._epoch = None
 
     def _next_epoch(self) -> int:
         """Nodes take numbers that grow only, also those of a coordinator that starts again."""

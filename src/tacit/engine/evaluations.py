@@ -75,7 +75,7 @@ class Evaluations:
         self._coordinator, self._objective = coordinator, objective
         self._told_again = told_again
         self._terms = coordinator.agreement.objectives[objective]
-        self._keeps_best = self._terms.best == "improvement" and self._terms.spec.kind != "none"
+        self._keeps_best = self._terms.keeps_best
         self._last: Evaluated | None = None
         self._started: Started | None = None
         self._broken_off: Started | None = None

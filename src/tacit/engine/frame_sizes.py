@@ -38,7 +38,10 @@ def check_frame_sizes(agreement: Agreement, /) -> None:
         for owner in terms.owners:
             # Two components of eight bytes per weight.
             _check(f"the box of {owner.participant!r}", 16 * len(owner.rows) * problem.columns)
-        _check(f"an evaluation of {terms.name!r}", _largest_batch(agreement, objective))
+        if not terms.sealed:
+            _check(f"an evaluation of {terms.name!r}", _largest_batch(agreement, objective))
+    if agreement.sealed:
+        _check("the table of a sealed search", 8 * problem.columns * (problem.rows + 1))
 
 
 def _largest_batch(agreement: Agreement, objective: int) -> int:

@@ -29,8 +29,10 @@ from tacit.engine.policy import (
     refuse,
 )
 from tacit.engine.request import candidate_hashes
+from tacit.engine.sealed_progress import SealedProgress
+from tacit.engine.sealed_terms import sealed_terms
 from tacit.engine.sealing import box_hash, open_box, read_manifest
-from tacit.engine.seed import manifests_digest
+from tacit.engine.seed import manifests_digest, search_seed
 from tacit.engine.store import LEASE, Store, StoredInput
 from tacit.errors import EngineError
 from tacit.mpc import ArithmeticShare
@@ -57,7 +59,7 @@ class Holding:
 
     def __init__(self, store: Store, *, node: int, keys: Keys) -> None:
         self.store, self.agreement, self.hash = store, store.agreement, store.hash
-        self._node, self._keys = node, keys
+        self.node, self._keys = node, keys
         objectives = self.agreement.confidential()
         self.counters = {k: Counter() for k in objectives}
         self.frozen: set[int] = set()
@@ -67,6 +69,14 @@ class Holding:
         self.revealed: dict[int, bytes] = {}
         self._weights: dict[int, ArithmeticShare] = {}
         self.bests = {k: BestSoFar(store, k) for k in objectives if self.keeps_best(k)}
+        self.searches = (
+            {
+                search: SealedProgress(store, search)
+                for search in range(len(sealed_terms(self.agreement).weightings))
+            }
+            if self.agreement.sealed
+            else {}
+        )
         self.last_epoch = -1
         self._evaluated = {k: store.load_evaluated(k) for k in objectives}
         for entry in store.log.entries:
@@ -80,8 +90,7 @@ class Holding:
 
     def keeps_best(self, objective: int) -> bool:
         """Whether evaluations of an objective build on the best fitness so far."""
-        terms = self.agreement.objectives[objective]
-        return terms.best == "improvement" and terms.spec.kind != "none"
+        return self.agreement.objectives[objective].keeps_best
 
     def _replay(self, entry: dict[str, object]) -> None:
         if entry["event"] == "epoch":
@@ -123,11 +132,11 @@ class Holding:
                 kind=RefusalKind.SEALED,
                 participants=[who],
             )
-        open_box(self.agreement, manifest, message.box, node=self._node, keys=self._keys)
+        open_box(self.agreement, manifest, message.box, node=self.node, keys=self._keys)
         self.store.save_input(objective, who, stored)
         self._weights.pop(objective, None)
         self.store.log.append(
-            "input", objective=objective, participant=who, box=manifest.boxes[self._node]
+            "input", objective=objective, participant=who, box=manifest.boxes[self.node]
         )
 
     def check_objective(self, objective: int) -> None:
@@ -150,7 +159,7 @@ class Holding:
             for who, stored in self.store.inputs(objective).items():
                 manifest = read_manifest(self.agreement, stored.manifest, stored.signature)
                 share = open_box(
-                    self.agreement, manifest, stored.box, node=self._node, keys=self._keys
+                    self.agreement, manifest, stored.box, node=self.node, keys=self._keys
                 )
                 rows = self.agreement.rows_of(who, objective)
                 whole.mine[rows], whole.next[rows] = share.mine, share.next
@@ -175,6 +184,29 @@ class Holding:
         self.store.log.sync()
         self.frozen.add(objective)
         self.words[objective] = word
+
+    # Sealed searches.
+
+    def sealed_states(self) -> dict[int, list[str]]:
+        """Per sealed search, the attempts whose state is kept here."""
+        return {search: progress.names for search, progress in self.searches.items()}
+
+    def search(self, number: int) -> SealedProgress:
+        """A sealed search that may go on, or be opened."""
+        check_still_valid(self.agreement, time.time())
+        if number not in self.searches:
+            raise refuse(f"there is no sealed search {number} in this agreement")
+        for objective in self.counters:
+            self._counter(objective)
+        return self.searches[number]
+
+    def search_seed(self) -> int:
+        """The seed that follows from the frozen inputs."""
+        digests = {
+            k: manifests_digest(each.manifest for each in self.store.inputs(k).values())
+            for k in self.counters
+        }
+        return search_seed(self.agreement, digests, self.words)
 
     # Evaluations.
 

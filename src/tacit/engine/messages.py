@@ -95,6 +95,29 @@ class Reveal(Message, frozen=True, kw_only=True):
     candidates: bytes
 
 
+class Advance(Message, frozen=True, kw_only=True):
+    """Go on with a sealed search by `count` generations; by none, draw its secret start."""
+
+    agreement: bytes
+    search: Small
+    first: Number
+    count: Small
+    horizon: Number
+    """How many generations there will be, as far as one knows: the temperature follows from it."""
+    epoch: Number
+    attempt: Small
+    basis: Word
+    """The attempt whose state counts; empty for the start."""
+
+
+class OpenPlan(Message, frozen=True, kw_only=True):
+    """Open the best plan of a sealed search as this attempt left it: once, and the search ends."""
+
+    agreement: bytes
+    search: Small
+    basis: Word
+
+
 class Cancel(Message, frozen=True, kw_only=True):
     """Stop working on a request; there is no reply."""
 
@@ -128,6 +151,12 @@ class Done(Message, frozen=True, kw_only=True):
     """Per objective, all attempts that the node has shares of the best so far from."""
     words: dict[int, str] = {}
     """Per frozen objective, what the nodes drew together for the search's seed."""
+    states: dict[int, list[str]] = {}
+    """Per sealed search, the attempts whose state the node keeps."""
+    seed: int = 0
+    """The seed of a sealed search, which follows from the inputs."""
+    components: list[bytes] = []
+    """The node's shares of an opened plan."""
     clock: float = 0.0
     """The node's time when it answered, in seconds since 1970."""
     log: bytes = b""
@@ -155,7 +184,19 @@ class Failed(Message, frozen=True, kw_only=True):
     what: str
 
 
-Request = Ping | Agree | Submit | OpenEpoch | Prepare | Evaluate | Reveal | Cancel | FetchLog
+Request = (
+    Ping
+    | Agree
+    | Submit
+    | OpenEpoch
+    | Prepare
+    | Evaluate
+    | Reveal
+    | Advance
+    | OpenPlan
+    | Cancel
+    | FetchLog
+)
 Reply = Done | Refused | Failed
 _READ_REQUEST = msgspec.msgpack.Decoder(Request)
 _READ_REPLY = msgspec.msgpack.Decoder(Reply)

@@ -63,6 +63,7 @@ async def open_epoch(node: Node, holding: Holding, request: OpenEpoch) -> Done:
         bases=holding.bases(),
         kept={k: best.kept for k, best in holding.bests.items()},
         frozen=sorted(holding.frozen),
+        states=holding.sealed_states(),
     )
 
 

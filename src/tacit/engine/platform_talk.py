@@ -11,7 +11,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
-from tacit.engine import node_work
+from tacit.engine import node_work, sealed_work
 from tacit.engine.agreement import agreement_hash, read_agreement
 from tacit.engine.agreement_check import check_agreement
 from tacit.engine.input_check import prepare
@@ -19,6 +19,7 @@ from tacit.engine.line_limit import shorten
 from tacit.engine.log_receipt import sign_head
 from tacit.engine.messages import (
     TALK,
+    Advance,
     Agree,
     Cancel,
     Done,
@@ -27,6 +28,7 @@ from tacit.engine.messages import (
     FetchLog,
     Message,
     OpenEpoch,
+    OpenPlan,
     Ping,
     Prepare,
     Refused,
@@ -225,6 +227,10 @@ class PlatformTalk:
                 return await node_work.evaluate(node, holding, request, self.mux)
             case Reveal():
                 return await node_work.reveal(node, holding, request, self.mux)
+            case Advance():
+                return await sealed_work.advance(node, holding, request, self.mux)
+            case OpenPlan():
+                return sealed_work.open_plan(holding, request)
 
     def _agree(self, request: Agree) -> Done:
         agreement = read_agreement(request.agreement)
@@ -239,5 +245,6 @@ class PlatformTalk:
             frozen=sorted(holding.frozen),
             epoch=holding.last_epoch,
             words=holding.words,
+            states=holding.sealed_states(),
             clock=time.time(),
         )

@@ -17,6 +17,9 @@ from tacit.engine.agreement import Agreement, PublicProblem
 from tacit.engine.request import candidate_hashes
 from tacit.errors import RefusedError
 
+MOST_GENERATIONS = 4096
+"""Generations of a sealed search in one request, so that frames can count their rounds."""
+
 
 class RefusalKind(StrEnum):
     """Refusals that whoever asked can do something about.
@@ -153,6 +156,8 @@ def check_population(agreement: Agreement, asked: Asked, /) -> None:
 value, not order with value
     """
     terms, limits = agreement.objectives[asked.objective], agreement.limits
+    if terms.sealed:
+        raise refuse(f"{terms.name!r} is sealed: nothing of it is evaluated for anybody")
     if (asked.disclosure, asked.best) != (terms.disclosure, terms.best):
         raise refuse(
             f"{terms.name!r} may disclose {terms.disclosure} with the best as {terms.best}, "
@@ -242,3 +247,34 @@ revealed of it
     check_feasible(agreement.problem, plans)
     if not candidate_hashes(plans) <= set(evaluated):
         raise refuse("a candidate was never evaluated, so nothing is revealed of it")
+
+
+def check_generations(
+    first: int, count: int, horizon: int, /, *, most: int, ends: Mapping[int, int]
+) -> None:
+    """Refuse generations of a sealed search beyond those agreed, or beside those done before.
+
+    `ends` has the runs of generations that were begun: where each starts, and where it ends.
+
+    >>> check_generations(40, 20, 100, most=100, ends={0: 40})
+    >>> check_generations(40, 80, 100, most=100, ends={0: 40})
+    Traceback (most recent call last):
+    tacit.errors.RefusedError: the node refuses: the agreement allows 100 generations, these would \
+be up to 120
+    >>> check_generations(20, 20, 100, most=100, ends={0: 40})
+    Traceback (most recent call last):
+    tacit.errors.RefusedError: the node refuses: generations 20 to 40 do not follow those done \
+before, which end at 40
+    """
+    if not 1 <= count <= MOST_GENERATIONS or horizon < 1:
+        raise refuse(f"{count} generations of {horizon} at a time; ask for 1 to {MOST_GENERATIONS}")
+    if first + count > most:
+        raise refuse(
+            f"the agreement allows {most} generations, these would be up to {first + count}"
+        )
+    last = max(ends.values(), default=0)
+    if first != last and ends.get(first) != first + count:
+        raise refuse(
+            f"generations {first} to {first + count} do not follow those done before, which end "
+            f"at {last}"
+        )

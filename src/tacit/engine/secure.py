@@ -30,6 +30,7 @@ from tacit.engine.messages import Done
 from tacit.engine.node_client import NodeClient
 from tacit.engine.objective_evaluator import ObjectiveEvaluation
 from tacit.engine.request import REVEAL_NUMBER
+from tacit.engine.sealed_search import Opened, SealedSearch
 from tacit.engine.sealing import SealedRows
 from tacit.engine.telling import as_evaluation, told_best
 from tacit.errors import EngineError, PeerTimeoutError
@@ -67,6 +68,7 @@ class SecureEngine:
                 for i, node in enumerate(cluster.nodes)
             ],
         )
+        self._searches: dict[int, SealedSearch] = {}
         self._objectives = {
             k: Evaluations(self._coordinator, k, told_again=partial(self.record, k, again=True))
             for k in agreement.confidential()
@@ -147,6 +149,12 @@ class SecureEngine:
         """What runs on the event loop for an objective."""
         return self._objectives[objective]
 
+    def sealed(self, search: int, /) -> SecureSealedSearch:
+        """A sealed search of the agreement."""
+        if search not in self._searches:
+            self._searches[search] = SealedSearch(self._coordinator, search)
+        return SecureSealedSearch(self, self._searches[search], search)
+
     def record(
         self, objective: int, evaluated: Evaluated, /, *, again: bool = False
     ) -> int | bool | None:
@@ -170,6 +178,57 @@ class SecureEngine:
     def fetch_logs(self, nonce: bytes = b"", /) -> list[Done]:
         """The three nodes' logs of this agreement, signed for whoever drew the nonce."""
         return self.wait(self.submit(self._coordinator.fetch_logs(nonce)), until=None)
+
+
+class SecureSealedSearch:
+    """A sealed search on three nodes behind synchronous calls; what is told goes to the ledger."""
+
+    def __init__(self, engine: SecureEngine, search: SealedSearch, number: int, /) -> None:
+        self._engine, self._search, self._number = engine, search, number
+
+    @property
+    def generation(self) -> int:
+        """How many generations all nodes have finished, as far as we know."""
+        return self._search.generation
+
+    @property
+    def seed(self) -> int:
+        """What the public schedule follows from; the nodes derive it from the inputs."""
+        return self._search.seed
+
+    @property
+    def cost(self) -> tuple[int, int]:
+        """Rounds of the last request, and bytes of the node that sent most."""
+        return self._search.rounds, self._search.sent
+
+    def start(self, *, until: float | None = None) -> None:
+        """Have the nodes draw the secret start."""
+        self._engine.wait(self._engine.submit(self._search.start(until=until)), until=until)
+
+    def advance(self, count: int, horizon: int, /, *, until: float | None) -> list[bool]:
+        """Go on; tells whether each generation improved the best, if that was agreed."""
+        work = self._search.advance(count, horizon, until=until)
+        done = self._engine.wait(self._engine.submit(work), until=until)
+        if done.improved:
+            self._engine.ledger.add(
+                LedgerEntry(
+                    self._number,
+                    done.batch.first + 1,
+                    done.request.hex(),
+                    [int(bit) for bit in done.improved],
+                    None,
+                    done.parts,
+                )
+            )
+        return done.improved
+
+    def open(self, *, until: float | None) -> Opened:
+        """Open the best plan: once, and the search ends with it."""
+        opened = self._engine.wait(self._engine.submit(self._search.open(until=until)), until=until)
+        self._engine.ledger.add(
+            LedgerEntry(self._number, REVEAL_NUMBER, "", opened.plan, opened.value, opened.parts)
+        )
+        return opened
 
 
 class SecureObjective:

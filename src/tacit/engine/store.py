@@ -8,6 +8,7 @@
     log.jsonl             the hash chain: it is also the record of all evaluation numbers
     lease                 numbers that count as used after a power cut, fsynced before they are
     best-O                shares of the best fitness so far, where `improvement` is disclosed
+    sealed-S-G            shares of sealed search S after generation G, the last two of them
     evaluated-O           hashes of evaluated candidates, where the final reveal is allowed
 
 Every evaluation is appended to the log before it is computed. That survives the death of the
@@ -210,6 +211,20 @@ class Store:
         if not path.exists():
             return []
         return msgspec.msgpack.decode(path.read_bytes(), type=list[StoredBest])
+
+    # Sealed searches.
+
+    def save_sealed(self, search: int, generation: int, data: bytes, /) -> None:
+        """Keep a node's shares of a sealed search after a generation."""
+        write_atomically(self.folder / f"sealed-{search}-{generation}", data)
+
+    def drop_sealed(self, search: int, generation: int, /) -> None:
+        """Forget an older state."""
+        (self.folder / f"sealed-{search}-{generation}").unlink(missing_ok=True)
+
+    def load_sealed(self, search: int, /) -> list[bytes]:
+        """The kept states of a sealed search."""
+        return [path.read_bytes() for path in self.folder.glob(f"sealed-{search}-*[0-9]")]
 
     # Evaluated candidates.
 

@@ -7,6 +7,7 @@ would warn, so everything here and in the protocols stays an array of at least o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,13 +27,14 @@ def to_ring(values: Sequence[int] | NDArray[np.int64]) -> Words:
     return np.atleast_1d(np.array(values, dtype=np.int64)).view(np.uint64)
 
 
-def from_ring(words: Words) -> NDArray[np.int64]:
-    """Elements of the ring as signed integers, the inverse of `to_ring`.
+def from_ring(words: NDArray[Any]) -> NDArray[np.int64]:
+    """Elements of the ring, or of a smaller one, as signed integers: the inverse of `to_ring`.
 
-    >>> from_ring(to_ring([5, -7]))
-    array([ 5, -7])
+    >>> from_ring(to_ring([5, -7])), from_ring(to_ring([-7]).astype(np.uint32))
+    (array([ 5, -7]), array([-7]))
     """
-    return np.ascontiguousarray(words).view(np.int64)
+    signed = np.ascontiguousarray(words).view(f"i{words.dtype.itemsize}")
+    return signed.astype(np.int64, copy=False)
 
 
 def public_word(value: int) -> np.uint64:

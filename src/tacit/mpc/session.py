@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import math
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -223,9 +223,12 @@ class Session:
         """A uniform permutation that the two holders of the component have in common."""
         return self._draw(label, component).permutation(label, component, size)
 
-    def zero_sum(self, label: str, shape: int | tuple[int, ...]) -> Words:
+    def zero_sum(
+        self, label: str, shape: int | tuple[int, ...], dtype: DTypeLike = np.uint64
+    ) -> NDArray[Any]:
         """The node's part of a fresh sharing of zero: the three parts add up to 0."""
-        part: Words = self.words(label, self.me, shape) - self.words(label, self.next, shape)
+        mine = self.words(label, self.me, shape, dtype)
+        part: NDArray[Any] = mine - self.words(label, self.next, shape, dtype)
         return part
 
     def zero_xor(self, label: str, shape: int | tuple[int, ...]) -> Words:
@@ -243,13 +246,24 @@ class Session:
 
     # Strands.
 
-    async def in_parallel(self, *functions: Callable[[Session], Coroutine[Any, Any, T]]) -> list[T]:
+    def strands(self, count: int) -> list[Session]:
+        """Strands for protocols that run side by side more than once."""
+        return [self._fork() for _ in range(count)]
+
+    async def in_parallel(
+        self,
+        *functions: Callable[[Session], Coroutine[Any, Any, T]],
+        strands: Sequence[Session] | None = None,
+    ) -> list[T]:
         """Run protocols side by side, each with messages and rounds of its own.
 
         All parties must start the same functions in the same order. The session's depth is then
-        that of the longest. If one fails, the others are cancelled.
+        that of the longest. If one fails, the others are cancelled. A session has 255 strands;
+        whoever needs more takes the same `strands` again.
         """
-        strands = [self._fork() for _ in functions]
+        strands = self.strands(len(functions)) if strands is None else strands
+        for strand in strands:
+            strand.depth = self.depth
         tasks = [asyncio.ensure_future(f(s)) for f, s in zip(functions, strands, strict=True)]
         try:
             results = await asyncio.gather(*tasks)

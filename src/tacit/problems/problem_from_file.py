@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.disclosure import parse_best_mode, parse_disclosure
+from tacit.disclosure import Disclosure, Sealed, parse_best_mode, parse_disclosure
 from tacit.errors import FileError
 from tacit.problems.assignment import Assignment
 from tacit.problems.csv_weights import WeightTable
@@ -121,7 +121,9 @@ class _Builder:
         with naming_file(self.path, f"{place}.disclosure"):
             disclosure = parse_disclosure(entry.disclosure)
         with naming_file(self.path, f"{place}.best"):
-            best_mode = parse_best_mode(entry.best)
+            best_mode = parse_best_mode(
+                _usual_best(disclosure) if entry.best is None else entry.best
+            )
         # Distances come later, from the metric; until then a bound of 0 stands in.
         awaits_distances = table is None and bound is None and self.content.metric is not None
         with naming_file(self.path, place):
@@ -272,3 +274,8 @@ class _Builder:
                 )
             mask[row, column] = True
         return mask
+
+
+def _usual_best(disclosure: Disclosure) -> str:
+    """What is told of the best where the file does not say: nothing of a sealed search."""
+    return "nothing" if isinstance(disclosure, Sealed) else "value"

@@ -16,6 +16,7 @@ from tacit.runs.limits import Limits
 from tacit.search import SearchParameters
 
 if TYPE_CHECKING:
+    from tacit.engine.agreement import PinnedSearch
     from tacit.engine.secure import SecureEngine
 
 ENGINES = ("nodes", "simulated")
@@ -96,10 +97,40 @@ def _start_nodes(
     seed: int,
     announce: Callable[[str], None],
 ) -> SecureEngine:
+    """An engine for evaluations in this run's limits; `stack` ends it."""
+
+    def pinned() -> PinnedSearch:
+        from tacit.engine.agreement import PinnedSearch
+
+        settings = asdict(parameters)
+        return PinnedSearch(settings.pop("algorithm"), settings, seed)
+
+    sizes = sorted((parameters.fewest_evaluated, parameters.evaluated_per_generation))
+    return started_engine(
+        problem,
+        choice,
+        stack,
+        announce,
+        search=pinned,
+        evaluations=allowed_evaluations(limits),
+        population=(sizes[0], sizes[1]),
+    )
+
+
+def started_engine(
+    problem: Problem,
+    choice: EngineChoice,
+    stack: ExitStack,
+    announce: Callable[[str], None],
+    /,
+    *,
+    search: Callable[[], PinnedSearch],
+    evaluations: int,
+    population: tuple[int, int],
+) -> SecureEngine:
     """An engine on nodes here or elsewhere, with the inputs checked; `stack` ends it."""
     # Here, since a simulation needs none of what nodes need.
     try:
-        from tacit.engine.agreement import PinnedSearch
         from tacit.engine.config import load_cluster_config
         from tacit.engine.ledger import Ledger
         from tacit.engine.local_cluster import LocalCluster
@@ -114,14 +145,12 @@ def _start_nodes(
     else:
         announce("starting three nodes on this machine")
         cluster = stack.enter_context(LocalCluster()).config
-    settings = asdict(parameters)
-    sizes = sorted((parameters.fewest_evaluated, parameters.evaluated_per_generation))
     engine, signatures, sealed = open_engine(
         problem,
         cluster,
-        search=PinnedSearch(settings.pop("algorithm"), settings, seed),
-        evaluations=allowed_evaluations(limits),
-        population=(sizes[0], sizes[1]),
+        search=search(),
+        evaluations=evaluations,
+        population=population,
         reveal_best=choice.reveal_best,
         ledger=Ledger(None if choice.ledger is None else Path(choice.ledger)),
     )

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tacit.disclosure import BestMode, estimator_named, parse_best_mode, parse_disclosure
+from tacit.disclosure import (
+    SEALED,
+    BestMode,
+    estimator_named,
+    parse_best_mode,
+    parse_disclosure,
+)
 from tacit.engine import SideBySide
 from tacit.errors import ParameterError, TacitError
 from tacit.problems import Problem, optimum
@@ -18,8 +24,11 @@ from tacit.runs.exact import solve_exactly
 from tacit.runs.limits import Limits
 from tacit.runs.result import Result
 from tacit.runs.run import GenerationView, Observer, Run
+from tacit.runs.sealed import is_sealed, solve_sealed
+from tacit.runs.sealed_loop import SealedObserver
 from tacit.runs.summarize import summarize
 from tacit.search import SearchParameters, preset_named
+from tacit.search.moves import SealedParameters
 from tacit.search.warm_up import warm_up
 
 DEFAULT_GENERATIONS = 500
@@ -63,7 +72,10 @@ def solve(
     algorithm: str | None = None,
     engine: str | EngineChoice = "nodes",
     checkpointing: Checkpointing = Checkpointing(),  # noqa: B008 - immutable
+    sealed: SealedParameters | None = None,
+    weightings: Sequence[Sequence[int]] | None = None,
     observe: Observer | None = None,
+    observe_sealed: SealedObserver | None = None,
     announce: Callable[[str], None] | None = None,
 ) -> Result:
     """Find a good plan within the limits.
@@ -73,6 +85,10 @@ def solve(
     evaluated on three nodes that run beside this process for as long as the call takes, or with
     `engine="simulated"` by a simulation that knows the weights and gives the same result.
     `observe` is called after every generation, `announce` with a line about slow preparations.
+
+    With `disclose="sealed"` the nodes search themselves and nothing is told but the plan in the
+    end; `sealed` has the settings of that search, `weightings` one list of factors per plan where
+    there are several objectives, and `observe_sealed` is called now and then with the time.
 
     >>> from tacit.problems import generate_assignment
     >>> problem = generate_assignment(1, rows=20)
@@ -93,12 +109,25 @@ def solve(
     problem = with_disclosures(problem, disclose, best)
     if algorithm == "exact":
         return solve_exactly(problem)
+    choice = engine if isinstance(engine, EngineChoice) else EngineChoice(engine=engine)
+    tell = announce if announce is not None else _say_nothing
+    if is_sealed(problem):
+        _check_sealed_run(choice, checkpointing, settings=(preset, parameters, algorithm))
+        return solve_sealed(
+            problem,
+            limits=limits,
+            choice=choice,
+            seed=seed,
+            parameters=sealed,
+            weightings=weightings,
+            optimum=known_optimum,
+            observe=observe_sealed,
+            announce=tell,
+        )
     chosen = parameters or preset_named(preset or default_preset(problem))
     if algorithm is not None:
         chosen = chosen.with_changes(algorithm=algorithm)
-    choice = engine if isinstance(engine, EngineChoice) else EngineChoice(engine=engine)
     _check_resuming(problem, choice, checkpointing)
-    tell = announce if announce is not None else _say_nothing
     # Made before any node is started, so that a wrong setting is refused at once.
     run = Run(
         problem,
@@ -134,6 +163,23 @@ def solve(
 
 def _say_nothing(line: str, /) -> None:
     """Nobody listens."""
+
+
+def _check_sealed_run(
+    choice: EngineChoice, checkpointing: Checkpointing, *, settings: tuple[object, ...]
+) -> None:
+    if any(each is not None for each in settings):
+        raise ParameterError(
+            "a sealed search has settings of its own; leave preset, algorithm and the parameters "
+            "of the genetic search out"
+        )
+    if checkpointing.file is not None or checkpointing.resume is not None:
+        raise ParameterError(
+            "a sealed search has nothing to save here: the nodes keep its state; leave the "
+            "checkpoint out"
+        )
+    if choice.reveal_best:
+        raise ParameterError("a sealed search opens its best plan anyway; leave reveal_best out")
 
 
 def _check_resuming(problem: Problem, choice: EngineChoice, checkpointing: Checkpointing) -> None:
@@ -200,6 +246,9 @@ def with_disclosures(
                 objective = replace(objective, disclosure=parse_disclosure(text))
             if best is not None:
                 objective = replace(objective, best_mode=parse_best_mode(best))
+            elif text == SEALED:
+                # What a sealed search tells besides its plan is told on request only.
+                objective = replace(objective, best_mode=BestMode.NOTHING)
         elif objective.name in by_name:
             raise ParameterError(
                 f"objective {objective.name!r} is public, so nothing of it is hidden; "

@@ -8,15 +8,17 @@ the receiver does not have.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.mpc.cost import Cost
-from tacit.mpc.ring import Words
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare
 
 
-async def reshare_sum(session: Session, part: Words, *, label: str) -> ArithmeticShare:
+async def reshare_sum(session: Session, part: NDArray[Any], *, label: str) -> ArithmeticShare:
     """From additive parts, one at each node, to replicated shares of their sum. 1 round.
 
     >>> from tacit.mpc.local import reveal, run_trio
@@ -24,18 +26,19 @@ async def reshare_sum(session: Session, part: Words, *, label: str) -> Arithmeti
     >>> reveal(run_trio(lambda s: reshare_sum(s, parts[s.me], label="sum")).results)
     array([6])
     """
-    mine = part + session.zero_sum(f"{label}.zero", part.shape)
+    mine = part + session.zero_sum(f"{label}.zero", part.shape, part.dtype)
     await session.send(session.previous, mine)
-    return ArithmeticShare(mine, await session.receive(session.next, mine.shape))
+    return ArithmeticShare(mine, await session.receive(session.next, mine.shape, mine.dtype))
 
 
-def cost(n: int) -> Cost:
+def cost(n: int, *, itemsize: int = 8) -> Cost:
     """What any of these products costs with n entries in the result.
 
     >>> cost(10).rounds
     1
     """
-    return Cost.of(1, [8 * n], [8 * n], [8 * n])
+    size = itemsize * n
+    return Cost.of(1, [size], [size], [size])
 
 
 async def multiply(

@@ -1,0 +1,152 @@
+"""Sealed searches on three local nodes: their pace, and what they find within a deadline.
+
+    python -m benchmarks.sealed                      pace of a generation, a table
+    python -m benchmarks.sealed --runs 11            also what 11 runs of each kind find
+    python -m benchmarks.sealed --latency 10 --runs 3   with 10 ms one-way delay, assignments only
+    python -m benchmarks.sealed --json               the same as JSON
+
+The 100x100 assignment of seed 1 and kroD100. Pace: wall-clock and processor time of a node per
+generation, rounds, and megabytes of the node that sends most; once with the tuned settings and once
+with one parent and 299 children in one block. Quality: 40 s for the assignment, 60 s for the tour;
+with a latency 135 s for the assignment. The nodes draw seed and start, so every run is another.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tacit.disclosure import BestMode, Sealed
+from tacit.engine.local_cluster import LocalCluster
+from tacit.engine.local_engine import open_engine
+from tacit.engine.sealed_terms import pin_sealed
+from tacit.problems import Problem, generate_assignment, shipped_problem
+from tacit.runs import EngineChoice, solve
+from tacit.search.moves import SealedParameters, sealed_parameters_for
+
+WARM_UP = 10
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is searched, how, and for how long where quality is looked at."""
+
+    name: str
+    problem: Problem
+    parameters: SealedParameters
+    seconds: float | None
+
+
+def all_work(*, latency: float) -> list[Work]:
+    """The three searches that are measured."""
+    assignment, tour = generate_assignment(1), shipped_problem("kroD100")
+    tuned = sealed_parameters_for("assignment")
+    one_block = SealedParameters(block=0, children=299, heat_start=600, heat_end=20)
+    return [
+        Work("assignment", assignment, tuned, 135.0 if latency else 40.0),
+        Work("assignment, 1 + 299", assignment, one_block, None),
+        Work("tour", tour, sealed_parameters_for("tour"), None if latency else 60.0),
+    ]
+
+
+def processor_seconds(pid: int) -> float:
+    """What a process has used so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def pace(work: Work, cluster: LocalCluster, *, generations: int) -> dict[str, float]:
+    """What one generation takes and sends."""
+    objective = replace(work.problem.objectives[0], disclosure=Sealed(), best_mode=BestMode.NOTHING)
+    engine, signatures, rows = open_engine(
+        replace(work.problem, objectives=(objective,)),
+        cluster.config,
+        search=pin_sealed(work.parameters),
+        evaluations=WARM_UP + generations,
+        population=(1, 1),
+    )
+    with engine:
+        engine.start(signatures, rows)
+        search = engine.sealed(0)
+        search.start()
+        search.advance(WARM_UP, 1000, until=None)
+        before = [processor_seconds(node.pid) for node in cluster.processes]
+        started = time.perf_counter()
+        search.advance(generations, 1000, until=None)
+        seconds = time.perf_counter() - started
+        used = [
+            processor_seconds(node.pid) - then
+            for node, then in zip(cluster.processes, before, strict=True)
+        ]
+        rounds, sent = search.cost
+    return {
+        "ms": 1000 * seconds / generations,
+        "node_cpu_ms": 1000 * statistics.mean(used) / generations,
+        "rounds": round(rounds / generations, 1),
+        "megabytes_per_node": sent / generations / 1e6,
+    }
+
+
+def quality(work: Work, config: Path, *, runs: int) -> dict[str, Any]:
+    """What a search finds by its deadline, in percent of the optimum."""
+    found = [
+        solve(
+            work.problem,
+            disclose="sealed",
+            deadline=work.seconds,
+            sealed=work.parameters,
+            engine=EngineChoice(cluster=config),
+        )
+        for _ in range(runs)
+    ]
+    percents = [each.percent_of_optimum or 0.0 for each in found]
+    return {
+        "seconds": work.seconds,
+        "percent": percents,
+        "median_percent": statistics.median(percents),
+        "median_generations": statistics.median(each.generations for each in found),
+        "latest": max(each.timing.seconds for each in found if each.timing is not None),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--generations", type=int, default=100)
+    parser.add_argument("--runs", type=int, default=0)
+    parser.add_argument("--only", default="", help="searches whose name begins so")
+    parser.add_argument("--latency", type=float, default=0.0, help="one-way, in ms")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    results: dict[str, dict[str, Any]] = {}
+    with LocalCluster(delay_ms=options.latency) as cluster:
+        for work in all_work(latency=options.latency):
+            if not work.name.startswith(options.only):
+                continue
+            results[work.name] = dict(pace(work, cluster, generations=options.generations))
+            if options.runs and work.seconds is not None:
+                config = cluster.folder / "cluster.toml"
+                results[work.name]["quality"] = quality(work, config, runs=options.runs)
+    if options.json:
+        print(json.dumps({"latency_ms": options.latency, "searches": results}))
+        return
+    for name, each in results.items():
+        print(
+            f"{name:22} {each['ms']:6.1f} ms  {each['node_cpu_ms']:6.1f} ms of a node's processor  "
+            f"{each['rounds']:g} rounds  {each['megabytes_per_node']:.2f} MB"
+        )
+        if "quality" in each:
+            q = each["quality"]
+            print(
+                f"{'':22} {q['median_percent']:.2f} % of the optimum in {q['seconds']:g} s, "
+                f"{q['median_generations']:g} generations (medians of {len(q['percent'])} runs)"
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""Whether a sealed search went as agreed, and the nodes opened what the ledger says.
+
+There is no population to compute again: the nodes searched themselves. What logs show is that all
+were asked for the same generations, one after the other, and that each opened one plan; with the
+parts that the ledger keeps, which plan that was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.engine.agreement import Agreement
+from tacit.engine.answer_record import sent_digest, strand_digest
+from tacit.engine.ledger import LedgerEntry
+from tacit.engine.request import REVEAL_NUMBER
+from tacit.engine.sealed_terms import schedule_of, sealed_terms, table_of
+from tacit.errors import LogError
+from tacit.mpc import NODES
+from tacit.mpc.ring import from_ring
+
+Log = Sequence[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class SealedReport:
+    """What logs and ledger say of the sealed searches of an agreement."""
+
+    generations: int
+    plans: int
+    improvements: int
+    """Bits that were told on the way, if any were agreed."""
+    senders: int
+    """How many of the plans' parts the logs confirm."""
+
+
+def check_sealed_answers(
+    agreement: Agreement, logs: Sequence[Log], ledger: Sequence[LedgerEntry], /
+) -> SealedReport:
+    """Compare a ledger with verified logs of different nodes; a `LogError` names what differs.
+
+    >>> from tacit.engine.cast import example_cast
+    >>> check_sealed_answers(example_cast().agreement, [[]], [])
+    Traceback (most recent call last):
+    tacit.errors.LogError: the log has no sealed search; give the log of this agreement
+    """
+    courses = [_course(log) for log in logs]
+    if not courses or not any(courses[0].values()):
+        raise LogError("the log has no sealed search; give the log of this agreement")
+    if any(course != courses[0] for course in courses[1:]):
+        raise LogError("the nodes were asked for different generations; their logs disagree")
+    opened = [entry for entry in ledger if entry.number == REVEAL_NUMBER]
+    if len({entry.objective for entry in opened}) < len(opened):
+        raise LogError("the ledger has two plans of one search; a node opens one")
+    confirmed = sum(_confirm(agreement, logs, entry) for entry in opened)
+    told = [entry for entry in ledger if entry.number != REVEAL_NUMBER]
+    for entry in told:
+        _confirm_bits(logs, entry)
+    ends = [max(first + count for first, count, _ in runs) for runs in courses[0].values() if runs]
+    bits = sum(len(entry.disclosed) for entry in told)
+    return SealedReport(sum(ends), len(opened), bits, confirmed)
+
+
+def _course(log: Log) -> dict[int, list[tuple[int, int, int]]]:
+    """Per search the generations that were begun, repetitions left out, without a gap."""
+    course: dict[int, list[tuple[int, int, int]]] = {}
+    for line in log:
+        if line["event"] != "generations":
+            continue
+        runs = course.setdefault(line["search"], [])
+        run = (line["first"], line["count"], line["horizon"])
+        if run in runs:
+            continue
+        if run[0] != (runs[-1][0] + runs[-1][1] if runs else 0):
+            raise LogError(f"generations after {run[0]} do not follow those before; see the node")
+        runs.append(run)
+    return course
+
+
+def _confirm(agreement: Agreement, logs: Sequence[Log], entry: LedgerEntry) -> int:
+    """How many logs show that a node sent its part of this plan."""
+    if len(entry.parts) != len(NODES) or not 0 <= entry.objective < len(
+        sealed_terms(agreement).weightings
+    ):
+        raise LogError("the ledger has not kept what the nodes sent for a plan")
+    if _plan_again(agreement, entry) != entry.disclosed:
+        raise LogError("the nodes opened another plan than the ledger says; it was changed")
+    sent = {node: strands[0][1] for node, strands in enumerate(entry.parts) if strands}
+    confirmed = 0
+    for log in logs:
+        lines = [e for e in log if e["event"] == "opened" and e["search"] == entry.objective]
+        fits = any(
+            _digest(parts, line["salt"]) == line["digest"]
+            for line in lines
+            for parts in sent.values()
+        )
+        if lines and not fits and len(sent) == len(NODES):
+            raise LogError("a node logged another part of the plan than the ledger keeps")
+        confirmed += fits
+    return confirmed
+
+
+def _digest(parts: Sequence[bytes], salt: str) -> str:
+    return sent_digest(bytes.fromhex(salt), [hashlib.sha256(part).digest() for part in parts])
+
+
+def _plan_again(agreement: Agreement, entry: LedgerEntry) -> list[int]:
+    word = table_of(schedule_of(agreement, entry.objective, seed=0)).word
+    components = {}
+    for node, strands in enumerate(entry.parts):
+        for offset, part in enumerate(strands[0][1] if strands else []):
+            components[(node + offset) % 3] = np.frombuffer(part, dtype=word)
+    if len(components) < len(NODES):
+        raise LogError("the ledger lacks a part of a plan; two nodes send all")
+    values = from_ring(components[0] + components[1] + components[2])
+    return [int(v) for v in values[-agreement.problem.rows :]]
+
+
+def _confirm_bits(logs: Sequence[Log], entry: LedgerEntry) -> None:
+    digests = [[strand_digest(frames) for _, frames in strands] for strands in entry.parts]
+    for log in logs:
+        lines = [
+            line
+            for line in log
+            if line["event"] == "told improvements"
+            and (line["objective"], line["number"]) == (entry.objective, entry.number)
+        ]
+        if lines and not any(
+            sent_digest(bytes.fromhex(line["salt"]), strands) == line["digest"]
+            for line in lines
+            for strands in digests
+        ):
+            raise LogError(
+                f"a node logged other improvements after generation {entry.number - 1}; the "
+                "ledger was changed"
+            )

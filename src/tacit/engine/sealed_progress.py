@@ -1,0 +1,169 @@
+"""How far a sealed search is at one node: its secret state on the disk, and what may follow.
+
+The states of the last two generations that were asked for are kept, so that all nodes always have
+one in common: whoever lost the last one goes on from the one before, with fresh masks. What follows
+a state is fixed once it has begun, and the one opening is on the disk before a part of it is out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.engine.policy import check_generations, refuse
+from tacit.engine.store import Store
+from tacit.mpc import ArithmeticShare
+from tacit.mpc.sealed.state import SealedState
+
+KEPT_STATES = 2
+
+
+class _Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A state as a file has it: two components of the table and of the best plan."""
+
+    generation: int
+    name: str
+    word: int
+    """Bytes per word."""
+    lines: int
+    components: list[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The state after a generation; `name` is the attempt that it comes from."""
+
+    generation: int
+    name: str
+    state: SealedState
+
+
+def _to_bytes(kept: Kept) -> bytes:
+    table, best = kept.state.table, kept.state.best
+    parts = [table.mine, table.next, best.mine, best.next]
+    stored = _Stored(
+        kept.generation,
+        kept.name,
+        table.mine.itemsize,
+        len(table),
+        [np.ascontiguousarray(part).tobytes() for part in parts],
+    )
+    return msgspec.msgpack.encode(stored)
+
+
+def _from_bytes(data: bytes) -> Kept:
+    stored = msgspec.msgpack.decode(data, type=_Stored)
+
+    def words(part: bytes) -> NDArray[np.unsignedinteger]:
+        return np.frombuffer(part, dtype=f"<u{stored.word}")
+
+    a, b, c, d = (words(part) for part in stored.components)
+    table = ArithmeticShare(a.reshape(stored.lines, -1), b.reshape(stored.lines, -1))
+    return Kept(stored.generation, stored.name, SealedState(table, ArithmeticShare(c, d)))
+
+
+class SealedProgress:
+    """One sealed search at one node."""
+
+    def __init__(self, store: Store, search: int, /) -> None:
+        self._store, self._search = store, search
+        found = [_from_bytes(data) for data in store.load_sealed(search)]
+        self._kept = sorted(found, key=lambda kept: kept.generation)
+        self._ends: dict[int, int] = {}
+        self._requests: dict[int, str] = {}
+        self.opened: str | None = None
+        """The attempt whose plan was opened; nothing follows it."""
+        self.computing = asyncio.Lock()
+        for entry in store.log.entries:
+            if entry.get("search") != search:
+                continue
+            if entry["event"] == "generations":
+                self._began(int(entry["first"]), int(entry["count"]), str(entry["request"]))
+            elif entry["event"] == "open plan":
+                self.opened = str(entry["basis"])
+
+    def _began(self, first: int, count: int, request: str) -> None:
+        self._ends[first] = first + count
+        self._requests[first] = request
+
+    @property
+    def names(self) -> list[str]:
+        """The attempts whose states are here."""
+        return [kept.name for kept in self._kept]
+
+    def state(self, basis: str, /) -> Kept:
+        """The state that an attempt left, if it is here."""
+        for kept in self._kept:
+            if kept.name == basis:
+                return kept
+        raise refuse(f"the state that attempt {basis[:80]!r} left is not here; go on from another")
+
+    def _check_not_opened(self) -> None:
+        if self.opened is not None:
+            raise refuse("the plan of this search was opened, which is its end; nothing follows")
+
+    def begin_start(self, attempt: str, /) -> None:
+        """Allow a secret start, until the first generation has begun."""
+        self._check_not_opened()
+        if self._ends:
+            raise refuse("this search has begun; it does not start again")
+        self._store.log.append("secret start", search=self._search, attempt=attempt)
+        self._store.log.sync()
+
+    def begin(
+        self,
+        basis: str,
+        first: int,
+        count: int,
+        horizon: int,
+        /,
+        *,
+        request: bytes,
+        attempt: str,
+        most: int,
+    ) -> Kept:
+        """Allow generations or refuse them; when this returns, they are on the disk as begun."""
+        self._check_not_opened()
+        check_generations(first, count, horizon, most=most, ends=self._ends)
+        kept = self.state(basis)
+        if kept.generation != first:
+            raise refuse(f"attempt {basis!r} ended at generation {kept.generation}, not {first}")
+        if self._requests.get(first, request.hex()) != request.hex():
+            raise refuse(f"the generations after {first} were begun otherwise; ask for the same")
+        self._store.log.append(
+            "generations",
+            search=self._search,
+            first=first,
+            count=count,
+            horizon=horizon,
+            request=request.hex(),
+            attempt=attempt,
+            basis=basis,
+        )
+        self._store.log.sync()
+        self._began(first, count, request.hex())
+        return kept
+
+    async def keep(self, new: Kept, /) -> None:
+        """Keep a state on the disk, and of those before it the last one."""
+        await asyncio.to_thread(
+            self._store.save_sealed, self._search, new.generation, _to_bytes(new)
+        )
+        states = [kept for kept in self._kept if kept.generation < new.generation]
+        self._kept = [*states, new][-KEPT_STATES:]
+        for old in states[: 1 - KEPT_STATES]:
+            self._store.drop_sealed(self._search, old.generation)
+
+    def begin_open(self, basis: str, /) -> Kept:
+        """Allow the one opening or refuse it; when this returns, it is used on the disk."""
+        kept = self.state(basis)
+        if self.opened not in (None, basis):
+            raise refuse("another plan of this search was opened, which happens once")
+        self._store.log.append("open plan", search=self._search, basis=basis)
+        self._store.log.sync()
+        self.opened = basis
+        return kept

@@ -1,0 +1,13 @@
+"""A whole search on shares: nothing is opened but its last plan, to the coordinator alone.
+
+::
+
+    start       the items in a secret order                         2 rounds (a tour: 4)
+    generation  winners: shuffle, compare, indicators as shares     2 + (1 + log2 bits) + 1
+                update: the parent becomes its winning children     1 (a tour: 2)
+                best: keep the better of parent and best so far     beside the last two steps
+    settle      the last parent against the best so far             (1 + log2 bits) + 2
+
+`advance` is what a node runs for a number of generations. docs/protocols/sealed-search.md argues
+why nobody learns anything.
+"""

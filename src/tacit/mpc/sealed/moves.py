@@ -1,0 +1,96 @@
+"""The public part of a generation, as the protocols take it; whoever plans the search makes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Indices = NDArray[np.integer[Any]]
+
+
+class Moves(Protocol):
+    """The children of all blocks: which positions they permute, and which cells say their gain.
+
+    A child is numbered block * children + its number in the block, and its number 0 is the parent.
+    """
+
+    @property
+    def positions(self) -> Indices:
+        """Blocks x positions, all different."""
+        ...
+
+    @property
+    def children(self) -> int:
+        """Per block, the parent among them."""
+        ...
+
+    @property
+    def plus(self) -> Indices:
+        """Cells of the table, counted row by row, that a child's gain adds; a line per child."""
+        ...
+
+    @property
+    def minus(self) -> Indices:
+        """Cells that it takes away; one line may stand for all."""
+        ...
+
+    @property
+    def moved_child(self) -> Indices:
+        """Who moves something, entry by entry."""
+        ...
+
+    @property
+    def moved_to(self) -> Indices:
+        """Where to, as a position inside the block."""
+        ...
+
+    @property
+    def moved_from(self) -> Indices:
+        """What was where comes there."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """One generation: the children and the public part of their keys.
+
+    A child's key is its gain times `factor` plus its offset; no two of a block are equal, and
+    they differ by less than 2^(bits - 1).
+    """
+
+    moves: Moves
+    offsets: NDArray[np.int64]
+    factor: int
+    bits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What is public of the secret table.
+
+    It has `rows` columns of worths and one of ids. `total_bits` hold a signed difference of two
+    plans' values; `key_bits` are those of the steps.
+
+    >>> Table("tour", rows=5, columns=5, key_bits=20, total_bits=17).word
+    dtype('uint32')
+    """
+
+    kind: str
+    rows: int
+    columns: int
+    key_bits: int
+    total_bits: int
+
+    @property
+    def is_tour(self) -> bool:
+        """Whether lines and columns are both in the secret order."""
+        return self.kind == "tour"
+
+    @property
+    def word(self) -> np.dtype[Any]:
+        """The ring that the table lives in: 32 bits where they hold all that is compared."""
+        wide = max(self.key_bits, self.total_bits, self.columns.bit_length()) > 32
+        return np.dtype(np.uint64 if wide else np.uint32)

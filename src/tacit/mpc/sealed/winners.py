@@ -1,0 +1,158 @@
+"""The winner of every block, as secret indicators of its children.
+
+The keys of each block are shuffled obliviously, all pairs inside a block are compared and the
+signs opened. The keys of a block are distinct and its order is uniform to every node, so what is
+opened is a uniformly random order per block, whatever the keys are [hamada2012]. The largest is
+marked at its shuffled position, and the marks go back to the original ones as shares.
+
+2 + (1 + log2 bits) + 1 rounds; about 3 bits per bit of a key and pair. The nodes learn a uniformly
+random order, which is to say nothing. Blocks of c children cost c(c-1)/2 comparisons each, so b
+blocks cost about b times less than one with all their children.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.mpc.cost import Cost
+from tacit.mpc.planes import cut
+from tacit.mpc.protocols import labels, less_than, shuffle
+from tacit.mpc.protocols.operands import known_part
+from tacit.mpc.protocols.shuffle import Order
+from tacit.mpc.rank.result import no_order
+from tacit.mpc.ring import public_word
+from tacit.mpc.sealed.moves import Step
+from tacit.mpc.session import Session
+from tacit.mpc.shares import ArithmeticShare, BitShare
+
+Marks = Callable[[Session], Awaitable[ArithmeticShare]]
+
+
+@cache
+def _pairs(children: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    return np.triu_indices(children, 1)
+
+
+def child_keys(table: ArithmeticShare, step: Step, *, me: int) -> ArithmeticShare:
+    """Shares of all children's keys: sums of cells and public numbers, so nobody talks.
+
+    >>> from tacit.mpc.local import deal_integers, reveal
+    >>> from types import SimpleNamespace
+    >>> moves = SimpleNamespace(plus=np.array([[0], [1]]), minus=np.array([[0], [0]]))
+    >>> step = Step(moves, np.array([1, 0]), 10, 9)
+    >>> reveal([child_keys(t, step, me=i) for i, t in enumerate(deal_integers([[4, 6]]))])
+    array([ 1, 20])
+    """
+    moves, word = step.moves, table.mine.dtype
+    factor = public_word(step.factor).astype(word)
+    public = step.offsets.astype(np.uint64).astype(word)
+
+    def keys(component: NDArray[Any], *, adds: bool) -> NDArray[Any]:
+        flat = component.reshape(-1)
+        gain = flat.take(moves.plus).sum(axis=1, dtype=word)
+        gain = (gain - flat.take(moves.minus).sum(axis=1, dtype=word)) * factor
+        made: NDArray[Any] = gain + public if adds else gain
+        return made
+
+    return ArithmeticShare(keys(table.mine, adds=me == 0), keys(table.next, adds=me == 2))
+
+
+def draw_block_order(session: Session, blocks: int, children: int, *, label: str) -> Order:
+    """A secret order of rows that mixes each block in itself.
+
+    >>> from tacit.mpc.local import run_trio
+    >>> async def node(s):
+    ...     return draw_block_order(s, 2, 3, label="o").known[s.me].tolist()
+    >>> [sorted(order[:3]) for order in run_trio(node).results]
+    [[0, 1, 2], [0, 1, 2], [0, 1, 2]]
+    """
+    first = np.arange(blocks)[:, None] * children
+    known = {}
+    for component in (session.me, session.next):
+        # As for any permutation: the order of 64-bit words under a label of their own.
+        words = session.words(f"{label}.p", component, (blocks, children))
+        known[component] = (first + np.argsort(words, axis=1, kind="stable")).reshape(-1)
+    return Order(known)
+
+
+async def find_winners(
+    session: Session,
+    keys: ArithmeticShare,
+    kept: ArithmeticShare,
+    *,
+    children: int,
+    bits: int,
+    label: str,
+) -> tuple[Marks, BitShare]:
+    """Compare all pairs of each block, and beside them keep the signs of the differences `kept`.
+
+    What comes back first is one message short of the indicators, so that it can be sent beside
+    something else.
+
+    >>> from tacit.mpc.local import deal_integers, reveal, run_trio
+    >>> keys = deal_integers([10, 30, 20, 9, 8, 7])
+    >>> async def node(s):
+    ...     k = keys[s.me]
+    ...     marks, _ = await find_winners(s, k, k[:0], children=3, bits=6, label="w")
+    ...     return await marks(s)
+    >>> reveal(run_trio(node).results)
+    array([0, 1, 0, 1, 0, 0])
+    """
+    blocks = len(keys) // children
+    order = draw_block_order(session, blocks, children, label=f"{label}.order")
+    mixed = await shuffle.shuffle(session, keys, order, label=f"{label}.shuffle")
+    known = cut(known_part(session, mixed), bits=bits).reshape(blocks, children)
+    left, right = _pairs(children)
+    batch = await less_than.compare_known(
+        session,
+        (known[:, left] - known[:, right]).reshape(-1),
+        known_part(session, kept),
+        bits=bits,
+        label=f"{label}.less",
+    )
+    public = np.zeros(blocks * children, dtype=np.uint64)
+    public[_largest(batch.opened.reshape(blocks, -1), children)] = 1
+
+    def marks(strand: Session) -> Awaitable[ArithmeticShare]:
+        return labels.labels_to_shares(strand, public, order, label=f"{label}.back")
+
+    return marks, batch.kept
+
+
+def _largest(less: NDArray[np.uint8], children: int) -> NDArray[np.intp]:
+    """Where each block has its largest key, if the signs of its pairs form an order."""
+    blocks = len(less)
+    left, right = _pairs(children)
+    smaller = np.zeros((blocks, children, children), dtype=np.uint8)
+    smaller[:, left, right] = less
+    smaller[:, right, left] = 1 - less
+    ranks = smaller.sum(axis=2, dtype=np.uint16)
+    if (np.sort(ranks, axis=1) != np.arange(children)).any():
+        raise no_order()
+    largest: NDArray[np.intp] = np.arange(blocks) * children + ranks.argmin(axis=1)
+    return largest
+
+
+def cost(blocks: int, children: int, kept: int, *, bits: int, itemsize: int) -> Cost:
+    """What the comparison costs, up to the marks.
+
+    >>> cost(1, 300, 1, bits=28, itemsize=4).rounds
+    8
+    """
+    pairs = blocks * (children * (children - 1) // 2)
+    mixing = shuffle.cost(blocks * children, row_bytes=itemsize)
+    return mixing.then(less_than.cost(pairs, kept, bits=bits))
+
+
+def cost_of_marks(blocks: int, children: int) -> Cost:
+    """What the way back of the marks costs.
+
+    >>> cost_of_marks(1, 300).rounds
+    1
+    """
+    return labels.cost_to_shares(blocks * children)

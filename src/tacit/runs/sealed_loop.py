@@ -1,0 +1,198 @@
+"""A sealed search driven to its limits: generations in batches, then the one opening.
+
+Nothing is known of the search but time and generations, so nothing else decides. The temperature
+follows the time that is left: every batch names how many generations there will be, as far as one
+can tell by then.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from tacit.errors import MpcError
+from tacit.runs.limits import StopReason
+
+BATCH_SECONDS = 0.5
+"""So long a batch takes, about: what a node that dies costs at most."""
+FIRST_BATCH = 4
+MOST_IN_BATCH = 1000
+OPENING_SECONDS = 0.15
+"""Set aside before the deadline for the opening."""
+FIRST_GUESS = 0.02
+"""Seconds that a generation takes, until one was measured."""
+
+
+class OpenedPlan(Protocol):
+    """What a sealed search opens in the end."""
+
+    @property
+    def plan(self) -> list[int]:
+        """The best plan."""
+        ...
+
+    @property
+    def value(self) -> int | None:
+        """What it is worth under the search's weighting, if that is told."""
+        ...
+
+    @property
+    def generation(self) -> int:
+        """After so many generations."""
+        ...
+
+
+@dataclass(frozen=True)
+class SealedPlan:
+    """A plan that was opened in the clear, or none yet."""
+
+    plan: list[int]
+    value: int | None
+    generation: int
+
+
+class SealedSearching(Protocol):
+    """A sealed search, on nodes or in the clear."""
+
+    @property
+    def generation(self) -> int:
+        """How many generations are done."""
+        ...
+
+    @property
+    def seed(self) -> int:
+        """What the public schedule follows from."""
+        ...
+
+    def advance(self, count: int, horizon: int, /, *, until: float | None) -> list[bool]:
+        """Go on; tells whether each generation improved the best, if that was agreed."""
+        ...
+
+    def open(self, *, until: float | None) -> OpenedPlan:
+        """Open the best plan: once."""
+        ...
+
+
+@dataclass(frozen=True)
+class SealedView:
+    """All that can be shown of a sealed search while it runs."""
+
+    search: int
+    searches: int
+    generation: int
+    seconds: float
+
+
+SealedObserver = Callable[[SealedView], None]
+
+
+@dataclass
+class SealedRun:
+    """What one sealed search did and opened."""
+
+    opened: OpenedPlan
+    seed: int
+    reason: StopReason
+    schedule: list[tuple[int, int, int]] = field(default_factory=list)
+    """First generation, how many, and the number of generations then expected."""
+    improved: list[bool] = field(default_factory=list)
+    ends: list[float] = field(default_factory=list)
+    """When each generation was done, as far as batches tell."""
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass
+class SealedLoop:
+    """Drives one search; `generations` and `until` are its limits.
+
+    >>> loop = SealedLoop(generations=10, until=None)
+    >>> loop.next_batch(0, now=0.0)
+    (10, 10)
+    >>> SealedLoop(generations=None, until=10.15).next_batch(0, now=0.0)
+    (4, 500)
+    """
+
+    generations: int | None
+    until: float | None
+    observe: Callable[[int], None] | None = None
+    pace: float = FIRST_GUESS
+    """Seconds per generation."""
+    measured: bool = False
+
+    @property
+    def reserve(self) -> float:
+        """Seconds kept for the opening: a message there and back, far less than a generation."""
+        return OPENING_SECONDS + (self.pace / 2 if self.measured else 0.0)
+
+    def next_batch(self, done: int, *, now: float) -> tuple[int, int] | None:
+        """How many generations come next, and how many there will be in all; None to stop."""
+        count, horizon = max(1, min(int(BATCH_SECONDS / self.pace), MOST_IN_BATCH)), None
+        if self.until is not None:
+            if not self.measured:
+                count = FIRST_BATCH
+            fits = int((self.until - self.reserve - now) / self.pace)
+            if fits < 1:
+                return None
+            # Smaller and smaller towards the end, so that a slow one costs little.
+            count, horizon = min(count, max(1, fits // 2)), done + fits
+        if self.generations is not None:
+            left = self.generations - done
+            if left < 1:
+                return None
+            count = min(count, left)
+            horizon = self.generations if horizon is None else min(horizon, self.generations)
+        return count, horizon if horizon is not None else done + count
+
+    def run(self, search: SealedSearching, /) -> SealedRun:
+        """Search until a limit is reached, and open the plan."""
+        begun = time.monotonic()
+        made = SealedRun(SealedPlan([], None, 0), search.seed, StopReason.GENERATIONS)
+        try:
+            while (batch := self.next_batch(search.generation, now=time.monotonic())) is not None:
+                self._one_batch(search, batch, made, begun)
+            over = self.generations is not None and search.generation >= self.generations
+            made.reason = StopReason.GENERATIONS if over else StopReason.DEADLINE
+        except KeyboardInterrupt:
+            made.reason = StopReason.INTERRUPTED
+        except MpcError as error:
+            late = self.until is not None and time.monotonic() >= self.until - 2 * self.reserve
+            made.reason = StopReason.DEADLINE if late else StopReason.NODES
+            # Generations that only just did not fit are nobody's fault.
+            if not late or getattr(error, "peer", "") != "the nodes":
+                made.notes.append(f"{error}; the plan is that of generation {search.generation}")
+        made.opened = search.open(until=self.until)
+        made.seed = search.seed
+        return made
+
+    def _one_batch(
+        self,
+        search: SealedSearching,
+        batch: tuple[int, int],
+        made: SealedRun,
+        begun: float,
+    ) -> None:
+        count, horizon = batch
+        first, start = search.generation, time.monotonic()
+        latest = None if self.until is None else self.until - self.reserve
+        made.improved += search.advance(count, horizon, until=latest)
+        now = time.monotonic()
+        count = search.generation - first
+        _note(made.schedule, (first, count, horizon))
+        made.ends += [now - begun] * count
+        pace = (now - start) / count
+        # A little of the past, so that one slow batch does not change the temperature at once.
+        self.pace = max(1e-6, pace if not self.measured else 0.7 * self.pace + 0.3 * pace)
+        self.measured = True
+        if self.observe is not None:
+            self.observe(search.generation)
+
+
+def _note(schedule: list[tuple[int, int, int]], batch: tuple[int, int, int]) -> None:
+    """Add a batch, or lengthen the last one if it expected the same."""
+    if schedule and schedule[-1][2] == batch[2]:
+        first, count, horizon = schedule[-1]
+        schedule[-1] = (first, count + batch[1], horizon)
+    else:
+        schedule.append(batch)

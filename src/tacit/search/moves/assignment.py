@@ -1,0 +1,132 @@
+"""Moves of an assignment: swaps and 3-cycles of what the rows have.
+
+Position r below `rows` is what row r gets; the positions above wait. The table has a line per
+position and a column per row (and one more for the ids): cell (a, r) is what row r would gain from
+the item that is now at position a.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.search.moves.move_set import Indices, MoveSet
+
+TERMS = 3
+"""The largest number of rows that a move changes."""
+
+
+@cache
+def cycles_of(size: int, /) -> tuple[Indices, Indices]:
+    """All swaps and 3-cycles of a block: where to, and what from; the first line is the parent.
+
+    >>> to, source = cycles_of(3)
+    >>> to.tolist()
+    [[0, 0, 0], [0, 1, 0], [0, 2, 0], [1, 2, 0], [0, 1, 2], [0, 1, 2]]
+    >>> source.tolist()
+    [[0, 0, 0], [1, 0, 0], [2, 0, 0], [2, 1, 0], [1, 2, 0], [2, 0, 1]]
+    """
+    to, source = [[0, 0, 0]], [[0, 0, 0]]
+    for a, b in combinations(range(size), 2):
+        # The third entry stays where it is and so counts for nothing.
+        to.append([a, b, 0])
+        source.append([b, a, 0])
+    for a, b, c in combinations(range(size), 3):
+        to += [[a, b, c], [a, b, c]]
+        source += [[b, c, a], [c, a, b]]
+    return np.array(to), np.array(source)
+
+
+def block_positions(words: NDArray[np.uint64], *, rows: int, columns: int, block: int) -> Indices:
+    """Disjoint blocks of positions, each with about as many rows as any other.
+
+    Of the positions that wait, no more take part than there are rows. `words` are as many as there
+    are columns.
+
+    >>> words = np.arange(5, dtype=np.uint64)
+    >>> block_positions(words, rows=2, columns=5, block=2)
+    array([[0, 2],
+           [1, 3]])
+    """
+    taken = np.argsort(words[:rows], kind="stable")
+    waiting = rows + np.argsort(words[rows:columns], kind="stable")[:rows]
+    pool = np.concatenate([taken, waiting])
+    size = min(block, len(pool))
+    blocks = len(pool) // size
+    # Dealt out in turn, so that rows come to all blocks before what waits does.
+    return np.ascontiguousarray(pool[: blocks * size].reshape(size, blocks).T)
+
+
+def block_moves(
+    words: NDArray[np.uint64], *, rows: int, columns: int, block: int, width: int
+) -> MoveSet:
+    """All swaps and 3-cycles of random disjoint blocks; the table has `width` columns.
+
+    >>> moves = block_moves(np.arange(4, dtype=np.uint64), rows=4, columns=4, block=2, width=5)
+    >>> moves.blocks, moves.children
+    (2, 2)
+    """
+    positions = block_positions(words, rows=rows, columns=columns, block=block)
+    to, source = cycles_of(positions.shape[1])
+    return _moves(positions, to, source, rows=rows, width=width)
+
+
+def drawn_moves(
+    words: NDArray[np.uint64],
+    *,
+    rows: int,
+    columns: int,
+    children: int,
+    swaps: int,
+    width: int,
+) -> MoveSet:
+    """So many random children in one block of all positions, the first of them swaps.
+
+    `words` are three per child. Every move has a row in it. With two columns all moves are swaps.
+
+    >>> words = np.arange(30, dtype=np.uint64) << np.uint64(58)
+    >>> moves = drawn_moves(words, rows=5, columns=5, children=10, swaps=5, width=6)
+    >>> moves.blocks, moves.children
+    (1, 11)
+    """
+    high = (words[: 3 * children] >> np.uint64(32)).astype(np.int64).reshape(3, children)
+    first = (high[0] * rows) >> 32
+    others = max(columns - 1, 1)
+    second = (first + 1 + ((high[1] * others) >> 32)) % columns
+    # Among those that are neither the first nor the second, counted from the first on.
+    step = 1 + ((high[2] * max(columns - 2, 1)) >> 32)
+    step += step >= (second - first) % columns
+    third = (first + step) % columns
+    number = np.arange(children)
+    is_swap = (number < swaps) | (columns < 3)
+    to = np.stack([first, second, np.where(is_swap, first, third)], axis=1)
+    source = np.stack([second, np.where(is_swap, first, third), first], axis=1)
+    parent = np.zeros((1, TERMS), dtype=to.dtype)
+    to, source = np.concatenate([parent, to]), np.concatenate([parent, source])
+    positions = np.arange(columns)[None]
+    return _moves(positions, to, source, rows=rows, width=width)
+
+
+def _moves(positions: Indices, to: Indices, source: Indices, *, rows: int, width: int) -> MoveSet:
+    """From entries inside each block (children x 3); one that stays in place counts for nothing."""
+    blocks = len(positions)
+    children = len(to)
+    at, wherefrom = positions[:, to], positions[:, source]
+    counts = (at < rows) & (to != source)
+    # Cell 0 on both sides stands for nothing.
+    plus = np.where(counts, wherefrom * width + at, 0).reshape(blocks * children, TERMS)
+    minus = np.where(counts, at * width + at, 0).reshape(blocks * children, TERMS)
+    child, entry = np.nonzero(to != source)
+    first = np.arange(blocks)[:, None] * children
+    return MoveSet(
+        positions=positions,
+        children=children,
+        plus=plus,
+        minus=minus,
+        moved_child=(first + child).reshape(-1),
+        moved_to=np.tile(to[child, entry], blocks),
+        moved_from=np.tile(source[child, entry], blocks),
+    )

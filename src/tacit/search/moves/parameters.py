@@ -1,0 +1,74 @@
+"""The settings of a sealed search, as an agreement pins them: whole numbers only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tacit.errors import ParameterError
+
+HEAT_UNIT = 10_000
+"""Temperatures are given in so many parts of the largest weight."""
+MOST_CHILDREN = 1_000
+"""All pairs of a block's children are compared, so more of them would not fit a message."""
+MOST_BLOCK = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class SealedParameters:
+    """How a sealed search moves and cools.
+
+    `block` positions of an assignment form a block, whose children are all its swaps and 3-cycles;
+    blocks are disjoint, so each of them takes a step of its own in every generation. With 0 there
+    is one block of all positions and `children` moves are drawn, as there always are for a tour.
+    The temperature falls from `heat_start` to `heat_end`, in ten-thousandths of the largest
+    weight, `cycles` times over a run.
+
+    >>> SealedParameters(block=6).block
+    6
+    >>> SealedParameters(heat_start=10, heat_end=20)
+    Traceback (most recent call last):
+    tacit.errors.ParameterError: the temperature rises from 10 to 20; let it fall
+    """
+
+    block: int = 0
+    children: int = 299
+    window_percent: int = 100
+    """Of a tour: so much of it, in a row, may change in a generation."""
+    swap_percent: int = 50
+    """Of drawn moves: swaps and not 3-cycles; for a tour, inversions and not or-opt moves."""
+    heat_start: int = 300
+    heat_end: int = 30
+    cycles: int = 1
+
+    def __post_init__(self) -> None:
+        for name, low, high in (
+            ("block", 0, MOST_BLOCK),
+            ("children", 1, MOST_CHILDREN - 1),
+            ("window_percent", 1, 100),
+            ("swap_percent", 0, 100),
+            ("heat_start", 1, HEAT_UNIT),
+            ("heat_end", 1, HEAT_UNIT),
+            ("cycles", 1, 100),
+        ):
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise ParameterError(f"{name} is {value}; give {low} to {high}")
+        if self.block == 1:
+            raise ParameterError("a block of one position has no moves; give 2 or more, or 0")
+        if self.heat_end > self.heat_start:
+            raise ParameterError(
+                f"the temperature rises from {self.heat_start} to {self.heat_end}; let it fall"
+            )
+
+
+def sealed_parameters_for(kind: str, /) -> SealedParameters:
+    """The tuned settings for a kind of problem.
+
+    >>> sealed_parameters_for("assignment").block
+    6
+    """
+    if kind == "tour":
+        return SealedParameters(
+            children=299, window_percent=66, swap_percent=40, heat_start=800, heat_end=25
+        )
+    return SealedParameters(block=6, heat_start=300, heat_end=30)

@@ -1,0 +1,148 @@
+"""What a sealed search does in each generation, and how large its numbers can get: all public."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.errors import ParameterError
+from tacit.search.moves import assignment, tour
+from tacit.search.moves.move_set import MoveSet
+from tacit.search.moves.noise import HEAT_STEPS, gumbel_noise, noise_span, temperature_at
+from tacit.search.moves.parameters import HEAT_UNIT, SealedParameters
+from tacit.search.moves.shape import PublicShape
+
+FINE_BITS = 10
+"""Small weights are counted in fractions, so that the largest has so many bits at least."""
+
+
+@dataclass(frozen=True, eq=False)
+class Generation:
+    """The children of a generation and the public part of their keys."""
+
+    moves: MoveSet
+    offsets: NDArray[np.int64]
+    """One per child: noise, then the number that breaks ties."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The public course of one sealed search.
+
+    `stream` tells searches of one agreement apart. A child's key is its gain times `gain_factor`
+    plus its offset; in its block no two keys are equal.
+
+    >>> shape = PublicShape("assignment", rows=5, columns=5, low=0, spread=1000)
+    >>> schedule = Schedule(shape, SealedParameters(block=2), seed=1)
+    >>> schedule.generation(3, horizon=10).moves.blocks
+    2
+    """
+
+    shape: PublicShape
+    parameters: SealedParameters
+    seed: int
+    stream: int = 0
+
+    def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise ParameterError(f"seed is {self.seed}; give 0 or more")
+
+    @property
+    def children(self) -> int:
+        """Children per block, the parent among them; the same in all generations."""
+        return self.generation(0, horizon=1).moves.children
+
+    @property
+    def blocks(self) -> int:
+        """Blocks per generation, always the same."""
+        return self.generation(0, horizon=1).moves.blocks
+
+    @property
+    def _fine(self) -> int:
+        return max(0, FINE_BITS - self.shape.unit.bit_length())
+
+    @property
+    def _tie_bits(self) -> int:
+        shape, parameters = self.shape, self.parameters
+        if shape.kind == "assignment" and parameters.block:
+            size = min(parameters.block, shape.rows + min(shape.rows, shape.columns - shape.rows))
+            return (len(assignment.cycles_of(size)[0]) - 1).bit_length()
+        return parameters.children.bit_length()
+
+    @property
+    def gain_factor(self) -> int:
+        """What a gain is multiplied with in a key."""
+        return 1 << (self._fine + self._tie_bits)
+
+    @property
+    def key_bits(self) -> int:
+        """The bits of a signed difference of two keys of a block."""
+        shape = self.shape
+        directed = shape.kind == "tour" and not shape.symmetric
+        terms = shape.rows if directed else assignment.TERMS
+        gain = 2 * terms * shape.spread << self._fine
+        hottest = self._temperature(0)
+        span = ((gain + noise_span(hottest)) << self._tie_bits) + (1 << self._tie_bits) - 1
+        return span.bit_length() + 1
+
+    @property
+    def total_bits(self) -> int:
+        """The bits of a signed difference of two plans' values."""
+        return self.shape.total_span.bit_length() + 1
+
+    def _temperature(self, step: int) -> int:
+        unit = self.shape.unit << self._fine
+        start, end = (
+            max(1, unit * heat // HEAT_UNIT)
+            for heat in (self.parameters.heat_start, self.parameters.heat_end)
+        )
+        return temperature_at(step, start, end)
+
+    def heat_step(self, generation: int, horizon: int, /) -> int:
+        """How far the cooling is, given how many generations there will be as far as one knows.
+
+        >>> shape = PublicShape("assignment", rows=5, columns=5, low=0, spread=1000)
+        >>> Schedule(shape, SealedParameters(cycles=2), seed=1).heat_step(60, 100)
+        204
+        """
+        whole = self.parameters.cycles * HEAT_STEPS * generation // max(horizon, 1)
+        if whole >= self.parameters.cycles * HEAT_STEPS:
+            return HEAT_STEPS
+        return whole % HEAT_STEPS
+
+    def generation(self, number: int, /, *, horizon: int) -> Generation:
+        """The children of one generation, counted from 0."""
+        bits = np.random.PCG64([self.seed, self.stream, number])
+        moves = self._moves(bits)
+        count = moves.blocks * moves.children
+        temperature = self._temperature(self.heat_step(number, horizon))
+        noise = gumbel_noise(_raw(bits, count), temperature)
+        ties = np.arange(moves.children - 1, -1, -1, dtype=np.int64)
+        return Generation(moves, (noise << self._tie_bits) + np.tile(ties, moves.blocks))
+
+    def _moves(self, bits: np.random.PCG64) -> MoveSet:
+        shape, parameters = self.shape, self.parameters
+        children, swaps = parameters.children, parameters.children * parameters.swap_percent // 100
+        if shape.kind == "tour":
+            return tour.tour_moves(
+                _raw(bits, 1 + 3 * children),
+                cities=shape.rows,
+                window=min(-(-shape.rows * parameters.window_percent // 100), shape.rows - 1),
+                children=children,
+                inversions=swaps,
+                symmetric=shape.symmetric,
+                width=shape.width,
+            )
+        size = {"rows": shape.rows, "columns": shape.columns, "width": shape.width}
+        if parameters.block:
+            words = _raw(bits, shape.columns)
+            return assignment.block_moves(words, block=parameters.block, **size)
+        words = _raw(bits, 3 * children)
+        return assignment.drawn_moves(words, children=children, swaps=swaps, **size)
+
+
+def _raw(bits: np.random.PCG64, count: int) -> NDArray[np.uint64]:
+    words: NDArray[np.uint64] = np.asarray(bits.random_raw(count), dtype=np.uint64)
+    return words

@@ -1,0 +1,87 @@
+"""Sealed searches with all parties in one process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.mpc.local import TrioRun, deal_integers, run_trio
+from tacit.mpc.masks import MaskSource
+from tacit.mpc.sealed.generations import advance
+from tacit.mpc.sealed.moves import Step, Table
+from tacit.mpc.sealed.start import secret_start
+from tacit.mpc.sealed.state import SealedState
+from tacit.mpc.session import Session
+from tacit.mpc.shares import ArithmeticShare
+from tacit.search.moves import PublicShape, Schedule, SealedParameters
+
+Masks = Callable[[int], MaskSource]
+
+
+@dataclass(frozen=True)
+class Search:
+    """A worth matrix (rows x columns), and how it is searched."""
+
+    worth: NDArray[np.int64]
+    schedule: Schedule
+
+    @classmethod
+    def random(
+        cls,
+        kind: str,
+        rows: int,
+        columns: int,
+        *,
+        seed: int = 1,
+        spread: int = 1000,
+        **settings: int,
+    ) -> Search:
+        rng = np.random.default_rng(seed)
+        worth = rng.integers(0, spread, (rows, columns), endpoint=True)
+        symmetric = kind == "tour" and not settings.pop("directed", 0)
+        if symmetric:
+            worth = np.triu(worth) + np.triu(worth, 1).T
+        shape = PublicShape(kind, rows, columns, low=0, spread=spread, symmetric=symmetric)
+        return cls(worth, Schedule(shape, SealedParameters(**settings), seed=seed))
+
+    @property
+    def about(self) -> Table:
+        shape, schedule = self.schedule.shape, self.schedule
+        bits = schedule.key_bits, schedule.total_bits
+        return Table(shape.kind, shape.rows, shape.columns, *bits)
+
+    def dealt(self) -> list[ArithmeticShare]:
+        return deal_integers(self.worth if self.about.is_tour else self.worth.T)
+
+    def steps(self, first: int, count: int, horizon: int) -> Iterator[Step]:
+        for number in range(first, first + count):
+            now = self.schedule.generation(number, horizon=horizon)
+            yield Step(now.moves, now.offsets, self.schedule.gain_factor, self.schedule.key_bits)
+
+    def start(self) -> TrioRun[SealedState]:
+        shares = self.dealt()
+        return run_trio(lambda s: secret_start(s, shares[s.me], self.about, label="start"))
+
+    def advance(
+        self,
+        states: list[SealedState],
+        first: int,
+        count: int,
+        *,
+        horizon: int,
+        tell: bool = False,
+        coordinator: Callable[[Session], object] | None = None,
+    ) -> TrioRun[SealedState]:
+        return run_trio(
+            lambda s: advance(
+                s,
+                states[s.me],
+                self.steps(first, count, horizon),
+                self.about,
+                tell_improvements=tell,
+            ),
+            coordinator,  # type: ignore[arg-type]
+        )

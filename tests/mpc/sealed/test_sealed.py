@@ -1,0 +1,93 @@
+"""Sealed search on shares: the clear search's plan byte for byte, at the declared cost."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tacit.errors import AbortError
+from tacit.mpc.local import deal_integers, reveal, run_trio
+from tacit.mpc.protocols.opening import receive_opened
+from tacit.mpc.sealed import generations, start
+from tacit.mpc.sealed.winners import find_winners
+from tacit.search.sealed import ClearSealedSearch
+from tests.mpc.sealed.searches import Search
+
+SEARCHES = {
+    "blocks": Search.random("assignment", 12, 12, block=4),
+    "drawn": Search.random("assignment", 9, 9, children=20),
+    "imbalanced": Search.random("assignment", 5, 14, block=3),
+    "wide": Search.random("assignment", 6, 6, spread=10**12, block=3),
+    "few": Search.random("assignment", 1, 3, children=2),
+    "two": Search.random("assignment", 2, 2, block=6),
+    "tour": Search.random("tour", 11, 11, children=30),
+    "directed": Search.random("tour", 7, 7, children=12, directed=1),
+    "small tour": Search.random("tour", 3, 3, children=4, directed=1),
+    "nothing moves": Search.random("tour", 2, 2, children=4),
+}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_the_clear_search_finds_the_same_and_costs_are_as_declared(name: str) -> None:
+    search = SEARCHES[name]
+    begun = search.start()
+    declared = start.cost(search.about)
+    assert (begun.rounds, begun.sent) == (declared.rounds, declared.sent)
+    order = reveal([state.table for state in begun.results])[:, -1].astype(np.intp)
+    twin = ClearSealedSearch(search.worth, search.schedule, order)
+    improved = twin.advance(6, horizon=9)
+    # In two goes, which must not matter.
+    moves = search.schedule.generation(0, horizon=1).moves
+    states = begun.results
+    told = []
+    for first, count in ((0, 2), (2, 4)):
+        run = search.advance(
+            states,
+            first,
+            count,
+            horizon=9,
+            tell=True,
+            coordinator=lambda s, n=count: receive_opened(s, n, dtype=np.uint8, xor=True),  # type: ignore[misc]
+        )
+        states = run.results
+        told += [bool(bit) for bit in run.coordinator]
+        declared = generations.cost(moves, count, search.about, tell_improvements=True)
+        assert (run.rounds, run.sent) == (declared.rounds, declared.sent)
+    assert reveal([state.best for state in states]).tolist() == [twin.best_value, *twin.plan()]
+    assert np.array_equal(reveal([state.table for state in states]), twin.table)
+    assert told == improved
+
+
+def test_the_start_is_any_order() -> None:
+    search = Search.random("assignment", 3, 3, block=2)
+    orders = {
+        tuple(reveal([state.table for state in search.start().results])[:, -1]) for _ in range(80)
+    }
+    assert len(orders) == 6
+
+
+@pytest.mark.parametrize(
+    ("search", "rounds"),
+    [
+        (Search.random("assignment", 100, 100, children=299), 10),
+        (Search.random("assignment", 100, 100, block=6), 10),
+        (Search.random("tour", 100, 100, children=299, spread=4000), 11),
+    ],
+    ids=["299 children", "blocks", "tour"],
+)
+def test_limits_at_100_rows(search: Search, rounds: int) -> None:
+    moves = search.schedule.generation(0, horizon=1).moves
+    one, two = (generations.cost(moves, count, search.about) for count in (1, 2))
+    assert two.rounds - one.rounds == rounds <= 12
+    assert max(b - a for a, b in zip(one.sent, two.sent, strict=True)) < 1_000_000
+
+
+def test_keys_that_form_no_order_abort() -> None:
+    keys = deal_integers([0, 22, 43])  # in 6 bits each is below the next, and the last below 0
+
+    async def node(session):  # type: ignore[no-untyped-def]
+        share = keys[session.me]
+        await find_winners(session, share, share[:0], children=3, bits=6, label="w")
+
+    with pytest.raises(AbortError, match="form no order"):
+        run_trio(node)

@@ -1,0 +1,165 @@
+"""A node's view of sealed generations does not depend on the weights; weakened ones are caught."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tacit.mpc.local import TrioRun, trio
+from tacit.mpc.masks import KeyedMasks
+from tacit.mpc.ring import Words, to_ring
+from tacit.mpc.sealed import winners
+from tacit.mpc.sealed.generations import advance
+from tacit.mpc.sealed.moves import Table
+from tacit.mpc.sealed.start import secret_start
+from tacit.mpc.sealed.state import SealedState
+from tacit.mpc.sealed.update import take_winners
+from tacit.mpc.session import Session
+from tacit.mpc.shares import NODES, ArithmeticShare
+from tests.mpc.sealed.searches import Search
+from tests.mpc.secrecy.test_statistics import SURE, Reused, fixed_for, least_p
+from tests.mpc.secrecy.test_views import leaks
+from tests.mpc.secrecy.views import Protocol, Setting, Weaken, dropped, honest
+
+WEIGHTS = (
+    np.array([[9, 0, 0, 0], [0, 9, 0, 0], [0, 0, 9, 0], [0, 0, 0, 9]]),
+    np.array([[0, 9, 1, 4], [9, 0, 7, 2], [1, 7, 0, 9], [4, 2, 9, 0]]),
+)
+
+
+class NotMixed(KeyedMasks):
+    """A weakened source: the children of a block stay where they are."""
+
+    def words(self, label: str, component: int, count: int) -> Words:
+        if label.endswith(".order.p"):
+            return np.arange(count, dtype=np.uint64)
+        return super().words(label, component, count)
+
+
+class SameSeed(KeyedMasks):
+    """A weakened source: what mixes the children is the same in every run."""
+
+    def words(self, label: str, component: int, count: int) -> Words:
+        if label.endswith(".order.p"):
+            return KeyedMasks({component: bytes(32)}).words(label, component, count)
+        return super().words(label, component, count)
+
+
+def seen_alike(worth: NDArray[np.int64], observer: int) -> list[ArithmeticShare]:
+    rng = np.random.default_rng(1)
+    held = {c: rng.integers(0, 2**64, worth.shape, dtype=np.uint64) for c in range(3)}
+    rest = held[observer] + held[(observer + 1) % 3]
+    held[(observer + 2) % 3] = to_ring(worth) - rest
+    return [ArithmeticShare(held[i], held[(i + 1) % 3]) for i in range(3)]
+
+
+async def observed(
+    search: Search,
+    observer: int,
+    kind: type[KeyedMasks],
+    numbers: range,
+    opened: Callable[[], list[int]],
+) -> NDArray[np.uint8]:
+    """One line per run: bits of all that arrives, and of what the opened signs say."""
+    about = search.about
+    shares = seen_alike(search.worth if about.is_tour else search.worth.T, observer)
+
+    async def node(session: Session) -> SealedState:
+        state = await secret_start(session, shares[session.me], about, label="start")
+        return await advance(session, state, search.steps(0, 2, 2), about)
+
+    lines = []
+    for number in numbers:
+        run: TrioRun[Any] = await trio(node, masks=fixed_for(observer, number, kind), record=True)
+        arrived = [payload for _, payload in run.received[observer]]
+        bits = [bit for p in arrived for bit in ((p[0] & 1), (p[0] >> 1) & 1, p[-1] & 1)]
+        lines.append(bits + opened())
+    return np.array(lines, dtype=np.uint8)
+
+
+def told_apart(
+    kind: str,
+    observer: int,
+    masks: type[KeyedMasks],
+    monkeypatch: pytest.MonkeyPatch,
+    runs: int = 60,
+) -> float:
+    """The smallest p-value for two different matrices giving the same view."""
+    pair = [
+        Search(w, Search.random(kind, 4, 4, spread=9, **settings[kind]).schedule) for w in WEIGHTS
+    ]
+    seen: list[list[int]] = []
+    largest = winners._largest
+
+    def noted(less: NDArray[np.uint8], children: int) -> NDArray[np.intp]:
+        seen.append([int(bit) for bit in less.reshape(-1)])
+        return largest(less, children)
+
+    def opened() -> list[int]:
+        bits = [bit for signs in seen[::3] for bit in signs]  # each of the three nodes saw them
+        seen.clear()
+        return bits
+
+    async def both() -> float:
+        first = await observed(pair[0], observer, masks, range(runs), opened)
+        second = await observed(pair[1], observer, masks, range(runs, 2 * runs), opened)
+        return least_p(first, second)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(winners, "_largest", noted)
+        return asyncio.run(both())
+
+
+settings: dict[str, dict[str, int]] = {"assignment": {"block": 2}, "tour": {"children": 3}}
+
+
+@pytest.mark.parametrize("observer", NODES)
+@pytest.mark.parametrize("kind", ["assignment", "tour"])
+def test_generations_show_a_node_nothing(
+    kind: str, observer: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert told_apart(kind, observer, KeyedMasks, monkeypatch) > SURE
+
+
+@pytest.mark.parametrize("masks", [NotMixed, SameSeed, Reused])
+def test_weakened_generations_are_caught(
+    masks: type[KeyedMasks], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert told_apart("assignment", 1, masks, monkeypatch) < SURE
+
+
+@pytest.mark.parametrize("observer", NODES)
+def test_the_update_by_enumeration(observer: int) -> None:
+    class Swap:
+        positions = np.array([[0, 1]])
+        children = 2
+        plus = minus = np.zeros((2, 1), dtype=np.intp)
+        moved_child = np.array([1, 1])
+        moved_to = np.array([0, 1])
+        moved_from = np.array([1, 0])
+
+    about = Table("assignment", rows=1, columns=2, key_bits=3, total_bits=3)
+
+    def make(shares: list[Any]) -> Protocol:
+        async def node(s: Session) -> ArithmeticShare:
+            mine, following = shares[s.me].mine, shares[s.me].next
+            table = ArithmeticShare(mine[:4].reshape(2, 2), following[:4].reshape(2, 2))
+            marks = ArithmeticShare(mine[4:], following[4:])
+            return await take_winners(s, table, marks, Swap(), about, label="u")
+
+        return node, None
+
+    def look(weaken: Weaken) -> bool:
+        setting = Setting(bits=1, weaken=weaken)
+        secrets = [[0, 0, 0, 0, 1, 0], [1, 0, 0, 1, 0, 1], [1, 1, 1, 0, 0, 1]]
+        return leaks(
+            make, secrets, [observer], ArithmeticShare, ring=1, setting=setting, reduce=True
+        )
+
+    assert not look(honest)
+    assert look(dropped("lines.zero"))

@@ -1,0 +1,166 @@
+"""Children are permutations, and their gains are what they would change of the plan's value."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from tacit.errors import ParameterError
+from tacit.search.moves import MoveSet, PublicShape, Schedule, SealedParameters
+from tacit.search.moves.noise import gumbel_noise, gumbel_quantiles, noise_span
+
+SEEDS = st.integers(0, 2**62)
+
+
+def table_of(shape: PublicShape, rng: np.random.Generator) -> NDArray[np.int64]:
+    cells = rng.integers(
+        shape.low, shape.low + shape.spread, (shape.columns, shape.rows), endpoint=True
+    )
+    if shape.kind == "tour" and shape.symmetric:
+        cells = np.triu(cells) + np.triu(cells, 1).T
+    return np.column_stack([cells, np.arange(shape.columns)])
+
+
+def value_of(table: NDArray[np.int64], shape: PublicShape) -> int:
+    at = np.arange(shape.rows)
+    if shape.kind == "tour":
+        return int(table[at, (at + 1) % shape.rows].sum())
+    return int(table[at, at].sum())
+
+
+def moved(
+    table: NDArray[np.int64], moves: MoveSet, winners: NDArray[np.intp], *, tour: bool
+) -> NDArray[np.int64]:
+    made = table.copy()
+    to, source = moves.chosen(winners)
+    made[to] = made[source]
+    if tour:
+        made[:, to] = made[:, source]
+    return made
+
+
+@st.composite
+def schedules(draw: st.DrawFn) -> Schedule:
+    kind = draw(st.sampled_from(["assignment", "tour"]))
+    rows = draw(st.integers(2 if kind == "tour" else 1, 12))
+    columns = rows if kind == "tour" else rows + draw(st.sampled_from([0, 0, 1, 5, 30]))
+    shape = PublicShape(
+        kind,
+        rows,
+        columns,
+        low=draw(st.integers(-50, 0)),
+        spread=draw(st.sampled_from([1, 7, 1000, 10**9])),
+        symmetric=kind == "tour" and draw(st.booleans()),
+    )
+    parameters = SealedParameters(
+        block=draw(st.sampled_from([0, 2, 3, 6])),
+        children=draw(st.integers(1, 40)),
+        window_percent=draw(st.sampled_from([1, 30, 66, 100])),
+        swap_percent=draw(st.sampled_from([0, 50, 100])),
+        cycles=draw(st.integers(1, 3)),
+    )
+    return Schedule(shape, parameters, seed=draw(SEEDS), stream=draw(st.integers(0, 3)))
+
+
+@settings(max_examples=120, deadline=None)
+@given(schedules(), st.integers(0, 200), SEEDS)
+def test_gains_are_what_children_change(schedule: Schedule, number: int, seed: int) -> None:
+    shape = schedule.shape
+    rng = np.random.default_rng(seed)
+    table = table_of(shape, rng)
+    now = schedule.generation(number, horizon=100)
+    moves, gains = now.moves, now.moves.gains(table)
+    assert (gains[:, 0] == 0).all()  # child 0 is the parent
+    for _ in range(5):
+        winners = rng.integers(0, moves.children, moves.blocks)
+        after = moved(table, moves, winners, tour=shape.kind == "tour")
+        assert sorted(after[:, -1].tolist()) == list(range(shape.columns))
+        gained = int(gains[np.arange(moves.blocks), winners].sum())
+        assert value_of(after, shape) - value_of(table, shape) == gained
+
+
+@settings(max_examples=120, deadline=None)
+@given(schedules(), st.integers(0, 200), SEEDS)
+def test_keys_are_distinct_and_fit_their_bits(schedule: Schedule, number: int, seed: int) -> None:
+    table = table_of(schedule.shape, np.random.default_rng(seed))
+    now = schedule.generation(number, horizon=50)
+    gains = now.moves.gains(table)
+    keys = gains * schedule.gain_factor + now.offsets.reshape(gains.shape)
+    for block in keys.tolist():
+        assert len(set(block)) == len(block)
+        assert max(block) - min(block) < 1 << (schedule.key_bits - 1)
+    assert (now.moves.blocks, now.moves.children) == (schedule.blocks, schedule.children)
+
+
+@settings(max_examples=60, deadline=None)
+@given(schedules(), st.integers(0, 50))
+def test_blocks_are_disjoint_and_a_generation_repeats(schedule: Schedule, number: int) -> None:
+    first, second = (schedule.generation(number, horizon=60) for _ in range(2))
+    positions = first.moves.positions.reshape(-1)
+    assert len(set(positions.tolist())) == len(positions)
+    assert np.array_equal(first.offsets, second.offsets)
+    for name in ("positions", "plus", "minus", "moved_child", "moved_to", "moved_from"):
+        assert np.array_equal(getattr(first.moves, name), getattr(second.moves, name))
+
+
+def test_every_row_takes_part_and_every_swap_is_there() -> None:
+    shape = PublicShape("assignment", rows=12, columns=12, low=0, spread=9)
+    now = Schedule(shape, SealedParameters(block=6), seed=3).generation(0, horizon=1)
+    assert sorted(now.moves.positions.reshape(-1).tolist()) == list(range(12))
+    assert now.moves.children == 1 + 15 + 40  # the parent, swaps, 3-cycles
+
+
+def test_the_quantiles_are_these_numbers_everywhere() -> None:
+    digest = hashlib.sha256(gumbel_quantiles().astype("<i8").tobytes()).hexdigest()
+    assert digest == "1951aae746dff54ff388a5be9887d044af8f29091914a946415838e52edd966e"
+
+
+def test_noise_is_gumbel_noise() -> None:
+    words = np.random.default_rng(1).integers(0, 2**64, 20_000, dtype=np.uint64)
+    noise = gumbel_noise(words, 1000)
+    assert abs(noise.mean() - 577.2) < 30
+    assert abs(noise.std() - 1282.5) < 30
+    assert noise.max() - noise.min() <= noise_span(1000)
+
+
+def test_other_seeds_streams_and_generations_differ() -> None:
+    shape = PublicShape("assignment", rows=30, columns=30, low=0, spread=1000)
+    settings_ = SealedParameters(block=6)
+    seen = {
+        Schedule(shape, settings_, seed=seed, stream=stream)
+        .generation(number, horizon=9)
+        .moves.positions.tobytes()
+        for seed in range(3)
+        for stream in range(3)
+        for number in range(3)
+    }
+    assert len(seen) == 27
+
+
+def test_the_temperature_falls_and_rises_again_with_cycles() -> None:
+    shape = PublicShape("assignment", rows=9, columns=9, low=0, spread=1000)
+    once = Schedule(shape, SealedParameters(), seed=1)
+    steps = [once.heat_step(g, 100) for g in range(120)]
+    assert steps == sorted(steps)
+    assert (steps[0], steps[-1]) == (0, 1024)
+    twice = Schedule(shape, SealedParameters(cycles=2), seed=1)
+    assert [twice.heat_step(g, 100) for g in (0, 49, 50, 99, 100)] == [0, 1003, 0, 1003, 1024]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"block": 1}, "no moves"),
+        ({"block": 99}, "give 0 to 12"),
+        ({"children": 0}, "give 1 to"),
+        ({"heat_start": 1, "heat_end": 2}, "let it fall"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(changes: dict[str, int], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        SealedParameters(**changes)

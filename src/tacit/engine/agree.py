@@ -156,7 +156,8 @@ def without_weights(
 ) -> Problem:
     """A problem of which only this is known.
 
-    >>> without_weights(PublicProblem("p", "tour", 3, 3), (Objective("length", None),), ()).kind
+    >>> length = Objective("length", None, weight_bound=9)
+    >>> without_weights(PublicProblem("p", "tour", 3, 3), (length,), ()).kind
     'tour'
     """
     row_names = None if public.row_names is None else tuple(public.row_names)

@@ -1,8 +1,9 @@
 """Whether a sealed search went as agreed, and the nodes opened what the ledger says.
 
 There is no population to compute again: the nodes searched themselves. What logs show is that all
-were asked for the same generations, one after the other, and that each opened one plan; with the
-parts that the ledger keeps, which plan that was.
+were asked for the same generations, one after the other, and that all were bound to one plan of
+each search; with the parts that the ledger keeps, which plan that was, and that no other part left
+a node.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.engine.agreement import Agreement
 from tacit.engine.answer_record import sent_digest, strand_digest
@@ -53,9 +55,11 @@ def check_sealed_answers(
         raise LogError("the log has no sealed search; give the log of this agreement")
     if any(course != courses[0] for course in courses[1:]):
         raise LogError("the nodes were asked for different generations; their logs disagree")
+    _check_one_basis(logs)
     opened = [entry for entry in ledger if entry.number == REVEAL_NUMBER]
     if len({entry.objective for entry in opened}) < len(opened):
         raise LogError("the ledger has two plans of one search; a node opens one")
+    _check_nothing_left_out(logs, {entry.objective for entry in opened})
     confirmed = sum(_confirm(agreement, logs, entry) for entry in opened)
     told = [entry for entry in ledger if entry.number != REVEAL_NUMBER]
     for entry in told:
@@ -81,26 +85,43 @@ def _course(log: Log) -> dict[int, list[tuple[int, int, int]]]:
     return course
 
 
+def _check_one_basis(logs: Sequence[Log]) -> None:
+    """All nodes are bound to the same plan of a search, if they are bound to any."""
+    bases: dict[int, str] = {}
+    for line in (line for log in logs for line in log if line["event"] == "open plan"):
+        if bases.setdefault(line["search"], line["basis"]) != line["basis"]:
+            raise LogError(
+                f"the nodes were asked for two plans of search {line['search']}; one is opened"
+            )
+
+
+def _check_nothing_left_out(logs: Sequence[Log], told: set[int]) -> None:
+    for line in (line for log in logs for line in log if line["event"] == "opened"):
+        if line["search"] not in told:
+            raise LogError(
+                f"a node opened a plan of search {line['search']} that the ledger lacks; ask the "
+                "platform for it"
+            )
+
+
 def _confirm(agreement: Agreement, logs: Sequence[Log], entry: LedgerEntry) -> int:
     """How many logs show that a node sent its part of this plan."""
     if len(entry.parts) != len(NODES) or not 0 <= entry.objective < len(
         sealed_terms(agreement).weightings
     ):
         raise LogError("the ledger has not kept what the nodes sent for a plan")
-    if _plan_again(agreement, entry) != entry.disclosed:
+    components = _components(agreement, entry)
+    if _plan(agreement, components) != entry.disclosed:
         raise LogError("the nodes opened another plan than the ledger says; it was changed")
-    sent = {node: strands[0][1] for node, strands in enumerate(entry.parts) if strands}
+    # Two nodes send all components, so what the third sent is known whether it was kept or not.
+    sent = [[components[node].tobytes(), components[(node + 1) % 3].tobytes()] for node in NODES]
     confirmed = 0
     for log in logs:
         lines = [e for e in log if e["event"] == "opened" and e["search"] == entry.objective]
-        fits = any(
-            _digest(parts, line["salt"]) == line["digest"]
-            for line in lines
-            for parts in sent.values()
-        )
-        if lines and not fits and len(sent) == len(NODES):
-            raise LogError("a node logged another part of the plan than the ledger keeps")
-        confirmed += fits
+        for line in lines:
+            if not any(_digest(parts, line["salt"]) == line["digest"] for parts in sent):
+                raise LogError("a node logged another part of the plan than the ledger keeps")
+        confirmed += bool(lines)
     return confirmed
 
 
@@ -108,14 +129,28 @@ def _digest(parts: Sequence[bytes], salt: str) -> str:
     return sent_digest(bytes.fromhex(salt), [hashlib.sha256(part).digest() for part in parts])
 
 
-def _plan_again(agreement: Agreement, entry: LedgerEntry) -> list[int]:
+def _components(
+    agreement: Agreement, entry: LedgerEntry
+) -> dict[int, NDArray[np.unsignedinteger[Any]]]:
+    """All three components of an opened plan, where the nodes' parts fit together."""
     word = table_of(schedule_of(agreement, entry.objective, seed=0)).word
-    components = {}
+    due = (agreement.problem.rows + (agreement.objectives[0].best == "value")) * word.itemsize
+    components: dict[int, NDArray[np.unsignedinteger[Any]]] = {}
     for node, strands in enumerate(entry.parts):
         for offset, part in enumerate(strands[0][1] if strands else []):
-            components[(node + offset) % 3] = np.frombuffer(part, dtype=word)
+            if len(part) != due:
+                raise LogError("the ledger has a part that is no part of a plan; it was changed")
+            words = np.frombuffer(part, dtype=word)
+            if not np.array_equal(components.setdefault((node + offset) % 3, words), words):
+                raise LogError("the ledger has parts of two plans; a search opens one")
     if len(components) < len(NODES):
         raise LogError("the ledger lacks a part of a plan; two nodes send all")
+    return components
+
+
+def _plan(
+    agreement: Agreement, components: dict[int, NDArray[np.unsignedinteger[Any]]]
+) -> list[int]:
     values = from_ring(components[0] + components[1] + components[2])
     return [int(v) for v in values[-agreement.problem.rows :]]
 

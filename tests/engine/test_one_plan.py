@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tacit.engine.agreement import agreement_hash
 from tacit.engine.coordinator import Coordinator
 from tacit.engine.local_cluster import LocalCluster
 from tacit.engine.messages import Done, OpenPlan
@@ -185,3 +186,30 @@ def test_a_node_that_hangs_does_not_hold_up_the_opening(
             assert opened.plan == clear.plan().tolist()
 
     run(search())
+
+
+def test_nothing_is_told_or_kept_after_the_opening(cluster: LocalCluster) -> None:
+    """The plan is asked for while generations are under way whose improvements are told."""
+    trio = draft(cluster, sealed(PROBLEMS["balanced"](), "improvement"))
+
+    async def attack() -> None:
+        async with trio.coordinator() as coordinator:
+            search = await begin(trio, coordinator)
+            early = search._last
+            waiting = asyncio.ensure_future(search.advance(300, 300, until=None))
+            while not any(e["event"] == "generations" for e in trio.log(2)):
+                await asyncio.sleep(0.02)
+            assert not waiting.done()
+            await asyncio.gather(*(open_at(coordinator, node, early) for node in range(3)))
+            with pytest.raises((RefusedError, PeerError)):
+                await waiting
+
+    run(attack())
+    for node in range(3):
+        events = [e["event"] for e in trio.log(node)]
+        assert events.count("opened") == 1
+        assert "told improvements" not in events
+        folder = (
+            trio.cluster.folder / f"node-{node}.data" / agreement_hash(trio.agreement).hex()[:32]
+        )
+        assert [path.name for path in folder.glob("sealed-*")] == ["sealed-0-0"]

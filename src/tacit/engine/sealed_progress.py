@@ -169,7 +169,23 @@ class SealedProgress:
         return kept
 
     async def keep(self, new: Kept, /) -> None:
-        """Keep a state on the disk, and of those before it the last one."""
+        """Keep a state on the disk, and of those before it the last one.
+
+        Whoever is cancelled meanwhile goes on to the end: a thread that writes cannot be stopped,
+        and nobody else may write the same file beside it.
+        """
+        keeping = asyncio.ensure_future(self._keep(new))
+        cancelled: asyncio.CancelledError | None = None
+        while not keeping.done():
+            try:
+                await asyncio.wait([keeping])
+            except asyncio.CancelledError as error:
+                cancelled = error
+        if cancelled is not None:
+            raise cancelled
+        keeping.result()
+
+    async def _keep(self, new: Kept) -> None:
         await asyncio.to_thread(
             self._store.save_sealed, self._search, new.generation, _to_bytes(new)
         )

@@ -116,6 +116,7 @@ async def _advance(
     attempt = attempt_name(request.first + request.count, request.epoch, request.attempt)
     before: Kept | None = None
     async with refusals_told(node, context, platform):
+        holding.search(request.search)  # again: it may have expired while others were at work
         if starts:
             progress.begin_start(attempt)
         else:
@@ -139,10 +140,10 @@ async def _advance(
         else:
             steps = _steps(schedule, request)
             state = await compute(session, before.state, steps, about, tell_improvements=tells)
-    await progress.keep(Kept(request.first + request.count, attempt, state))
     if tells:
         first = request.first + 1
         holding.log_sent("told improvements", request.search, first, sent, attempt=attempt)
+    await progress.keep(Kept(request.first + request.count, attempt, state))
     return Done(id=request.id, sent=session.sent, rounds=session.depth, seed=schedule.seed)
 
 

@@ -281,19 +281,30 @@ def test_logs_and_ledger_are_compared(cluster: LocalCluster) -> None:
     async def search() -> list[LedgerEntry]:
         async with trio.coordinator() as coordinator:
             on_nodes = await begin(trio, coordinator)
-            told = await on_nodes.advance(6, 6, until=None)
+            first = await on_nodes.advance(2, 9, until=None)
+            told = await on_nodes.advance(4, 6, until=None)
             opened = await on_nodes.open(until=None)
-            bits = [int(bit) for bit in told.improved]
             return [
-                LedgerEntry(0, 1, told.request.hex(), bits, None, told.parts),
+                *(
+                    LedgerEntry(
+                        0,
+                        each.batch.first + 1,
+                        each.request.hex(),
+                        [int(bit) for bit in each.improved],
+                        None,
+                        each.parts,
+                    )
+                    for each in (first, told)
+                ),
                 LedgerEntry(0, REVEAL_NUMBER, "", opened.plan, None, opened.parts),
             ]
 
-    bits, opening = run(search())
+    before, bits, opening = run(search())
     logs = [trio.log(node) for node in range(3)]
-    report = check_sealed_answers(trio.agreement, logs, [bits, opening])
+    report = check_sealed_answers(trio.agreement, logs, [before, bits, opening])
     assert (report.generations, report.plans, report.improvements) == (6, 1, 6)
     assert report.senders == 3
+    assert report.horizons == (9, 6)
     swapped = [opening.disclosed[1], opening.disclosed[0], *opening.disclosed[2:]]
     other = [[(0, [p[::-1] for p in frames]) for _, frames in s] for s in opening.parts]
     cut = [[(0, [p[:-1] for p in frames]) for _, frames in s] for s in opening.parts]

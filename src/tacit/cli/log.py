@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -34,6 +35,12 @@ def verify(path: LogPath) -> None:
     typer.echo(f"unbroken, {len(entries)} lines, head {line_hash(lines[-1]) if lines else FIRST}")
     for event, count in sorted(Counter(str(entry["event"]) for entry in entries).items()):
         typer.echo(f"{count:8} {event}")
+
+
+def _shown(numbers: Sequence[int]) -> str:
+    """Numbers in their order, of many the first and the last ones."""
+    words = [str(each) for each in numbers]
+    return ", ".join(words if len(words) <= 8 else [*words[:4], "...", *words[-3:]])
 
 
 @app.command()
@@ -69,6 +76,10 @@ def replay(
         typer.echo(
             f"{report.plans} plans and {report.improvements} bits were told; "
             f"{report.senders} parts of the plans are as {len(logs)} of 3 nodes logged them"
+        )
+        typer.echo(
+            "the temperature follows from how many generations the platform expected: "
+            f"{_shown(report.horizons)}"
         )
         return
     public = None if problem is None else load_problem(problem)

@@ -38,6 +38,12 @@ class SealedReport:
     """Bits that were told on the way, if any were agreed."""
     senders: int
     """How many of the plans' parts the logs confirm."""
+    horizons: tuple[int, ...] = ()
+    """Every number of generations that the platform said there would be, in its order.
+
+    The temperature follows from it. Whoever is told improvements could steer by it; one that keeps
+    to its deadline names numbers that settle down.
+    """
 
 
 def check_sealed_answers(
@@ -66,7 +72,8 @@ def check_sealed_answers(
         _confirm_bits(logs, entry)
     ends = [max(first + count for first, count, _ in runs) for runs in courses[0].values() if runs]
     bits = sum(len(entry.disclosed) for entry in told)
-    return SealedReport(sum(ends), len(opened), bits, confirmed)
+    horizons = dict.fromkeys(run[2] for runs in courses[0].values() for run in runs)
+    return SealedReport(sum(ends), len(opened), bits, confirmed, tuple(horizons))
 
 
 def _course(log: Log) -> dict[int, list[tuple[int, int, int]]]:

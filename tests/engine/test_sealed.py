@@ -300,11 +300,15 @@ def test_logs_and_ledger_are_compared(cluster: LocalCluster) -> None:
     for changed, words in (
         ([msgspec.structs.replace(opening, disclosed=swapped)], "another plan than the ledger"),
         ([msgspec.structs.replace(opening, parts=other)], "another plan than the ledger"),
-        ([opening, opening], "two plans of one search"),
+        ([opening, msgspec.structs.replace(opening, disclosed=swapped)], "two plans of one search"),
+        ([bits], "opened the plan of search 0, which the ledger leaves out"),
+        ([opening], "improvements after generation 0, which the ledger leaves out"),
         ([msgspec.structs.replace(bits, parts=forged)], "other improvements"),
     ):
         with pytest.raises(LogError, match=words):
             check_sealed_answers(trio.agreement, logs, changed)
+    again = check_sealed_answers(trio.agreement, logs, [bits, opening, opening])
+    assert again == report  # heard twice by a coordinator that was interrupted
     fewer = [line for line in logs[1] if line["event"] != "generations"]
     with pytest.raises(LogError, match="different generations"):
         check_sealed_answers(trio.agreement, [logs[0], fewer], [opening])

@@ -165,7 +165,7 @@ def _confirm(agreement: Agreement, logs: Sequence[Log], entry: LedgerEntry) -> i
         sealed_terms(agreement).weightings
     ):
         raise LogError("the ledger has not kept what the nodes sent for a plan")
-    if _plan_again(agreement, entry) != entry.disclosed:
+    if _told_again(agreement, entry) != (entry.disclosed, entry.best):
         raise LogError("the nodes opened another plan than the ledger says; it was changed")
     sent = {node: strands[0][1] for node, strands in enumerate(entry.parts) if strands}
     confirmed = 0
@@ -186,7 +186,8 @@ def _digest(parts: Sequence[bytes], salt: str) -> str:
     return sent_digest(bytes.fromhex(salt), [hashlib.sha256(part).digest() for part in parts])
 
 
-def _plan_again(agreement: Agreement, entry: LedgerEntry) -> list[int]:
+def _told_again(agreement: Agreement, entry: LedgerEntry) -> tuple[list[int], int | None]:
+    """The plan, and its value where that was agreed, from the parts that the nodes sent."""
     word = table_of(schedule_of(agreement, entry.objective, seed=0)).word
     components = {}
     for node, strands in enumerate(entry.parts):
@@ -195,7 +196,11 @@ def _plan_again(agreement: Agreement, entry: LedgerEntry) -> list[int]:
     if len(components) < len(NODES):
         raise LogError("the ledger lacks a part of a plan; two nodes send all")
     values = from_ring(components[0] + components[1] + components[2])
-    return [int(v) for v in values[-agreement.problem.rows :]]
+    plan = [int(v) for v in values[-agreement.problem.rows :]]
+    tells_value = agreement.objectives[0].best == "value"
+    if len(values) != len(plan) + tells_value:
+        raise LogError("the ledger's parts of a plan are not as long as agreed; it was changed")
+    return plan, int(values[0]) if tells_value else None
 
 
 def _confirm_bits(logs: Sequence[Log], entry: LedgerEntry) -> None:

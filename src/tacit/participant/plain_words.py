@@ -11,6 +11,8 @@ from tacit.disclosure.leakage import leakage
 from tacit.engine.agreement import Agreement, ObjectiveTerms
 from tacit.engine.sealed_terms import sealed_terms
 
+_UNKNOWN = "All of the search's other plans stay unknown, to the nodes too."
+
 
 def disclosure_words(terms: ObjectiveTerms, population: int, /) -> str:
     """What one evaluation of an objective tells the platform.
@@ -77,6 +79,14 @@ about any other plan']
 
 
 def _sealed_leakage(agreement: Agreement) -> list[str]:
+    if len(sealed_terms(agreement).weightings) > 1:
+        opened = "From the opened plans: that they are good, so that what rows get is probably "
+        opened += "better than average, more so the more plans agree."
+        more = {
+            "value": " Each total is an equation besides.",
+            "improvement": " The bits say how fast each search improved.",
+        }.get(agreement.objectives[0].best, "")
+        return [opened + more, _UNKNOWN]
     told = {
         "value": "From the plan and its total: one equation, and that nothing better was found.",
         "improvement": "From the plan and one bit per generation: the bits say how fast the search "
@@ -84,7 +94,7 @@ def _sealed_leakage(agreement: Agreement) -> list[str]:
         "nothing": "From the plan alone: that it is good, so that what each row gets is probably "
         "better than average. A plan that is used always tells that; the search adds nothing.",
     }[agreement.objectives[0].best]
-    return [told, "All of the search's other plans stay unknown, to the nodes too."]
+    return [told, _UNKNOWN]
 
 
 def leakage_words(agreement: Agreement, /) -> list[str]:

@@ -71,8 +71,8 @@ def check_opened(agreement: Agreement, logs: Sequence[Log], ledger: Sequence[Led
     if not report.plans:
         words = "sealed: no plan was opened"
     else:
-        plans = "the plan" if report.plans == 1 else f"{report.plans} plans"
-        words = f"sealed: only {plans} was opened, as {report.senders} parts in the logs confirm"
+        plans = "the plan was" if report.plans == 1 else f"{report.plans} plans were"
+        words = f"sealed: only {plans} opened, as {report.senders} parts in the logs confirm"
     if report.improvements:
         words += f"; besides, {report.improvements} times whether the best had improved"
     if report.senders < ENOUGH * report.plans:

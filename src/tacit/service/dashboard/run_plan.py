@@ -45,7 +45,10 @@ class RunPlan:
                 return
             html(summary(run, result))
             if result["front"] and len(result["front"]) > 1:
-                front = f"There are {len(result['front'])} plans of which none beats another."
+                which = "of which none beats another"
+                if is_sealed(run):
+                    which = "one per agreed weighting of the objectives"
+                front = f"There are {len(result['front'])} plans, {which}."
                 native("p", f"{front} This is the first; the JSON has all.")
             self._links(run)
             html(plan_markup(run, result))

@@ -164,12 +164,14 @@ def disclosed_so_far(
 def _opened_so_far(objectives: list[dict[str, str]], *, is_open: bool) -> str:
     """What a sealed search has told; several objectives open a plan for each weighting."""
     best = objectives[0].get("best", "nothing")
-    plans = "the plan" if len(objectives) == 1 else "one plan per weighting"
+    plans = "the plan" if len(objectives) == 1 else "the plans, one per weighting,"
     more = {
         "value": ", with its value" if len(objectives) == 1 else ", each with its value",
         "improvement": ", and after each generation whether the best had improved",
     }.get(best, "")
     if is_open:
-        return f"Only {plans} was opened{more}. Nothing else was told to anybody."
+        were = "was" if len(objectives) == 1 else "were"
+        return f"Only {plans} {were} opened{more}. Nothing else was told to anybody."
     told = "nothing yet" if best != "improvement" else "after each generation, whether it improved"
-    return f"Sealed: {told}. In the end {plans} is opened{more if best == 'value' else ''}."
+    are = "is" if len(objectives) == 1 else "are"
+    return f"Sealed: {told}. In the end {plans} {are} opened{more if best == 'value' else ''}."

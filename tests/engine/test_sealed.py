@@ -300,14 +300,53 @@ def test_logs_and_ledger_are_compared(cluster: LocalCluster) -> None:
     for changed, words in (
         ([msgspec.structs.replace(opening, disclosed=swapped)], "another plan than the ledger"),
         ([msgspec.structs.replace(opening, parts=other)], "another plan than the ledger"),
-        ([opening, opening], "two plans of one search"),
+        ([opening, msgspec.structs.replace(opening, disclosed=swapped)], "two plans of one search"),
+        ([bits], "opened the plan of search 0, which the ledger leaves out"),
+        ([opening], "improvements after generation 0, which the ledger leaves out"),
         ([msgspec.structs.replace(bits, parts=forged)], "other improvements"),
     ):
         with pytest.raises(LogError, match=words):
             check_sealed_answers(trio.agreement, logs, changed)
+    again = check_sealed_answers(trio.agreement, logs, [bits, opening, opening])
+    assert again == report  # heard twice by a coordinator that was interrupted
     fewer = [line for line in logs[1] if line["event"] != "generations"]
     with pytest.raises(LogError, match="different generations"):
         check_sealed_answers(trio.agreement, [logs[0], fewer], [opening])
+
+
+def test_another_coordinator_goes_on_with_what_was_begun(cluster: LocalCluster) -> None:
+    trio = draft(cluster, sealed(PROBLEMS["balanced"]()))
+
+    async def taken_up(coordinator: Coordinator) -> SealedSearch:
+        await coordinator.start_agreement(trio.signatures, within=20)
+        search = SealedSearch(coordinator, 0)
+        await search.start(until=None)
+        return search
+
+    async def search() -> tuple[list[list[int]], ClearSealedSearch]:
+        async with trio.coordinator() as coordinator:
+            first = await begin(trio, coordinator)
+            clear = twin(trio, start_of(trio), first.seed)
+            await first.advance(20, 90, until=None)
+            with pytest.raises(PeerTimeoutError):  # in mid-batch
+                await first.advance(60, 80, until=time.monotonic() + 0.05)
+        async with trio.coordinator() as coordinator:
+            second = await taken_up(coordinator)
+            assert not second.opened
+            assert second.generation in (20, 80)
+            if second.generation == 20:
+                assert (await second.advance(3, 33, until=None)).batch.count == 60
+            plans = [(await second.open(until=None)).plan]
+        async with trio.coordinator() as coordinator:
+            third = await taken_up(coordinator)
+            assert (third.opened, third.generation) == (True, 80)
+            plans.append((await third.open(until=None)).plan)
+        return plans, clear
+
+    plans, clear = run(search())
+    clear.advance(20, horizon=90)
+    clear.advance(60, horizon=80)
+    assert plans == [clear.plan().tolist()] * 2
 
 
 @pytest.mark.parametrize("all_at_once", [False, True])

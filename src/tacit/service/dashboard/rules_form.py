@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nicegui import ui
 
+from tacit.disclosure import SEALED
 from tacit.service.dashboard.drafts import Rules
 from tacit.service.dashboard.frame import native
 from tacit.service.dashboard.words import best_words, disclosure_words
@@ -15,6 +16,7 @@ METHODS = {
     "buckets": ("Which of k ranges", 5),
     "above": ("Which reach k % of the range", 90),
     "none": ("Every exact value", None),
+    SEALED: ("Nothing: a sealed search", None),
 }
 """Each disclosure in a few words, with a k to start from where it takes one."""
 BEST = {"value": "The best value", "improvement": "Whether it improved", "nothing": "Nothing"}
@@ -42,9 +44,14 @@ class RulesForm:
             self._deadline = ui.number(
                 "Deadline in seconds", value=10, min=0.5, max=604800, step=0.5
             ).props("outlined dense")
-            self._evaluations = whole_number("Evaluations at most", 10_000, 1, 10_000_000)
+            self._evaluations = whole_number(
+                "Evaluations at most (sealed: generations)", 10_000, 1, 10_000_000
+            )
             self._expiry = whole_number("Signatures expire after hours", 48, 1, 8760)
         self._reveal = ui.checkbox("At the end, reveal which of the best-known plans is truly best")
+        self._reveal.bind_visibility_from(
+            self._method, "value", backward=lambda value: value != SEALED
+        )
         self._said = native("p").classes("lead").props('aria-live="polite"')
         self._say()
 
@@ -66,6 +73,8 @@ class RulesForm:
 
     def _method_changed(self) -> None:
         self._k.value = METHODS[str(self._method.value)][1] or 1
+        if self._method.value == SEALED:
+            self._best.value, self._reveal.value = "nothing", False
         self._say()
 
     def _say(self) -> None:

@@ -16,6 +16,7 @@ from tacit.service.dashboard.run_actions import RunActions
 from tacit.service.dashboard.run_parts import (
     figures,
     hint,
+    is_sealed,
     members_of,
     members_table,
     nodes_table,
@@ -26,6 +27,7 @@ from tacit.service.dashboard.run_parts import (
 )
 from tacit.service.dashboard.run_plan import RunPlan
 from tacit.service.dashboard.words import (
+    SEALED_WORDS,
     disclosed_so_far,
     sentence,
     state_meaning,
@@ -117,7 +119,7 @@ class _RunPage:
 
     async def _learn_points(self, run: Run) -> None:
         progress = run["progress"]
-        if progress is None:
+        if progress is None or is_sealed(run):
             return
         shared = await self._curves.points(self._visitor.api, run)
         until = shared[-1][0] if shared else -1.0
@@ -144,7 +146,9 @@ class _RunPage:
 
     def _draw(self, run: Run) -> None:
         objective = run["terms"]["objectives"][0]
-        if self._points:
+        if is_sealed(run):
+            plot = hint(sentence(SEALED_WORDS))
+        elif self._points:
             is_live = run["state"] == "running"
             until = run["terms"]["deadline_seconds"] if is_live else None
             plot = convergence_svg(self._points, label=objective["name"], until=until, live=is_live)
@@ -159,6 +163,8 @@ class _RunPage:
     def _ledger(self, run: Run) -> str:
         progress = run["progress"]
         answers = 0 if progress is None else progress["generation"] + 1
+        if is_sealed(run):
+            answers = int(run["state"] == "finished")
         lines = disclosed_so_far(run["terms"]["objectives"], answers, self._population)
         items = "".join(f"<li>{escape(line)}</li>" for line in lines)
         return f'<ul class="sentences">{items}</ul>'

@@ -18,6 +18,8 @@ def disclosure_words(terms: ObjectiveTerms, population: int, /) -> str:
     >>> disclosure_words(example_cast().agreement.objectives[0], 100)
     'which 1 of 100 plans is best, not by how much; and the total of the best plan, as a number'
     """
+    if terms.sealed:
+        return _sealed_words(terms)
     kind, _, number = terms.disclosure.partition(":")
     plans = f"{population:,} plans"
     told = {
@@ -40,6 +42,18 @@ def disclosure_words(terms: ObjectiveTerms, population: int, /) -> str:
     return told if kind == "none" or not best else f"{told}; and {best}"
 
 
+def _sealed_words(terms: ObjectiveTerms) -> str:
+    told = "nothing while the nodes search; in the end one plan per search"
+    return (
+        told
+        + {
+            "value": ", and its total, as a number",
+            "improvement": "; and of each generation whether it improved the best plan",
+            "nothing": "",
+        }[terms.best]
+    )
+
+
 def leakage_words(agreement: Agreement, /) -> list[str]:
     """How much can be inferred from all that an agreement allows to be disclosed.
 
@@ -50,7 +64,10 @@ def leakage_words(agreement: Agreement, /) -> list[str]:
     limits = agreement.limits
     secrets = agreement.problem.rows * agreement.problem.columns
     lines = measured_words(agreement)
-    lines += [_counts(agreement.objectives[k], agreement) for k in agreement.confidential()]
+    counted = [k for k in agreement.confidential() if not agreement.objectives[k].sealed]
+    if not counted:
+        return lines
+    lines += [_counts(agreement.objectives[k], agreement) for k in counted]
     lines.append(
         "An equation tells by exactly how much one plan is better than another; an inequation "
         "tells only which of two is better. All participants together hide "

@@ -118,10 +118,10 @@ def _sealed_words(expected: Expected, costs: str, best: str, *, several: bool) -
     little = LITTLE.format(costs=f"your {costs}")
     sentences = [
         "Under sealed nothing but the plan is disclosed. From the plan alone, a curious platform "
-        f"that keeps to the agreed search {little} ({expected.honest:.2f} on a scale from 0, "
-        "nothing, to 1, everything).",
+        f"that keeps to the agreed search {little} (about {expected.honest:.2f} on a scale from "
+        "0, nothing, to 1, everything).",
         "One that breaks the agreement gets a plan and no more as well, at most a worse one "
-        f"({expected.worst:.2f}).",
+        f"(about {expected.worst:.2f}).",
     ]
     if best == "value":
         sentences.append("It is also told what the plan is worth in total.")

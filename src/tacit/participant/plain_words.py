@@ -18,8 +18,6 @@ def disclosure_words(terms: ObjectiveTerms, population: int, /) -> str:
     >>> disclosure_words(example_cast().agreement.objectives[0], 100)
     'which 1 of 100 plans is best, not by how much; and the total of the best plan, as a number'
     """
-    if terms.sealed:
-        return _sealed_words(terms)
     kind, _, number = terms.disclosure.partition(":")
     plans = f"{population:,} plans"
     told = {
@@ -42,18 +40,6 @@ def disclosure_words(terms: ObjectiveTerms, population: int, /) -> str:
     return told if kind == "none" or not best else f"{told}; and {best}"
 
 
-def _sealed_words(terms: ObjectiveTerms) -> str:
-    told = "nothing while the nodes search; in the end one plan per search"
-    return (
-        told
-        + {
-            "value": ", and its total, as a number",
-            "improvement": "; and of each generation whether it improved the best plan",
-            "nothing": "",
-        }[terms.best]
-    )
-
-
 def leakage_words(agreement: Agreement, /) -> list[str]:
     """How much can be inferred from all that an agreement allows to be disclosed.
 
@@ -61,13 +47,12 @@ def leakage_words(agreement: Agreement, /) -> list[str]:
     >>> leakage_words(example_cast().agreement)[1]
     "'pay': from 10 evaluations of up to 100 plans, at most 0 equations and 990 inequations."
     """
+    if agreement.sealed:
+        return measured_words(agreement)
     limits = agreement.limits
     secrets = agreement.problem.rows * agreement.problem.columns
     lines = measured_words(agreement)
-    counted = [k for k in agreement.confidential() if not agreement.objectives[k].sealed]
-    if not counted:
-        return lines
-    lines += [_counts(agreement.objectives[k], agreement) for k in counted]
+    lines += [_counts(agreement.objectives[k], agreement) for k in agreement.confidential()]
     lines.append(
         "An equation tells by exactly how much one plan is better than another; an inequation "
         "tells only which of two is better. All participants together hide "

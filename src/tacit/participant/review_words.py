@@ -61,11 +61,11 @@ def _own(review: Review) -> list[str]:
 
 def _told(review: Review) -> list[str]:
     agreement, limits = review.agreement, review.agreement.limits
-    lines = []
-    for terms in (agreement.objectives[k] for k in agreement.confidential()):
-        often = f", at each of at most {limits.evaluations:,} evaluations"
-        told = disclosure_words(terms, limits.population_max)
-        lines.append(f"{terms.name!r}{'' if terms.sealed else often}: {told}")
+    lines = [
+        f"{agreement.objectives[k].name!r}, at each of at most {limits.evaluations:,} evaluations: "
+        + disclosure_words(agreement.objectives[k], limits.population_max)
+        for k in agreement.confidential()
+    ]
     if agreement.reveal_best:
         lines.append("once, at the end: which of the best plans that it found is truly best")
     return lines

@@ -64,7 +64,7 @@ def test_the_form_follows_what_is_filled_in() -> None:
 
 def test_rules_that_are_wrong_say_nothing() -> None:
     for wrong in ({"disclosure": "top:0"}, {"disclosure": "no"}, {"evaluations": 0}):
-        assert inferred_from(problem(), replace(RULES, **wrong)) == ""  # type: ignore[arg-type]
+        assert inferred_from(problem(), replace(RULES, **wrong)) == ""
 
 
 def test_sealed_and_several_objectives() -> None:

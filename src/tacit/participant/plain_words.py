@@ -11,8 +11,6 @@ from tacit.disclosure.leakage import leakage
 from tacit.engine.agreement import Agreement, ObjectiveTerms
 from tacit.engine.sealed_terms import sealed_terms
 
-_UNKNOWN = "All of the search's other plans stay unknown, to the nodes too."
-
 
 def disclosure_words(terms: ObjectiveTerms, population: int, /) -> str:
     """What one evaluation of an objective tells the platform.
@@ -78,25 +76,6 @@ about any other plan']
     return lines
 
 
-def _sealed_leakage(agreement: Agreement) -> list[str]:
-    if len(sealed_terms(agreement).weightings) > 1:
-        opened = "From the opened plans: that they are good, so that what rows get is probably "
-        opened += "better than average, more so the more plans agree."
-        more = {
-            "value": " Each total is an equation besides.",
-            "improvement": " The bits say how fast each search improved.",
-        }.get(agreement.objectives[0].best, "")
-        return [opened + more, _UNKNOWN]
-    told = {
-        "value": "From the plan and its total: one equation, and that nothing better was found.",
-        "improvement": "From the plan and one bit per generation: the bits say how fast the search "
-        "improved, and no plan but the last is known to anybody.",
-        "nothing": "From the plan alone: that it is good, so that what each row gets is probably "
-        "better than average. A plan that is used always tells that; the search adds nothing.",
-    }[agreement.objectives[0].best]
-    return [told, _UNKNOWN]
-
-
 def leakage_words(agreement: Agreement, /) -> list[str]:
     """How much can be inferred from all that an agreement allows to be disclosed.
 
@@ -105,7 +84,7 @@ def leakage_words(agreement: Agreement, /) -> list[str]:
     "'pay': from 10 evaluations of up to 100 plans, at most 0 equations and 990 inequations."
     """
     if agreement.sealed:
-        return _sealed_leakage(agreement)
+        return measured_words(agreement)
     limits = agreement.limits
     secrets = agreement.problem.rows * agreement.problem.columns
     lines = measured_words(agreement)

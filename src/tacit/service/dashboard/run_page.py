@@ -12,6 +12,7 @@ from tacit.service.dashboard.api_client import RefusedError
 from tacit.service.dashboard.convergence import Point, convergence_svg
 from tacit.service.dashboard.curves import Curves
 from tacit.service.dashboard.frame import Visitor, html, native, page_frame, section, tell_error
+from tacit.service.dashboard.leakage import inferred, inferred_markup
 from tacit.service.dashboard.run_actions import RunActions
 from tacit.service.dashboard.run_parts import (
     figures,
@@ -59,6 +60,7 @@ class _RunPage:
         self._ticks = 0
         self._shown: dict[str, str] = {}
         self._plan_of: str | None = None
+        self._inferred_from: dict[str, Any] | None = None
         with ui.element("div").classes("title-line"):
             native("h1", run["name"])
             self._state = native("span").classes("state")
@@ -80,6 +82,8 @@ class _RunPage:
                 self._nodes = html()
             with section("Disclosed so far", classes="wide"):
                 self._disclosed = html()
+            with section("What could be inferred", classes="wide"):
+                self._inferred = html()
             with section("Terms", classes="wide"):
                 self._terms = html()
 
@@ -108,6 +112,9 @@ class _RunPage:
         if self._ticks % 5 == 1:
             self._set("nodes", self._nodes, nodes_table(await self._trio(run)))
         self._set("disclosed", self._disclosed, self._ledger(run))
+        if run["terms"] != self._inferred_from:
+            self._inferred_from = run["terms"]
+            self._set("inferred", self._inferred, inferred_markup(inferred(run["terms"])))
         self._set("terms", self._terms, terms_list(run))
         self.actions.show(run)
         await self._show_plan(run)

@@ -224,6 +224,7 @@ class Worker:
         span = self._ends[-1] - self._ends[0] if len(self._ends) > 1 else 0.0
         return Report(
             stage=stage,
+            seed=run.run.seed,
             generation=now.search.generation,
             evaluations=now.evaluations,
             seconds=now.seconds,

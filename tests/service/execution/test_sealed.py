@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import time
+from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,14 @@ import pytest
 from benchmarks.live_platform import OPERATOR, LivePlatform
 
 from tacit.engine.ledger import LedgerEntry
+from tacit.engine.node_log import verify_log
 from tacit.engine.request import REVEAL_NUMBER
+from tacit.errors import LogError
 from tacit.participant import Profile, check_logs, join, new_key_file, result, review, sign, submit
+from tacit.participant.log_check import read_ledger
 from tacit.participant.review_words import review_lines
+from tacit.participant.sealed_check import check_asked, check_opened, check_plan
+from tacit.participant.shapes import Plan
 
 ROWS = 10
 NAMES = ("north", "south")
@@ -101,7 +107,39 @@ def test_a_sealed_run_tells_its_plan_by_the_deadline_and_nothing_else(
     run_id = submitted(live, profiles, deadline=3.0)
     run = live.wait(run_id, "finished")
     assert run["reason"] == "the deadline came"
-    assert checked(live, profiles, run) > 10
+    assert checked(live, profiles, run) > 0
+    lies_are_noticed(live, profiles["south"], run_id)
+
+
+def lies_are_noticed(live: LivePlatform, profile: Profile, run_id: str) -> None:
+    """What a platform could show in place of the truth, against the nodes' real logs."""
+    asked = live.call("POST", f"/runs/{run_id}/logs", OPERATOR, json={"nonce": "ab" * 16})
+    logs = [verify_log(b64decode(each["log"])) for each in asked["logs"]]
+    ledger = read_ledger(live.call("GET", f"/runs/{run_id}/ledger", OPERATOR))
+    outcome, agreement = result(profile, run_id), profile.need_signed_agreement(run_id)
+    assert outcome.plan is not None
+    assert outcome.generation is not None
+    items = outcome.plan.items
+    other = [*items[1:], items[0]]
+    replace = msgspec.structs.replace
+    told = {
+        "changed": [replace(ledger[0], disclosed=other)],
+        "told a value": [replace(ledger[0], best=-1000)],
+        "left out": [],
+        "told more": [*ledger, LedgerEntry(0, 1, "", [1, 0], None)],
+        "two plans": [*ledger, replace(ledger[0], disclosed=other)],
+    }
+    for what, lie in told.items():
+        with pytest.raises(LogError):
+            pytest.fail(f"{what}: {check_opened(agreement, logs, lie)}")
+    with pytest.raises(LogError, match="asked for different generations"):
+        check_asked([logs[0], logs[1], [e for e in logs[2] if e["event"] != "generations"]])
+    with pytest.raises(LogError, match="none that the nodes opened"):
+        check_plan(logs, ledger, replace(outcome, plan=Plan(other)), None)
+    with pytest.raises(LogError, match="has shown here"):
+        check_plan(logs, ledger, outcome, other)
+    with pytest.raises(LogError, match="the logs say"):
+        check_plan(logs, ledger, replace(outcome, generation=outcome.generation + 1), None)
 
 
 def test_after_a_kill_it_goes_on_from_the_states_that_the_nodes_keep(
@@ -109,9 +147,10 @@ def test_after_a_kill_it_goes_on_from_the_states_that_the_nodes_keep(
 ) -> None:
     run_id = submitted(live, profiles, deadline=3.0)
     live.wait(run_id, "running")
-    while (live.run(run_id)["progress"] or {"generation": 0})["generation"] < 10:
+    until, before = time.monotonic() + 30, 0
+    while not before and time.monotonic() < until:
+        before = (live.run(run_id)["progress"] or {"generation": 0})["generation"]
         time.sleep(0.05)
-    before = live.run(run_id)["progress"]["generation"]
     live.kill()
     live.start()
     run = live.run(run_id)

@@ -26,6 +26,7 @@ from tacit.engine.messages import (
 from tacit.engine.node_session import refusals_told
 from tacit.engine.peer_line import PeerLine
 from tacit.engine.peer_links import PeerLinks
+from tacit.engine.peer_messages import Bind
 from tacit.engine.platform_talk import PlatformTalk
 from tacit.errors import EngineError, FrameError, LogError, PeerError
 from tacit.mpc import Context
@@ -33,6 +34,10 @@ from tacit.mpc.transport import Identity, MemoryLink, Mux, TlsLink, memory_pair
 from tests.engine.trio import Trio, ask, populations, run
 
 # Links between nodes.
+
+
+async def bound_alike(asked: Bind) -> str:
+    return asked.basis
 
 
 def peers(events: list[str]) -> PeerLinks:
@@ -52,6 +57,7 @@ def peers(events: list[str]) -> PeerLinks:
         frame_limit=1 << 20,
         log=lambda event, peer, what: events.append(f"{event} {peer}"),
         lost=lambda: events.append("epochs ended"),
+        bind=bound_alike,
     )
 
 
@@ -92,7 +98,7 @@ def test_a_link_is_closed_only_if_the_peer_does_not_answer(
         links = peers(events)
         here, there = memory_pair("node 0", "node 1")
         arrive(links, here)
-        line = PeerLine(Mux(there))
+        line = PeerLine(Mux(there), bound_alike)
         answering = asyncio.ensure_future(line.listen())
         await asyncio.sleep(0)
         links.check("node 1")

@@ -296,14 +296,16 @@ def test_logs_and_ledger_are_compared(cluster: LocalCluster) -> None:
     assert report.senders == 3
     swapped = [opening.disclosed[1], opening.disclosed[0], *opening.disclosed[2:]]
     other = [[(0, [p[::-1] for p in frames]) for _, frames in s] for s in opening.parts]
+    cut = [[(0, [p[:-1] for p in frames]) for _, frames in s] for s in opening.parts]
     forged = [[(k, [bytes(len(f)) for f in frames]) for k, frames in s] for s in bits.parts]
     for changed, words in (
         ([msgspec.structs.replace(opening, disclosed=swapped)], "another plan than the ledger"),
         ([msgspec.structs.replace(opening, parts=other)], "another plan than the ledger"),
+        ([msgspec.structs.replace(opening, parts=cut)], "no part of a plan"),
         ([opening, msgspec.structs.replace(opening, disclosed=swapped)], "two plans of one search"),
         ([bits], "opened the plan of search 0, which the ledger leaves out"),
         ([opening], "improvements after generation 0, which the ledger leaves out"),
-        ([msgspec.structs.replace(bits, parts=forged)], "other improvements"),
+        ([msgspec.structs.replace(bits, parts=forged), opening], "other improvements"),
     ):
         with pytest.raises(LogError, match=words):
             check_sealed_answers(trio.agreement, logs, changed)
@@ -312,6 +314,18 @@ def test_logs_and_ledger_are_compared(cluster: LocalCluster) -> None:
     fewer = [line for line in logs[1] if line["event"] != "generations"]
     with pytest.raises(LogError, match="different generations"):
         check_sealed_answers(trio.agreement, [logs[0], fewer], [opening])
+    # Two nodes send all components: what the third sent need not be kept, and is still compared.
+    fewer_parts = msgspec.structs.replace(opening, parts=[*opening.parts[:2], []])
+    assert check_sealed_answers(trio.agreement, logs, [bits, fewer_parts]).senders == 3
+    (other_basis,) = [
+        {**line, "basis": "0:1:1"} for line in logs[0] if line["event"] == "open plan"
+    ]
+    with pytest.raises(LogError, match="two plans of search 0"):
+        check_sealed_answers(trio.agreement, [*logs[:2], [*logs[2], other_basis]], [bits, opening])
+    (other_part,) = [{**line, "salt": "00"} for line in logs[2] if line["event"] == "opened"]
+    for entry in (opening, fewer_parts):
+        with pytest.raises(LogError, match="another part of the plan"):
+            check_sealed_answers(trio.agreement, [*logs[:2], [*logs[2], other_part]], [bits, entry])
 
 
 def test_another_coordinator_goes_on_with_what_was_begun(cluster: LocalCluster) -> None:
@@ -488,6 +502,7 @@ def test_shares_that_do_not_fit_together_are_noticed(cluster: LocalCluster) -> N
         ({"search": PinnedSearch("sealed", {"block": 1, "weightings": "1"}, None)}, "no moves"),
         ({"search": PinnedSearch("sealed", {"weightings": "1:2"}, None)}, "does not fit"),
         ({"search": PinnedSearch("sealed", {"weightings": "0"}, None)}, "not all 0"),
+        ({"search": PinnedSearch("sealed", {"weightings": "1 2 1"}, None)}, "same weighting"),
         ({"search": PinnedSearch("sealed", {"weightings": "x"}, None)}, "are wrong"),
         ({"search": PinnedSearch("sealed", {"speed": 9, "weightings": "1"}, None)}, "'speed'"),
         ({"search": PinnedSearch("sealed", {}, None)}, "0 weightings"),

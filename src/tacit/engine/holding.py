@@ -191,6 +191,17 @@ class Holding:
         """Per sealed search, the attempts whose state is kept here."""
         return {search: progress.names for search, progress in self.searches.items()}
 
+    def bound_searches(self) -> dict[int, str]:
+        """Per sealed search that ends here, the attempt whose plan is the one to open."""
+        return {k: each.opened for k, each in self.searches.items() if each.opened is not None}
+
+    async def bind_searches(self, told: dict[int, str]) -> None:
+        """Bind searches as a peer has; what is bound here already stays as it is."""
+        for search, basis in told.items():
+            if search not in self.searches:
+                raise EngineError(f"a peer has opened search {search}, which does not exist")
+            await self.searches[search].bind(basis)
+
     def search(self, number: int) -> SealedProgress:
         """A sealed search that may go on, or be opened."""
         check_still_valid(self.agreement, time.time())

@@ -27,6 +27,7 @@ from tacit.engine.line_limit import LineLimit, shorten
 from tacit.engine.listener import Listener
 from tacit.engine.node_log import NodeLog
 from tacit.engine.peer_links import PeerLinks, delayed
+from tacit.engine.plan_binding import bind_for_peer
 from tacit.engine.platform_talk import PENDING_LIMIT, PlatformTalk
 from tacit.engine.policy import refuse
 from tacit.engine.quota import Quota, bury, is_buried, remove_folder, remove_leftovers
@@ -82,6 +83,7 @@ class Node:
             frame_limit=FRAME_LIMIT,
             log=lambda event, peer, what: self.note(event, peer=peer, what=what),
             lost=self.end_epochs,
+            bind=lambda asked: bind_for_peer(self, asked),
         )
         remove_leftovers(self._data)
         self._load_holdings()

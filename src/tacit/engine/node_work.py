@@ -28,11 +28,20 @@ from tacit.mpc.transport import Channel, Kind, Mux
 if TYPE_CHECKING:
     from tacit.engine.node import Node
 
-_READ_NUMBERS = msgspec.msgpack.Decoder(dict[int, list[tuple[int, bytes]]])
+
+class _Told(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a node tells its peers when an epoch begins."""
+
+    numbers: dict[int, list[tuple[int, bytes]]]
+    bound: dict[int, str]
+    """Per sealed search that is opened, the attempt whose plan that is."""
+
+
+_READ_TOLD = msgspec.msgpack.Decoder(_Told)
 
 
 async def open_epoch(node: Node, holding: Holding, request: OpenEpoch) -> Done:
-    """Agree on fresh keys, and take over the highest evaluation number of the three nodes."""
+    """Agree on fresh keys; take over the highest evaluation number, and plans that are bound."""
     holding.begin_epoch(request.epoch)
     node.end_epoch(holding.hash)
     muxes = await node.peers.both(timeout=EPOCH_SECONDS)
@@ -41,17 +50,18 @@ async def open_epoch(node: Node, holding: Holding, request: OpenEpoch) -> Done:
         node.number, muxes, number=request.epoch, agreement=name, timeout=EPOCH_SECONDS
     )
     channel = Channel(name, evaluation=request.epoch, kind=Kind.CONTROL)
-    told = msgspec.msgpack.encode(holding.told_numbers())
+    told = msgspec.msgpack.encode(_Told(holding.told_numbers(), holding.bound_searches()))
     async with talk_to_all(muxes, channel) as talks:
         for talk in talks.values():
             await talk.send(1, told, timeout=EPOCH_SECONDS)
         for peer, talk in talks.items():
             frame = await talk.receive(timeout=EPOCH_SECONDS)
             try:
-                numbers = _READ_NUMBERS.decode(frame.payload)
+                theirs = _READ_TOLD.decode(frame.payload)
             except msgspec.DecodeError:
                 raise AbortError(f"node {peer}", "told no evaluation numbers") from None
-            holding.catch_up(numbers)
+            holding.catch_up(theirs.numbers)
+            await holding.bind_searches(theirs.bound)
     if holding.last_epoch != request.epoch:
         epoch.close()
         raise AbortError(node.name, "a newer epoch has begun meanwhile")

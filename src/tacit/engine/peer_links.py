@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable
 
 from tacit.engine.config import NodeConfig, parse_address
-from tacit.engine.peer_line import ANSWER_SECONDS, PeerLine
+from tacit.engine.peer_line import ANSWER_SECONDS, Binder, PeerLine
 from tacit.errors import MpcError, PeerLostError
 from tacit.mpc.shares import party_name
 from tacit.mpc.transport import Faults, FaultyLink, Identity, Link, Mux, TlsLink, connect
@@ -41,9 +41,10 @@ class PeerLinks:
         frame_limit: int,
         log: Callable[[str, str, str], None],
         lost: Callable[[], None],
+        bind: Binder,
     ) -> None:
         self._config, self._identity = config, identity
-        self._frame_limit, self._log, self._lost = frame_limit, log, lost
+        self._frame_limit, self._log, self._lost, self._bind = frame_limit, log, lost, bind
         self._lines: dict[int, PeerLine] = {}
         self._asking: set[PeerLine] = set()
         self._changed = asyncio.Event()
@@ -89,7 +90,7 @@ class PeerLinks:
             delayed(link, self._config.delay_ms),
             early_seconds=EARLY_PATIENCE * self._config.timeout_seconds,
         )
-        line = PeerLine(mux)
+        line = PeerLine(mux, self._bind)
         # The new link is in its place before anything is waited for: nobody finds a gap, and of
         # two links that arrive together each finds the other.
         old = self._lines.get(peer)
@@ -123,6 +124,10 @@ class PeerLinks:
     def current(self) -> dict[int, Mux]:
         """The links that are up."""
         return {peer: line.mux for peer, line in self._lines.items()}
+
+    def lines(self) -> list[PeerLine]:
+        """The links that are up, for questions to the peers."""
+        return list(self._lines.values())
 
     async def both(self, *, timeout: float) -> dict[int, Mux]:
         """The links to both peers; waits for them, and names the one that is missing."""

@@ -230,7 +230,7 @@ class PlatformTalk:
             case Advance():
                 return await sealed_work.advance(node, holding, request, self.mux)
             case OpenPlan():
-                return sealed_work.open_plan(holding, request)
+                return await sealed_work.open_plan(node, holding, request)
 
     def _agree(self, request: Agree) -> Done:
         agreement = read_agreement(request.agreement)

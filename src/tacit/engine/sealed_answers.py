@@ -1,8 +1,9 @@
 """Whether a sealed search went as agreed, and the nodes opened what the ledger says.
 
 There is no population to compute again: the nodes searched themselves. What logs show is that all
-were asked for the same generations, one after the other, and that each opened one plan; with the
-parts that the ledger keeps, which plan that was.
+were asked for the same generations, one after the other, and that all were bound to one plan of
+each search; with the parts that the ledger keeps, which plan that was, and that no other part left
+a node.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.engine.agreement import Agreement
 from tacit.engine.answer_record import sent_digest, strand_digest
@@ -113,23 +115,22 @@ def _opened_after(logs: Sequence[Log], search: int) -> int | None:
         if line["event"] == "open plan" and line["search"] == search
     }
     if len(bases) > 1:
-        raise LogError(f"the nodes opened different plans of search {search}; each opens one")
+        raise LogError(f"the nodes were asked for two plans of search {search}; one is opened")
     return int(bases.pop().split(":")[0]) if bases else None
 
 
 def _check_nothing_left_out(logs: Sequence[Log], ledger: Sequence[LedgerEntry]) -> None:
-    """A plan that two nodes opened, and improvements that all told, should be in the ledger.
+    """A plan that a node opened, and improvements that all told, should be in the ledger.
 
     A platform that is killed just then loses them too, so it is no proof of bad will.
     """
     told = {(entry.objective, entry.number) for entry in ledger}
     searches = [{line["search"] for line in log if line["event"] == "opened"} for log in logs]
     for search in sorted(set().union(*searches)):
-        senders = sum(search in each for each in searches)
-        if senders >= 2 and (search, REVEAL_NUMBER) not in told:
+        if (search, REVEAL_NUMBER) not in told:
             raise UnprovenError(
-                f"{senders} nodes opened the plan of search {search}, which the ledger leaves out: "
-                "the platform knows more than it tells, unless it was interrupted just then"
+                f"a node opened the plan of search {search}, which the ledger leaves out: the "
+                "platform knows more than it tells, unless it was interrupted just then"
             )
     bits = [
         {(line["objective"], line["number"]) for line in log if line["event"] == EVENT_BITS}
@@ -165,20 +166,18 @@ def _confirm(agreement: Agreement, logs: Sequence[Log], entry: LedgerEntry) -> i
         sealed_terms(agreement).weightings
     ):
         raise LogError("the ledger has not kept what the nodes sent for a plan")
-    if _told_again(agreement, entry) != (entry.disclosed, entry.best):
+    components = _components(agreement, entry)
+    if _told(agreement, components) != (entry.disclosed, entry.best):
         raise LogError("the nodes opened another plan than the ledger says; it was changed")
-    sent = {node: strands[0][1] for node, strands in enumerate(entry.parts) if strands}
+    # Two nodes send all components, so what the third sent is known whether it was kept or not.
+    sent = [[components[node].tobytes(), components[(node + 1) % 3].tobytes()] for node in NODES]
     confirmed = 0
     for log in logs:
         lines = [e for e in log if e["event"] == "opened" and e["search"] == entry.objective]
-        fits = any(
-            _digest(parts, line["salt"]) == line["digest"]
-            for line in lines
-            for parts in sent.values()
-        )
-        if lines and not fits and len(sent) == len(NODES):
-            raise LogError("a node logged another part of the plan than the ledger keeps")
-        confirmed += fits
+        for line in lines:
+            if not any(_digest(parts, line["salt"]) == line["digest"] for parts in sent):
+                raise LogError("a node logged another part of the plan than the ledger keeps")
+        confirmed += bool(lines)
     return confirmed
 
 
@@ -186,21 +185,32 @@ def _digest(parts: Sequence[bytes], salt: str) -> str:
     return sent_digest(bytes.fromhex(salt), [hashlib.sha256(part).digest() for part in parts])
 
 
-def _told_again(agreement: Agreement, entry: LedgerEntry) -> tuple[list[int], int | None]:
-    """The plan, and its value where that was agreed, from the parts that the nodes sent."""
+def _components(
+    agreement: Agreement, entry: LedgerEntry
+) -> dict[int, NDArray[np.unsignedinteger[Any]]]:
+    """All three components of an opened plan, where the nodes' parts fit together."""
     word = table_of(schedule_of(agreement, entry.objective, seed=0)).word
-    components = {}
+    due = (agreement.problem.rows + (agreement.objectives[0].best == "value")) * word.itemsize
+    components: dict[int, NDArray[np.unsignedinteger[Any]]] = {}
     for node, strands in enumerate(entry.parts):
         for offset, part in enumerate(strands[0][1] if strands else []):
-            components[(node + offset) % 3] = np.frombuffer(part, dtype=word)
+            if len(part) != due:
+                raise LogError("the ledger has a part that is no part of a plan; it was changed")
+            words = np.frombuffer(part, dtype=word)
+            if not np.array_equal(components.setdefault((node + offset) % 3, words), words):
+                raise LogError("the ledger has parts of two plans; a search opens one")
     if len(components) < len(NODES):
         raise LogError("the ledger lacks a part of a plan; two nodes send all")
+    return components
+
+
+def _told(
+    agreement: Agreement, components: dict[int, NDArray[np.unsignedinteger[Any]]]
+) -> tuple[list[int], int | None]:
+    """The plan, and its value where that was agreed."""
     values = from_ring(components[0] + components[1] + components[2])
     plan = [int(v) for v in values[-agreement.problem.rows :]]
-    tells_value = agreement.objectives[0].best == "value"
-    if len(values) != len(plan) + tells_value:
-        raise LogError("the ledger's parts of a plan are not as long as agreed; it was changed")
-    return plan, int(values[0]) if tells_value else None
+    return plan, int(values[0]) if agreement.objectives[0].best == "value" else None
 
 
 def _confirm_bits(logs: Sequence[Log], entry: LedgerEntry) -> None:

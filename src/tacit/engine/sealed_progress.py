@@ -2,12 +2,15 @@
 
 The states of the last two generations that were asked for are kept, so that all nodes always have
 one in common: whoever lost the last one goes on from the one before, with fresh masks. What follows
-a state is fixed once it has begun, and the one opening is on the disk before a part of it is out.
+a state is fixed once it has begun. A node binds itself to the one state that it opens, on the disk,
+before a part of it is out; what is computed meanwhile ends first, and nothing follows.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import msgspec
@@ -76,14 +79,16 @@ class SealedProgress:
         self._ends: dict[int, int] = {}
         self._requests: dict[int, str] = {}
         self.opened: str | None = None
-        """The attempt whose plan was opened; nothing follows it."""
-        self.computing = asyncio.Lock()
+        """The attempt whose plan is the one to open; nothing follows it."""
+        self._ending = False
+        self._computing = asyncio.Lock()
+        self._scope: asyncio.Timeout | None = None
         for entry in store.log.entries:
             if entry.get("search") != search:
                 continue
             if entry["event"] == "generations":
                 self._began(int(entry["first"]), int(entry["count"]), str(entry["request"]))
-            elif entry["event"] == "open plan":
+            elif entry["event"] == "open plan" and self.opened is None:
                 self.opened = str(entry["basis"])
 
     def _began(self, first: int, count: int, request: str) -> None:
@@ -92,8 +97,8 @@ class SealedProgress:
 
     @property
     def names(self) -> list[str]:
-        """The attempts whose states are here."""
-        return [kept.name for kept in self._kept]
+        """The attempts whose states are here, and may still be used."""
+        return [kept.name for kept in self._kept if self.opened in (None, kept.name)]
 
     def state(self, basis: str, /) -> Kept:
         """The state that an attempt left, if it is here."""
@@ -103,8 +108,23 @@ class SealedProgress:
         raise refuse(f"the state that attempt {basis[:80]!r} left is not here; go on from another")
 
     def _check_not_opened(self) -> None:
-        if self.opened is not None:
+        if self._ending or self.opened is not None:
             raise refuse("the plan of this search was opened, which is its end; nothing follows")
+
+    @asynccontextmanager
+    async def alone(self) -> AsyncIterator[None]:
+        """One computation at a time; it is ended when the plan is to be opened."""
+        async with self._computing:
+            self._scope = scope = asyncio.timeout(None)
+            try:
+                async with scope:
+                    yield
+            except TimeoutError:
+                if scope.expired():
+                    self._check_not_opened()
+                raise
+            finally:
+                self._scope = None
 
     def begin_start(self, attempt: str, /) -> None:
         """Allow a secret start, until the first generation has begun."""
@@ -149,7 +169,23 @@ class SealedProgress:
         return kept
 
     async def keep(self, new: Kept, /) -> None:
-        """Keep a state on the disk, and of those before it the last one."""
+        """Keep a state on the disk, and of those before it the last one.
+
+        Whoever is cancelled meanwhile goes on to the end: a thread that writes cannot be stopped,
+        and nobody else may write the same file beside it.
+        """
+        keeping = asyncio.ensure_future(self._keep(new))
+        cancelled: asyncio.CancelledError | None = None
+        while not keeping.done():
+            try:
+                await asyncio.wait([keeping])
+            except asyncio.CancelledError as error:
+                cancelled = error
+        if cancelled is not None:
+            raise cancelled
+        keeping.result()
+
+    async def _keep(self, new: Kept) -> None:
         await asyncio.to_thread(
             self._store.save_sealed, self._search, new.generation, _to_bytes(new)
         )
@@ -158,12 +194,28 @@ class SealedProgress:
         for old in states[: 1 - KEPT_STATES]:
             self._store.drop_sealed(self._search, old.generation)
 
-    def begin_open(self, basis: str, /) -> Kept:
-        """Allow the one opening or refuse it; when this returns, it is used on the disk."""
-        kept = self.state(basis)
-        if self.opened not in (None, basis):
-            raise refuse("another plan of this search was opened, which happens once")
-        self._store.log.append("open plan", search=self._search, basis=basis)
+    async def bind(self, basis: str, /) -> str:
+        """Bind this node to the one state that it may open; what it is bound to, on the disk.
+
+        The first one counts. Whatever is computed now ends before.
+        """
+        if self.opened is None:
+            self._ending = True
+            if self._scope is not None and self._scope.when() is None:
+                self._scope.reschedule(asyncio.get_running_loop().time())
+            try:
+                async with self._computing:
+                    if self.opened is None:
+                        self._store.log.append("open plan", search=self._search, basis=basis)
+                        self.opened = basis
+            finally:
+                self._ending = False
         self._store.log.sync()
-        self.opened = basis
+        return self.opened
+
+    async def begin_open(self, basis: str, /) -> Kept:
+        """Bind this node to a state that is here, or refuse; a part may leave once peers agree."""
+        kept = self.state(basis)
+        if self.opened not in (None, basis) or await self.bind(basis) != basis:
+            raise refuse("another plan of this search was opened, which happens once")
         return kept

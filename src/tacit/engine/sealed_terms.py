@@ -97,6 +97,10 @@ it; leave reveal_best out
         raise AgreementError(
             f"{len(terms.weightings)} weightings; give one per search, 1 to {MOST_SEARCHES}"
         )
+    if len(set(terms.weightings)) < len(terms.weightings):
+        raise AgreementError(
+            "two searches have the same weighting, and would open two plans of it; give each once"
+        )
     for factors in terms.weightings:
         fits = all(0 <= factor <= MOST_FACTOR for factor in factors) and any(factors)
         if len(factors) != len(agreement.objectives) or not fits:

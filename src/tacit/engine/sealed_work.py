@@ -15,6 +15,7 @@ from tacit.engine.context import bound_context
 from tacit.engine.holding import Holding
 from tacit.engine.messages import Advance, Done, OpenPlan, attempt_name
 from tacit.engine.node_session import node_session, refusals_told
+from tacit.engine.plan_binding import confirm_basis
 from tacit.engine.sealed_progress import Kept, SealedProgress
 from tacit.engine.sealed_terms import schedule_of, sealed_terms, shape_of, table_of
 from tacit.mpc import ArithmeticShare, Context
@@ -99,7 +100,7 @@ async def advance(node: Node, holding: Holding, request: Advance, platform: Mux)
     context = advance_context(holding.hash, request, epoch=request.epoch, attempt=request.attempt)
     async with refusals_told(node, context, platform):
         progress = holding.search(request.search)
-    async with progress.computing:
+    async with progress.alone():
         return await _advance(node, holding, request, platform, progress, context)
 
 
@@ -115,6 +116,7 @@ async def _advance(
     attempt = attempt_name(request.first + request.count, request.epoch, request.attempt)
     before: Kept | None = None
     async with refusals_told(node, context, platform):
+        holding.search(request.search)  # again: it may have expired while others were at work
         if starts:
             progress.begin_start(attempt)
         else:
@@ -138,21 +140,23 @@ async def _advance(
         else:
             steps = _steps(schedule, request)
             state = await compute(session, before.state, steps, about, tell_improvements=tells)
-    await progress.keep(Kept(request.first + request.count, attempt, state))
     if tells:
         first = request.first + 1
         holding.log_sent("told improvements", request.search, first, sent, attempt=attempt)
+    await progress.keep(Kept(request.first + request.count, attempt, state))
     return Done(id=request.id, sent=session.sent, rounds=session.depth, seed=schedule.seed)
 
 
-def open_plan(holding: Holding, request: OpenPlan) -> Done:
+async def open_plan(node: Node, holding: Holding, request: OpenPlan) -> Done:
     """The node's shares of the best plan, once; of its value too where that was agreed.
 
     The components of a plan are fresh and uniform but for their sum, which the coordinator is to
-    know; so it may see all of them. Two nodes hold all three, so the third may be gone.
+    know; so it may see all of them. Two nodes hold all three, so the third may be gone. Nothing
+    leaves before one of the two others is bound to the same plan.
     """
     progress = holding.search(request.search)
-    best = progress.begin_open(request.basis).state.best
+    best = (await progress.begin_open(request.basis)).state.best
+    await confirm_basis(node, holding, request.search, request.basis)
     first = 0 if holding.agreement.objectives[0].best == "value" else 1
     parts = [np.ascontiguousarray(part[first:]).tobytes() for part in (best.mine, best.next)]
     salt = secrets.token_bytes(16)

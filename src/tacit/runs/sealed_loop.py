@@ -19,7 +19,7 @@ BATCH_SECONDS = 0.5
 """So long a batch takes, about: what a node that dies costs at most."""
 FIRST_BATCH = 4
 MOST_IN_BATCH = 1000
-OPENING_SECONDS = 0.15
+OPENING_SECONDS = 0.3
 """Set aside before the deadline for the opening."""
 FIRST_GUESS = 0.02
 """Seconds that a generation takes, until one was measured."""
@@ -115,7 +115,7 @@ class SealedLoop:
     >>> loop = SealedLoop(generations=10, until=None)
     >>> loop.next_batch(0, now=0.0)
     (10, 10)
-    >>> SealedLoop(generations=None, until=10.15).next_batch(0, now=0.0)
+    >>> SealedLoop(generations=None, until=10.3).next_batch(0, now=0.0)
     (4, 500)
     """
 
@@ -128,7 +128,7 @@ class SealedLoop:
 
     @property
     def reserve(self) -> float:
-        """Seconds kept for the opening: a message there and back, far less than a generation."""
+        """Seconds kept for the opening: two messages there and back, and a node that hangs."""
         return OPENING_SECONDS + (self.pace / 2 if self.measured else 0.0)
 
     def next_batch(self, done: int, *, now: float) -> tuple[int, int] | None:

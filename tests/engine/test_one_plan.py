@@ -1,0 +1,215 @@
+"""One search opens one plan: to a platform with a curious node, and after a disk was set back."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tacit.engine.agreement import agreement_hash
+from tacit.engine.coordinator import Coordinator
+from tacit.engine.local_cluster import LocalCluster
+from tacit.engine.messages import Done, OpenPlan
+from tacit.engine.sealed_search import SealedSearch
+from tacit.errors import MpcError, PeerError, RefusedError
+from tacit.runs.sealed_loop import OPENING_SECONDS
+from tests.engine.test_sealed import PROBLEMS, begin, draft, sealed, start_of, twin
+from tests.engine.trio import Trio, ask, run
+
+OTHER_PLAN = "another plan of this search"
+
+
+async def open_at(coordinator: Coordinator, node: int, basis: str) -> Done:
+    client = coordinator.clients[node]
+    if not client.connected:
+        await client.connect()
+    request = OpenPlan(id=client.new_id(), agreement=coordinator.hash, search=0, basis=basis)
+    return await ask(client, request)
+
+
+async def two_states(trio: Trio, coordinator: Coordinator) -> tuple[SealedSearch, str, str]:
+    """A search, and the two states of it that every node keeps."""
+    search = await begin(trio, coordinator)
+    early = search._last
+    await search.advance(10, 10, until=None)
+    return search, early, search._last
+
+
+def bases(trio: Trio) -> list[list[str]]:
+    """Per node, the plans that it is bound to."""
+    return [
+        [str(e["basis"]) for e in trio.log(node) if e["event"] == "open plan"] for node in range(3)
+    ]
+
+
+def test_nodes_that_are_asked_for_different_plans_open_one(cluster: LocalCluster) -> None:
+    """With what the third node holds anyway, one part each would make two plans."""
+    trio = draft(cluster, sealed(PROBLEMS["balanced"]()))
+
+    async def attack() -> str:
+        async with trio.coordinator() as coordinator:
+            search, early, late = await two_states(trio, coordinator)
+            await open_at(coordinator, 1, early)
+            for node in (2, 0):
+                with pytest.raises(RefusedError, match=OTHER_PLAN):
+                    await open_at(coordinator, node, late)
+            search._last = early
+            assert (await search.open(until=None)).plan == start_of(trio).tolist()
+            return early
+
+    early = run(attack())
+    assert bases(trio) == [[early]] * 3
+
+
+def test_nodes_that_are_asked_at_once_open_one_or_none(cluster: LocalCluster) -> None:
+    trio = draft(cluster, sealed(PROBLEMS["balanced"]()))
+
+    async def attack() -> set[str]:
+        async with trio.coordinator() as coordinator:
+            _, early, late = await two_states(trio, coordinator)
+            wanted = [early, late, late]
+            told = await asyncio.gather(
+                *(open_at(coordinator, node, basis) for node, basis in enumerate(wanted)),
+                return_exceptions=True,
+            )
+            assert all(isinstance(each, Done | RefusedError) for each in told)
+            return {
+                basis
+                for basis, each in zip(wanted, told, strict=True)
+                if not isinstance(each, BaseException)
+            }
+
+    assert len(run(attack())) <= 1
+    assert all(len(bound) == 1 for bound in bases(trio))
+
+
+def test_a_disk_that_was_set_back_opens_no_second_plan(own_cluster: LocalCluster) -> None:
+    """Node 0 was down when the others opened the end, and node 2 forgot that it did."""
+    trio = draft(own_cluster, sealed(PROBLEMS["balanced"]()))
+    data = own_cluster.folder / "node-2.data"
+    backup = Path(f"{data}.backup")
+
+    async def attack() -> None:
+        async with trio.coordinator() as coordinator:
+            _, early, late = await two_states(trio, coordinator)
+            shutil.copytree(data, backup)
+            own_cluster.kill(0)
+            await open_at(coordinator, 1, late)
+            await open_at(coordinator, 2, late)
+            own_cluster.kill(2)
+            shutil.rmtree(data)
+            backup.rename(data)
+            own_cluster.restart(2)
+            own_cluster.restart(0)
+            await connected(trio, 3)
+            for node in (0, 2):
+                with pytest.raises(RefusedError, match=OTHER_PLAN):
+                    await open_at(coordinator, node, early)
+
+    run(attack())
+
+
+async def connected(trio: Trio, links: int) -> None:
+    """Wait until node 1 has made so many links to its peers again."""
+    for _ in range(200):
+        made = [e for e in trio.node_log(1) if e["event"] == "connected"]
+        if sum(str(e["peer"]).startswith("node") for e in made) > links:
+            return
+        await asyncio.sleep(0.05)
+    raise AssertionError("node 1 has no links to its peers")
+
+
+def test_nodes_tell_what_they_are_bound_to_when_an_epoch_begins(
+    own_cluster: LocalCluster,
+) -> None:
+    trio = draft(own_cluster, sealed(PROBLEMS["balanced"]()))
+
+    async def search() -> None:
+        async with trio.coordinator() as coordinator:
+            searching, early, late = await two_states(trio, coordinator)
+            own_cluster.kill(0)
+            opened = await searching.open(until=None)
+            own_cluster.restart(0)
+        assert bases(trio)[0] == []
+        async with trio.coordinator() as coordinator:
+            await coordinator.start_agreement(trio.signatures, within=20)
+            await coordinator.epoch()
+            assert bases(trio) == [[late]] * 3
+            with pytest.raises(RefusedError, match=OTHER_PLAN):
+                await open_at(coordinator, 0, early)
+            again = SealedSearch(coordinator, 0)
+            await again.start(until=None)
+            assert (await again.open(until=None)).plan == opened.plan
+
+    run(search())
+
+
+def test_a_node_alone_opens_nothing(own_cluster: LocalCluster) -> None:
+    trio = draft(own_cluster, sealed(PROBLEMS["balanced"]()))
+
+    async def attack() -> None:
+        async with trio.coordinator() as coordinator:
+            _, _, late = await two_states(trio, coordinator)
+            own_cluster.kill(0)
+            own_cluster.kill(1)
+            with pytest.raises(MpcError, match="did not confirm"):
+                await open_at(coordinator, 2, late)
+
+    run(attack())
+    assert not [e for e in trio.log(2) if e["event"] == "opened"]
+
+
+@pytest.mark.parametrize("computing", [False, True])
+def test_a_node_that_hangs_does_not_hold_up_the_opening(
+    own_cluster: LocalCluster, computing: bool
+) -> None:
+    trio = draft(own_cluster, sealed(PROBLEMS["balanced"]()))
+
+    async def search() -> None:
+        async with trio.coordinator() as coordinator:
+            on_nodes = await begin(trio, coordinator)
+            clear = twin(trio, start_of(trio), on_nodes.seed)
+            await on_nodes.advance(10, 30, until=None)
+            own_cluster.processes[1].send_signal(signal.SIGSTOP)
+            try:
+                if computing:
+                    with pytest.raises(PeerError, match="node 1"):
+                        await on_nodes.advance(20, 30, until=time.monotonic() + 0.4)
+                opened = await on_nodes.open(until=time.monotonic() + 3 * OPENING_SECONDS)
+            finally:
+                own_cluster.processes[1].send_signal(signal.SIGCONT)
+            clear.advance(10, horizon=30)
+            assert opened.plan == clear.plan().tolist()
+
+    run(search())
+
+
+def test_nothing_is_told_or_kept_after_the_opening(cluster: LocalCluster) -> None:
+    """The plan is asked for while generations are under way whose improvements are told."""
+    trio = draft(cluster, sealed(PROBLEMS["balanced"](), "improvement"))
+
+    async def attack() -> None:
+        async with trio.coordinator() as coordinator:
+            search = await begin(trio, coordinator)
+            early = search._last
+            waiting = asyncio.ensure_future(search.advance(300, 300, until=None))
+            while not any(e["event"] == "generations" for e in trio.log(2)):
+                await asyncio.sleep(0.02)
+            assert not waiting.done()
+            await asyncio.gather(*(open_at(coordinator, node, early) for node in range(3)))
+            with pytest.raises((RefusedError, PeerError)):
+                await waiting
+
+    run(attack())
+    for node in range(3):
+        events = [e["event"] for e in trio.log(node)]
+        assert events.count("opened") == 1
+        assert "told improvements" not in events
+        folder = (
+            trio.cluster.folder / f"node-{node}.data" / agreement_hash(trio.agreement).hex()[:32]
+        )
+        assert [path.name for path in folder.glob("sealed-*")] == ["sealed-0-0"]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, text
 from sqlalchemy.orm import Session
 
@@ -26,6 +27,7 @@ from tacit.service.storage import (
     create_run,
     events_after,
     members_of,
+    migrations,
     read_run,
     set_progress,
     set_state,
@@ -53,6 +55,11 @@ def test_migrations_give_the_tables_of_the_models_also_twice(tmp_path: Path) -> 
     for _ in range(2):
         Database(url).close()
         assert differences(url) == []
+
+
+def test_the_last_step_is_the_one_that_a_restart_looks_for() -> None:
+    steps = ScriptDirectory(str(Path(migrations.__file__).parent))
+    assert steps.get_current_head() == migrations.HEAD
 
 
 @pytest.mark.parametrize(

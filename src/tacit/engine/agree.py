@@ -145,6 +145,21 @@ def problem_of(agreement: Agreement, /) -> Problem:
     )
     owners = next((terms.owners for terms in agreement.objectives if terms.confidential), [])
     participants = tuple(Participant(each.participant, tuple(each.rows)) for each in owners)
+    return without_weights(public, objectives, participants)
+
+
+def without_weights(
+    public: PublicProblem,
+    objectives: tuple[Objective, ...],
+    participants: tuple[Participant, ...],
+    /,
+) -> Problem:
+    """A problem of which only this is known.
+
+    >>> length = Objective("length", None, weight_bound=9)
+    >>> without_weights(PublicProblem("p", "tour", 3, 3), (length,), ()).kind
+    'tour'
+    """
     row_names = None if public.row_names is None else tuple(public.row_names)
     column_names = None if public.column_names is None else tuple(public.column_names)
     if public.kind == "tour":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 LONGEST = 500
 _BEGINS_A_FORMULA = ("=", "+", "-", "@")
+"""After blanks, tabs and line ends, which spreadsheets skip."""
 
 
 def plain_line(text: object, /, *, longest: int = LONGEST) -> str:

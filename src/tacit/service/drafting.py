@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from tacit.disclosure import parse_best_mode, parse_disclosure
-from tacit.engine.agree import draft_agreement, forbidden_mask
+from tacit.engine.agree import draft_agreement, without_weights
 from tacit.engine.agreement import (
     Agreement,
     AgreementLimits,
@@ -23,7 +23,7 @@ from tacit.engine.config import load_cluster_config
 from tacit.engine.local_engine import node_terms
 from tacit.errors import NotThereError, ParameterError
 from tacit.mpc.transport import fingerprint
-from tacit.problems import Assignment, Objective, Participant, Problem, Tour
+from tacit.problems import Objective, Participant, Problem
 from tacit.search.parameters import SearchParameters, parameter_names, preset_named
 from tacit.service.api.terms import RunTerms
 from tacit.service.settings import Settings
@@ -52,31 +52,16 @@ def problem_of_terms(terms: RunTerms, /) -> Problem:
     participants = tuple(
         Participant(name, tuple(rows)) for name, rows in terms.participants.items()
     )
-    row_names = None if public.row_names is None else tuple(public.row_names)
-    column_names = None if public.column_names is None else tuple(public.column_names)
-    if public.kind == "tour":
-        return Tour(
-            name=public.name,
-            rows=public.rows,
-            columns=public.columns,
-            objectives=objectives,
-            participants=participants,
-            row_names=row_names,
-            column_names=column_names,
-        )
-    pairs = PublicProblem(
-        "", "assignment", public.rows, public.columns, forbidden=_checked_pairs(terms)
-    )
-    return Assignment(
+    known = PublicProblem(
         name=public.name,
+        kind=public.kind,
         rows=public.rows,
         columns=public.columns,
-        objectives=objectives,
-        participants=participants,
-        row_names=row_names,
-        column_names=column_names,
-        forbidden=forbidden_mask(pairs),
+        row_names=public.row_names,
+        column_names=public.column_names,
+        forbidden=_checked_pairs(terms),
     )
+    return without_weights(known, objectives, participants)
 
 
 def _checked_pairs(terms: RunTerms) -> list[tuple[int, int]]:

@@ -9,19 +9,9 @@ from pathlib import Path
 
 from fastapi import Response
 
+from tacit.participant.plain_text import plain_cell
+
 CHUNK = 256 * 1024
-_BEGINS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-
-
-def safe_cell(value: object, /) -> object:
-    """A cell that a spreadsheet takes for text if it is text, whatever it begins with.
-
-    >>> safe_cell("=HYPERLINK(1)"), safe_cell(-3), safe_cell("north")
-    ("'=HYPERLINK(1)", -3, 'north')
-    """
-    if isinstance(value, str) and value.lstrip(" ").startswith(_BEGINS_A_FORMULA):
-        return f"'{value}"
-    return value
 
 
 def csv_text(header: Sequence[str], lines: Iterable[Sequence[object]], /) -> str:
@@ -33,7 +23,9 @@ def csv_text(header: Sequence[str], lines: Iterable[Sequence[object]], /) -> str
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
-    writer.writerows([safe_cell(cell) for cell in line] for line in lines)
+    writer.writerows(
+        [plain_cell(cell) if isinstance(cell, str) else cell for cell in line] for line in lines
+    )
     return text.getvalue()
 
 

@@ -15,15 +15,13 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import msgspec
-from alembic import command
-from alembic.config import Config
-from alembic.util import CommandError
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.exc import ArgumentError, DatabaseError
 from sqlalchemy.orm import Session
 
 from tacit.errors import InputError
 from tacit.service.storage.events import NEW_EVENTS
+from tacit.service.storage.migrations import HEAD
 from tacit.service.storage.models import Event
 from tacit.service.storage.writers_turn import WritersTurn
 
@@ -65,17 +63,37 @@ class Database:
         """Called in the writer's thread with the events of each transaction, once committed."""
         try:
             self.migrate()
-        except (DatabaseError, CommandError) as error:
+        except DatabaseError as error:
             self.close()
             raise cannot_be_opened(error) from None
+        except InputError:
+            self.close()
+            raise
 
     def migrate(self) -> None:
         """Bring the tables up to date."""
+        if self._is_up_to_date():
+            return
+        # Here, since a restart must be quick, and most find nothing to do.
+        from alembic import command
+        from alembic.config import Config
+        from alembic.util import CommandError
+
         config = Config()
         config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
         with self._turn.taken(), self._writer.begin() as connection:
             config.attributes["connection"] = connection
-            command.upgrade(config, "head")
+            try:
+                command.upgrade(config, "head")
+            except CommandError as error:
+                raise cannot_be_opened(error) from None
+
+    def _is_up_to_date(self) -> bool:
+        with self._engine.connect() as connection:
+            if not inspect(connection).has_table("alembic_version"):
+                return False
+            found = connection.execute(text("SELECT version_num FROM alembic_version")).scalars()
+            return list(found) == [HEAD]
 
     @contextmanager
     def reading(self) -> Iterator[Session]:

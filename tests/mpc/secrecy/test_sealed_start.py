@@ -1,0 +1,119 @@
+"""The start of a sealed search is any order to each node, and its messages say nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import chisquare
+
+from tacit.mpc.local import reveal, trio
+from tacit.mpc.masks import KeyedMasks
+from tacit.mpc.ring import Words
+from tacit.mpc.sealed.start import secret_start
+from tacit.mpc.shares import NODES
+from tests.mpc.sealed.searches import Search
+from tests.mpc.secrecy.test_sealed import (
+    CHANCE,
+    WEIGHTS,
+    corrected_p,
+    seen_alike,
+)
+from tests.mpc.secrecy.test_statistics import SURE, Unshuffled, fixed_for
+
+SETTINGS = {"assignment": {"block": 2}, "tour": {"children": 3}}
+
+
+class KnownOrder(KeyedMasks):
+    """A weakened source: every permutation is one that all nodes could derive."""
+
+    def permutation(self, label: str, component: int, size: int) -> NDArray[np.intp]:
+        return KeyedMasks({component: bytes(32)}).permutation(label, component, size)
+
+
+def p_of_any_order(kind: str, observer: int, masks: type[KeyedMasks], *, runs: int) -> float:
+    """The p-value for all starts being as likely, with all that the observer draws held fixed."""
+    search = Search.random(kind, 3, 3, **SETTINGS[kind])
+    shares = search.dealt()
+
+    async def order(number: int) -> tuple[int, ...]:
+        run = await trio(
+            lambda s: secret_start(s, shares[s.me], search.about, label="start"),
+            masks=fixed_for(observer, number, masks),
+        )
+        table = reveal([state.table for state in run.results])
+        items = table[:, -1].astype(np.intp)
+        moved = search.worth[np.ix_(items, items)] if kind == "tour" else search.worth.T[items]
+        assert np.array_equal(table[:, :-1], moved)
+        return tuple(items.tolist())
+
+    async def count() -> Counter[tuple[int, ...]]:
+        return Counter([await order(number) for number in range(runs)])
+
+    counts = asyncio.run(count())
+    return float(chisquare([counts[each] for each in itertools.permutations(range(3))]).pvalue)
+
+
+@pytest.mark.parametrize("observer", NODES)
+@pytest.mark.parametrize("kind", SETTINGS)
+def test_the_start_is_any_order_to_each_node(kind: str, observer: int) -> None:
+    assert p_of_any_order(kind, observer, KeyedMasks, runs=180) > CHANCE
+
+
+@pytest.mark.parametrize("observer", NODES)
+@pytest.mark.parametrize("kind", SETTINGS)
+@pytest.mark.parametrize("masks", [Unshuffled, KnownOrder])
+def test_a_start_that_a_node_could_derive_is_caught(
+    masks: type[KeyedMasks], kind: str, observer: int
+) -> None:
+    assert p_of_any_order(kind, observer, masks, runs=24) < SURE
+
+
+class Unmasked(KeyedMasks):
+    """A weakened source: what is shuffled travels without a mask."""
+
+    def words(self, label: str, component: int, count: int) -> Words:
+        if label == "start.lines.Z":
+            return np.zeros(count, dtype=np.uint64)
+        return super().words(label, component, count)
+
+
+def told_apart(kind: str, observer: int, masks: type[KeyedMasks]) -> float:
+    """The p-value for two different matrices giving the same view of the start."""
+    schedule = Search.random(kind, 4, 4, spread=9, **SETTINGS[kind]).schedule
+
+    async def lines(search: Search, numbers: range) -> NDArray[np.uint8]:
+        worths = search.worth if kind == "tour" else search.worth.T
+        shares = seen_alike(worths, observer, search.about)
+        seen = []
+        for number in numbers:
+            run = await trio(
+                lambda s: secret_start(s, shares[s.me], search.about, label="start"),
+                masks=fixed_for(observer, number, masks),
+                record=True,
+            )
+            first = np.array([list(p[:4]) for _, p in run.received[observer]], dtype=np.uint8)
+            seen.append(np.unpackbits(first))
+        return np.array(seen, dtype=np.uint8)
+
+    async def both() -> float:
+        first = await lines(Search(WEIGHTS[0], schedule), range(60))
+        return corrected_p(first, await lines(Search(WEIGHTS[1], schedule), range(60, 120)))
+
+    return asyncio.run(both())
+
+
+@pytest.mark.parametrize("observer", [1, 2])  # node 0 receives nothing
+@pytest.mark.parametrize("kind", SETTINGS)
+def test_the_start_shows_a_node_nothing(kind: str, observer: int) -> None:
+    assert told_apart(kind, observer, KeyedMasks) > CHANCE
+
+
+@pytest.mark.parametrize("kind", SETTINGS)
+def test_a_start_without_masks_is_caught(kind: str) -> None:
+    # By node 1: what node 2 receives is moved about, and made of what it holds itself.
+    assert told_apart(kind, 1, Unmasked) < SURE

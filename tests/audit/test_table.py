@@ -116,8 +116,25 @@ def test_the_shipped_table_has_all_of_the_papers_configurations(kind: str) -> No
 def test_words_for_those_who_sign() -> None:
     agreement = example_cast().agreement
     (told,) = leakage_words(agreement)
-    assert f"After {agreement.limits.evaluations} evaluations" in told
+    assert f"After {agreement.limits.evaluations:,} evaluations" in told
     assert "breaks the agreement" in told
+
+
+def test_sealed_tells_what_the_plan_tells_to_whomever() -> None:
+    told = expected_leakage(
+        "sealed", kind="assignment", rows=100, columns=100, population=1, evaluations=10**6
+    )
+    assert told.honest == told.worst == told.plan_only == pytest.approx(0.16, abs=0.01)
+    agreement = example_cast().agreement
+    terms = msgspec.structs.replace(agreement.objectives[0], disclosure="sealed", best="nothing")
+    (said,) = leakage_words(msgspec.structs.replace(agreement, objectives=[terms]))
+    assert "nothing but the plan is disclosed" in said
+    assert "evaluations" not in said
+    for best, more in (("value", "in total"), ("improvement", "which generations improved")):
+        terms = msgspec.structs.replace(terms, best=best)
+        (said_more,) = leakage_words(msgspec.structs.replace(agreement, objectives=[terms]))
+        assert more not in said
+        assert more in said_more
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,26 @@ def test_an_audit_as_json(run_here: RunTacit, problem: Path, record: Path) -> No
     told = json.loads(done.stdout)
     assert (told["disclosure"], told["evaluations"]) == ("top:5", 16)
     assert {"correlation", "nrmse", "attacker_plan_quality", "attacks"} < set(told)
+    headline = told["attacks"][told["strongest"]]
+    assert told["attacker_plan_quality"] == headline["plan_quality"]
+
+
+def test_of_a_sealed_run_there_is_the_plan_alone(
+    run_here: RunTacit, problem: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "sealed.record"
+    sealed = ("--disclose", "sealed", "--generations", "9", "--engine", "simulated")
+    done = run_here("solve", problem, *sealed, "--record", path)
+    assert done.returncode == 0, done.stderr
+    done = run_here("audit", path, "--truth", problem, "--plot", tmp_path / "growth.png")
+    assert done.returncode == 0, done.stderr
+    assert "no evaluation was disclosed" in done.stdout
+    assert "Nothing but the plan was disclosed" in done.stdout
+    assert "pairwise" not in done.stdout
+    told = json.loads(run_here("audit", path, "--truth", problem, "--json").stdout)
+    assert list(told["attacks"]) == ["plan only"]
+    assert told["correlation"] == told["attacks"]["plan only"]["correlation"]
+    assert told["evaluations"] == 0
 
 
 def test_mistakes_are_named(

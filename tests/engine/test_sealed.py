@@ -313,27 +313,67 @@ def test_logs_and_ledger_are_compared(cluster: LocalCluster) -> None:
         ([msgspec.structs.replace(opening, disclosed=swapped)], "another plan than the ledger"),
         ([msgspec.structs.replace(opening, parts=other)], "another plan than the ledger"),
         ([msgspec.structs.replace(opening, parts=cut)], "no part of a plan"),
-        ([opening, opening], "two plans of one search"),
+        ([opening, msgspec.structs.replace(opening, disclosed=swapped)], "two plans of one search"),
+        ([bits], "opened the plan of search 0, which the ledger leaves out"),
+        ([opening], "improvements after generation 0, which the ledger leaves out"),
         ([msgspec.structs.replace(bits, parts=forged), opening], "other improvements"),
-        ([bits], "that the ledger lacks"),
     ):
         with pytest.raises(LogError, match=words):
             check_sealed_answers(trio.agreement, logs, changed)
+    again = check_sealed_answers(trio.agreement, logs, [before, bits, opening, opening])
+    assert again == report  # heard twice by a coordinator that was interrupted
     fewer = [line for line in logs[1] if line["event"] != "generations"]
     with pytest.raises(LogError, match="different generations"):
         check_sealed_answers(trio.agreement, [logs[0], fewer], [opening])
     # Two nodes send all components: what the third sent need not be kept, and is still compared.
     fewer_parts = msgspec.structs.replace(opening, parts=[*opening.parts[:2], []])
-    assert check_sealed_answers(trio.agreement, logs, [bits, fewer_parts]).senders == 3
+    assert check_sealed_answers(trio.agreement, logs, [before, bits, fewer_parts]).senders == 3
     (other_basis,) = [
         {**line, "basis": "0:1:1"} for line in logs[0] if line["event"] == "open plan"
     ]
     with pytest.raises(LogError, match="two plans of search 0"):
-        check_sealed_answers(trio.agreement, [*logs[:2], [*logs[2], other_basis]], [bits, opening])
+        check_sealed_answers(
+            trio.agreement, [*logs[:2], [*logs[2], other_basis]], [before, bits, opening]
+        )
     (other_part,) = [{**line, "salt": "00"} for line in logs[2] if line["event"] == "opened"]
     for entry in (opening, fewer_parts):
         with pytest.raises(LogError, match="another part of the plan"):
             check_sealed_answers(trio.agreement, [*logs[:2], [*logs[2], other_part]], [bits, entry])
+
+
+def test_another_coordinator_goes_on_with_what_was_begun(cluster: LocalCluster) -> None:
+    trio = draft(cluster, sealed(PROBLEMS["balanced"]()))
+
+    async def taken_up(coordinator: Coordinator) -> SealedSearch:
+        await coordinator.start_agreement(trio.signatures, within=20)
+        search = SealedSearch(coordinator, 0)
+        await search.start(until=None)
+        return search
+
+    async def search() -> tuple[list[list[int]], ClearSealedSearch]:
+        async with trio.coordinator() as coordinator:
+            first = await begin(trio, coordinator)
+            clear = twin(trio, start_of(trio), first.seed)
+            await first.advance(20, 90, until=None)
+            with pytest.raises(PeerTimeoutError):  # in mid-batch
+                await first.advance(60, 80, until=time.monotonic() + 0.05)
+        async with trio.coordinator() as coordinator:
+            second = await taken_up(coordinator)
+            assert not second.opened
+            assert second.generation in (20, 80)
+            if second.generation == 20:
+                assert (await second.advance(3, 33, until=None)).batch.count == 60
+            plans = [(await second.open(until=None)).plan]
+        async with trio.coordinator() as coordinator:
+            third = await taken_up(coordinator)
+            assert (third.opened, third.generation) == (True, 80)
+            plans.append((await third.open(until=None)).plan)
+        return plans, clear
+
+    plans, clear = run(search())
+    clear.advance(20, horizon=90)
+    clear.advance(60, horizon=80)
+    assert plans == [clear.plan().tolist()] * 2
 
 
 @pytest.mark.parametrize("all_at_once", [False, True])

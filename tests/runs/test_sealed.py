@@ -173,7 +173,7 @@ def test_all_objectives_are_sealed_or_none() -> None:
 class _Paced:
     """A search of known pace, by a clock that only it moves."""
 
-    seed = 0
+    seed, opened = 0, False
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, pace: float) -> None:
         self.generation, self.now, self._pace = 0, 100.0, pace

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tacit.audit.record import Record, load_record
     from tacit.audit.recorder import Recorder
     from tacit.audit.report import AuditReport
+    from tacit.audit.sealed_recording import sealed_record
     from tacit.audit.table import Expected, expected_leakage
     from tacit.audit.words import expected_in, in_words, leakage_words
 
@@ -27,6 +28,7 @@ _HOME = {
     "in_words": "words",
     "leakage_words": "words",
     "load_record": "record",
+    "sealed_record": "sealed_recording",
 }
 
 __all__ = [
@@ -40,6 +42,7 @@ __all__ = [
     "in_words",
     "leakage_words",
     "load_record",
+    "sealed_record",
 ]
 
 

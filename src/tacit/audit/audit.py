@@ -58,6 +58,12 @@ class Audit:
                 measured[name] = self._measured(estimate, who)
         return measured
 
+    def plan_only(self) -> Measured:
+        """What the published plan alone tells."""
+        estimate = ATTACKS[BASELINE](self.view, {})
+        assert estimate is not None  # a plan is always there
+        return self._measured(estimate, "anybody")
+
     def informed(self) -> dict[str, Measured]:
         """A curious participant, or one that helps the platform, and a curious node."""
         rows = self.known_rows
@@ -138,6 +144,8 @@ def audit_record(
     True
     """
     audit = audit_of(record, weights, objective=objective, optimum=optimum)
+    if not record.sizes:
+        return _plan_only_report(audit, record, objective)
     _ = audit.view.design, audit.truth.counts, audit.truth.best_fitness  # shared by both threads
     parts: list[Callable[[], dict[str, Measured]]] = [
         audit.unfaithful, audit.honest, audit.informed,
@@ -165,6 +173,27 @@ def audit_record(
         attacks=honestly | informedly | unfaithfully,
         growth=[*growth.result(), whole],
         counts=counts.result(),
+    )
+
+
+def _plan_only_report(audit: Audit, record: Record, objective: int) -> AuditReport:
+    """Of a sealed search there is nothing to attack but what it opened in the end."""
+    baseline = audit.plan_only()
+    told = record.objectives[objective]
+    return AuditReport(
+        disclosure=told.disclosure,
+        best=told.best,
+        problem=record.problem.name,
+        evaluations=0,
+        candidates=0,
+        correlation=baseline.correlation,
+        nrmse=baseline.nrmse,
+        best_columns=baseline.best_columns,
+        attacker_plan_quality=baseline.plan_quality,
+        strongest=BASELINE,
+        attacks={BASELINE: baseline},
+        growth=[Growth(0, baseline)],
+        counts={},
     )
 
 

@@ -51,13 +51,17 @@ class RecordedObjective(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     disclosure: str
     best: Literal["value", "improvement", "nothing"]
     told: list[int | bool | None]
-    """What was told of the best fitness, one entry per evaluation."""
+    """What was told of the best fitness, one entry per evaluation; if sealed, one per generation
+    or one in the end, as agreed."""
     disclosed: bytes
     """One value per candidate, in the order of the evaluations, deflated 64-bit words."""
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One recorded run. `Recorder` makes it, `View` unfolds it for the attacks."""
+    """One recorded run. `Recorder` makes it, `View` unfolds it for the attacks.
+
+    That of a sealed search (`sealed_record`) has no evaluations: the platform sees none.
+    """
 
     problem: RecordedProblem
     objectives: list[RecordedObjective]
@@ -69,16 +73,24 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All candidates in order, deflated 16-bit words."""
     published: list[int]
     """The plan that came out."""
+    published_too: list[list[int]] = []
+    """Further plans, where a sealed search opened one per weighting."""
 
     @property
     def candidates(self) -> int:
         """How many candidates were evaluated in all."""
         return sum(self.sizes)
 
+    @property
+    def published_plans(self) -> NDArray[np.int32]:
+        """Every plan that came out, one per row."""
+        return np.array([self.published, *self.published_too], dtype=np.int32)
+
     def plan_array(self) -> NDArray[np.int32]:
         """All candidates, one per row."""
         words = inflated(self.plans, self.candidates * self.problem.plan_length * 2)
-        return np.frombuffer(words, "<u2").astype(np.int32).reshape(self.candidates, -1)
+        plans = np.frombuffer(words, "<u2").astype(np.int32)
+        return plans.reshape(self.candidates, self.problem.plan_length)
 
     def disclosed_array(self, objective: int, /) -> NDArray[np.int64]:
         """What was disclosed of an objective, one value per candidate."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.disclosure import parse_disclosure
+from tacit.disclosure import SEALED, parse_disclosure
 from tacit.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,14 +27,20 @@ def check_record(
         raise InputError(f"the record has {problem.rows} rows and {problem.columns} columns")
     if problem.kind == "tour" and problem.rows != problem.columns:
         raise InputError("the record's tours have not as many rows as columns")
-    if not record.sizes or min(record.sizes) < 1:
-        raise InputError("the record has no evaluation, or an empty one")
     if not record.objectives:
         raise InputError("the record has no confidential objective, so nothing can leak")
-    _check_plans(plans, problem.columns)
-    _check_plans(np.array([record.published], dtype=np.int32), problem.columns)
-    if plans.shape[1] != problem.plan_length or len(record.published) != problem.plan_length:
+    published = [record.published, *record.published_too]
+    if {len(plan) for plan in published} != {problem.plan_length}:
         raise InputError("the record's plans have not one entry per row")
+    _check_plans(record.published_plans, problem.columns)
+    sealed = {each.disclosure == SEALED for each in record.objectives}
+    if sealed == {True}:
+        if record.sizes:
+            raise InputError("the record is of a sealed search and yet has evaluations")
+        return
+    if True in sealed or not record.sizes or min(record.sizes) < 1:
+        raise InputError("the record has no evaluation, or an empty one")
+    _check_plans(plans, problem.columns)
     for objective, values in zip(record.objectives, disclosed, strict=True):
         if len(objective.told) != len(record.sizes):
             raise InputError(f"{objective.name!r} tells its best not once per evaluation")

@@ -4,7 +4,7 @@ What counts most is how many candidates there are per unknown cell, so other siz
 evaluations are read off at the same number of candidates per cell, between two measured points on
 a logarithmic scale; beyond the last point its figure stands. At the same number smaller problems
 give away more, so the next smaller measured size counts. Disclosures that were not measured take
-the neighbour that gives away more.
+the neighbour that gives away more; `sealed` takes what the published plans alone told.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from math import log
 
 import msgspec
 
-from tacit.disclosure import parse_disclosure
+from tacit.disclosure import SEALED, parse_disclosure
 
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -86,6 +86,8 @@ def expected_leakage(
     sides = sorted({each.rows for each in of_kind})
     side = max((each for each in sides if each <= rows), default=sides[0])
     table = [each for each in of_kind if each.rows == side]
+    if disclosure == SEALED:
+        return _plan_alone(table, smaller=rows < side)
     per_cell = evaluations * population / _cells(kind, rows, columns)
     found = []
     for name in _neighbours(disclosure, table):
@@ -96,6 +98,12 @@ def expected_leakage(
         own = [each for each in alike if each.population == nearest]
         found.append(_read_off(own, alike, per_cell, smaller=rows < side))
     return max(found, key=lambda each: (each.honest, each.worst))
+
+
+def _plan_alone(table: Sequence[Entry], *, smaller: bool) -> Expected:
+    """A sealed search opens a plan and nothing else, whatever the platform does."""
+    told = max(each.plan_only for each in table)
+    return Expected(told, told, told, measured_as=SEALED, beyond=False, smaller=smaller)
 
 
 def _cells(kind: str, rows: int, columns: int) -> float:

@@ -41,7 +41,7 @@ class View:
     best: NDArray[np.float64] | None
     """The best fitness of each evaluation, where it is told."""
     published: NDArray[np.int32]
-    """Cells of the plan that came out."""
+    """Cells of the plan that came out, or of all plans one after the other."""
     weight_bound: int
     sign: int
 
@@ -94,7 +94,10 @@ def view_of(record: Record, objective: int = 0, /) -> View:
     exact = disclosure.method == "none"
     binary = disclosure.method in ("top", "above")
     best = None
-    if told.best == "value":
+    levels = np.empty(0, dtype=np.int64)
+    if len(sizes):
+        levels = disclosure.levels(disclosed.astype(np.bool_) if binary else disclosed)
+    if told.best == "value" and len(sizes):
         best = np.array(told.told, dtype=np.float64)
     return View(
         problem=record.problem,
@@ -102,10 +105,10 @@ def view_of(record: Record, objective: int = 0, /) -> View:
         search=record.search,
         sizes=sizes,
         cells=cells_of(record.problem, record.plan_array()),
-        levels=disclosure.levels(disclosed.astype(np.bool_) if binary else disclosed),
+        levels=levels,
         values=disclosed.astype(np.float64) if exact else None,
         best=best,
-        published=cells_of(record.problem, np.array([record.published], dtype=np.int32))[0],
+        published=cells_of(record.problem, record.published_plans).ravel(),
         weight_bound=told.weight_bound,
         sign=1 if told.sense == "maximize" else -1,
     )

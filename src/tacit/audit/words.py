@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tacit.audit.table import Expected, expected_leakage
+from tacit.disclosure import SEALED
 
 if TYPE_CHECKING:
     from tacit.engine.agreement import Agreement
 
 BANDS = (
-    (0.97, "could reconstruct your {costs} almost exactly"),
-    (0.9, "could reconstruct your {costs} closely"),
-    (0.7, "could draw a good picture of your {costs}"),
-    (0.4, "could draw a rough picture of your {costs}"),
+    (0.97, "could reconstruct {costs} almost exactly"),
+    (0.9, "could reconstruct {costs} closely"),
+    (0.7, "could draw a good picture of {costs}"),
+    (0.4, "could draw a rough picture of {costs}"),
 )
-LITTLE = "would learn a little about your {costs}"
-NOTHING_MORE = "would learn hardly more about your {costs} than the published plan shows"
+LITTLE = "would learn a little about {costs}"
+NOTHING_MORE = "would learn hardly more about {costs} than the published plan shows"
+SMALL = "Problems as small as this one give away more than was measured."
 NOTICEABLE = 0.1
 """By so much a correlation must exceed that of the published plan to count."""
 
@@ -28,20 +30,29 @@ def leakage_words(agreement: Agreement, /) -> list[str]:
     >>> print(leakage_words(example_cast().agreement)[0])  # doctest: +ELLIPSIS
     After ... evaluations of ... candidates under top:1, a curious platform that keeps to the ...
     """
-    told = []
-    for k in agreement.confidential():
-        terms = agreement.objectives[k]
-        expected = expected_in(agreement, k)
-        told.append(
-            in_words(
-                expected,
-                disclosure=terms.disclosure,
-                evaluations=agreement.limits.evaluations,
-                population=agreement.limits.population_max,
-                costs="costs" if terms.sense == "minimize" else "values",
-            )
+    several = len(agreement.objectives) > 1
+    return [
+        in_words(
+            expected_in(agreement, k),
+            disclosure=terms.disclosure,
+            evaluations=agreement.limits.evaluations,
+            population=agreement.limits.population_max,
+            costs=costs_or_values(terms.sense),
+            best=terms.best,
+            several=several,
         )
-    return told
+        for k in agreement.confidential()
+        for terms in (agreement.objectives[k],)
+    ]
+
+
+def costs_or_values(sense: str, /) -> str:
+    """What participants call their weights.
+
+    >>> costs_or_values("minimize"), costs_or_values("maximize")
+    ('costs', 'values')
+    """
+    return "costs" if sense == "minimize" else "values"
 
 
 def expected_in(agreement: Agreement, objective: int, /) -> Expected:
@@ -63,9 +74,17 @@ def expected_in(agreement: Agreement, objective: int, /) -> Expected:
 
 
 def in_words(
-    expected: Expected, /, *, disclosure: str, evaluations: int, population: int, costs: str
+    expected: Expected,
+    /,
+    *,
+    disclosure: str,
+    evaluations: int,
+    population: int,
+    costs: str,
+    best: str = "nothing",
+    several: bool = False,
 ) -> str:
-    """One paragraph.
+    """One paragraph. What `best` tells and whether there are `several` objectives counts if sealed.
 
     >>> told = Expected(0.5, 0.99, 0.16, "top:15", beyond=False, smaller=False)
     >>> print(in_words(told, disclosure="top:15", evaluations=500, population=300, costs="costs"))
@@ -74,9 +93,12 @@ agreed search could draw a rough picture of your costs (0.50 on a scale from 0, 
 everything). One that breaks the agreement and asks what it likes could reconstruct your costs \
 almost exactly (0.99); the nodes' logs show that afterwards. The published plan alone tells 0.16.
     """
+    if disclosure == SEALED:
+        return _sealed_words(expected, costs, best, several=several)
     sentences = [
-        f"After {evaluations} evaluations of {population} candidates under {disclosure}, a curious "
-        f"platform that keeps to the agreed search {_verb(expected.honest, expected, costs)} "
+        f"After {evaluations:,} evaluations of {population:,} candidates under {disclosure}, a "
+        "curious platform that keeps to the agreed search "
+        f"{_verb(expected.honest, expected, costs)} "
         f"({expected.honest:.2f} on a scale from 0, nothing, to 1, everything).",
         "One that breaks the agreement and asks what it likes "
         f"{_verb(expected.worst, expected, costs)} ({expected.worst:.2f}); the nodes' logs show "
@@ -88,13 +110,44 @@ almost exactly (0.99); the nodes' logs show that afterwards. The published plan 
     if expected.beyond:
         sentences.append("No measurement has as many evaluations: it may be more.")
     if expected.smaller:
-        sentences.append("Problems as small as this one give away more than was measured.")
+        sentences.append(SMALL)
     return " ".join(sentences)
 
 
-def _verb(correlation: float, expected: Expected, costs: str) -> str:
+def _sealed_words(expected: Expected, costs: str, best: str, *, several: bool) -> str:
+    little = LITTLE.format(costs=f"your {costs}")
+    sentences = [
+        "Under sealed nothing but the plan is disclosed. From the plan alone, a curious platform "
+        f"that keeps to the agreed search {little} (about {expected.honest:.2f} on a scale from "
+        "0, nothing, to 1, everything).",
+        "One that breaks the agreement gets a plan and no more as well, at most a worse one "
+        f"(about {expected.worst:.2f}).",
+    ]
+    if best == "value":
+        sentences.append("It is also told what the plan is worth in total.")
+    if best == "improvement":
+        sentences.append(
+            "It is also told which generations improved the best plan, but not what that plan was."
+        )
+    if several:
+        sentences.append("That is for one plan; each weighting of the objectives opens one more.")
+    if expected.smaller:
+        sentences.append(SMALL)
+    return " ".join(sentences)
+
+
+def how_much(correlation: float, /, *, plan_only: float, costs: str) -> str:
+    """What somebody with such a correlation could do, or would learn.
+
+    >>> how_much(0.5, plan_only=0.16, costs="your costs")
+    'could draw a rough picture of your costs'
+    """
     for least, words in BANDS:
         if correlation >= least:
             return words.format(costs=costs)
-    more = correlation >= expected.plan_only + NOTICEABLE
+    more = correlation >= plan_only + NOTICEABLE
     return (LITTLE if more else NOTHING_MORE).format(costs=costs)
+
+
+def _verb(correlation: float, expected: Expected, costs: str) -> str:
+    return how_much(correlation, plan_only=expected.plan_only, costs=f"your {costs}")

@@ -13,6 +13,13 @@ from rich.table import Table
 if TYPE_CHECKING:
     from tacit.audit.report import AuditReport, Measured
 
+UNFAITHFUL = "unfaithful platform"
+WHO = {"platform and participant": "with participant", UNFAITHFUL: "breaks agreement"}
+"""Short enough for a narrow terminal."""
+LEGEND = """correlation: of the recovered weights with the secret ones; 0 is nothing, 1 everything
+error: of the recovered weights; 1 is what knowing nothing gives, 0 is none
+best columns: share of rows whose most valuable column was found
+own plan: what the attacker's own plan is worth, in percent of the best"""
 EPILOG = """
 [bold]Examples[/bold]
 
@@ -68,27 +75,58 @@ def audit_command(
 
 
 def show_report(report: AuditReport, console: Console, /) -> None:
-    """Print one table, and what it comes to."""
-    table = Table(
-        title=f"{report.problem}: {report.disclosure}, best as {report.best}, "
-        f"{report.evaluations} evaluations of {report.candidates} candidates in all"
-    )
-    for name in ("attack", "by"):
+    """Print one table, and below it what it comes to."""
+    table = Table(title=_title(report), caption=_caption(report), caption_justify="left")
+    for name in ("attack", "by whom"):
         table.add_column(name)
-    for name in ("correlation", "error", "best columns", "own plan, % of best"):
+    for name in ("correlation", "error", "best columns", "own plan"):
         table.add_column(name, justify="right")
     for name, measured in report.attacks.items():
-        table.add_row(name, measured.who, *_cells(measured), style=_style(name, report))
+        table.add_row(name, WHO.get(measured.who, measured.who), *_cells(measured),
+                      style=_style(name, report))  # fmt: skip
     table.add_section()
     for point in report.growth[:-1]:
-        table.add_row(f"after {point.evaluations} evaluations", "platform", *_cells(point.measured))
-    table.add_section()
+        table.add_row(f"after {point.evaluations}", "platform", *_cells(point.measured))
+    console.print(table)
+
+
+def _title(report: AuditReport) -> str:
+    if not report.evaluations:
+        return f"{report.problem}: {report.disclosure}, no evaluation was disclosed"
+    return (
+        f"{report.problem}: {report.disclosure}, {report.evaluations:,} evaluations, "
+        f"{report.candidates:,} candidates"
+    )
+
+
+def _caption(report: AuditReport) -> str:
+    lines = [_verdict(report), LEGEND]
+    if report.growth[:-1]:
+        lines.append("after n: the strongest of the main attacks after n evaluations")
     for how, counted in report.counts.items():
         told = f"{counted.equations:,} equations, {counted.inequations or 0:,} inequations"
         if counted.across_populations:
-            told += f", {counted.across_populations:,} across"
-        table.add_row(f"counts, {how}", told)
-    console.print(table)
+            told += f", {counted.across_populations:,} across populations"
+        lines.append(f"could be written down, {how}: {told}")
+    return "\n".join(lines)
+
+
+def _verdict(report: AuditReport) -> str:
+    from tacit.audit.attacks import BASELINE
+    from tacit.audit.words import how_much
+
+    baseline = report.attacks[BASELINE].correlation
+    if report.strongest == BASELINE:
+        return f"Nothing but the plan was disclosed; it tells {baseline:.2f} of 1, and no more."
+    unfaithful = (each for each in report.attacks.values() if each.who == UNFAITHFUL)
+    worst = max((each.correlation for each in unfaithful), default=report.correlation)
+    return (
+        f"A curious platform that kept to the agreed search "
+        f"{how_much(report.correlation, plan_only=baseline, costs='the weights')} "
+        f"({report.correlation:.2f}, {report.strongest}). One that asked what it likes, as often "
+        "as this run did, "
+        f"{how_much(worst, plan_only=baseline, costs='the weights')} ({worst:.2f})."
+    )
 
 
 def _style(name: str, report: AuditReport) -> str | None:

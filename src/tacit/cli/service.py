@@ -62,6 +62,23 @@ def migrate(config: ConfigOption) -> None:
 
 
 @app.command()
+def record(
+    run_id: Annotated[str, typer.Argument(metavar="RUN", help="A run that has ended, as r-...")],
+    config: ConfigOption,
+    out: Annotated[
+        Path | None, typer.Option(help="Where to; without: run.record in the run's folder.")
+    ] = None,
+) -> None:
+    """Write all that the platform has seen of a run, for tacit audit; no weights are in it."""
+    from tacit.cli.solve import check_writable
+    from tacit.service.recording import record_run
+    from tacit.service.settings import load_settings
+
+    check_writable(out)
+    typer.echo(record_run(load_settings(config), run_id, out=out))
+
+
+@app.command()
 def invite(
     name: Annotated[str, typer.Argument(help="Whom.")],
     config: ConfigOption,

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from tacit.audit.recorder import Recorder
+from tacit.audit.sealed_recording import sealed_record
 from tacit.cli.solve_display import LiveProgress, show_result
 from tacit.errors import InputError
 from tacit.problems import Problem, load_problem
@@ -248,18 +249,15 @@ def solve_command(
     }
     disclosures = parse_disclosures(disclose or [])
     parameters = None
+    told = with_disclosures(loaded, disclosures, best)
     # A sealed search has none of these settings, and refuses them where they are given.
-    if (
-        any(changes.values())
-        or preset
-        or not is_sealed(with_disclosures(loaded, disclosures, best))
-    ):
+    if any(changes.values()) or preset or not is_sealed(told):
         parameters = preset_named(preset or default_preset(loaded)).with_changes(**changes)
     for path in (out, plot, checkpoint, ledger, record):
         check_writable(path)
     if plot is not None:
         check_plot_name(plot)
-    recorder = recorder_for(loaded, record, resume=resume, algorithm=algorithm)
+    recorder = recorder_for(told, record, resume=resume, algorithm=algorithm)
     console = Console(stderr=True)
     live = LiveProgress(console, loaded, deadline=seconds, generations=generations)
     watched = console.is_terminal and not json
@@ -288,8 +286,9 @@ def solve_command(
         # Before anything else happens: the clock runs until the result is written.
         if out is not None:
             result.save(out)
-    if recorder is not None and record is not None:
-        recorder.record(result.plan).save(record)
+    if record is not None:
+        seen = sealed_record(told, result) if recorder is None else recorder.record(result.plan)
+        seen.save(record)
     if json:
         sys.stdout.buffer.write(result.to_json() + b"\n")
         sys.stdout.flush()
@@ -302,7 +301,9 @@ def solve_command(
 def recorder_for(
     problem: Problem, path: Path | None, /, *, resume: Path | None, algorithm: str | None
 ) -> Recorder | None:
-    """What records the run, if it is to be recorded; refuses what could not be.
+    """What watches the run, if it is to be recorded; refuses what could not be.
+
+    A sealed run shows nothing while it goes, so nobody needs to watch it.
 
     >>> recorder_for(load_problem("kroA100"), None, resume=None, algorithm=None) is None
     True
@@ -313,7 +314,7 @@ def recorder_for(
         raise InputError("a record holds a run from its beginning; leave out --resume or --record")
     if algorithm == "exact" or not any(each.confidential for each in problem.objectives):
         raise InputError("nothing is disclosed in this run, so there is nothing to record")
-    return Recorder()
+    return None if is_sealed(problem) else Recorder()
 
 
 def observing(first: Observer | None, recorder: Recorder | None, /) -> Observer | None:

@@ -21,11 +21,12 @@ from tacit.engine.answer_record import sent_digest, strand_digest
 from tacit.engine.ledger import LedgerEntry
 from tacit.engine.request import REVEAL_NUMBER
 from tacit.engine.sealed_terms import schedule_of, sealed_terms, table_of
-from tacit.errors import LogError
+from tacit.errors import LogError, UnprovenError
 from tacit.mpc import NODES
 from tacit.mpc.ring import from_ring
 
 Log = Sequence[dict[str, Any]]
+EVENT_BITS = "told improvements"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +57,106 @@ def check_sealed_answers(
     Traceback (most recent call last):
     tacit.errors.LogError: the log has no sealed search; give the log of this agreement
     """
-    courses = [_course(log) for log in logs]
-    if not courses or not any(courses[0].values()):
-        raise LogError("the log has no sealed search; give the log of this agreement")
-    if any(course != courses[0] for course in courses[1:]):
-        raise LogError("the nodes were asked for different generations; their logs disagree")
-    _check_one_basis(logs)
+    generations = check_generations_asked(logs)
     opened = [entry for entry in ledger if entry.number == REVEAL_NUMBER]
-    if len({entry.objective for entry in opened}) < len(opened):
+    # A coordinator that was interrupted may have heard the same plan twice.
+    plans = {(entry.objective, tuple(entry.disclosed)) for entry in opened}
+    if len({search for search, _ in plans}) < len(plans):
         raise LogError("the ledger has two plans of one search; a node opens one")
-    _check_nothing_left_out(logs, {entry.objective for entry in opened})
-    confirmed = sum(_confirm(agreement, logs, entry) for entry in opened)
+    confirmed = {entry.objective: 0 for entry in opened}
+    for entry in opened:
+        found = _confirm(agreement, logs, entry)
+        confirmed[entry.objective] = max(confirmed[entry.objective], found)
     told = [entry for entry in ledger if entry.number != REVEAL_NUMBER]
     for entry in told:
         _confirm_bits(logs, entry)
-    ends = [max(first + count for first, count, _ in runs) for runs in courses[0].values() if runs]
-    bits = sum(len(entry.disclosed) for entry in told)
-    horizons = dict.fromkeys(run[2] for runs in courses[0].values() for run in runs)
-    return SealedReport(sum(ends), len(opened), bits, confirmed, tuple(horizons))
+    _check_nothing_left_out(logs, ledger)
+    bits = {(entry.objective, entry.number): len(entry.disclosed) for entry in told}
+    horizons = dict.fromkeys(
+        line["horizon"] for log in logs for line in log if line["event"] == "generations"
+    )
+    return SealedReport(
+        generations,
+        len(plans),
+        sum(bits.values()),
+        sum(confirmed.values()),
+        tuple(horizons),
+    )
+
+
+def check_generations_asked(logs: Sequence[Log], /) -> int:
+    """How many generations the plans come from, or were begun; all nodes were asked for the same.
+
+    What was asked for last may not have reached all of them, if no plan was opened after it: no
+    node computes it alone.
+
+    >>> one = {"event": "generations", "search": 0, "first": 0, "count": 4, "horizon": 9}
+    >>> two = {**one, "first": 4, "count": 2}
+    >>> check_generations_asked([[one], [one, two], [one]])
+    6
+    >>> check_generations_asked([[one, two], [one, {**two, "count": 3}]])
+    Traceback (most recent call last):
+    tacit.errors.LogError: the nodes were asked for different generations; their logs disagree
+    """
+    courses = [_course(log) for log in logs]
+    searches = {search for course in courses for search in course}
+    if not searches:
+        raise LogError("the log has no sealed search; give the log of this agreement")
+    generations = 0
+    for search in sorted(searches):
+        opened = _opened_after(logs, search)
+        runs = [course.get(search, []) for course in courses]
+        longest = max(runs, key=len)
+        for each in runs:
+            fits = each == longest[: len(each)] and len(each) >= len(longest) - 1
+            if not fits or _end(each) < (opened or 0):
+                raise LogError(
+                    "the nodes were asked for different generations; their logs disagree"
+                )
+        generations += _end(longest) if opened is None else opened
+    return generations
+
+
+def _end(runs: Sequence[tuple[int, int, int]]) -> int:
+    return max((first + count for first, count, _ in runs), default=0)
+
+
+def _opened_after(logs: Sequence[Log], search: int) -> int | None:
+    """After which generation the plan of a search was opened, if it was: once."""
+    bases = {
+        line["basis"]
+        for log in logs
+        for line in log
+        if line["event"] == "open plan" and line["search"] == search
+    }
+    if len(bases) > 1:
+        raise LogError(f"the nodes were asked for two plans of search {search}; one is opened")
+    return int(bases.pop().split(":")[0]) if bases else None
+
+
+def _check_nothing_left_out(logs: Sequence[Log], ledger: Sequence[LedgerEntry]) -> None:
+    """A plan that a node opened, and improvements that all told, should be in the ledger.
+
+    A platform that is killed just then loses them too, so it is no proof of bad will.
+    """
+    told = {(entry.objective, entry.number) for entry in ledger}
+    searches = [{line["search"] for line in log if line["event"] == "opened"} for log in logs]
+    for search in sorted(set().union(*searches)):
+        if (search, REVEAL_NUMBER) not in told:
+            raise UnprovenError(
+                f"a node opened the plan of search {search}, which the ledger leaves out: the "
+                "platform knows more than it tells, unless it was interrupted just then"
+            )
+    bits = [
+        {(line["objective"], line["number"]) for line in log if line["event"] == EVENT_BITS}
+        for log in logs
+    ]
+    hidden = sorted(set.intersection(*bits) - told) if bits else []
+    if hidden:
+        raise UnprovenError(
+            f"the nodes told improvements after generation {hidden[0][1] - 1}, which the ledger "
+            "leaves out: the platform knows more than it tells, unless it was interrupted just then"
+        )
 
 
 def _course(log: Log) -> dict[int, list[tuple[int, int, int]]]:
@@ -92,25 +175,6 @@ def _course(log: Log) -> dict[int, list[tuple[int, int, int]]]:
     return course
 
 
-def _check_one_basis(logs: Sequence[Log]) -> None:
-    """All nodes are bound to the same plan of a search, if they are bound to any."""
-    bases: dict[int, str] = {}
-    for line in (line for log in logs for line in log if line["event"] == "open plan"):
-        if bases.setdefault(line["search"], line["basis"]) != line["basis"]:
-            raise LogError(
-                f"the nodes were asked for two plans of search {line['search']}; one is opened"
-            )
-
-
-def _check_nothing_left_out(logs: Sequence[Log], told: set[int]) -> None:
-    for line in (line for log in logs for line in log if line["event"] == "opened"):
-        if line["search"] not in told:
-            raise LogError(
-                f"a node opened a plan of search {line['search']} that the ledger lacks; ask the "
-                "platform for it"
-            )
-
-
 def _confirm(agreement: Agreement, logs: Sequence[Log], entry: LedgerEntry) -> int:
     """How many logs show that a node sent its part of this plan."""
     if len(entry.parts) != len(NODES) or not 0 <= entry.objective < len(
@@ -118,7 +182,7 @@ def _confirm(agreement: Agreement, logs: Sequence[Log], entry: LedgerEntry) -> i
     ):
         raise LogError("the ledger has not kept what the nodes sent for a plan")
     components = _components(agreement, entry)
-    if _plan(agreement, components) != entry.disclosed:
+    if _told(agreement, components) != (entry.disclosed, entry.best):
         raise LogError("the nodes opened another plan than the ledger says; it was changed")
     # Two nodes send all components, so what the third sent is known whether it was kept or not.
     sent = [[components[node].tobytes(), components[(node + 1) % 3].tobytes()] for node in NODES]
@@ -155,11 +219,13 @@ def _components(
     return components
 
 
-def _plan(
+def _told(
     agreement: Agreement, components: dict[int, NDArray[np.unsignedinteger[Any]]]
-) -> list[int]:
+) -> tuple[list[int], int | None]:
+    """The plan, and its value where that was agreed."""
     values = from_ring(components[0] + components[1] + components[2])
-    return [int(v) for v in values[-agreement.problem.rows :]]
+    plan = [int(v) for v in values[-agreement.problem.rows :]]
+    return plan, int(values[0]) if agreement.objectives[0].best == "value" else None
 
 
 def _confirm_bits(logs: Sequence[Log], entry: LedgerEntry) -> None:
@@ -168,7 +234,7 @@ def _confirm_bits(logs: Sequence[Log], entry: LedgerEntry) -> None:
         lines = [
             line
             for line in log
-            if line["event"] == "told improvements"
+            if line["event"] == EVENT_BITS
             and (line["objective"], line["number"]) == (entry.objective, entry.number)
         ]
         if lines and not any(

@@ -1,8 +1,9 @@
 """A sealed search as the coordinator drives it: generations until it is time, then one opening.
 
 A node that dies ends the generations under way; once it is back, all three go on from the last
-state that they have in common. The plan can be opened as long as two nodes answer, as it stood
-after the last generations that all three finished.
+state that they have in common. When the coordinator dies, the next one learns from the nodes' logs
+what was begun, and asks for it as it was. The plan can be opened as long as two nodes answer, as it
+stood after the last generations that all three finished.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from tacit.engine.coordinator import Coordinator
 from tacit.engine.ledger import Parts
 from tacit.engine.messages import Advance, Done, Message, OpenPlan, attempt_name
 from tacit.engine.node_client import NodeClient
+from tacit.engine.node_log import verify_log
 from tacit.engine.sealed_terms import schedule_of, table_of
 from tacit.engine.sealed_work import advance_context, advance_hash
 from tacit.errors import AbortError, EngineError, MpcError, PeerTimeoutError, RefusedError
@@ -70,6 +72,8 @@ class SealedSearch:
         """The attempt whose state all nodes keep, until something goes wrong."""
         self._last = ""
         """The last attempt of which that was known."""
+        self.opened = False
+        """Whether a node was asked to open a plan before; then nothing but that plan follows."""
         self.seed = 0
         self.sent = 0
         self.rounds = 0
@@ -86,8 +90,26 @@ class SealedSearch:
             epoch = await self._coordinator.epoch()
             if self._state_before() is None:
                 await self._attempt(epoch, Batch(0, 0, 1), "")
+            elif not self._batches:
+                await self._recall()
 
         await self._coordinator.persist(once, until=until)
+
+    async def _recall(self) -> None:
+        """Learn what a coordinator before us has begun: nodes take it as it was and not otherwise.
+
+        The epoch is ours by now, so nothing of an earlier coordinator is added any more.
+        """
+        for done in await self._coordinator.fetch_logs():
+            for line in verify_log(done.log):
+                if line.get("search") != self._search:
+                    continue
+                if line["event"] == "generations":
+                    batch = Batch(line["first"], line["count"], line["horizon"])
+                    self._batches[batch.first] = batch
+                elif line["event"] == "open plan":
+                    self.opened, self._common = True, line["basis"]
+                    self._last = line["basis"]
 
     async def advance(self, count: int, horizon: int, /, *, until: float | None) -> Advanced:
         """Go on by so many generations; raises by the instant `until` if that did not work.

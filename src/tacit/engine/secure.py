@@ -192,6 +192,11 @@ class SecureSealedSearch:
         return self._search.generation
 
     @property
+    def opened(self) -> bool:
+        """Whether the plan was opened before this coordinator came; nothing follows then."""
+        return self._search.opened
+
+    @property
     def seed(self) -> int:
         """What the public schedule follows from; the nodes derive it from the inputs."""
         return self._search.seed

@@ -108,6 +108,18 @@ def _check_was_asked(node: int, log: Log, ledger: Sequence[LedgerEntry]) -> None
             )
 
 
+def check_shown(outcome: Outcome, shown: list[int] | None) -> None:
+    """The plan must be the one that this machine has shown before, if any.
+
+    >>> check_shown(Outcome("finished"), None)
+    """
+    if shown is not None and (outcome.plan is None or outcome.plan.items != shown):
+        raise LogError(
+            "the plan is another than tacit participant result has shown here; see both, and ask "
+            "the operator, unless the run was taken up again in between"
+        )
+
+
 def check_search(
     agreement: Agreement,
     log: Log,
@@ -123,11 +135,7 @@ def check_search(
     >>> check_search(example_cast().agreement, [], [], Outcome("cancelled"))
     'nothing was evaluated'
     """
-    if shown is not None and (outcome.plan is None or outcome.plan.items != shown):
-        raise LogError(
-            "the plan is another than tacit participant result has shown here; see both, and ask "
-            "the operator, unless the run was taken up again in between"
-        )
+    check_shown(outcome, shown)
     if not any(line["event"] == "evaluate" for line in log):
         if outcome.plan is not None:
             raise LogError("there is a plan, and the nodes evaluated nothing; where is it from?")

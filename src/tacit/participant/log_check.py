@@ -22,6 +22,7 @@ from tacit.participant.ledger_check import ENDED, check_populations, check_searc
 from tacit.participant.plain_text import plain_line
 from tacit.participant.profile import Profile
 from tacit.participant.reviewing import clock_warnings
+from tacit.participant.sealed_check import sealed_findings
 from tacit.participant.shapes import CarriedLog, CarriedLogs, Outcome
 from tacit.participant.verdict import Finding, Verdict
 
@@ -64,16 +65,28 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
                 "inputs", check_inputs, agreement, logs, carried.manifests, profile.account, own
             )
         )
-        verdict.findings.append(Finding.of("populations", check_populations, logs))
-        told = Finding.of("answers", check_told, agreement, logs, ledger)
-        verdict.findings.append(told)
-        if told.ok or told.unproven:  # a search that was told lies goes anywhere
-            shown = profile.shown_plan(run)
-            verdict.findings.append(
-                Finding.of("search", check_search, agreement, logs[0], ledger, outcome, shown)
-            )
+        shown = profile.shown_plan(run)
+        if agreement.sealed:
+            verdict.findings.extend(sealed_findings(agreement, logs, ledger, outcome, shown))
+        else:
+            verdict.findings.extend(_findings(agreement, logs, ledger, outcome, shown))
         verdict.notes.extend(_refusals(logs))
     return verdict
+
+
+def _findings(
+    agreement: Agreement,
+    logs: Sequence[Log],
+    ledger: Sequence[LedgerEntry],
+    outcome: Outcome,
+    shown: list[int] | None,
+) -> list[Finding]:
+    """What was asked, what was told, and what was made of it."""
+    told = Finding.of("answers", check_told, agreement, logs, ledger)
+    found = [Finding.of("populations", check_populations, logs), told]
+    if told.ok or told.unproven:  # a search that was told lies goes anywhere
+        found.append(Finding.of("search", check_search, agreement, logs[0], ledger, outcome, shown))
+    return found
 
 
 def read_ledger(data: bytes, /) -> list[LedgerEntry]:

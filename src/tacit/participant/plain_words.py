@@ -9,6 +9,7 @@ from __future__ import annotations
 from tacit.audit.words import leakage_words as measured_words
 from tacit.disclosure.leakage import leakage
 from tacit.engine.agreement import Agreement, ObjectiveTerms
+from tacit.engine.sealed_terms import sealed_terms
 
 
 def disclosure_words(terms: ObjectiveTerms, population: int, /) -> str:
@@ -40,6 +41,41 @@ def disclosure_words(terms: ObjectiveTerms, population: int, /) -> str:
     return told if kind == "none" or not best else f"{told}; and {best}"
 
 
+def sealed_words(agreement: Agreement, /) -> list[str]:
+    """What a sealed search tells the platform.
+
+    >>> from msgspec.structs import replace
+    >>> from tacit.engine.cast import example_cast
+    >>> from tacit.engine.sealed_terms import pin_sealed
+    >>> from tacit.search.moves import SealedParameters
+    >>> agreement = example_cast().agreement
+    >>> pay = replace(agreement.objectives[0], disclosure="sealed", best="nothing")
+    >>> sealed = replace(agreement, objectives=[pay], search=pin_sealed(SealedParameters()))
+    >>> sealed_words(sealed)
+    ['once, at the end: the plan that was found, and nothing else; not its total, nor anything \
+about any other plan']
+    """
+    plans = len(sealed_terms(agreement).weightings)
+    what = "the plan that was found"
+    if plans > 1:
+        what = f"{plans} plans, one for each agreed weighting of the objectives"
+    total = "its total" if plans == 1 else "the weighted total of each"
+    best = agreement.objectives[0].best
+    if best == "value":
+        return [f"once, at the end: {what}, and {total}, as a number; nothing about any other plan"]
+    lines = [
+        f"once, at the end: {what}, and nothing else; not {total}, nor anything about any other "
+        "plan"
+    ]
+    if best == "improvement":
+        lines = [
+            f"once, at the end: {what}; not {total}",
+            f"after each of at most {agreement.limits.evaluations:,} generations: whether the best "
+            "plan so far became better, not by how much, nor which plan it is",
+        ]
+    return lines
+
+
 def leakage_words(agreement: Agreement, /) -> list[str]:
     """How much can be inferred from all that an agreement allows to be disclosed.
 
@@ -47,6 +83,8 @@ def leakage_words(agreement: Agreement, /) -> list[str]:
     >>> leakage_words(example_cast().agreement)[1]
     "'pay': from 10 evaluations of up to 100 plans, at most 0 equations and 990 inequations."
     """
+    if agreement.sealed:
+        return measured_words(agreement)
     limits = agreement.limits
     secrets = agreement.problem.rows * agreement.problem.columns
     lines = measured_words(agreement)

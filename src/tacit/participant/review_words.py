@@ -8,7 +8,7 @@ from typing import Any
 from tacit.engine.keys import key_fingerprint
 from tacit.participant.costs import show_rows
 from tacit.participant.plain_text import plain_line
-from tacit.participant.plain_words import disclosure_words, leakage_words
+from tacit.participant.plain_words import disclosure_words, leakage_words, sealed_words
 from tacit.participant.reviewing import Review
 from tacit.participant.trust import node_address
 from tacit.problems.decimals import unscaled_text
@@ -30,7 +30,7 @@ def review_lines(review: Review, /) -> list[str]:
         "What the platform learns, and with it all participants (the ledger is open to them)": [
             *_told(review),
         ],
-        "What nodes and others learn": _others(),
+        "What nodes and others learn": _others(review),
         "How much can be inferred from it": leakage_words(review.agreement),
         "Limits": _limits(review),
         "The search that the platform promises to follow": _search(review),
@@ -61,6 +61,8 @@ def _own(review: Review) -> list[str]:
 
 def _told(review: Review) -> list[str]:
     agreement, limits = review.agreement, review.agreement.limits
+    if agreement.sealed:
+        return sealed_words(agreement)
     lines = [
         f"{agreement.objectives[k].name!r}, at each of at most {limits.evaluations:,} evaluations: "
         + disclosure_words(agreement.objectives[k], limits.population_max)
@@ -71,10 +73,15 @@ def _told(review: Review) -> list[str]:
     return lines
 
 
-def _others() -> list[str]:
+def _others(review: Review) -> list[str]:
+    node = (
+        "Each node: which plans were compared, no cost; it can guess much of their order from the "
+        "plans that follow."
+    )
+    if review.agreement.sealed:
+        node = "Each node: nothing of any plan or cost; how many generations there were."
     return [
-        "Each node: which plans were compared, no cost; it can guess much of their order from "
-        "the plans that follow.",
+        node,
         "Two nodes together, if they break their promise: everything.",
         "Participants and viewers: the plan that is chosen, and the ledger.",
         "All of it adds up if you give the same costs to another run.",
@@ -92,10 +99,13 @@ def _limits(review: Review) -> list[str]:
     left = (limits.expires - time.time()) / 3600
     until = time.strftime("%Y-%m-%d %H:%M", time.localtime(limits.expires))
     lines.append(f"after {until} (in {left:.1f} hours) the nodes evaluate nothing more")
-    lines.append(
-        f"at most {limits.evaluations:,} evaluations of {limits.population_min:,} to "
-        f"{limits.population_max:,} plans, at least {limits.distinct_min:,} of them distinct"
-    )
+    if review.agreement.sealed:
+        lines.append(f"at most {limits.evaluations:,} generations, then one opening")
+    else:
+        lines.append(
+            f"at most {limits.evaluations:,} evaluations of {limits.population_min:,} to "
+            f"{limits.population_max:,} plans, at least {limits.distinct_min:,} of them distinct"
+        )
     lines += [f"no plan may have {pair}" for pair in _some(_pairs(review))]
     if not forbidden:
         lines.append("no pair of a row and a column is forbidden")
@@ -120,7 +130,10 @@ def _some(lines: list[str]) -> list[str]:
 def _search(review: Review) -> list[str]:
     search = review.agreement.search
     seed = "seed drawn by the nodes" if search.seed is None else f"seed {search.seed}"
-    lines = [f"{search.algorithm}, {seed}; tacit participant log replays it"]
+    how = "tacit participant log replays it"
+    if review.agreement.sealed:
+        how = "the nodes search by themselves, and tacit participant log checks what they opened"
+    lines = [f"{search.algorithm}, {seed}; {how}"]
     return lines + [f"{name}: {value}" for name, value in sorted(search.parameters.items())]
 
 

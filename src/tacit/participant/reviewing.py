@@ -128,7 +128,8 @@ def _own_refusals(profile: Profile, run: str, agreement: Agreement) -> list[str]
         found.append(f"the agreement contradicts itself: {error}")
     try:
         settings = {"algorithm": agreement.search.algorithm, **agreement.search.parameters}
-        msgspec.convert(settings, type=SearchParameters)
+        if not agreement.sealed:  # what a sealed search may be is checked above, and nodes hold it
+            msgspec.convert(settings, type=SearchParameters)
     except (InputError, msgspec.ValidationError) as error:
         found.append(f"the agreed search could not be replayed here ({error})")
     keys = {each.name: each.signing_key for each in agreement.participants}

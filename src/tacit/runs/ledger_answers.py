@@ -8,7 +8,7 @@ again under its number, which counts once and tells the same.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.disclosure import Estimator
+from tacit.engine.agreement import Agreement
 from tacit.engine.ledger import LedgerEntry
 from tacit.engine.objective_evaluator import ObjectiveEvaluation
 from tacit.engine.request import REVEAL_NUMBER, pack_candidates, request_hash
@@ -83,25 +84,46 @@ class AnsweredObjective:
     def _from_ledger(
         self, entry: LedgerEntry, candidates: NDArray[np.int32]
     ) -> ObjectiveEvaluation:
-        agreement, objective = self._engine.agreement, self._problem.objectives[self._objective]
-        terms = agreement.objectives[self._objective]
-        packed = pack_candidates(agreement.problem, candidates)
-        if request_hash("evaluate", terms.disclosure, terms.best, packed).hex() != entry.request:
-            raise LogError(
-                f"evaluation {entry.number} of the ledger is not what the agreed search asks for; "
-                "the files of this run are damaged, so start a new one"
-            )
+        told = told_in_ledger(
+            entry,
+            candidates,
+            self._engine.agreement,
+            self._problem,
+            self._objective,
+            estimator=self._estimator,
+        )
         self._last = (entry.number, candidates)
         best = entry.best
         if best is not None and not isinstance(best, bool):
             self.best_so_far = max(best, self.best_so_far if self.best_so_far is not None else best)
-        return as_evaluation(
-            np.array(entry.disclosed, dtype=np.int64),
-            best,
-            disclosure=objective.disclosure,
-            best_mode=objective.best_mode,
-            estimator=self._estimator,
+        return told
+
+
+def told_in_ledger(
+    entry: LedgerEntry,
+    candidates: NDArray[np.int32],
+    agreement: Agreement,
+    problem: Problem,
+    objective: int,
+    /,
+    *,
+    estimator: Estimator,
+) -> ObjectiveEvaluation:
+    """What an entry tells of these candidates, or a `LogError` if it is about others."""
+    terms, asked = agreement.objectives[objective], problem.objectives[objective]
+    packed = pack_candidates(agreement.problem, candidates)
+    if request_hash("evaluate", terms.disclosure, terms.best, packed).hex() != entry.request:
+        raise LogError(
+            f"evaluation {entry.number} of the ledger is not what the agreed search asks for; "
+            "the files of this run are damaged, so start a new one"
         )
+    return as_evaluation(
+        np.array(entry.disclosed, dtype=np.int64),
+        entry.best,
+        disclosure=asked.disclosure,
+        best_mode=asked.best_mode,
+        estimator=estimator,
+    )
 
 
 class _Brief(msgspec.Struct, frozen=True):
@@ -124,12 +146,10 @@ def answered(path: Path, objectives: Iterable[int], /) -> dict[int, int]:
     {0: 0}
     """
     counts = dict.fromkeys(objectives, 0)
-    if path.exists():
-        with path.open("rb") as file:
-            for line in file:
-                brief = msgspec.json.decode(line, type=_Brief)
-                if brief.is_answer:
-                    counts[brief.objective] += 1
+    for line in _whole_lines(path):
+        brief = msgspec.json.decode(line, type=_Brief)
+        if brief.is_answer:
+            counts[brief.objective] += 1
     return counts
 
 
@@ -139,11 +159,9 @@ def revealed(path: Path, /) -> int | None:
     >>> revealed(Path("no-such.jsonl")) is None
     True
     """
-    if path.exists():
-        with path.open("rb") as file:
-            for line in file:
-                if msgspec.json.decode(line, type=_Brief).number == REVEAL_NUMBER:
-                    return msgspec.json.decode(line, type=LedgerEntry).disclosed[0]
+    for line in _whole_lines(path):
+        if msgspec.json.decode(line, type=_Brief).number == REVEAL_NUMBER:
+            return msgspec.json.decode(line, type=LedgerEntry).disclosed[0]
     return None
 
 
@@ -153,14 +171,18 @@ def answers_after(path: Path, objective: int, skip: int, /) -> Iterable[LedgerEn
     >>> list(answers_after(Path("no-such.jsonl"), 0, 3))
     []
     """
-    if not path.exists():
-        return
-    with path.open("rb") as file:
-        for line in file:
-            brief = msgspec.json.decode(line, type=_Brief)
-            if brief.objective != objective or not brief.is_answer:
-                continue
-            if skip > 0:
-                skip -= 1
-            else:
-                yield msgspec.json.decode(line, type=LedgerEntry)
+    for line in _whole_lines(path):
+        brief = msgspec.json.decode(line, type=_Brief)
+        if brief.objective != objective or not brief.is_answer:
+            continue
+        if skip > 0:
+            skip -= 1
+        else:
+            yield msgspec.json.decode(line, type=LedgerEntry)
+
+
+def _whole_lines(path: Path) -> Iterator[bytes]:
+    """None where there is no file; half a line is what a crash leaves."""
+    if path.exists():
+        with path.open("rb") as file:
+            yield from (line for line in file if line.endswith(b"\n"))

@@ -30,7 +30,6 @@ from tacit.search.sealed import ClearSealedSearch, public_shape, worth_table
 
 if TYPE_CHECKING:
     from tacit.engine.agreement import PinnedSearch
-    from tacit.engine.secure import SecureEngine
 
 UNLIMITED_GENERATIONS = 1_000_000
 FRONT_STEPS = 4
@@ -97,6 +96,11 @@ class SimulatedSealedSearch:
         self._search = ClearSealedSearch(worth, schedule, start)
 
     @property
+    def opened(self) -> bool:
+        """Never before it is asked for: a simulation is not taken up again."""
+        return False
+
+    @property
     def generation(self) -> int:
         """How many generations are done."""
         return self._search.generation
@@ -119,35 +123,22 @@ class SimulatedSealedSearch:
         return SealedPlan(self._search.plan().tolist(), value, self.generation)
 
 
-def run_agreed_searches(
-    engine: SecureEngine,
+def run_searches(
+    searches: Sequence[SealedSearching],
     limits: Limits,
     /,
     *,
     started: float,
     observe: SealedObserver | None = None,
 ) -> list[SealedRun]:
-    """Run all sealed searches of an agreement on an engine that is started, and open their plans.
+    """Run started searches one after the other, and open the plan of each.
 
-    `started` is the instant of `time.monotonic()` that the deadline counts from.
+    Each has an equal part of the time that is left; `started` is the instant of
+    `time.monotonic()` that the deadline counts from.
+
+    >>> run_searches([], Limits(), started=0.0)
+    []
     """
-    from tacit.engine.sealed_terms import sealed_terms
-
-    count = len(sealed_terms(engine.agreement).weightings)
-    searches = [engine.sealed(k) for k in range(count)]
-    for search in searches:
-        search.start()
-    return _run_all(searches, limits, started=started, observe=observe)
-
-
-def _run_all(
-    searches: Sequence[SealedSearching],
-    limits: Limits,
-    *,
-    started: float,
-    observe: SealedObserver | None,
-) -> list[SealedRun]:
-    """One search after the other, each with an equal part of the time that is left."""
     runs: list[SealedRun] = []
     until = None if limits.deadline is None else started + limits.deadline
     for number, search in enumerate(searches):
@@ -220,7 +211,7 @@ def solve_sealed(
     with _searches(problem, chosen, factors, limits, choice, seed, announce) as (name, searches):
         yardstick = optimum(problem)
         started = time.monotonic()
-        runs = _run_all(searches, limits, started=started, observe=observe)
+        runs = run_searches(searches, limits, started=started, observe=observe)
         seconds = time.monotonic() - started
     settings = {
         **asdict(chosen),

@@ -62,6 +62,11 @@ class SealedSearching(Protocol):
         ...
 
     @property
+    def opened(self) -> bool:
+        """Whether its plan was opened before, so that nothing but that plan follows."""
+        ...
+
+    @property
     def seed(self) -> int:
         """What the public schedule follows from."""
         ...
@@ -150,7 +155,10 @@ class SealedLoop:
         begun = time.monotonic()
         made = SealedRun(SealedPlan([], None, 0), search.seed, StopReason.GENERATIONS)
         try:
-            while (batch := self.next_batch(search.generation, now=time.monotonic())) is not None:
+            while not search.opened:
+                batch = self.next_batch(search.generation, now=time.monotonic())
+                if batch is None:
+                    break
                 self._one_batch(search, batch, made, begun)
             over = self.generations is not None and search.generation >= self.generations
             made.reason = StopReason.GENERATIONS if over else StopReason.DEADLINE

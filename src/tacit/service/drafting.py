@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import msgspec
 
-from tacit.disclosure import parse_best_mode, parse_disclosure
+from tacit.disclosure import SEALED, parse_best_mode, parse_disclosure
 from tacit.engine.agree import draft_agreement, without_weights
 from tacit.engine.agreement import (
     Agreement,
@@ -21,9 +21,12 @@ from tacit.engine.agreement import (
 from tacit.engine.certificates import read_certificate
 from tacit.engine.config import load_cluster_config
 from tacit.engine.local_engine import node_terms
+from tacit.engine.sealed_terms import pin_sealed
 from tacit.errors import NotThereError, ParameterError
 from tacit.mpc.transport import fingerprint
 from tacit.problems import Objective, Participant, Problem
+from tacit.runs.sealed import default_weightings
+from tacit.search.moves import SealedParameters, sealed_parameters_for
 from tacit.search.parameters import SearchParameters, parameter_names, preset_named
 from tacit.service.api.terms import RunTerms
 from tacit.service.settings import Settings
@@ -96,6 +99,64 @@ def parameters_of_terms(terms: RunTerms, /) -> SearchParameters:
         raise ParameterError(f"parameters: {error}; see the preset {preset!r}") from None
 
 
+def is_sealed(terms: RunTerms, /) -> bool:
+    """Whether an objective asks for a sealed search; the agreement then wants all to be.
+
+    >>> from tacit.service.api.examples import example_terms
+    >>> is_sealed(example_terms())
+    False
+    """
+    return any(each.disclosure == SEALED for each in terms.objectives)
+
+
+def sealed_parameters_of_terms(terms: RunTerms, /) -> SealedParameters:
+    """The settings of a sealed search: the tuned ones, and what differs from them.
+
+    >>> from tacit.service.api.examples import example_terms
+    >>> terms = example_terms().model_copy(update={"preset": None, "parameters": {"cycles": 2}})
+    >>> sealed_parameters_of_terms(terms).cycles
+    2
+    """
+    if terms.preset is not None:
+        raise ParameterError("a sealed search has settings of its own; leave the preset out")
+    names = [field.name for field in fields(SealedParameters)]
+    unknown = sorted(set(terms.parameters) - set(names))
+    if unknown:
+        raise ParameterError(
+            f"{unknown[0]!r} is no parameter of a sealed search; use {', '.join(names)}"
+        )
+    settings = {**asdict(sealed_parameters_for(terms.problem.kind)), **terms.parameters}
+    try:
+        return msgspec.convert(settings, type=SealedParameters)
+    except msgspec.ValidationError as error:
+        raise ParameterError(f"parameters: {error}; correct it") from None
+
+
+def population_of_terms(terms: RunTerms, /) -> int:
+    """How many plans an evaluation is about; none in a sealed search, which evaluates for nobody.
+
+    >>> from tacit.service.api.examples import example_terms
+    >>> population_of_terms(example_terms())
+    20
+    """
+    return 0 if is_sealed(terms) else parameters_of_terms(terms).evaluated_per_generation
+
+
+def _search_of_terms(terms: RunTerms, problem: Problem) -> tuple[PinnedSearch, list[int]]:
+    """The search that is pinned, and how many plans an evaluation of it has, from and to."""
+    if is_sealed(terms):
+        if not all(each.disclosure == SEALED for each in terms.objectives):
+            raise ParameterError("one objective is sealed and another is not; seal all or none")
+        if terms.limits.distinct_min > 1:
+            raise ParameterError("a sealed search has no populations; leave distinct_min out")
+        settings = sealed_parameters_of_terms(terms)
+        return pin_sealed(settings, default_weightings(problem)), [1, 1]
+    parameters = parameters_of_terms(terms)
+    sizes = sorted((parameters.fewest_evaluated, parameters.evaluated_per_generation))
+    named = asdict(parameters)
+    return PinnedSearch(named.pop("algorithm"), named, None), sizes
+
+
 def agreement_of_terms(
     terms: RunTerms,
     /,
@@ -109,16 +170,15 @@ def agreement_of_terms(
     >>> agreement_of_terms.__name__
     'agreement_of_terms'
     """
-    parameters = parameters_of_terms(terms)
-    settings = asdict(parameters)
-    sizes = sorted((parameters.fewest_evaluated, parameters.evaluated_per_generation))
+    problem = problem_of_terms(terms)
+    search, sizes = _search_of_terms(terms, problem)
     is_tour = terms.problem.kind == "tour"
     return draft_agreement(
-        problem_of_terms(terms),
+        problem,
         participants=keys,
         nodes=nodes,
         platform=platform,
-        search=PinnedSearch(settings.pop("algorithm"), settings, None),
+        search=search,
         limits=AgreementLimits(
             evaluations=terms.limits.evaluations,
             population_min=sizes[0],

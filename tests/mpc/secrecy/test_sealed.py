@@ -101,8 +101,8 @@ async def observed(
 
 def corrected_p(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> float:
     """The smallest p-value, times how many bits and pairs of bits were looked at."""
-    bits = int(first.shape[1])
-    return least_p(first, second) * (bits * (bits + 1) // 2)
+    bits = first.shape[1]
+    return float(least_p(first, second) * (bits * (bits + 1) // 2))
 
 
 def told_apart(

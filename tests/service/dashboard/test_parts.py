@@ -17,6 +17,7 @@ from tacit.service.dashboard.convergence import (
 )
 from tacit.service.dashboard.plan_views import MATRIX_LIMIT, plan_matrix, plan_table, tour_map
 from tacit.service.dashboard.run_parts import (
+    figures,
     members_table,
     nodes_table,
     terms_list,
@@ -148,4 +149,30 @@ def test_what_was_disclosed_in_words() -> None:
         "by rank, each plan is, and whether the best value improved.",
         "risk: 1 answer about 300 plans each. Each told the exact value of every plan of each "
         "generation.",
+    ]
+
+
+def test_of_a_sealed_run_time_and_generations_are_shown() -> None:
+    run = evil_run()
+    run["terms"]["objectives"] = [
+        {"name": "cost", "sense": "minimize", "disclosure": "sealed", "best": "nothing"}
+    ]
+    run["progress"] = {
+        "generation": 80, "evaluations": 0, "evaluations_per_second": 0.0, "best": [None],
+        "seconds": 2.0,
+    }  # fmt: skip
+    shown = re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", figures(run, population=0))
+    assert shown == [("Generations", "80"), ("Generations per second", "40")]
+    assert "Generations at most" in terms_list(run)
+    result = {
+        "state": "finished", "told": [None], "generation": 80, "evaluations": 0, "seconds": 2.0,
+        "late_by_seconds": 0.0,
+    }  # fmt: skip
+    assert summary(run, result) == "<p>Done, after 80 generations in 2.0 s; answered in time.</p>"
+    objectives = run["terms"]["objectives"]
+    assert disclosed_so_far(objectives, 0, 0) == [
+        "Sealed: nothing yet. In the end the plan is opened."
+    ]
+    assert disclosed_so_far(objectives, 1, 0) == [
+        "Only the plan was opened. Nothing else was told to anybody."
     ]

@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from tacit.engine.agreement import Agreement
 from tacit.engine.cast import example_cast
+from tacit.engine.sealed_terms import pin_sealed
+from tacit.search.moves import SealedParameters
 from tacit.service.execution.answer import answer_of
 from tacit.service.execution.report import Report
 from tacit.service.lifecycle import State
@@ -66,3 +70,21 @@ def test_an_end_and_its_reason(report: Report, is_due: bool, state: str, reason:
     assert answer.state is State(state)
     assert reason in answer.reason
     assert (answer.result is not None) == bool(report.plans)
+
+
+def test_a_sealed_run_has_a_plan_or_can_be_resumed() -> None:
+    agreement = sealed_agreement()
+    opened = Report(stage="ended", stopped="nodes", notes=["node 1: gone"], **FOUND)
+    answer = answer_of(opened, agreement, is_due=False)
+    assert (answer.state, answer.result is not None) == (State.FINISHED, True)
+    assert "node 1: gone" in answer.reason
+    late = answer_of(Report(stage="running", generation=9), agreement, is_due=True)
+    assert (late.state, late.result) == (State.INTERRUPTED, None)
+    assert "before the plan was opened" in late.reason
+    assert "resume it" in late.reason
+
+
+def sealed_agreement() -> Agreement:
+    agreement = example_cast().agreement
+    pay = replace(agreement.objectives[0], disclosure="sealed", best="nothing")
+    return replace(agreement, objectives=[pay], search=pin_sealed(SealedParameters()))

@@ -15,9 +15,12 @@ import numpy as np
 import pytest
 from benchmarks.live_platform import ENDS, OPERATOR, LivePlatform
 
+from tacit.audit import load_record
 from tacit.engine.ledger import LedgerEntry
 from tacit.engine.log_receipt import check_log
+from tacit.engine.request import REVEAL_NUMBER
 from tacit.runs.replay import replay
+from tacit.service.recording import record_run
 
 NAMES = ("north", "south")
 LATE = 0.5
@@ -59,6 +62,19 @@ def followed(live: LivePlatform, run_id: str) -> int:
         assert found.complete
     assert found is not None
     return found.generations
+
+
+def check_record(live: LivePlatform, run_id: str, result: dict[str, Any]) -> None:
+    """The platform's view can be had afterwards, also of a run that was taken up again."""
+    record = load_record(record_run(live.settings, run_id))
+    ledger = live.call("GET", f"/runs/{run_id}/ledger", "north").splitlines()
+    told = [msgspec.json.decode(line, type=LedgerEntry) for line in ledger]
+    told = [entry for entry in told if entry.number != REVEAL_NUMBER and not entry.again]
+    assert len(record.sizes) == len(told) >= result["evaluations"]
+    disclosed = [value for entry in told for value in entry.disclosed]
+    assert record.disclosed_array(0).tolist() == disclosed
+    assert record.published == result["plan"]["items"]
+    assert record.published in record.plan_array().tolist()
 
 
 def of(live: LivePlatform, run_id: str, who: str) -> dict[str, Any]:
@@ -152,6 +168,7 @@ def test_the_platforms_death_interrupts_and_resume_goes_on_as_agreed(live: LiveP
     after = live.call("GET", f"/runs/{run_id}/result", "north")
     assert after["evaluations"] > before["evaluations"]
     assert followed(live, run_id) >= after["evaluations"]
+    check_record(live, run_id, after)
     live.sign(waiting, "south")
     assert live.run(waiting)["state"] == "agreed"
 

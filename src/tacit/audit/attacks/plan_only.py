@@ -10,12 +10,12 @@ from tacit.audit.view import Cells, View
 
 
 def recover(view: View, found: Mapping[str, Cells], /) -> Cells | None:  # noqa: ARG001
-    """Cells of the plan are worth something, the others nothing.
+    """Cells of the plan are worth something, the more plans take them the more; others nothing.
 
     >>> from tacit.audit.example import example_view
     >>> int(recover(example_view("top:5"), {}).sum())
     6
     """
     cells = np.zeros(view.cell_count)
-    cells[view.published] = 1.0
+    np.add.at(cells, view.published, 1.0)
     return cells

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from tacit.disclosure import parse_disclosure
+from tacit.disclosure import SEALED, parse_disclosure
 from tacit.problems import Problem, Tour, generate_assignment, generate_delays, generate_tour
 from tacit.service.api.terms import ParticipantName, RunTerms
 
@@ -49,7 +49,7 @@ def generated_terms(asked: Generate, /) -> RunTerms:
                     "scale": each.scale,
                     "weight_bound": each.weight_bound,
                     "disclosure": each.disclosure.text,
-                    "best": each.best_mode.value,
+                    "best": "nothing" if each.disclosure.text == SEALED else each.best_mode.value,
                 }
                 for each in problem.objectives
             ],

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
+from tacit.disclosure import SEALED
+
 MOST_CELLS = 4_000_000
 """Rows times columns; beyond that boxes would not fit any request."""
 MOST_DEADLINE_SECONDS = 7 * 24 * 3600.0
@@ -59,14 +61,23 @@ class ObjectiveTermsIn(_Taken):
     weight_bound: Annotated[int, Field(ge=0, le=2**48)]
     disclosure: Annotated[str, StringConstraints(max_length=40)] = "top:15"
     best: Literal["value", "improvement", "nothing"] = "value"
+    """What is told of the best value; of a sealed search nothing, where it is left out."""
     confidential: Literal[True] = True
     """Objectives of a run on the platform are all confidential."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _sealed_tells_nothing(cls, given: object) -> object:
+        if isinstance(given, dict) and given.get("disclosure") == SEALED:
+            return {"best": "nothing", **given}
+        return given
 
 
 class LimitTerms(_Taken):
     """What the nodes allow at most, or at least."""
 
     evaluations: Annotated[int, Field(ge=1, le=10_000_000)] = 10_000
+    """Of a sealed search: its generations."""
     expiry_hours: Annotated[float, Field(gt=0, le=24 * 365)] = 168.0
     """Counted from the drafting of the agreement; from then on nodes refuse."""
     distinct_min: Annotated[int, Field(ge=1, le=100_000)] = 1

@@ -153,7 +153,7 @@ class _NewRun:
 
     def _rules(self, problem: Problem) -> None:
         with section("3. The rules"):
-            form = RulesForm(problem.name)
+            form = RulesForm(problem)
 
             async def create() -> None:
                 try:

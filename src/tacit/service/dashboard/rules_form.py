@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from nicegui import ui
 
-from tacit.service.dashboard.drafts import Rules
-from tacit.service.dashboard.frame import native
+from tacit.disclosure import SEALED
+from tacit.errors import TacitError
+from tacit.problems import Problem
+from tacit.service.dashboard.drafts import Rules, run_terms
+from tacit.service.dashboard.frame import html, native
+from tacit.service.dashboard.leakage import inferred, inferred_markup
 from tacit.service.dashboard.words import best_words, disclosure_words
 
 METHODS = {
@@ -15,6 +21,7 @@ METHODS = {
     "buckets": ("Which of k ranges", 5),
     "above": ("Which reach k % of the range", 90),
     "none": ("Every exact value", None),
+    SEALED: ("Nothing: a sealed search", None),
 }
 """Each disclosure in a few words, with a k to start from where it takes one."""
 BEST = {"value": "The best value", "improvement": "Whether it improved", "nothing": "Nothing"}
@@ -23,9 +30,10 @@ BEST = {"value": "The best value", "improvement": "Whether it improved", "nothin
 class RulesForm:
     """Fields with sensible beginnings, and below them what the choice means."""
 
-    def __init__(self, name: str, /) -> None:
+    def __init__(self, problem: Problem, /) -> None:
+        self._problem = problem
         with ui.element("div").classes("fields"):
-            self._name = ui.input("Name of the run", value=name).props("outlined dense")
+            self._name = ui.input("Name of the run", value=problem.name).props("outlined dense")
             self._method = ui.select(
                 {key: text for key, (text, _) in METHODS.items()},
                 value="top",
@@ -42,10 +50,16 @@ class RulesForm:
             self._deadline = ui.number(
                 "Deadline in seconds", value=10, min=0.5, max=604800, step=0.5
             ).props("outlined dense")
-            self._evaluations = whole_number("Evaluations at most", 10_000, 1, 10_000_000)
+            self._evaluations = whole_number(
+                "Evaluations at most (sealed: generations)", 10_000, 1, 10_000_000
+            ).on_value_change(self._say)
             self._expiry = whole_number("Signatures expire after hours", 48, 1, 8760)
         self._reveal = ui.checkbox("At the end, reveal which of the best-known plans is truly best")
+        self._reveal.bind_visibility_from(
+            self._method, "value", backward=lambda value: value != SEALED
+        )
         self._said = native("p").classes("lead").props('aria-live="polite"')
+        self._inferred = html().props('aria-live="polite"')
         self._say()
 
     def rules(self) -> Rules:
@@ -66,6 +80,8 @@ class RulesForm:
 
     def _method_changed(self) -> None:
         self._k.value = METHODS[str(self._method.value)][1] or 1
+        if self._method.value == SEALED:
+            self._best.value, self._reveal.value = "nothing", False
         self._say()
 
     def _say(self) -> None:
@@ -74,6 +90,23 @@ class RulesForm:
         self._said.set_text(
             f"The platform will learn {disclosure_words(self._disclosure())}{more}."
         )
+        self._inferred.set_content(inferred_from(self._problem, self.rules()))
+
+
+def inferred_from(problem: Problem, rules: Rules, /) -> str:
+    """How much could be inferred under these rules, as markup; nothing while they are wrong.
+
+    >>> from tacit.problems import generate_assignment
+    >>> rules = Rules("", "order", "value", 10.0, 300, 24.0)
+    >>> "almost exactly" in inferred_from(generate_assignment(1, rows=100), rules)
+    True
+    """
+    try:
+        # Whatever the run will be called.
+        terms = run_terms(problem, replace(rules, name="draft"))
+    except TacitError:
+        return ""
+    return inferred_markup(inferred(terms))
 
 
 def whole_number(label: str, value: int, least: int, most: int, /) -> ui.number:

@@ -12,10 +12,12 @@ from tacit.service.dashboard.api_client import RefusedError
 from tacit.service.dashboard.convergence import Point, convergence_svg
 from tacit.service.dashboard.curves import Curves
 from tacit.service.dashboard.frame import Visitor, html, native, page_frame, section, tell_error
+from tacit.service.dashboard.leakage import inferred, inferred_markup
 from tacit.service.dashboard.run_actions import RunActions
 from tacit.service.dashboard.run_parts import (
     figures,
     hint,
+    is_sealed,
     members_of,
     members_table,
     nodes_table,
@@ -26,6 +28,7 @@ from tacit.service.dashboard.run_parts import (
 )
 from tacit.service.dashboard.run_plan import RunPlan
 from tacit.service.dashboard.words import (
+    SEALED_WORDS,
     disclosed_so_far,
     sentence,
     state_meaning,
@@ -57,6 +60,7 @@ class _RunPage:
         self._ticks = 0
         self._shown: dict[str, str] = {}
         self._plan_of: str | None = None
+        self._inferred_from: dict[str, Any] | None = None
         with ui.element("div").classes("title-line"):
             native("h1", run["name"])
             self._state = native("span").classes("state")
@@ -78,6 +82,8 @@ class _RunPage:
                 self._nodes = html()
             with section("Disclosed so far", classes="wide"):
                 self._disclosed = html()
+            with section("What could be inferred", classes="wide"):
+                self._inferred = html()
             with section("Terms", classes="wide"):
                 self._terms = html()
 
@@ -106,6 +112,9 @@ class _RunPage:
         if self._ticks % 5 == 1:
             self._set("nodes", self._nodes, nodes_table(await self._trio(run)))
         self._set("disclosed", self._disclosed, self._ledger(run))
+        if run["terms"] != self._inferred_from:
+            self._inferred_from = run["terms"]
+            self._set("inferred", self._inferred, inferred_markup(inferred(run["terms"])))
         self._set("terms", self._terms, terms_list(run))
         self.actions.show(run)
         await self._show_plan(run)
@@ -117,7 +126,7 @@ class _RunPage:
 
     async def _learn_points(self, run: Run) -> None:
         progress = run["progress"]
-        if progress is None:
+        if progress is None or is_sealed(run):
             return
         shared = await self._curves.points(self._visitor.api, run)
         until = shared[-1][0] if shared else -1.0
@@ -144,7 +153,9 @@ class _RunPage:
 
     def _draw(self, run: Run) -> None:
         objective = run["terms"]["objectives"][0]
-        if self._points:
+        if is_sealed(run):
+            plot = hint(sentence(SEALED_WORDS))
+        elif self._points:
             is_live = run["state"] == "running"
             until = run["terms"]["deadline_seconds"] if is_live else None
             plot = convergence_svg(self._points, label=objective["name"], until=until, live=is_live)
@@ -159,6 +170,8 @@ class _RunPage:
     def _ledger(self, run: Run) -> str:
         progress = run["progress"]
         answers = 0 if progress is None else progress["generation"] + 1
+        if is_sealed(run):
+            answers = int(run["state"] == "finished")
         lines = disclosed_so_far(run["terms"]["objectives"], answers, self._population)
         items = "".join(f"<li>{escape(line)}</li>" for line in lines)
         return f'<ul class="sentences">{items}</ul>'

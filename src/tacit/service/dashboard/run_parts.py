@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from tacit.disclosure import SEALED
 from tacit.service.api.terms import RunTerms
 from tacit.service.dashboard.convergence import Point
 from tacit.service.dashboard.words import WAY, best_words, disclosure_words, number, state_name
-from tacit.service.drafting import parameters_of_terms
+from tacit.service.drafting import population_of_terms
 
 CLOCK_SECONDS = 2.0
 """A clock that is off by more is worth a word."""
@@ -139,7 +140,16 @@ def nodes_table(trio: dict[str, Any] | None, /) -> str:
 
 def population_of(terms: dict[str, Any], /) -> int:
     """How many plans an evaluation is about."""
-    return parameters_of_terms(RunTerms.model_validate(terms)).evaluated_per_generation
+    return population_of_terms(RunTerms.model_validate(terms))
+
+
+def is_sealed(run: dict[str, Any], /) -> bool:
+    """Whether nothing is told of a run before its plan is opened.
+
+    >>> is_sealed({"terms": {"objectives": [{"disclosure": "sealed"}]}})
+    True
+    """
+    return any(each["disclosure"] == SEALED for each in run["terms"]["objectives"])
 
 
 def figures(run: dict[str, Any], /, *, population: int) -> str:
@@ -162,9 +172,13 @@ def figures(run: dict[str, Any], /, *, population: int) -> str:
     items += [
         ("Generations", number(progress["generation"])),
         ("Generations per second", number(round(rate, 1))),
-        ("Evaluations per second", number(round(progress["evaluations_per_second"], 1))),
-        ("Plans per second", number(round(progress["evaluations_per_second"] * population))),
     ]
+    if not is_sealed(run):
+        evaluations = progress["evaluations_per_second"]
+        items += [
+            ("Evaluations per second", number(round(evaluations, 1))),
+            ("Plans per second", number(round(evaluations * population))),
+        ]
     cells = "".join(f"<div><dt>{escape(name)}</dt><dd>{value}</dd></div>" for name, value in items)
     return f'<dl class="figures">{cells}</dl>'
 
@@ -184,7 +198,10 @@ def terms_list(run: dict[str, Any], /) -> str:
         )
     items += [
         ("Deadline", f"{number(terms['deadline_seconds'])} s from the start of the search"),
-        ("Evaluations at most", number(limits["evaluations"])),
+        (
+            "Generations at most" if is_sealed(run) else "Evaluations at most",
+            number(limits["evaluations"]),
+        ),
         ("Signatures expire", f"after {number(limits['expiry_hours'])} hours"),
         ("Created by", run["created_by"]),
         ("Run", run["id"]),

@@ -9,6 +9,7 @@ from nicegui import ui
 
 from tacit.service.dashboard.frame import html, native, section
 from tacit.service.dashboard.plan_views import plan_matrix, plan_table, tour_map
+from tacit.service.dashboard.run_parts import is_sealed
 from tacit.service.dashboard.words import number
 
 DOWNLOADS = {
@@ -39,11 +40,15 @@ class RunPlan:
         with self._box:
             native("h2", "Plan")
             if result is None or not result["plan"]:
-                native("p", "There is no plan: the run ended before anything was evaluated.")
+                what = "its plan was opened" if is_sealed(run) else "anything was evaluated"
+                native("p", f"There is no plan: the run ended before {what}.")
                 return
             html(summary(run, result))
             if result["front"] and len(result["front"]) > 1:
-                front = f"There are {len(result['front'])} plans of which none beats another."
+                which = "of which none beats another"
+                if is_sealed(run):
+                    which = "one per agreed weighting of the objectives"
+                front = f"There are {len(result['front'])} plans, {which}."
                 native("p", f"{front} This is the first; the JSON has all.")
             self._links(run)
             html(plan_markup(run, result))
@@ -52,7 +57,7 @@ class RunPlan:
         with ui.element("p").classes("downloads"):
             for name, text in DOWNLOADS.items():
                 values = all(each["best"] == "value" for each in run["terms"]["objectives"])
-                if name == "convergence.png" and not values:
+                if name == "convergence.png" and (is_sealed(run) or not values):
                     continue
                 ui.link(text, f"/runs/{self._id}/files/{name}").props("download")
 
@@ -60,7 +65,7 @@ class RunPlan:
 def summary(run: dict[str, Any], result: dict[str, Any], /) -> str:
     """The result in a sentence.
 
-    >>> run = {"terms": {"objectives": [{"name": "cost"}]}}
+    >>> run = {"terms": {"objectives": [{"name": "cost", "disclosure": "top:15"}]}}
     >>> summary(run, {"state": "finished", "told": [12], "generation": 3, "evaluations": 9,
     ...               "seconds": 1.0, "late_by_seconds": 0.012})
     '<p>Best cost 12, after 3 generations and 9 evaluations in 1.0 s; answered 12 ms after \
@@ -73,9 +78,9 @@ the deadline.</p>'
     ]
     parts = [f"Best {' and '.join(told)}" if told else "Done"]
     if result["generation"] is not None and result["seconds"] is not None:
+        asked = "" if is_sealed(run) else f" and {number(result['evaluations'])} evaluations"
         parts.append(
-            f"after {number(result['generation'])} generations and "
-            f"{number(result['evaluations'])} evaluations in {result['seconds']:.1f} s"
+            f"after {number(result['generation'])} generations{asked} in {result['seconds']:.1f} s"
         )
     text = ", ".join(parts)
     late = result.get("late_by_seconds")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from tacit.disclosure import SEALED
+
 STATES = {
     "draft": ("Draft", "Nobody has been invited yet."),
     "invited": ("Invited", "Waiting until all participants have joined and signed."),
@@ -15,6 +17,7 @@ STATES = {
     "failed": ("Failed", "It ended without a plan."),
     "cancelled": ("Cancelled", "It will not go on."),
 }
+SEALED_WORDS = "sealed: nothing is told before the plan is opened"
 WAY = ("draft", "invited", "agreed", "submitted", "running", "finished")
 """The states of a run in which nothing goes wrong, in their order."""
 
@@ -114,6 +117,7 @@ def disclosure_words(disclosure: str, /) -> str:
         "buckets": f"in which of {k} equal ranges between worst and best each plan is",
         "top": f"which {k} plans of each generation are best",
         "above": f"which plans reach {k} % of the way from worst to best (three at least)",
+        SEALED: "the plan in the end, and of the search nothing but its time and generations",
     }.get(method, disclosure)
 
 
@@ -138,6 +142,8 @@ def disclosed_so_far(
     >>> disclosed_so_far([{"name": "cost", "disclosure": "top:15", "best": "nothing"}], 3, 300)[0]
     'cost: 3 answers about 300 plans each. Each told which 15 plans of each generation are best.'
     """
+    if any(objective["disclosure"] == SEALED for objective in objectives):
+        return [_opened_so_far(objectives, is_open=generations > 0)]
     sentences = []
     for objective in objectives:
         answers = f"{number(generations)} answer{'' if generations == 1 else 's'}"
@@ -153,3 +159,19 @@ def disclosed_so_far(
         else:
             sentences.append(f"{objective['name']}: {answers}{about}. Each told {told}{tail}.")
     return sentences
+
+
+def _opened_so_far(objectives: list[dict[str, str]], *, is_open: bool) -> str:
+    """What a sealed search has told; several objectives open a plan for each weighting."""
+    best = objectives[0].get("best", "nothing")
+    plans = "the plan" if len(objectives) == 1 else "the plans, one per weighting,"
+    more = {
+        "value": ", with its value" if len(objectives) == 1 else ", each with its value",
+        "improvement": ", and after each generation whether the best had improved",
+    }.get(best, "")
+    if is_open:
+        were = "was" if len(objectives) == 1 else "were"
+        return f"Only {plans} {were} opened{more}. Nothing else was told to anybody."
+    told = "nothing yet" if best != "improvement" else "after each generation, whether it improved"
+    are = "is" if len(objectives) == 1 else "are"
+    return f"Sealed: {told}. In the end {plans} {are} opened{more if best == 'value' else ''}."

@@ -22,6 +22,8 @@ class Answer:
 _SENTENCES = {
     "deadline": "the deadline came",
     "evaluations": "all evaluations that the agreement allows were made",
+    "nodes": "the nodes could not go on",
+    "generations": "all generations that the agreement allows were made",
 }
 
 
@@ -40,7 +42,9 @@ def answer_of(
     """
     result = result_of(report, agreement, late_by=late_by)
     trouble = report.error or (report.notes[-1] if report.notes else "")
-    if report.stage == "ended" and report.stopped != "nodes" and result is not None:
+    # The plan of a sealed search is opened once, and nothing follows it.
+    is_over = report.stage == "ended" and (agreement.sealed or report.stopped != "nodes")
+    if is_over and result is not None:
         reason = _SENTENCES.get(report.stopped, f"it reached its limit: {report.stopped}")
         return Answer(State.FINISHED, _with(reason, trouble), result)
     if is_due and result is not None:
@@ -49,7 +53,8 @@ def answer_of(
         return Answer(State.FAILED, trouble, None)
     reason = trouble or "the process that searched has ended unexpectedly"
     if is_due:
-        reason = _with("the deadline came before a single generation was evaluated", trouble)
+        missing = "the plan was opened" if agreement.sealed else "a single generation was evaluated"
+        reason = _with(f"the deadline came before {missing}", trouble)
     return Answer(State.INTERRUPTED, f"{reason}; resume it to go on", result)
 
 

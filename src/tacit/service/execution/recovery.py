@@ -37,10 +37,16 @@ def interrupt(session: Session, run_id: str, data: Path, reason: str, /) -> bool
     if run.where is not State.RUNNING:
         return False
     report, result = read_report(run_folder(data, run_id)), None
-    if run.agreement is not None:
-        result = result_of(report, read_agreement(run.agreement))
+    agreement = None if run.agreement is None else read_agreement(run.agreement)
+    if agreement is not None:
+        result = result_of(report, agreement)
     if report is not None and result is not None:
         set_progress(session, run_id, report.progress())
+    if agreement is not None and agreement.sealed and result is not None:
+        # Nothing follows a plan that is opened.
+        reason = f"its plan was opened, then {reason}"
+        set_state(session, run_id, State.FINISHED, reason=reason, result=result)
+        return True
     reason = f"{reason}; resume it to go on"
     set_state(session, run_id, State.INTERRUPTED, reason=reason, result=result)
     return True

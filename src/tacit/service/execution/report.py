@@ -28,6 +28,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     stage: Stage
+    seed: int | None = None
+    """What the search follows from; known once the nodes are there."""
     generation: int = -1
     evaluations: int = 0
     seconds: float = 0.0

@@ -17,6 +17,7 @@ import threading
 import time
 import traceback
 from collections import deque
+from collections.abc import Sequence
 from io import TextIOWrapper
 from pathlib import Path
 from queue import SimpleQueue
@@ -24,11 +25,13 @@ from queue import SimpleQueue
 import msgspec
 
 from tacit.engine.agreement import read_agreement
-from tacit.engine.config import load_cluster_config
-from tacit.errors import MpcError, TacitError
+from tacit.engine.config import ClusterConfig, load_cluster_config
+from tacit.errors import MpcError, RefusedError, TacitError
 from tacit.runs.agreed import Agreed, AgreedRun
+from tacit.runs.agreed_sealed import AgreedSealedRun
 from tacit.runs.limits import StopReason
 from tacit.runs.run import GenerationView
+from tacit.runs.sealed_loop import SealedRun, SealedView
 from tacit.runs.summarize import told_to_user
 from tacit.service.execution.progress_file import ProgressFile
 from tacit.service.execution.report import (
@@ -36,6 +39,7 @@ from tacit.service.execution.report import (
     Order,
     Report,
     Stage,
+    read_report,
     write_report,
 )
 
@@ -84,7 +88,7 @@ class Worker:
         self._folder = Path(order.folder)
         self._started: SimpleQueue[float] = SimpleQueue()
         self._last = Report(stage="ready")
-        self._reported = 0.0
+        self._reported = self._begun = 0.0
         self._ends: deque[float] = deque(maxlen=SPEED_OVER)
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -112,6 +116,11 @@ class Worker:
         lock = (self._folder / LOCK).open("w")
         _take(lock)
         cluster = load_cluster_config(Path(order.cluster))
+        conduct = self._conduct_sealed if agreed.agreement.sealed else self._conduct
+        conduct(agreed, cluster)
+        lock.close()
+
+    def _conduct(self, agreed: Agreed, cluster: ClusterConfig) -> None:
         until: float | None = None
         for tries_left in reversed(range(TRIES)):
             with AgreedRun(agreed, cluster, self._folder, observe=self._observe) as run:
@@ -132,7 +141,33 @@ class Worker:
                     self._say(self._report(run, "ended", reason))
                     run.save()
                     break
-        lock.close()
+
+    def _conduct_sealed(self, agreed: Agreed, cluster: ClusterConfig) -> None:
+        """The nodes search; before the plan is opened there is nothing to tell but the time."""
+        earlier = read_report(self._folder)
+        self._before = 0.0 if earlier is None else earlier.seconds
+        until: float | None = None
+        for tries_left in reversed(range(TRIES)):
+            with AgreedSealedRun(
+                agreed, cluster, self._folder, observe=self._observe_sealed
+            ) as run:
+                self._progress = ProgressFile(
+                    self._folder, objectives=len(run.problem.objectives), after=run.generation
+                )
+                self._sealed = run
+                if until is None:
+                    self._send(self._report_sealed("ready"))
+                    until = self._started.get() - ANSWER_SECONDS
+                    self._begun = time.monotonic()
+                self._report_sealed("running")
+                try:
+                    runs = run.to_its_limits(until=until)
+                except RefusedError:
+                    if not tries_left or until - time.monotonic() < LEAST_SECONDS:
+                        raise
+                    continue
+                self._say(self._report_sealed("ended", runs))
+                return
 
     def fail(self, error: str, /, *, can_retry: bool) -> None:
         """The last report: it did not work."""
@@ -162,12 +197,34 @@ class Worker:
         )
         return self._last
 
+    def _observe_sealed(self, _view: SealedView) -> None:
+        report = self._report_sealed("running")
+        self._progress.add(report.progress())
+        if time.monotonic() - self._reported >= REPORT_SECONDS:
+            self._say(report)
+
+    def _report_sealed(self, stage: Stage, runs: Sequence[SealedRun] = ()) -> Report:
+        """Generations and time alone; with the plans once they are opened."""
+        run, ended = self._sealed, list(runs)
+        self._last = Report(
+            stage=stage,
+            generation=run.generation,
+            seconds=self._before + (time.monotonic() - self._begun if self._begun else 0.0),
+            best=[None] * len(run.problem.objectives),
+            told=run.told(ended) if ended else [],
+            plans=[each.opened.plan for each in ended],
+            stopped=ended[-1].reason.value if ended else "",
+            notes=[note for each in ended for note in each.notes],
+        )
+        return self._last
+
     def _standing(self, run: AgreedRun, stage: Stage) -> Report:
         """A report without plans, for every generation."""
         now, known = run.run.now, run.run.now.best_known
         span = self._ends[-1] - self._ends[0] if len(self._ends) > 1 else 0.0
         return Report(
             stage=stage,
+            seed=run.run.seed,
             generation=now.search.generation,
             evaluations=now.evaluations,
             seconds=now.seconds,

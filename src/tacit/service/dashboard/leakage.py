@@ -1,0 +1,77 @@
+"""How much a curious platform could infer from a run, in the words that participants read.
+
+The figures are those of `tacit.audit`'s table: the agreed search and the worst case side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from pydantic import ValidationError
+
+from tacit.audit.table import expected_leakage
+from tacit.audit.words import costs_or_values, in_words
+from tacit.disclosure import SEALED
+from tacit.errors import TacitError
+from tacit.service.api.terms import RunTerms
+from tacit.service.drafting import parameters_of_terms
+
+
+def inferred(terms: dict[str, Any], /) -> list[tuple[str, str]]:
+    """Each objective with a paragraph on it, for all evaluations that the terms allow.
+
+    Terms that are still wrong say nothing: the API says what is wrong with them.
+
+    >>> from tacit.service.api.examples import example_terms
+    >>> name, told = inferred(example_terms().model_dump())[0]
+    >>> name, told[:50]
+    ('delay', 'After 500 evaluations of 20 candidates under top:5')
+    >>> inferred({})
+    []
+    """
+    try:
+        return _inferred(RunTerms.model_validate(terms))
+    except (TacitError, ValidationError):
+        return []
+
+
+def _inferred(terms: RunTerms) -> list[tuple[str, str]]:
+    problem, evaluations = terms.problem, terms.limits.evaluations
+    is_sealed = all(each.disclosure == SEALED for each in terms.objectives)
+    population = 1 if is_sealed else parameters_of_terms(terms).evaluated_per_generation
+    told = []
+    for each in terms.objectives:
+        expected = expected_leakage(
+            each.disclosure,
+            kind=problem.kind,
+            rows=problem.rows,
+            columns=problem.columns,
+            population=population,
+            evaluations=evaluations,
+        )
+        paragraph = in_words(
+            expected,
+            disclosure=each.disclosure,
+            evaluations=evaluations,
+            population=population,
+            costs=costs_or_values(each.sense),
+            best=each.best,
+            several=len(terms.objectives) > 1,
+        )
+        told.append((each.name, paragraph))
+    return told
+
+
+def inferred_markup(told: Sequence[tuple[str, str]], /) -> str:
+    """The paragraphs as a list; where there are several, each with its objective's name.
+
+    >>> inferred_markup([("cost", "a < b")]), inferred_markup([])
+    ('<ul class="sentences"><li>a &lt; b</li></ul>', '')
+    """
+    several = len(told) > 1
+    items = "".join(
+        f"<li>{escape(f'{name}: {text}' if several else text)}</li>" for name, text in told
+    )
+    return f'<ul class="sentences">{items}</ul>' if items else ""

@@ -1,0 +1,92 @@
+"""What could be inferred from a run: the dashboard says what participants read before signing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from html import unescape
+from typing import Any
+
+import pytest
+from nicegui import Client, ui
+
+from tacit.audit import leakage_words
+from tacit.engine.agreement import Agreement, NodeTerms
+from tacit.problems import Problem
+from tacit.service.api.examples import example_terms
+from tacit.service.api.terms import RunTerms
+from tacit.service.dashboard.drafts import Rules, drawn_problem, run_terms
+from tacit.service.dashboard.leakage import inferred, inferred_markup
+from tacit.service.dashboard.rules_form import RulesForm, inferred_from
+from tacit.service.drafting import agreement_of_terms
+from tests.service.dashboard.test_sessions import browser, sign_in
+from tests.service.world import World
+
+RULES = Rules("a run", "top:15", "improvement", 10.0, 500, 24.0)
+
+
+def agreement_on(terms: dict[str, Any]) -> Agreement:
+    checked = RunTerms.model_validate(terms)
+    keys = {name: f"{number:064x}" for number, name in enumerate(checked.participants, start=50)}
+    nodes = [NodeTerms("localhost", 1, *(f"{3 * i + k:064x}" for k in range(3))) for i in (1, 2, 3)]
+    return agreement_of_terms(checked, keys=keys, nodes=nodes, platform=f"{99:064x}")
+
+
+def problem(kind: str = "ap") -> Problem:
+    return drawn_problem(kind, rows=40, columns=40, participants=2, seed=1)
+
+
+@pytest.mark.parametrize("kind", ["ap", "delays", "tsp"])
+@pytest.mark.parametrize("disclosure", ["none", "quantiles:5", "top:15", "above:95"])
+def test_the_form_says_what_the_agreement_will_say(kind: str, disclosure: str) -> None:
+    rules = replace(RULES, disclosure=disclosure)
+    agreement = agreement_on(run_terms(problem(kind), rules))
+    (said,) = leakage_words(agreement)
+    assert unescape(inferred_from(problem(kind), rules)) == (
+        f'<ul class="sentences"><li>{said}</li></ul>'
+    )
+    assert "After 500 evaluations of" in said
+    assert "One that breaks the agreement" in said
+
+
+def test_the_form_follows_what_is_filled_in() -> None:
+    with Client(ui.page("/only-here")):
+        form = RulesForm(problem())
+        shown = form._inferred
+        first = shown.content
+        assert "After 10,000 evaluations of" in first
+        form._evaluations.value = 3
+        assert "After 3 evaluations of" in shown.content
+        form._method.value = "order"
+        assert "under order" in shown.content
+        form._evaluations.value = None
+        assert shown.content == ""
+
+
+def test_rules_that_are_wrong_say_nothing() -> None:
+    for wrong in ({"disclosure": "top:0"}, {"disclosure": "no"}, {"evaluations": 0}):
+        assert inferred_from(problem(), replace(RULES, **wrong)) == ""
+
+
+def test_sealed_and_several_objectives() -> None:
+    terms = example_terms().model_dump()
+    one = terms["objectives"][0]
+    terms["objectives"] = [
+        {**one, "name": "<delay>", "disclosure": "sealed", "best": "nothing"},
+        {**one, "name": "noise", "disclosure": "sealed", "best": "nothing"},
+    ]
+    told = inferred(terms)
+    assert [name for name, _ in told] == ["<delay>", "noise"]
+    assert all("nothing but the plan is disclosed" in text for _, text in told)
+    assert "<li>&lt;delay&gt;: Under sealed" in inferred_markup(told)
+
+
+def test_the_page_of_a_run_says_it(dashboard: World) -> None:
+    terms = example_terms().model_dump()
+    run_id = dashboard.draft()
+    (said,) = leakage_words(agreement_on(terms))
+    with browser(dashboard) as client:
+        sign_in(client, dashboard.tokens["op"])
+        page = client.get(f"/runs/{run_id}")
+    assert "What could be inferred" in page.text
+    assert said.split(",", 1)[0] in page.text
+    assert "breaks the agreement" in page.text

@@ -1,0 +1,137 @@
+"""The record of a platform's run, made from its files alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from tacit.audit import Record, Recorder, audit_record, load_record
+from tacit.cli import service
+from tacit.disclosure import estimator_named
+from tacit.engine.agree import problem_of
+from tacit.engine.agreement import Agreement, read_agreement
+from tacit.engine.ledger import FileLedger, LedgerEntry
+from tacit.engine.request import pack_candidates, request_hash
+from tacit.errors import InputError, LogError, NotThereError, WrongStateError
+from tacit.problems import Problem
+from tacit.runs import GenerationView, Limits, Run, simulated_evaluator
+from tacit.runs.agreed import LEDGER, parameters_of
+from tacit.service.dashboard.drafts import Rules, drawn_problem, run_terms
+from tacit.service.execution.report import Report, run_folder, write_report
+from tacit.service.recording import RECORD, record_of_run
+from tacit.service.settings import Settings
+from tacit.service.storage import read_run
+from tests.service.dashboard.test_leakage import agreement_on
+from tests.service.world import World
+
+SEED, EVALUATIONS = 7, 6
+
+
+def drawn() -> Problem:
+    return drawn_problem("delays", rows=6, columns=8, participants=2, seed=3)
+
+
+def agreed(disclosure: str = "quantiles:5", best: str = "value") -> Agreement:
+    terms = run_terms(drawn(), Rules("a run", disclosure, best, 5.0, EVALUATIONS, 24.0))
+    terms["parameters"] = {"population": 30, "elites": 3, "tournament": 3}
+    return agreement_on(terms)
+
+
+def searched(agreement: Agreement, folder: Path) -> Record:
+    """A run in the clear that leaves what a worker leaves; and its record, made while it went."""
+    public = problem_of(agreement)
+    weights = np.random.default_rng(1).integers(0, 100, (public.rows, public.columns))
+    folder.mkdir(parents=True, exist_ok=True)
+    problem = replace(public, objectives=(replace(public.objectives[0], weights=weights),))
+    terms, recorder, ledger = agreement.objectives[0], Recorder(), FileLedger(folder / LEDGER)
+
+    def observe(view: GenerationView) -> None:
+        recorder(view)
+        packed = pack_candidates(agreement.problem, view.plans)
+        asked = request_hash("evaluate", terms.disclosure, terms.best, packed).hex()
+        disclosed = [int(value) for value in view.evaluation.disclosed[0]]
+        number = view.record.generation + 1
+        ledger.add(LedgerEntry(0, number, asked, disclosed, view.evaluation.best[0]))
+
+    estimator = estimator_named(parameters_of(agreement).estimator)
+    run = Run(
+        problem, parameters_of(agreement), simulated_evaluator(problem, estimator),
+        seed=SEED, limits=Limits(evaluations=EVALUATIONS), observe=observe,
+    )  # fmt: skip
+    run.to_its_limits()
+    ledger.close()
+    known = run.now.best_known
+    assert known is not None
+    plans = problem.plans(known.genomes).tolist()
+    write_report(folder, Report(stage="ended", seed=SEED, plans=plans))
+    return recorder.record(plans[0])
+
+
+@pytest.mark.parametrize("best", ["value", "improvement", "nothing"])
+@pytest.mark.parametrize("disclosure", ["none", "quantiles:5", "top:5"])
+def test_the_files_of_a_run_give_the_record_that_watching_it_gives(
+    disclosure: str, best: str, tmp_path: Path
+) -> None:
+    agreement = agreed(disclosure, best)
+    watched = searched(agreement, tmp_path)
+    # A crash may leave half a line.
+    with (tmp_path / LEDGER).open("ab") as file:
+        file.write(b'{"objective":0,"num')
+    made = record_of_run(agreement, tmp_path)
+    assert len(made.sizes) == EVALUATIONS
+    assert made == watched
+
+
+def test_files_that_do_not_tell_enough_are_refused(tmp_path: Path) -> None:
+    agreement = agreed()
+    searched(agreement, tmp_path)
+    write_report(tmp_path, Report(stage="ended", seed=SEED + 1, plans=[[0, 1, 2, 3, 4, 5]]))
+    with pytest.raises(LogError, match="not what the agreed search asks for"):
+        record_of_run(agreement, tmp_path)
+    write_report(tmp_path, Report(stage="ended", plans=[[0, 1, 2, 3, 4, 5]]))
+    with pytest.raises(InputError, match="did not note the seed"):
+        record_of_run(agreement, tmp_path)
+    write_report(tmp_path, Report(stage="ended", seed=SEED))
+    with pytest.raises(InputError, match="found no plan"):
+        record_of_run(agreement, tmp_path)
+
+
+def test_of_a_sealed_run_there_is_its_plan(tmp_path: Path) -> None:
+    agreement = agreed()
+    terms = msgspec.structs.replace(agreement.objectives[0], disclosure="sealed", best="nothing")
+    agreement = msgspec.structs.replace(agreement, objectives=[terms])
+    plan = [0, 1, 2, 3, 4, 5]
+    write_report(tmp_path, Report(stage="ended", plans=[plan]))
+    record = record_of_run(agreement, tmp_path)
+    assert (record.sizes, record.published) == ([], plan)
+    weights = drawn().objectives[0].weights
+    assert weights is not None
+    report = audit_record(record, weights.astype(np.float64))
+    assert list(report.attacks) == ["plan only"]
+
+
+def test_an_operator_records_a_run_that_has_ended(
+    world: World, settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = Path(settings.folder) / "service.toml"
+    with pytest.raises(NotThereError, match="no such run"):
+        service.record("r-nobody", config)
+    with pytest.raises(WrongStateError, match="to be recorded"):
+        service.record(world.draft(), config)
+    run_id = world.ended()
+    with pytest.raises(InputError, match="found no plan"):
+        service.record(run_id, config)
+    with world.platform.database.reading() as session:
+        data = read_run(session, run_id).agreement
+    assert data is not None
+    folder = run_folder(settings.data_folder, run_id)
+    watched = searched(read_agreement(data), folder)
+    service.record(run_id, config)
+    assert capsys.readouterr().out.strip() == str(folder / RECORD)
+    assert load_record(folder / RECORD) == watched
+    service.record(run_id, config, out=tmp_path / "my.record")
+    assert load_record(tmp_path / "my.record") == watched

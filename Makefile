@@ -33,8 +33,9 @@ browser:
 		SUDO=$$(test "$$(id -u)" = 0 || echo sudo); \
 		$$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq chromium >/dev/null; }
 
+# Three at a time on two cores: many tests wait for processes, clocks and sockets.
 unit: .venv/ready-dev browser ## Tests, doctests and examples
-	@$(BIN)/python -m pytest -q -n 2 --dist worksteal
+	@$(BIN)/python -m pytest -q -n 3 --dist worksteal
 
 bench: .venv/ready-bench ## Speed against pymoo and MPyC, as ratios in one run
 	@$(BIN)/python -m benchmarks.search

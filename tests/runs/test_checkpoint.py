@@ -218,4 +218,4 @@ def test_resuming_does_not_count_earlier_time_against_the_deadline(tmp_path: Pat
     )
     assert resumed.timing is not None
     assert resumed.timing.generation_seconds[-1] > 0.6
-    assert resumed.timing.seconds < 0.65
+    assert resumed.timing.seconds < resumed.timing.generation_seconds[-1]

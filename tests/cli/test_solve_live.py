@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.cli.solve import parse_disclosures
+from tacit.cli.solve_options import parse_disclosures
 from tacit.errors import InputError
 
 LONG_RUN = ("solve", "kroD100", "--disclose", "top:15", "--deadline", "10m")

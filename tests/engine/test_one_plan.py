@@ -17,7 +17,7 @@ from tacit.engine.messages import Done, OpenPlan
 from tacit.engine.sealed_search import SealedSearch
 from tacit.errors import MpcError, PeerError, RefusedError
 from tacit.runs.sealed_loop import OPENING_SECONDS
-from tests.engine.test_sealed import PROBLEMS, begin, draft, sealed, start_of, twin
+from tests.engine.sealed_trio import PROBLEMS, begin, draft, sealed, start_of, twin
 from tests.engine.trio import Trio, ask, run
 
 OTHER_PLAN = "another plan of this search"

@@ -55,7 +55,7 @@ def audit_command(
     from tacit.audit import audit_record, load_record
     from tacit.audit.plots import plot_growth
     from tacit.audit.truth_file import load_truth
-    from tacit.cli.solve import check_writable
+    from tacit.cli.solve_options import check_writable
     from tacit.runs.plots import check_plot_name
 
     check_writable(plot)

@@ -1,0 +1,97 @@
+"""What the options of `tacit solve` mean, and which of them do not go together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tacit.audit.recorder import Recorder
+from tacit.errors import InputError
+from tacit.problems import Problem
+from tacit.runs import GenerationView, Observer
+from tacit.runs.sealed import is_sealed
+
+
+def recorder_for(
+    problem: Problem, path: Path | None, /, *, resume: Path | None, algorithm: str | None
+) -> Recorder | None:
+    """What watches the run, if it is to be recorded; refuses what could not be.
+
+    A sealed run shows nothing while it goes, so nobody needs to watch it.
+
+    >>> from tacit.problems import load_problem
+    >>> recorder_for(load_problem("kroA100"), None, resume=None, algorithm=None) is None
+    True
+    """
+    if path is None:
+        return None
+    if resume is not None:
+        raise InputError("a record holds a run from its beginning; leave out --resume or --record")
+    if algorithm == "exact" or not any(each.confidential for each in problem.objectives):
+        raise InputError("nothing is disclosed in this run, so there is nothing to record")
+    return None if is_sealed(problem) else Recorder()
+
+
+def observing(first: Observer | None, recorder: Recorder | None, /) -> Observer | None:
+    """One observer for both, or for the one that is there.
+
+    >>> observing(None, None) is None
+    True
+    """
+    watching = [each for each in (recorder, first) if each is not None]
+    if not watching:
+        return None
+
+    def observe(view: GenerationView) -> None:
+        for each in watching:
+            each(view)
+
+    return observe
+
+
+def parse_disclosures(texts: list[str], /) -> str | dict[str, str] | None:
+    """One disclosure for all objectives, or one each by name.
+
+    >>> parse_disclosures(["top:15"]), parse_disclosures(["pay=order", "delay=top:3"])
+    ('top:15', {'pay': 'order', 'delay': 'top:3'})
+    """
+    if not texts:
+        return None
+    if len(texts) == 1 and "=" not in texts[0]:
+        return texts[0]
+    by_name: dict[str, str] = {}
+    for text in texts:
+        name, equals, disclosure = text.rpartition("=")
+        if not equals or name in by_name:
+            raise InputError(
+                f"--disclose {text}: with several disclosures each names its objective once, "
+                "as in --disclose delay=order"
+            )
+        by_name[name] = disclosure
+    return by_name
+
+
+def parse_weighting(text: str, /) -> tuple[int, ...]:
+    """The factors of one plan.
+
+    >>> parse_weighting("3:1")
+    (3, 1)
+    """
+    parts = text.split(":")
+    if not all(part.isascii() and part.isdigit() and len(part) < 8 for part in parts):
+        raise InputError(f"--weighting {text}: give whole factors with colons between, as in 3:1")
+    return tuple(int(part) for part in parts)
+
+
+def check_writable(path: Path | None, /) -> None:
+    """Refuse a place that cannot be written before the search starts, not after it.
+
+    >>> check_writable(Path("no-folder/result.json"))
+    Traceback (most recent call last):
+    tacit.errors.InputError: no-folder/result.json: there is no folder no-folder; create it
+    """
+    if path is None:
+        return
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {path.parent}; create it")
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; name a file in it")

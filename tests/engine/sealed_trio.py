@@ -96,7 +96,7 @@ def start_of(trio: Trio, search: int = 0) -> NDArray[np.intp]:
         )
         for i in range(3)
     ]
-    return reveal([each.state.table for each in states])[:, -1].astype(np.intp)
+    return reveal([each.state.table for each in states])[..., -1].astype(np.intp)
 
 
 def twin(trio: Trio, start: NDArray[np.intp], seed: int, search: int = 0) -> ClearSealedSearch:

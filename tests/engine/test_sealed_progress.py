@@ -36,9 +36,9 @@ def store_in(folder: Path) -> SlowStore:
 
 
 def state(generation: int) -> Kept:
-    words = np.zeros((2, 3), dtype=np.uint32)
-    share, plan = ArithmeticShare(words, words), ArithmeticShare(words[0], words[0])
-    return Kept(generation, f"{generation}:1:1", SealedState(share, plan))
+    words = np.zeros((1, 2, 3), dtype=np.uint32)
+    table, best, plan = (ArithmeticShare(w, w) for w in (words, words[0, :1], words[0, 0]))
+    return Kept(generation, f"{generation}:1:1", SealedState(table, best, plan))
 
 
 def test_whoever_is_cancelled_leaves_no_thread_that_writes(tmp_path: Path) -> None:

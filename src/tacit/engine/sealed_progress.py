@@ -26,13 +26,14 @@ KEPT_STATES = 2
 
 
 class _Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A state as a file has it: two components of the table and of the best plan."""
+    """A state as a file has it: two components of the tables and of the plans."""
 
     generation: int
     name: str
     word: int
     """Bytes per word."""
-    lines: int
+    size: tuple[int, int, int]
+    """Of the tables: parents, lines, columns."""
     components: list[bytes]
 
 
@@ -46,13 +47,13 @@ class Kept:
 
 
 def _to_bytes(kept: Kept) -> bytes:
-    table, best = kept.state.table, kept.state.best
-    parts = [table.mine, table.next, best.mine, best.next]
+    state = kept.state
+    parts = [part for s in (state.table, state.best, state.plan) for part in (s.mine, s.next)]
     stored = _Stored(
         kept.generation,
         kept.name,
-        table.mine.itemsize,
-        len(table),
+        state.table.mine.itemsize,
+        state.table.shape,
         [np.ascontiguousarray(part).tobytes() for part in parts],
     )
     return msgspec.msgpack.encode(stored)
@@ -64,9 +65,11 @@ def _from_bytes(data: bytes) -> Kept:
     def words(part: bytes) -> NDArray[np.unsignedinteger]:
         return np.frombuffer(part, dtype=f"<u{stored.word}")
 
-    a, b, c, d = (words(part) for part in stored.components)
-    table = ArithmeticShare(a.reshape(stored.lines, -1), b.reshape(stored.lines, -1))
-    return Kept(stored.generation, stored.name, SealedState(table, ArithmeticShare(c, d)))
+    a, b, c, d, e, f = (words(part) for part in stored.components)
+    table = ArithmeticShare(a.reshape(stored.size), b.reshape(stored.size))
+    best = ArithmeticShare(*(part.reshape(stored.size[0], -1) for part in (c, d)))
+    state = SealedState(table, best, ArithmeticShare(e, f))
+    return Kept(stored.generation, stored.name, state)
 
 
 class SealedProgress:

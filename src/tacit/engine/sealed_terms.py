@@ -15,7 +15,13 @@ from tacit.engine.agreement import Agreement, PinnedSearch
 from tacit.errors import AgreementError, ParameterError
 from tacit.mpc.ring import RING_BITS
 from tacit.mpc.sealed.moves import Table
-from tacit.search.moves import PublicShape, Schedule, SealedParameters, weighted_shape
+from tacit.search.moves import (
+    ONE_PARENT_IMPROVES,
+    PublicShape,
+    Schedule,
+    SealedParameters,
+    weighted_shape,
+)
 
 MOST_SEARCHES = 64
 MOST_FACTOR = 1 << 20
@@ -93,6 +99,8 @@ it; leave reveal_best out
     if len({terms.best for terms in agreement.objectives}) > 1:
         raise AgreementError("sealed objectives tell their best in different ways; choose one")
     terms = sealed_terms(agreement)
+    if terms.parameters.parents > 1 and agreement.objectives[0].best == "improvement":
+        raise AgreementError(ONE_PARENT_IMPROVES)
     if not 1 <= len(terms.weightings) <= MOST_SEARCHES:
         raise AgreementError(
             f"{len(terms.weightings)} weightings; give one per search, 1 to {MOST_SEARCHES}"
@@ -110,7 +118,7 @@ it; leave reveal_best out
             )
     for search in range(len(terms.weightings)):
         about = table_of(schedule_of(agreement, search, seed=0))
-        needed = max(about.key_bits, about.total_bits)
+        needed = max(about.key_bits, about.settle_bits)
         if needed > RING_BITS:
             raise AgreementError(
                 f"search {search} compares {needed} bits, the ring has {RING_BITS}; scale the "
@@ -144,4 +152,5 @@ def schedule_of(agreement: Agreement, search: int, /, *, seed: int) -> Schedule:
 def table_of(schedule: Schedule, /) -> Table:
     """What the protocols need to know of the table."""
     shape = schedule.shape
-    return Table(shape.kind, shape.rows, shape.columns, schedule.key_bits, schedule.total_bits)
+    bits = schedule.key_bits, schedule.total_bits
+    return Table(shape.kind, shape.rows, shape.columns, *bits, schedule.parameters.parents)

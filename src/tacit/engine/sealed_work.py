@@ -92,7 +92,7 @@ def _steps(schedule: Schedule, request: Advance) -> Iterator[Step]:
     factor, bits = schedule.gain_factor, schedule.key_bits
     for number in range(request.first, request.first + request.count):
         now = schedule.generation(number, horizon=request.horizon)
-        yield Step(now.moves, now.offsets, factor, bits)
+        yield Step(now.moves, now.offsets, factor, bits, now.meetings)
 
 
 async def advance(node: Node, holding: Holding, request: Advance, platform: Mux) -> Done:
@@ -155,10 +155,10 @@ async def open_plan(node: Node, holding: Holding, request: OpenPlan) -> Done:
     leaves before one of the two others is bound to the same plan.
     """
     progress = holding.search(request.search)
-    best = (await progress.begin_open(request.basis)).state.best
+    plan = (await progress.begin_open(request.basis)).state.plan
     await confirm_basis(node, holding, request.search, request.basis)
     first = 0 if holding.agreement.objectives[0].best == "value" else 1
-    parts = [np.ascontiguousarray(part[first:]).tobytes() for part in (best.mine, best.next)]
+    parts = [np.ascontiguousarray(part[first:]).tobytes() for part in (plan.mine, plan.next)]
     salt = secrets.token_bytes(16)
     digest = sent_digest(salt, [hashlib.sha256(part).digest() for part in parts])
     holding.store.log.append(

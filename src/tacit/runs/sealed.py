@@ -25,7 +25,12 @@ from tacit.runs.sealed_loop import (
     SealedView,
 )
 from tacit.runs.sealed_result import sealed_result
-from tacit.search.moves import Schedule, SealedParameters, sealed_parameters_for
+from tacit.search.moves import (
+    ONE_PARENT_IMPROVES,
+    Schedule,
+    SealedParameters,
+    sealed_parameters_for,
+)
 from tacit.search.sealed import ClearSealedSearch, public_shape, worth_table
 
 if TYPE_CHECKING:
@@ -91,8 +96,10 @@ class SimulatedSealedSearch:
         self.seed = seed
         self._best_mode = problem.objectives[0].best_mode
         schedule = Schedule(shape, parameters, seed=seed, stream=stream)
-        words = np.random.PCG64([seed, stream, _START_STREAM]).random_raw(problem.columns)
-        start = np.argsort(words, kind="stable")
+        words = np.random.PCG64([seed, stream, _START_STREAM]).random_raw(
+            parameters.parents * problem.columns
+        )
+        start = np.argsort(words.reshape(parameters.parents, -1), axis=1, kind="stable")
         self._search = ClearSealedSearch(worth, schedule, start)
 
     @property
@@ -205,6 +212,8 @@ def solve_sealed(
     prepared = time.monotonic()
     check_sealed_limits(problem, limits)
     chosen = parameters or sealed_parameters_for(problem.kind)
+    if chosen.parents > 1 and problem.objectives[0].best_mode is BestMode.IMPROVEMENT:
+        raise ParameterError(ONE_PARENT_IMPROVES)
     factors = [tuple(each) for each in weightings or default_weightings(problem)]
     if any(len(each) != len(problem.objectives) for each in factors):
         raise ParameterError(f"a weighting needs {len(problem.objectives)} factors, as in 3:1")

@@ -1,7 +1,8 @@
 """Sealed search in the clear: the specification of what the nodes compute on shares.
 
-One secret parent, changed in every generation by what the winners of its blocks move; noise makes
-the choice an annealing step, and the best plan so far is kept beside it, without noise.
+Each secret parent is changed in every generation by what the winners of its blocks move; noise
+makes the choice an annealing step, and the best plan so far is kept beside it, without noise. Of
+several parents two and two meet now and then, and both go on from the better one.
 """
 
 from __future__ import annotations
@@ -63,14 +64,14 @@ def worth_table(problem: Problem, weighting: Sequence[int], /) -> NDArray[np.int
 class ClearSealedSearch:
     """A sealed search whose secrets are all here.
 
-    `start` says which item is at each position in the beginning; nodes draw it so that nobody
-    knows it.
+    `start` says which item is at each position in the beginning, with a line for each parent;
+    nodes draw it so that nobody knows it.
 
     >>> from tacit.problems import generate_assignment
     >>> from tacit.search.moves import SealedParameters
     >>> problem = generate_assignment(1, rows=6)
     >>> schedule = Schedule(public_shape(problem, [1]), SealedParameters(block=3), seed=1)
-    >>> search = ClearSealedSearch(worth_table(problem, [1]), schedule, np.arange(6))
+    >>> search = ClearSealedSearch(worth_table(problem, [1]), schedule, np.arange(6)[None])
     >>> improved = search.advance(20, horizon=20)
     >>> bool(search.best_value == problem.fitness(0, search.plan()[None])[0])
     True
@@ -82,23 +83,27 @@ class ClearSealedSearch:
     generation: int = 0
 
     def __post_init__(self) -> None:
-        shape = self.schedule.shape
-        lines = self.worth if shape.kind == "tour" else self.worth.T
-        table = lines[self.start]
-        if shape.kind == "tour":
-            table = table[:, self.start]
-        self.table = np.ascontiguousarray(np.column_stack([table, self.start]), dtype=np.int64)
-        self.best_value, self.best = self.value(), self._ids()
+        lines = self.worth if self._is_tour else self.worth.T
+        tables = [
+            np.column_stack([lines[order][:, order] if self._is_tour else lines[order], order])
+            for order in self.start
+        ]
+        self.table = np.array(tables, dtype=np.int64)
+        self._best_values, self._best = self.values(), self._ids()
+
+    @property
+    def _is_tour(self) -> bool:
+        return self.schedule.shape.kind == "tour"
 
     def _ids(self) -> NDArray[np.int64]:
-        return self.table[: self.schedule.shape.rows, -1].copy()
+        return self.table[:, : self.schedule.shape.rows, -1].copy()
 
-    def value(self) -> int:
-        """What the current plan is worth."""
+    def values(self) -> NDArray[np.int64]:
+        """What the current plan of each parent is worth."""
         rows = self.schedule.shape.rows
         at = np.arange(rows)
-        step = 1 if self.schedule.shape.kind == "tour" else 0
-        return int(self.table[at, (at + step) % rows].sum())
+        total: NDArray[np.int64] = self.table[:, at, (at + self._is_tour) % rows].sum(axis=1)
+        return total
 
     def advance(self, generations: int, /, *, horizon: int) -> list[bool]:
         """Go on by so many generations; tells of each whether the best plan improved."""
@@ -106,19 +111,37 @@ class ClearSealedSearch:
 
     def _step(self, horizon: int) -> bool:
         now = self.schedule.generation(self.generation, horizon=horizon)
+        before, best_before = self.values(), self.best_value
         gains = now.moves.gains(self.table)
         keys = gains * self.schedule.gain_factor + now.offsets.reshape(gains.shape)
-        to, source = now.moves.chosen(keys.argmax(axis=1))
-        self.table[to] = self.table[source]
-        if self.schedule.shape.kind == "tour":
-            self.table[:, to] = self.table[:, source]
+        self._take(*now.moves.chosen(keys.argmax(axis=1)))
+        for a, b in now.meetings:
+            winner, loser = (b, a) if before[a] < before[b] else (a, b)
+            self.table[loser] = self.table[winner]
         self.generation += 1
-        value = self.value()
-        improved = value > self.best_value
-        if improved:
-            self.best_value, self.best = value, self._ids()
-        return improved
+        values = self.values()
+        better = values > self._best_values
+        self._best_values[better], self._best[better] = values[better], self._ids()[better]
+        return self.best_value > best_before
+
+    def _take(self, to: NDArray[np.integer], source: NDArray[np.integer]) -> None:
+        """Let positions, counted through all parents, get the content of others."""
+        columns = self.schedule.shape.columns
+        lines = self.table.reshape(-1, self.table.shape[-1])
+        lines[to] = lines[source]
+        if self._is_tour:
+            parent = to // columns
+            self.table[parent, :, to % columns] = self.table[parent, :, source % columns]
+
+    @property
+    def best_value(self) -> int:
+        """What the best plan so far is worth."""
+        return int(self._best_values.max())
 
     def plan(self) -> NDArray[np.int32]:
-        """The best plan so far."""
-        return self.best.astype(np.int32)
+        """The best plan so far; of several parents' equally good ones the first parent's.
+
+        Parents are not compared before the first generation, so until then it is the first one's.
+        """
+        parent = self._best_values.argmax() if self.generation else 0
+        return self._best[parent].astype(np.int32)

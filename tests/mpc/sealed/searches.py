@@ -51,7 +51,7 @@ class Search:
     def about(self) -> Table:
         shape, schedule = self.schedule.shape, self.schedule
         bits = schedule.key_bits, schedule.total_bits
-        return Table(shape.kind, shape.rows, shape.columns, *bits)
+        return Table(shape.kind, shape.rows, shape.columns, *bits, schedule.parameters.parents)
 
     def dealt(self) -> list[ArithmeticShare]:
         return deal_integers(self.worth if self.about.is_tour else self.worth.T)
@@ -59,7 +59,14 @@ class Search:
     def steps(self, first: int, count: int, horizon: int) -> Iterator[Step]:
         for number in range(first, first + count):
             now = self.schedule.generation(number, horizon=horizon)
-            yield Step(now.moves, now.offsets, self.schedule.gain_factor, self.schedule.key_bits)
+            schedule = self.schedule
+            yield Step(
+                now.moves, now.offsets, schedule.gain_factor, schedule.key_bits, now.meetings
+            )
+
+    def pairs(self, first: int, count: int) -> list[int]:
+        numbers = range(first, first + count)
+        return [len(self.schedule.generation(n, horizon=1).meetings) for n in numbers]
 
     def start(self) -> TrioRun[SealedState]:
         shares = self.dealt()

@@ -24,6 +24,14 @@ SEARCHES = {
     "directed": Search.random("tour", 7, 7, children=12, directed=1),
     "small tour": Search.random("tour", 3, 3, children=4, directed=1),
     "nothing moves": Search.random("tour", 2, 2, children=4),
+    "parents": Search.random("assignment", 9, 9, block=3, parents=3, meet_every=2),
+    "waiting parents": Search.random("assignment", 4, 7, block=3, parents=2, meet_every=1),
+    "parents of tours": Search.random("tour", 7, 7, children=12, parents=4, meet_every=3),
+    "directed parents": Search.random(
+        "tour", 6, 6, children=8, directed=1, parents=2, meet_every=2
+    ),
+    "parents that never meet": Search.random("tour", 5, 5, children=9, parents=2, meet_every=0),
+    "still parents": Search.random("tour", 2, 2, children=4, parents=3, meet_every=1),
 }
 
 
@@ -33,35 +41,47 @@ def test_the_clear_search_finds_the_same_and_costs_are_as_declared(name: str) ->
     begun = search.start()
     declared = start.cost(search.about)
     assert (begun.rounds, begun.sent) == (declared.rounds, declared.sent)
-    order = reveal([state.table for state in begun.results])[:, -1].astype(np.intp)
+    order = reveal([state.table for state in begun.results])[..., -1].astype(np.intp)
     twin = ClearSealedSearch(search.worth, search.schedule, order)
     improved = twin.advance(6, horizon=9)
     # In two goes, which must not matter.
     moves = search.schedule.generation(0, horizon=1).moves
-    states = begun.results
-    told = []
+    states, told = begun.results, []
+    tells = search.about.parents == 1
     for first, count in ((0, 2), (2, 4)):
         run = search.advance(
             states,
             first,
             count,
             horizon=9,
-            tell=True,
-            coordinator=lambda s, n=count: receive_opened(s, n, dtype=np.uint8, xor=True),  # type: ignore[misc]
+            tell=tells,
+            coordinator=(
+                (lambda s, n=count: receive_opened(s, n, dtype=np.uint8, xor=True))  # type: ignore[misc]
+                if tells
+                else None
+            ),
         )
         states = run.results
-        told += [bool(bit) for bit in run.coordinator]
-        declared = generations.cost(moves, count, search.about, tell_improvements=True)
+        if tells:
+            told += [bool(bit) for bit in run.coordinator]
+        declared = generations.cost(
+            moves,
+            count,
+            search.about,
+            pairs=search.pairs(first, count),
+            tell_improvements=tells,
+        )
         assert (run.rounds, run.sent) == (declared.rounds, declared.sent)
-    assert reveal([state.best for state in states]).tolist() == [twin.best_value, *twin.plan()]
+    assert reveal([state.plan for state in states]).tolist() == [twin.best_value, *twin.plan()]
     assert np.array_equal(reveal([state.table for state in states]), twin.table)
-    assert told == improved
+    assert told == (improved if tells else [])
 
 
 def test_the_start_is_any_order() -> None:
     search = Search.random("assignment", 3, 3, block=2)
     orders = {
-        tuple(reveal([state.table for state in search.start().results])[:, -1]) for _ in range(80)
+        tuple(reveal([state.table for state in search.start().results])[0, :, -1])
+        for _ in range(80)
     }
     assert len(orders) == 6
 
@@ -72,8 +92,9 @@ def test_the_start_is_any_order() -> None:
         (Search.random("assignment", 100, 100, children=299), 10),
         (Search.random("assignment", 100, 100, block=6), 10),
         (Search.random("tour", 100, 100, children=299, spread=4000), 11),
+        (Search.random("assignment", 100, 100, block=6, parents=3), 10),
     ],
-    ids=["299 children", "blocks", "tour"],
+    ids=["299 children", "blocks", "tour", "three parents"],
 )
 def test_limits_at_100_rows(search: Search, rounds: int) -> None:
     moves = search.schedule.generation(0, horizon=1).moves

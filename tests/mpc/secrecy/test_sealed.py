@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,9 @@ from tacit.mpc.masks import KeyedMasks
 from tacit.mpc.ring import Words, to_ring
 from tacit.mpc.sealed import winners
 from tacit.mpc.sealed.generations import advance
+from tacit.mpc.sealed.meetings import meet
 from tacit.mpc.sealed.moves import Table
-from tacit.mpc.sealed.state import SealedState, as_plan
+from tacit.mpc.sealed.state import SealedState, as_plans
 from tacit.mpc.sealed.update import take_winners
 from tacit.mpc.session import Session
 from tacit.mpc.shares import NODES, ArithmeticShare
@@ -80,16 +82,18 @@ async def observed(
 ) -> NDArray[np.uint8]:
     """One line per run: bits of all that arrives, and of what the opened signs say.
 
-    The parent is the same in every run. Behind a secret start the keys would be random, and so
+    The parents are the same in every run. Behind a secret start the keys would be random, and so
     would be their order, mixed or not.
     """
     about = search.about
     worths = search.worth if about.is_tour else search.worth.T
-    tables = seen_alike(np.column_stack([worths, np.arange(len(worths))]), observer, about)
+    first = np.column_stack([worths, np.arange(len(worths))])
+    tables = seen_alike(np.array([first, first[::-1]])[: about.parents], observer, about)
 
     async def node(session: Session) -> SealedState:
         table = tables[session.me]
-        state = SealedState(table, as_plan(table, about))
+        plans = as_plans(table, about)
+        state = SealedState(table, plans, plans[0])
         return await advance(session, state, search.steps(0, 2, 2), about)
 
     lines = []
@@ -105,17 +109,9 @@ def corrected_p(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> float:
     return float(least_p(first, second) * (bits * (bits + 1) // 2))
 
 
-def told_apart(
-    kind: str,
-    observer: int,
-    masks: type[KeyedMasks],
-    monkeypatch: pytest.MonkeyPatch,
-    runs: int,
-) -> float:
-    """The p-value for two different matrices giving the same view, whichever bits one looks at."""
-    pair = [
-        Search(w, Search.random(kind, 4, 4, spread=9, **settings[kind]).schedule) for w in WEIGHTS
-    ]
+@contextmanager
+def opened_signs() -> Iterator[Callable[[], list[int]]]:
+    """What gives the signs that were opened since it was called last."""
     seen: list[list[int]] = []
     largest = winners._largest
 
@@ -128,34 +124,44 @@ def told_apart(
         seen.clear()
         return bits
 
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(winners, "_largest", noted)
+        yield opened
+
+
+def told_apart(name: str, observer: int, masks: type[KeyedMasks], runs: int) -> float:
+    """The p-value for two different matrices giving the same view, whichever bits one looks at."""
+    kind = "tour" if name == "tour" else "assignment"
+    schedule = Search.random(kind, 4, 4, spread=9, **SETTINGS[name]).schedule
+    pair = [Search(weights, schedule) for weights in WEIGHTS]
+
     async def both() -> float:
-        first = await observed(pair[0], observer, masks, range(runs), opened)
-        second = await observed(pair[1], observer, masks, range(runs, 2 * runs), opened)
+        with opened_signs() as opened:
+            first = await observed(pair[0], observer, masks, range(runs), opened)
+            second = await observed(pair[1], observer, masks, range(runs, 2 * runs), opened)
         return corrected_p(first, second)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(winners, "_largest", noted)
-        return asyncio.run(both())
+    return asyncio.run(both())
 
 
-settings: dict[str, dict[str, int]] = {"assignment": {"block": 2}, "tour": {"children": 3}}
-
-
-@pytest.mark.parametrize("observer", NODES)
-@pytest.mark.parametrize("kind", settings)
-def test_generations_show_a_node_nothing(
-    kind: str, observer: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert told_apart(kind, observer, KeyedMasks, monkeypatch, runs=60) > CHANCE
+SETTINGS: dict[str, dict[str, int]] = {
+    "assignment": {"block": 2},
+    "tour": {"children": 3},
+    "two parents": {"block": 2, "parents": 2, "meet_every": 1},
+}
 
 
 @pytest.mark.parametrize("observer", NODES)
-@pytest.mark.parametrize("kind", settings)
+@pytest.mark.parametrize("name", SETTINGS)
+def test_generations_show_a_node_nothing(name: str, observer: int) -> None:
+    assert told_apart(name, observer, KeyedMasks, runs=60) > CHANCE
+
+
+@pytest.mark.parametrize("observer", NODES)
+@pytest.mark.parametrize("name", SETTINGS)
 @pytest.mark.parametrize("masks", [NotMixed, SameSeed, Reused])
-def test_weakened_generations_are_caught(
-    masks: type[KeyedMasks], kind: str, observer: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert told_apart(kind, observer, masks, monkeypatch, runs=30) < SURE
+def test_weakened_generations_are_caught(masks: type[KeyedMasks], name: str, observer: int) -> None:
+    assert told_apart(name, observer, masks, runs=30) < SURE
 
 
 @pytest.mark.parametrize("observer", NODES)
@@ -173,7 +179,7 @@ def test_the_update_by_enumeration(observer: int) -> None:
     def make(shares: list[Any]) -> Protocol:
         async def node(s: Session) -> ArithmeticShare:
             mine, following = shares[s.me].mine, shares[s.me].next
-            table = ArithmeticShare(mine[:4].reshape(2, 2), following[:4].reshape(2, 2))
+            table = ArithmeticShare(mine[:4].reshape(1, 2, 2), following[:4].reshape(1, 2, 2))
             marks = ArithmeticShare(mine[4:], following[4:])
             return await take_winners(s, table, marks, Swap(), about, label="u")
 
@@ -188,3 +194,24 @@ def test_the_update_by_enumeration(observer: int) -> None:
 
     assert not look(honest)
     assert look(dropped("lines.zero"))
+
+
+@pytest.mark.parametrize("observer", NODES)
+def test_a_meeting_by_enumeration(observer: int) -> None:
+    def make(shares: list[Any]) -> Protocol:
+        async def node(s: Session) -> ArithmeticShare:
+            share = shares[s.me]
+            tables = ArithmeticShare(share.mine[:4].reshape(2, 2), share.next[:4].reshape(2, 2))
+            return await meet(s, tables, np.array([[0, 1]]), share[4:], label="meet")
+
+        return node, None
+
+    def look(weaken: Weaken) -> bool:
+        setting = Setting(bits=1, weaken=weaken)
+        secrets = [[0, 0, 0, 0, 1], [1, 0, 0, 1, 0], [1, 1, 1, 0, 1]]
+        return leaks(
+            make, secrets, [observer], ArithmeticShare, ring=1, setting=setting, reduce=True
+        )
+
+    assert not look(honest)
+    assert look(dropped("meet.zero"))

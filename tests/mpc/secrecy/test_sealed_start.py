@@ -23,16 +23,38 @@ from tests.mpc.secrecy.test_sealed import (
     corrected_p,
     seen_alike,
 )
-from tests.mpc.secrecy.test_statistics import SURE, Unshuffled, fixed_for
+from tests.mpc.secrecy.test_statistics import SURE, fixed_for
 
 SETTINGS = {"assignment": {"block": 2}, "tour": {"children": 3}}
+
+
+ORDER = "start.order.p"
+
+
+class NotMixed(KeyedMasks):
+    """A weakened source: the items stay where they are."""
+
+    def words(self, label: str, component: int, count: int) -> Words:
+        if label == ORDER:
+            return np.arange(count, dtype=np.uint64)
+        return super().words(label, component, count)
 
 
 class KnownOrder(KeyedMasks):
     """A weakened source: every permutation is one that all nodes could derive."""
 
-    def permutation(self, label: str, component: int, size: int) -> NDArray[np.intp]:
-        return KeyedMasks({component: bytes(32)}).permutation(label, component, size)
+    def words(self, label: str, component: int, count: int) -> Words:
+        if label == ORDER:
+            return KeyedMasks({component: bytes(32)}).words(label, component, count)
+        return super().words(label, component, count)
+
+
+class SameForAll(KeyedMasks):
+    """A weakened source: all parents start in the same order."""
+
+    def words(self, label: str, component: int, count: int) -> Words:
+        words = super().words(label, component, count)
+        return np.tile(words[: count // 2], 2) if label == ORDER else words
 
 
 def p_of_any_order(kind: str, observer: int, masks: type[KeyedMasks], *, runs: int) -> float:
@@ -45,7 +67,7 @@ def p_of_any_order(kind: str, observer: int, masks: type[KeyedMasks], *, runs: i
             lambda s: secret_start(s, shares[s.me], search.about, label="start"),
             masks=fixed_for(observer, number, masks),
         )
-        table = reveal([state.table for state in run.results])
+        table = reveal([state.table for state in run.results])[0]
         items = table[:, -1].astype(np.intp)
         moved = search.worth[np.ix_(items, items)] if kind == "tour" else search.worth.T[items]
         assert np.array_equal(table[:, :-1], moved)
@@ -66,11 +88,37 @@ def test_the_start_is_any_order_to_each_node(kind: str, observer: int) -> None:
 
 @pytest.mark.parametrize("observer", NODES)
 @pytest.mark.parametrize("kind", SETTINGS)
-@pytest.mark.parametrize("masks", [Unshuffled, KnownOrder])
+@pytest.mark.parametrize("masks", [NotMixed, KnownOrder])
 def test_a_start_that_a_node_could_derive_is_caught(
     masks: type[KeyedMasks], kind: str, observer: int
 ) -> None:
     assert p_of_any_order(kind, observer, masks, runs=24) < SURE
+
+
+def p_of_two_starts(observer: int, masks: type[KeyedMasks], *, runs: int) -> float:
+    """The p-value for the orders of two parents having nothing to do with each other."""
+    search = Search.random("assignment", 2, 2, block=2, parents=2)
+    shares = search.dealt()
+
+    async def count() -> Counter[tuple[int, ...]]:
+        counts: Counter[tuple[int, ...]] = Counter()
+        for number in range(runs):
+            run = await trio(
+                lambda s: secret_start(s, shares[s.me], search.about, label="start"),
+                masks=fixed_for(observer, number, masks),
+            )
+            table = reveal([state.table for state in run.results])
+            counts[tuple(table[:, 0, -1].tolist())] += 1
+        return counts
+
+    counts = asyncio.run(count())
+    return float(chisquare([counts[a, b] for a in (0, 1) for b in (0, 1)]).pvalue)
+
+
+@pytest.mark.parametrize("observer", NODES)
+def test_each_parent_starts_in_an_order_of_its_own(observer: int) -> None:
+    assert p_of_two_starts(observer, KeyedMasks, runs=120) > CHANCE
+    assert p_of_two_starts(observer, SameForAll, runs=60) < SURE
 
 
 class Unmasked(KeyedMasks):

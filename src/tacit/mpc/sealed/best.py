@@ -1,77 +1,119 @@
-"""The best plan so far, kept beside the parent: the second slot, chosen without noise.
+"""The best plans so far, kept beside the parents: second slots, chosen without noise.
 
 The sign of (best value - parent's value) is a kept share; turned into a number it selects, in
-shares, which of the two plans is best from now on. 2 rounds after the comparison; a bit, and one
-word per row and one more. Nobody learns anything, not even whether it was an improvement.
+shares, which of the two plans is best from now on: 1 round and one word per entry of a plan, after
+1 round for the numbers. Which plan may be opened is settled among the best and the present plan of
+every parent as winners of a block are found, 2 + (1 + log2 bits) + 1 + 1 rounds. Nobody learns
+anything, not even whether it was an improvement.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
 from tacit.mpc.cost import Cost
 from tacit.mpc.linear import add, subtract
-from tacit.mpc.protocols import b2a, less_than, multiply
+from tacit.mpc.protocols import b2a, multiply
+from tacit.mpc.sealed import winners
 from tacit.mpc.sealed.moves import Table
 from tacit.mpc.session import Session
-from tacit.mpc.shares import ArithmeticShare, BitShare
+from tacit.mpc.shares import ArithmeticShare, BitShare, public_share
 
 
-async def keep_better(
+def in_ring(share: ArithmeticShare, word: np.dtype[Any], /) -> ArithmeticShare:
+    """The same in a ring with smaller words, for values that fit it.
+
+    >>> from tacit.mpc.local import deal_integers
+    >>> in_ring(deal_integers([7])[0], np.dtype(np.uint32)).mine.dtype
+    dtype('uint32')
+    """
+    return ArithmeticShare(share.mine.astype(word), share.next.astype(word))
+
+
+async def choose(
     session: Session,
-    best: ArithmeticShare,
-    plan: ArithmeticShare,
-    better: BitShare,
+    first: ArithmeticShare,
+    second: ArithmeticShare,
+    is_second: ArithmeticShare,
     *,
     label: str,
 ) -> ArithmeticShare:
-    """Shares of `plan` where `better` is 1, of `best` where it is 0.
+    """Line by line, `second` where the number is 1 and `first` where it is 0. 1 round.
 
-    >>> import numpy as np
     >>> from tacit.mpc.local import deal_integers, reveal, run_trio
-    >>> from tacit.mpc.shares import deal_bits
-    >>> old, new = deal_integers([7, 0, 1]), deal_integers([9, 1, 0])
-    >>> yes = deal_bits(np.array([1], dtype=np.uint8))
-    >>> run = run_trio(lambda s: keep_better(s, old[s.me], new[s.me], yes[s.me], label="b"))
-    >>> reveal(run.results)
-    array([9, 1, 0])
+    >>> old, new = deal_integers([[7], [7]]), deal_integers([[9], [9]])
+    >>> which = deal_integers([1, 0])
+    >>> reveal(run_trio(lambda s: choose(s, old[s.me], new[s.me], which[s.me],
+    ...                                  label="c")).results).ravel()
+    array([9, 7])
     """
-    word = best.mine.dtype
-    bit = await b2a.bits_to_arithmetic(session, better, label=f"{label}.bit")
-    chosen = ArithmeticShare(bit.mine.astype(word), bit.next.astype(word))
-    gain = await multiply.multiply(session, chosen, subtract(plan, best), label=f"{label}.gain")
-    return add(best, gain)
+    lines = (slice(None), *(None,) * (first.mine.ndim - 1))
+    change = await multiply.multiply(
+        session, is_second[lines], subtract(second, first), label=label
+    )
+    return add(first, change)
 
 
 async def settle(
-    session: Session, best: ArithmeticShare, plan: ArithmeticShare, about: Table, *, label: str
+    session: Session, best: ArithmeticShare, plans: ArithmeticShare, about: Table, *, label: str
 ) -> tuple[ArithmeticShare, BitShare]:
-    """Compare a plan with the best so far and keep the better; with the shared sign.
+    """The best of all these plans, and the signs that say which parents improved on their best.
+
+    Of equally good ones the first parent's counts, and of its two the older one.
 
     >>> from tacit.mpc.local import deal_integers, reveal, run_trio
-    >>> old, new = deal_integers([7, 0, 1]), deal_integers([9, 1, 0])
+    >>> old, new = deal_integers([[7, 0, 1]]), deal_integers([[9, 1, 0]])
     >>> about = Table("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
     >>> run = run_trio(lambda s: settle(s, old[s.me], new[s.me], about, label="end"))
     >>> reveal([best for best, _ in run.results])
     array([9, 1, 0])
     """
-    less = await less_than.less_than(
-        session, best[:1], plan[:1], bits=about.total_bits, label=f"{label}.less"
+    count, word = 2 * about.parents, best.mine.dtype
+    both = ArithmeticShare(_in_turn(best.mine, plans.mine), _in_turn(best.next, plans.next))
+    factor = word.type(1 << about.tie_bits)
+    values = ArithmeticShare(both.mine[:, 0] * factor, both.next[:, 0] * factor)
+    ties = public_share(np.arange(count - 1, -1, -1, dtype=word), ArithmeticShare, me=session.me)
+    marks, better = await winners.find_winners(
+        session,
+        add(values, ties),
+        subtract(best[:, 0], plans[:, 0]),
+        children=count,
+        bits=about.settle_bits,
+        label=label,
     )
-    return await keep_better(session, best, plan, less, label=label), less
+    s = in_ring(await marks(session), word)
+    part = s.mine @ (both.mine + both.next) + s.next @ both.mine
+    return await multiply.reshare_sum(session, part, label=f"{label}.plan"), better
 
 
-def cost(about: Table) -> Cost:
-    """What keeping the better plan costs after the comparison.
+def _in_turn(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """A line of the one, a line of the other."""
+    return np.stack([a, b], axis=1).reshape(-1, a.shape[-1])
 
-    >>> cost(Table("tour", rows=5, columns=5, key_bits=20, total_bits=17)).rounds
+
+def cost_of_keeping(about: Table, *, pairs: int = 0) -> Cost:
+    """What keeping the better plans costs after the comparison; beside it pairs' signs as numbers.
+
+    >>> cost_of_keeping(Table("tour", rows=5, columns=5, key_bits=20, total_bits=17)).rounds
     2
     """
-    return b2a.cost(1).then(multiply.cost(about.rows + 1, itemsize=about.word.itemsize))
+    entries = about.parents * (about.rows + 1)
+    return b2a.cost(about.parents + pairs).then(
+        multiply.cost(entries, itemsize=about.word.itemsize)
+    )
 
 
 def cost_to_settle(about: Table) -> Cost:
     """What the last comparison and its choice cost.
 
     >>> cost_to_settle(Table("tour", rows=5, columns=5, key_bits=20, total_bits=17)).rounds
-    7
+    10
     """
-    return less_than.cost(0, 1, bits=about.total_bits).then(cost(about))
+    size, count = about.word.itemsize, 2 * about.parents
+    found = winners.cost(1, count, about.parents, bits=about.settle_bits, itemsize=size)
+    return found.then(winners.cost_of_marks(1, count)).then(
+        multiply.cost(about.rows + 1, itemsize=size)
+    )

@@ -1,24 +1,24 @@
 """Generations of a sealed search at a node, one after the other, in one session.
 
-A generation: 2 + (1 + log2 bits) + 1 + 1 rounds, for a tour one more. Afterwards the best plan is
-settled, so that it may be opened as it is. The nodes learn a uniformly random order per block and
-generation; the coordinator learns nothing, unless the agreement says that it is told of each
-generation whether the best plan improved.
+A generation: 2 + (1 + log2 bits) + 1 + 1 rounds, for a tour one more, and one more where parents
+meet. Afterwards the plan that may be opened is settled. The nodes learn a uniformly random order
+per block and generation; the coordinator learns nothing, unless the agreement says that it is told
+of each generation whether the best plan improved.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
+from itertools import zip_longest
 
 import numpy as np
 
 from tacit.mpc.cost import Cost
 from tacit.mpc.linear import subtract
-from tacit.mpc.protocols import opening
-from tacit.mpc.sealed import best, update, winners
+from tacit.mpc.protocols import b2a, opening
+from tacit.mpc.sealed import best, meetings, update, winners
 from tacit.mpc.sealed.moves import Moves, Step, Table
-from tacit.mpc.sealed.state import SealedState, as_plan
+from tacit.mpc.sealed.state import SealedState, as_plans
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare
 
@@ -31,7 +31,9 @@ async def advance(
     *,
     tell_improvements: bool = False,
 ) -> SealedState:
-    """The state after these generations, with the best plan settled.
+    """The state after these generations, with the plan settled that may be opened.
+
+    Improvements are told of a search with one parent.
 
     >>> from tacit.mpc.local import deal_integers, reveal, run_trio
     >>> from types import SimpleNamespace
@@ -40,25 +42,25 @@ async def advance(
     ...                        moved_child=np.array([1, 1]), moved_to=np.array([0, 1]),
     ...                        moved_from=np.array([1, 0]))
     >>> about = Table("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
-    >>> table, plan = deal_integers([[5, 1, 0], [20, 7, 1]]), deal_integers([12, 0, 1])
+    >>> table, plan = deal_integers([[[5, 1, 0], [20, 7, 1]]]), deal_integers([[12, 0, 1]])
     >>> async def node(s):
-    ...     state = SealedState(table[s.me], plan[s.me])
+    ...     state = SealedState(table[s.me], plan[s.me], plan[s.me][0])
     ...     return await advance(s, state, [Step(swap, np.array([1, 0]), 2, 9)], about)
-    >>> reveal([state.best for state in run_trio(node).results])
+    >>> reveal([state.plan for state in run_trio(node).results])
     array([21,  1,  0])
     """
     strands = session.strands(2)
     signs = []
     for number, step in enumerate(steps):
         if step.moves.children == 1:
-            state_signs = BitShare(*(np.zeros(1, dtype=np.uint8),) * 2)
+            better = BitShare(*(np.zeros(about.parents, dtype=np.uint8),) * 2)
         else:
-            state, state_signs = await _generation(
+            state, better = await _generation(
                 session, strands, state, step, about, label=str(number)
             )
-        signs.append(state_signs)
-    kept, last = await best.settle(
-        session, state.best, as_plan(state.table, about), about, label="end"
+        signs.append(better)
+    plan, last = await best.settle(
+        session, state.best, as_plans(state.table, about), about, label="end"
     )
     if tell_improvements:
         # A sign belongs to the generation before, of which it says what became of it.
@@ -68,7 +70,7 @@ async def advance(
             np.concatenate([each.next for each in told]),
         )
         await opening.open_to_coordinator(session, bits, label="improved")
-    return SealedState(state.table, kept)
+    return SealedState(state.table, state.best, plan)
 
 
 async def _generation(
@@ -80,34 +82,52 @@ async def _generation(
     *,
     label: str,
 ) -> tuple[SealedState, BitShare]:
-    plan = as_plan(state.table, about)
-    marks, better = await winners.find_winners(
+    plans, parents = as_plans(state.table, about), about.parents
+    first, second = step.meetings.T
+    values, bests = plans[:, 0], state.best[:, 0]
+    marks, signs = await winners.find_winners(
         session,
         winners.child_keys(state.table, step, me=session.me),
-        subtract(state.best[:1], plan[:1]),
+        _after(subtract(bests, values), subtract(values[first], values[second])),
         children=step.moves.children,
-        bits=_bits(step.bits, about),
+        bits=max(step.bits, about.total_bits),
         label=label,
     )
 
-    async def take(strand: Session) -> ArithmeticShare:
-        return await update.take_winners(
+    async def take(strand: Session) -> tuple[ArithmeticShare, ...]:
+        table = await update.take_winners(
             strand, state.table, await marks(strand), step.moves, about, label=f"{label}.update"
         )
+        return (table,)
 
-    keep = partial(
-        best.keep_better, best=state.best, plan=plan, better=better, label=f"{label}.best"
-    )
-    table, kept = await session.in_parallel(take, keep, strands=strands)
-    return SealedState(table, kept), better
+    async def keep(strand: Session) -> tuple[ArithmeticShare, ...]:
+        bits = await b2a.bits_to_arithmetic(strand, signs, label=f"{label}.signs")
+        numbers = best.in_ring(bits, state.table.mine.dtype)
+        kept = await best.choose(
+            strand, state.best, plans, numbers[:parents], label=f"{label}.best"
+        )
+        return kept, numbers[parents:]
+
+    (table,), (kept, is_second) = await session.in_parallel(take, keep, strands=strands)
+    table = await meetings.meet(session, table, step.meetings, is_second, label=f"{label}.meet")
+    return SealedState(table, kept, state.plan), signs[:parents]
 
 
-def _bits(key_bits: int, about: Table) -> int:
-    return max(key_bits, about.total_bits)
+def _after(x: ArithmeticShare, y: ArithmeticShare) -> ArithmeticShare:
+    return ArithmeticShare(np.concatenate([x.mine, y.mine]), np.concatenate([x.next, y.next]))
 
 
-def cost(moves: Moves, generations: int, about: Table, *, tell_improvements: bool = False) -> Cost:
+def cost(
+    moves: Moves,
+    generations: int,
+    about: Table,
+    *,
+    pairs: Iterable[int] = (),
+    tell_improvements: bool = False,
+) -> Cost:
     """What so many generations with children like these cost, the settling included.
+
+    `pairs` says how many parents meet in each generation, if any do.
 
     >>> from types import SimpleNamespace
     >>> moves = SimpleNamespace(positions=np.zeros((1, 100)), children=300)
@@ -118,11 +138,13 @@ def cost(moves: Moves, generations: int, about: Table, *, tell_improvements: boo
     blocks, size = moves.positions.shape
     total = Cost.free()
     if moves.children > 1:
-        bits = _bits(about.key_bits, about)
-        found = winners.cost(blocks, moves.children, 1, bits=bits, itemsize=about.word.itemsize)
+        bits, itemsize = max(about.key_bits, about.total_bits), about.word.itemsize
         taken = winners.cost_of_marks(blocks, moves.children).then(update.cost(blocks, size, about))
-        for _ in range(generations):
-            total = total.then(found).then(taken.beside(best.cost(about)))
+        for _, meet in zip_longest(range(generations), pairs, fillvalue=0):
+            signs = about.parents + meet
+            found = winners.cost(blocks, moves.children, signs, bits=bits, itemsize=itemsize)
+            kept = best.cost_of_keeping(about, pairs=meet)
+            total = total.then(found).then(taken.beside(kept)).then(meetings.cost(meet, about))
     total = total.then(best.cost_to_settle(about))
     if tell_improvements:
         total = total.then(opening.cost_to_coordinator(generations, itemsize=1))

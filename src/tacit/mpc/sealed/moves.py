@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -65,13 +65,15 @@ class Step:
     offsets: NDArray[np.int64]
     factor: int
     bits: int
+    meetings: Indices = field(default_factory=lambda: np.zeros((0, 2), dtype=np.intp))
+    """Pairs of parents, of whom both go on from the one that was better before this generation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What is public of the secret table.
+    """What is public of the secret tables, one per parent.
 
-    It has `rows` columns of worths and one of ids. `total_bits` hold a signed difference of two
+    Each has `rows` columns of worths and one of ids. `total_bits` hold a signed difference of two
     plans' values; `key_bits` are those of the steps.
 
     >>> Table("tour", rows=5, columns=5, key_bits=20, total_bits=17).word
@@ -83,6 +85,17 @@ class Table:
     columns: int
     key_bits: int
     total_bits: int
+    parents: int = 1
+
+    @property
+    def tie_bits(self) -> int:
+        """What tells the plans apart of which the best is opened: two of each parent."""
+        return (2 * self.parents - 1).bit_length()
+
+    @property
+    def settle_bits(self) -> int:
+        """The bits of a signed difference of two values with their tie-breaks."""
+        return self.total_bits + self.tie_bits
 
     @property
     def is_tour(self) -> bool:
@@ -92,5 +105,5 @@ class Table:
     @property
     def word(self) -> np.dtype[Any]:
         """The ring that the table lives in: 32 bits where they hold all that is compared."""
-        wide = max(self.key_bits, self.total_bits, self.columns.bit_length()) > 32
+        wide = max(self.key_bits, self.settle_bits, self.columns.bit_length()) > 32
         return np.dtype(np.uint64 if wide else np.uint32)

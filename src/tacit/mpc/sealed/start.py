@@ -1,19 +1,23 @@
-"""The secret start: the items in an order that nobody knows.
+"""The secret start: the items in an order that nobody knows, another one for each parent.
 
 With a public start, the final plan and the public moves would decode to the path of selections.
 The lines of [worths | ids] are shuffled obliviously; for a tour the columns are brought into the
-same order by a second shuffle of the transposed table under the same permutations and fresh
+same order by a second shuffle of the transposed tables under the same permutations and fresh
 masks. 2 rounds, for a tour 4; the bytes of these shuffles. Nobody learns anything.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.mpc.cost import Cost
 from tacit.mpc.protocols import shuffle
+from tacit.mpc.sealed.block_order import draw_block_order
 from tacit.mpc.sealed.moves import Table
-from tacit.mpc.sealed.state import SealedState, as_plan
+from tacit.mpc.sealed.state import SealedState, as_plans
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, public_share
 
@@ -21,35 +25,49 @@ from tacit.mpc.shares import ArithmeticShare, public_share
 async def secret_start(
     session: Session, worths: ArithmeticShare, about: Table, *, label: str
 ) -> SealedState:
-    """The first parent, from shares of what each item is worth, items x rows.
+    """The first parents, from shares of what each item is worth, items x rows.
 
     >>> from tacit.mpc.local import deal_integers, reveal, run_trio
     >>> worths = deal_integers([[5, 1], [2, 7]])
     >>> about = Table("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
     >>> run = run_trio(lambda s: secret_start(s, worths[s.me], about, label="start"))
-    >>> sorted(reveal([state.table for state in run.results]).tolist())
+    >>> sorted(reveal([state.table for state in run.results])[0].tolist())
     [[2, 7, 1], [5, 1, 0]]
     """
     word = about.word
     ids = public_share(
         np.arange(about.columns, dtype=word)[:, None], ArithmeticShare, me=session.me
     )
-    lines = ArithmeticShare(
-        np.concatenate([worths.mine.astype(word), ids.mine], axis=1),
-        np.concatenate([worths.next.astype(word), ids.next], axis=1),
-    )
-    order = shuffle.draw_order(session, about.columns, label=f"{label}.order")
-    table = await shuffle.shuffle(session, lines, order, label=f"{label}.lines")
+
+    def copies(worth: NDArray[Any], id_: NDArray[Any]) -> NDArray[Any]:
+        return np.tile(np.concatenate([worth.astype(word), id_], axis=1), (about.parents, 1))
+
+    lines = ArithmeticShare(copies(worths.mine, ids.mine), copies(worths.next, ids.next))
+    order = draw_block_order(session, about.parents, about.columns, label=f"{label}.order")
+    mixed = await shuffle.shuffle(session, lines, order, label=f"{label}.lines")
+    size = (about.parents, about.columns, about.rows + 1)
+    table = ArithmeticShare(mixed.mine.reshape(size), mixed.next.reshape(size))
     if about.is_tour:
-        across = ArithmeticShare(
-            np.ascontiguousarray(table.mine[:, :-1].T), np.ascontiguousarray(table.next[:, :-1].T)
-        )
+        across = ArithmeticShare(_turned(table.mine), _turned(table.next))
         turned = await shuffle.shuffle(session, across, order, label=f"{label}.columns")
         table = ArithmeticShare(
-            np.concatenate([turned.mine.T, table.mine[:, -1:]], axis=1),
-            np.concatenate([turned.next.T, table.next[:, -1:]], axis=1),
+            _turned_back(turned.mine, table.mine), _turned_back(turned.next, table.next)
         )
-    return SealedState(table, as_plan(table, about))
+    plans = as_plans(table, about)
+    return SealedState(table, plans, plans[0])
+
+
+def _turned(table: NDArray[Any]) -> NDArray[Any]:
+    """The columns of each parent's worths as lines, one parent below the other."""
+    worths = table[..., :-1].transpose(0, 2, 1)
+    return np.ascontiguousarray(worths).reshape(-1, worths.shape[-1])
+
+
+def _turned_back(lines: NDArray[Any], table: NDArray[Any]) -> NDArray[Any]:
+    """A table with these columns and its ids."""
+    parents, columns, _ = table.shape
+    worths = lines.reshape(parents, columns, columns).transpose(0, 2, 1)
+    return np.concatenate([worths, table[..., -1:]], axis=2)
 
 
 def cost(about: Table) -> Cost:
@@ -58,8 +76,8 @@ def cost(about: Table) -> Cost:
     >>> cost(Table("tour", rows=5, columns=5, key_bits=20, total_bits=17)).rounds
     4
     """
-    size = about.word.itemsize
-    total = shuffle.cost(about.columns, row_bytes=size * (about.rows + 1))
+    size, lines = about.word.itemsize, about.parents * about.columns
+    total = shuffle.cost(lines, row_bytes=size * (about.rows + 1))
     if about.is_tour:
-        total = total.then(shuffle.cost(about.columns, row_bytes=size * about.columns))
+        total = total.then(shuffle.cost(lines, row_bytes=size * about.columns))
     return total

@@ -1,8 +1,8 @@
-"""The secret state of a search at one node: the parent's table, and the best plan so far.
+"""The secret state of a search at one node: each parent's table, and the best plans so far.
 
-Line a of the table belongs to the item that is now at position a: what each row would gain from
-it (a tour: what the ways from it to the items at all positions are worth), and last its id. The
-best plan is its value followed by its ids. All of it is shares.
+Line a of a table belongs to the item that is now at position a: what each row would gain from
+it (a tour: what the ways from it to the items at all positions are worth), and last its id. A plan
+is its value followed by its ids. All of it is shares.
 """
 
 from __future__ import annotations
@@ -22,22 +22,26 @@ class SealedState:
     """What a node carries from one generation to the next."""
 
     table: ArithmeticShare
+    """Parents x positions x (rows and the id)."""
     best: ArithmeticShare
+    """The best plan of each parent, as it was before the last generation."""
+    plan: ArithmeticShare
+    """The best of all, which may be opened."""
 
 
-def as_plan(table: ArithmeticShare, about: Table, /) -> ArithmeticShare:
-    """Shares of the parent's value and ids: sums of cells, so nobody talks.
+def as_plans(table: ArithmeticShare, about: Table, /) -> ArithmeticShare:
+    """Shares of each parent's value and ids: sums of cells, so nobody talks.
 
     >>> from tacit.mpc.local import deal_integers, reveal
     >>> about = Table("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
-    >>> reveal([as_plan(t, about) for t in deal_integers([[5, 1, 1], [2, 7, 0]])])
-    array([12,  1,  0])
+    >>> reveal([as_plans(t, about) for t in deal_integers([[[5, 1, 1], [2, 7, 0]]])])
+    array([[12,  1,  0]])
     """
-    return ArithmeticShare(_plan(table.mine, about), _plan(table.next, about))
+    return ArithmeticShare(_plans(table.mine, about), _plans(table.next, about))
 
 
-def _plan(component: NDArray[Any], about: Table) -> NDArray[Any]:
+def _plans(component: NDArray[Any], about: Table) -> NDArray[Any]:
     at = np.arange(about.rows)
-    cells = component[at, (at + about.is_tour) % about.rows]
-    total = cells.sum(keepdims=True, dtype=component.dtype)
-    return np.concatenate([total, component[: about.rows, -1]])
+    cells = component[:, at, (at + about.is_tour) % about.rows]
+    totals = cells.sum(axis=1, keepdims=True, dtype=component.dtype)
+    return np.concatenate([totals, component[:, : about.rows, -1]], axis=1)

@@ -1,4 +1,4 @@
-"""The parent becomes its winning children: one secret matrix product.
+"""Each parent becomes its winning children: one secret matrix product.
 
 With s the indicators and P_j the public permutations of a block, A = sum of s_j P_j is linear in
 s. The block's lines of the table become A times themselves; for a tour so do its columns. What is
@@ -42,35 +42,35 @@ async def take_winners(
     *,
     label: str,
 ) -> ArithmeticShare:
-    """Shares of the next parent's table, from the winners' indicators.
+    """Shares of the next parents' tables, from the winners' indicators.
 
     >>> from types import SimpleNamespace
     >>> from tacit.mpc.local import deal_integers, reveal, run_trio
-    >>> table, marks = deal_integers([[5, 1, 0], [2, 7, 1]]), deal_integers([0, 1])
+    >>> table, marks = deal_integers([[[5, 1, 0], [2, 7, 1]]]), deal_integers([0, 1])
     >>> swap = SimpleNamespace(positions=np.array([[0, 1]]), children=2,
     ...                        moved_child=np.array([1, 1]), moved_to=np.array([0, 1]),
     ...                        moved_from=np.array([1, 0]))
     >>> about = Table("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
     >>> reveal(run_trio(lambda s: take_winners(s, table[s.me], marks[s.me], swap, about,
     ...                                        label="u")).results)
-    array([[2, 7, 1],
-           [5, 1, 0]])
+    array([[[2, 7, 1],
+            [5, 1, 0]]])
     """
-    word, at = table.mine.dtype, moves.positions
-    mine, following = (_changes(part, moves, word) for part in (marks.mine, marks.next))
-    rows = table[at]
-    part = mine @ (rows.mine + rows.next) + following @ rows.mine
-    change = await multiply.reshare_sum(session, part, label=f"{label}.lines")
+    mine, following = (_changes(part, moves, table.mine.dtype) for part in (marks.mine, marks.next))
+    parent, at = np.divmod(moves.positions, about.columns)
     made = ArithmeticShare(table.mine.copy(), table.next.copy())
-    made.mine[at] += change.mine
-    made.next[at] += change.next
-    if about.is_tour:
-        # Blocks x positions of the block x all lines: as above, on the transposed table.
-        a, b = made.mine.T[at], made.next.T[at]
+
+    async def change(cells: tuple[Any, ...], name: str) -> None:
+        """Both components of these cells, blocks x positions of the block x whatever is there."""
+        a, b = made.mine[cells], made.next[cells]
         part = mine @ (a + b) + following @ a
-        change = await multiply.reshare_sum(session, part, label=f"{label}.columns")
-        made.mine.T[at] += change.mine
-        made.next.T[at] += change.next
+        changed = await multiply.reshare_sum(session, part, label=f"{label}.{name}")
+        made.mine[cells] = a + changed.mine
+        made.next[cells] = b + changed.next
+
+    await change((parent, at), "lines")
+    if about.is_tour:
+        await change((parent, slice(None), at), "columns")
     return made
 
 

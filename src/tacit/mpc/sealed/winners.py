@@ -23,9 +23,9 @@ from tacit.mpc.cost import Cost
 from tacit.mpc.planes import cut
 from tacit.mpc.protocols import labels, less_than, shuffle
 from tacit.mpc.protocols.operands import known_part
-from tacit.mpc.protocols.shuffle import Order
 from tacit.mpc.rank.result import no_order
 from tacit.mpc.ring import public_word
+from tacit.mpc.sealed.block_order import draw_block_order
 from tacit.mpc.sealed.moves import Step
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare
@@ -60,24 +60,6 @@ def child_keys(table: ArithmeticShare, step: Step, *, me: int) -> ArithmeticShar
         return made
 
     return ArithmeticShare(keys(table.mine, adds=me == 0), keys(table.next, adds=me == 2))
-
-
-def draw_block_order(session: Session, blocks: int, children: int, *, label: str) -> Order:
-    """A secret order of rows that mixes each block in itself.
-
-    >>> from tacit.mpc.local import run_trio
-    >>> async def node(s):
-    ...     return draw_block_order(s, 2, 3, label="o").known[s.me].tolist()
-    >>> [sorted(order[:3]) for order in run_trio(node).results]
-    [[0, 1, 2], [0, 1, 2], [0, 1, 2]]
-    """
-    first = np.arange(blocks)[:, None] * children
-    known = {}
-    for component in (session.me, session.next):
-        # As for any permutation: the order of 64-bit words under a label of their own.
-        words = session.words(f"{label}.p", component, (blocks, children))
-        known[component] = (first + np.argsort(words, axis=1, kind="stable")).reshape(-1)
-    return Order(known)
 
 
 async def find_winners(

@@ -5,11 +5,16 @@ and everybody else derive it alike, bit for bit. It is whole numbers throughout.
 """
 
 from tacit.search.moves.move_set import MoveSet
-from tacit.search.moves.parameters import SealedParameters, sealed_parameters_for
+from tacit.search.moves.parameters import (
+    ONE_PARENT_IMPROVES,
+    SealedParameters,
+    sealed_parameters_for,
+)
 from tacit.search.moves.schedule import Generation, Schedule
 from tacit.search.moves.shape import PublicShape, weighted_shape
 
 __all__ = [
+    "ONE_PARENT_IMPROVES",
     "Generation",
     "MoveSet",
     "PublicShape",

@@ -1,12 +1,14 @@
-"""The children of one generation: public permutations of the parent's positions.
+"""The children of one generation: public permutations of the parents' positions.
 
 Positions are grouped in disjoint blocks. A block's children permute its positions, and child 0 is
 the parent itself. What a child gains over the parent is a sum of cells of the secret table, some
-added and some taken away, so nothing but the table is secret here.
+added and some taken away, so nothing but the table is secret here. Several parents stand one below
+the other, so that positions and cells count on from each to the next.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,3 +71,34 @@ class MoveSet:
         block = self.moved_child[entries] // self.children
         to = self.positions[block, self.moved_to[entries]]
         return to, self.positions[block, self.moved_from[entries]]
+
+
+def of_all_parents(sets: Sequence[MoveSet], /, *, lines: int, width: int) -> MoveSet:
+    """The children of several parents, whose tables of so many lines stand below each other.
+
+    >>> swap = MoveSet(positions=np.array([[4, 7]]), children=2, plus=np.array([[0], [5]]),
+    ...                minus=np.array([[0], [6]]), moved_child=np.array([1, 1]),
+    ...                moved_to=np.array([0, 1]), moved_from=np.array([1, 0]))
+    >>> both = of_all_parents([swap, swap], lines=10, width=11)
+    >>> both.positions.tolist(), both.plus.ravel().tolist(), both.moved_child.tolist()
+    ([[4, 7], [14, 17]], [0, 5, 110, 115], [1, 1, 3, 3])
+    """
+    if len(sets) == 1:
+        return sets[0]
+    minus = [np.broadcast_to(each.minus, each.plus.shape) for each in sets]
+    cells = lines * width
+    return MoveSet(
+        positions=_counted_on([each.positions for each in sets], lines),
+        children=sets[0].children,
+        plus=_counted_on([each.plus for each in sets], cells),
+        minus=_counted_on(minus, cells),
+        moved_child=_counted_on(
+            [each.moved_child for each in sets], sets[0].blocks * sets[0].children
+        ),
+        moved_to=np.concatenate([each.moved_to for each in sets]),
+        moved_from=np.concatenate([each.moved_from for each in sets]),
+    )
+
+
+def _counted_on(parts: Sequence[Indices], step: int) -> Indices:
+    return np.concatenate([part + k * step for k, part in enumerate(parts)])

@@ -11,6 +11,12 @@ HEAT_UNIT = 10_000
 MOST_CHILDREN = 1_000
 """All pairs of a block's children are compared, so more of them would not fit a message."""
 MOST_BLOCK = 12
+MOST_PARENTS = 16
+ONE_PARENT_IMPROVES = (
+    "whether a generation improved is told of a search with one parent; set parents to 1, or tell "
+    "the best value or nothing"
+)
+"""Why improvements and several parents do not go together: each parent has a best of its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +28,9 @@ class SealedParameters:
     is one block of all positions and `children` moves are drawn, as there always are for a tour.
     The temperature falls from `heat_start` to `heat_end`, in ten-thousandths of the largest
     weight, `cycles` times over a run.
+
+    Each of several `parents` goes its own way with children of its own. Every `meet_every`
+    generations they meet two by two, and both go on from the better of the two.
 
     >>> SealedParameters(block=6).block
     6
@@ -39,6 +48,9 @@ class SealedParameters:
     heat_start: int = 300
     heat_end: int = 30
     cycles: int = 1
+    parents: int = 1
+    meet_every: int = 20
+    """0 if parents never meet."""
 
     def __post_init__(self) -> None:
         for name, low, high in (
@@ -49,6 +61,8 @@ class SealedParameters:
             ("heat_start", 1, HEAT_UNIT),
             ("heat_end", 1, HEAT_UNIT),
             ("cycles", 1, 100),
+            ("parents", 1, MOST_PARENTS),
+            ("meet_every", 0, 1_000_000),
         ):
             value = getattr(self, name)
             if not low <= value <= high:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import ParameterError
 from tacit.search.moves import assignment, tour
-from tacit.search.moves.move_set import MoveSet
+from tacit.search.moves.move_set import Indices, MoveSet, of_all_parents
 from tacit.search.moves.noise import HEAT_STEPS, gumbel_noise, noise_span, temperature_at
 from tacit.search.moves.parameters import HEAT_UNIT, SealedParameters
 from tacit.search.moves.shape import PublicShape
@@ -25,6 +25,8 @@ class Generation:
     moves: MoveSet
     offsets: NDArray[np.int64]
     """One per child: noise, then the number that breaks ties."""
+    meetings: Indices
+    """Pairs of parents that meet: both go on from the one that was better before."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Schedule:
 
     @property
     def blocks(self) -> int:
-        """Blocks per generation, always the same."""
+        """Blocks of all parents per generation, always the same."""
         return self.generation(0, horizon=1).moves.blocks
 
     @property
@@ -115,12 +117,33 @@ class Schedule:
     def generation(self, number: int, /, *, horizon: int) -> Generation:
         """The children of one generation, counted from 0."""
         bits = np.random.PCG64([self.seed, self.stream, number])
-        moves = self._moves(bits)
+        moves = of_all_parents(
+            [self._moves(bits) for _ in range(self.parameters.parents)],
+            lines=self.shape.columns,
+            width=self.shape.width,
+        )
         count = moves.blocks * moves.children
         temperature = self._temperature(self.heat_step(number, horizon))
         noise = gumbel_noise(_raw(bits, count), temperature)
         ties = np.arange(moves.children - 1, -1, -1, dtype=np.int64)
-        return Generation(moves, (noise << self._tie_bits) + np.tile(ties, moves.blocks))
+        offsets = (noise << self._tie_bits) + np.tile(ties, moves.blocks)
+        meet = moves.children > 1 and self.has_meetings(number)
+        return Generation(moves, offsets, self._pairs(bits) if meet else np.zeros((0, 2), np.intp))
+
+    def has_meetings(self, number: int, /) -> bool:
+        """Whether parents meet in a generation, if anything moves.
+
+        >>> shape = PublicShape("assignment", rows=5, columns=5, low=0, spread=1000)
+        >>> schedule = Schedule(shape, SealedParameters(parents=2, meet_every=3), seed=1)
+        >>> [schedule.has_meetings(number) for number in range(6)]
+        [False, False, True, False, False, True]
+        """
+        every = self.parameters.meet_every
+        return self.parameters.parents > 1 and every > 0 and number % every == every - 1
+
+    def _pairs(self, bits: np.random.PCG64) -> Indices:
+        order = np.argsort(_raw(bits, self.parameters.parents), kind="stable")
+        return order[: len(order) // 2 * 2].reshape(-1, 2)
 
     def _moves(self, bits: np.random.PCG64) -> MoveSet:
         shape, parameters = self.shape, self.parameters

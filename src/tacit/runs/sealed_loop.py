@@ -17,8 +17,12 @@ from tacit.runs.limits import StopReason
 
 BATCH_SECONDS = 0.5
 """So long a batch takes, about: what a node that dies costs at most."""
+LEAST_IN_BATCH = 12
+"""Over slow links a batch takes longer, since its end costs as much as a generation."""
 FIRST_BATCH = 4
 MOST_IN_BATCH = 1000
+SETTLING = 1
+"""What the end of a batch takes, in generations."""
 OPENING_SECONDS = 0.3
 """Set aside before the deadline for the opening."""
 FIRST_GUESS = 0.02
@@ -116,7 +120,7 @@ class SealedLoop:
     >>> loop.next_batch(0, now=0.0)
     (10, 10)
     >>> SealedLoop(generations=None, until=10.3).next_batch(0, now=0.0)
-    (4, 500)
+    (4, 479)
     """
 
     generations: int | None
@@ -133,15 +137,17 @@ class SealedLoop:
 
     def next_batch(self, done: int, *, now: float) -> tuple[int, int] | None:
         """How many generations come next, and how many there will be in all; None to stop."""
-        count, horizon = max(1, min(int(BATCH_SECONDS / self.pace), MOST_IN_BATCH)), None
+        usual = max(LEAST_IN_BATCH, min(int(BATCH_SECONDS / self.pace), MOST_IN_BATCH))
+        count, horizon = usual, None
         if self.until is not None:
             if not self.measured:
                 count = FIRST_BATCH
-            fits = int((self.until - self.reserve - now) / self.pace)
+            fits = int((self.until - self.reserve - now) / self.pace) - SETTLING
             if fits < 1:
                 return None
             # Smaller and smaller towards the end, so that a slow one costs little.
-            count, horizon = min(count, max(1, fits // 2)), done + fits
+            count = min(count, max(1, fits // 2))
+            horizon = done + max(1, fits * usual // (usual + SETTLING))
         if self.generations is not None:
             left = self.generations - done
             if left < 1:
@@ -189,7 +195,7 @@ class SealedLoop:
         count = search.generation - first
         _note(made.schedule, (first, count, horizon))
         made.ends += [now - begun] * count
-        pace = (now - start) / count
+        pace = (now - start) / (count + SETTLING)
         # A little of the past, so that one slow batch does not change the temperature at once.
         self.pace = max(1e-6, pace if not self.measured else 0.7 * self.pace + 0.3 * pace)
         self.measured = True

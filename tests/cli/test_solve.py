@@ -325,3 +325,19 @@ def test_a_sealed_search_says_what_it_did(run_here: RunTacit, csv: Path) -> None
     wrong = run_here(*sealed, "--weighting", "3:x")
     assert wrong.returncode == 2
     assert "whole factors" in wrong.stderr
+
+
+def test_settings_of_a_sealed_search(run_here: RunTacit, csv: Path) -> None:
+    sealed = ("solve", csv, "--disclose", "sealed", "--generations", "20")
+    found = solved(run_here(*sealed, "--sealed", "parents=3", "--sealed", "cycles=2", "--json"))
+    assert (found["parameters"]["parents"], found["parameters"]["cycles"]) == (3, 2)
+    assert found["plan"] == [0, 1, 2]
+    for arguments, words in (
+        ((*sealed, "--sealed", "parents=x"), "as in parents=4"),
+        ((*sealed, "--sealed", "uncles=4"), "settings are block"),
+        ((*sealed, "--sealed", "parents=99"), "give 1 to 16"),
+        (("solve", csv, "--sealed", "parents=3"), "add --disclose sealed"),
+    ):
+        refused = run_here(*arguments)
+        assert refused.returncode == 2
+        assert words in refused.stderr

@@ -21,9 +21,7 @@ from tacit.engine.request import REVEAL_NUMBER
 from tacit.engine.sealed_answers import check_sealed_answers
 from tacit.engine.sealed_search import Opened, SealedSearch
 from tacit.errors import AgreementError, LogError, MpcError, PeerTimeoutError, RefusedError
-from tacit.problems import (
-    generate_assignment,
-)
+from tacit.problems import generate_assignment
 from tacit.search.sealed import ClearSealedSearch
 from tests.engine.sealed_trio import PROBLEMS, begin, draft, sealed, start_of, twin
 from tests.engine.trio import ask, outcomes, populations, run

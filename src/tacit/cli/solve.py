@@ -15,6 +15,7 @@ from tacit.cli.solve_options import (
     check_writable,
     observing,
     parse_disclosures,
+    parse_sealed,
     parse_weighting,
     recorder_for,
 )
@@ -42,6 +43,8 @@ tacit solve ap.json --disclose top:15 --record run.record
 tacit solve two.json --disclose delay=order --disclose pay=top:15
 
 tacit solve ap.json --disclose sealed --deadline 40s
+
+tacit solve ap.json --disclose sealed --sealed parents=4 --deadline 40s
 """
 
 SEARCH, STOP, ENGINE, FILES = "What to search", "When to stop", "Who evaluates", "Files"
@@ -73,6 +76,14 @@ def solve_command(
         list[str] | None,
         typer.Option(
             help="For a sealed search of several objectives, the factors of one plan, such as 3:1; repeatable.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
+    sealed: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=N",
+            help="A setting of a sealed search that differs from the tuned ones, such as parents=4 for nodes that are far apart; repeatable. docs/search.md has them all.",
             rich_help_panel=SEARCH,
         ),
     ] = None,
@@ -276,6 +287,7 @@ def solve_command(
                 engine=engine, cluster=nodes, ledger=ledger, reveal_best=reveal_best
             ),
             checkpointing=Checkpointing(file=checkpoint, every=checkpoint_every, resume=resume),
+            sealed=parse_sealed(sealed or [], told),
             weightings=[parse_weighting(each) for each in weighting or []] or None,
             observe=observing(live.observe if watched else None, recorder),
             observe_sealed=live.observe_sealed if watched else None,

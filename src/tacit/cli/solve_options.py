@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from pathlib import Path
 
 from tacit.audit.recorder import Recorder
@@ -9,6 +10,7 @@ from tacit.errors import InputError
 from tacit.problems import Problem
 from tacit.runs import GenerationView, Observer
 from tacit.runs.sealed import is_sealed
+from tacit.search.moves import SealedParameters, sealed_parameters_for
 
 
 def recorder_for(
@@ -80,6 +82,32 @@ def parse_weighting(text: str, /) -> tuple[int, ...]:
     if not all(part.isascii() and part.isdigit() and len(part) < 8 for part in parts):
         raise InputError(f"--weighting {text}: give whole factors with colons between, as in 3:1")
     return tuple(int(part) for part in parts)
+
+
+def parse_sealed(texts: list[str], problem: Problem, /) -> SealedParameters | None:
+    """The tuned settings of a sealed search and what differs from them, if anything does.
+
+    >>> from tacit.problems import generate_assignment
+    >>> from tacit.runs import with_disclosures
+    >>> problem = with_disclosures(generate_assignment(1, rows=3), "sealed", None)
+    >>> parse_sealed(["parents=4"], problem).parents
+    4
+    """
+    if not texts:
+        return None
+    if not is_sealed(problem):
+        raise InputError(f"--sealed {texts[0]}: the run is not sealed; add --disclose sealed")
+    names = [field.name for field in fields(SealedParameters)]
+    changes = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        if name not in names or not (value.isascii() and value.isdigit() and len(value) < 8):
+            raise InputError(
+                f"--sealed {text}: give a setting and a whole number, as in parents=4; settings "
+                f"are {', '.join(names)}"
+            )
+        changes[name] = int(value)
+    return replace(sealed_parameters_for(problem.kind), **changes)
 
 
 def check_writable(path: Path | None, /) -> None:

@@ -40,8 +40,6 @@ def check_frame_sizes(agreement: Agreement, /) -> None:
             _check(f"the box of {owner.participant!r}", 16 * len(owner.rows) * problem.columns)
         if not terms.sealed:
             _check(f"an evaluation of {terms.name!r}", _largest_batch(agreement, objective))
-    if agreement.sealed:
-        _check("the table of a sealed search", 8 * problem.columns * (problem.rows + 1))
 
 
 def _largest_batch(agreement: Agreement, objective: int) -> int:

@@ -12,8 +12,10 @@ import msgspec
 
 from tacit.disclosure.sealed import SEALED
 from tacit.engine.agreement import Agreement, PinnedSearch
+from tacit.engine.frame_sizes import ROOM
 from tacit.errors import AgreementError, ParameterError
 from tacit.mpc.ring import RING_BITS
+from tacit.mpc.sealed import generations, start
 from tacit.mpc.sealed.moves import Table
 from tacit.search.moves import (
     ONE_PARENT_IMPROVES,
@@ -117,13 +119,25 @@ it; leave reveal_best out
                 f"factor of 0 to {MOST_FACTOR}, not all 0"
             )
     for search in range(len(terms.weightings)):
-        about = table_of(schedule_of(agreement, search, seed=0))
-        needed = max(about.key_bits, about.settle_bits)
-        if needed > RING_BITS:
-            raise AgreementError(
-                f"search {search} compares {needed} bits, the ring has {RING_BITS}; scale the "
-                "weights or the weighting down"
-            )
+        _check_sizes(schedule_of(agreement, search, seed=0), search)
+
+
+def _check_sizes(schedule: Schedule, search: int) -> None:
+    about = table_of(schedule)
+    needed = max(about.key_bits, about.settle_bits)
+    if needed > RING_BITS:
+        raise AgreementError(
+            f"search {search} compares {needed} bits, the ring has {RING_BITS}; scale the "
+            "weights or the weighting down"
+        )
+    # No message is larger than all that a node sends for its step.
+    moves = schedule.generation(0, horizon=1).moves
+    most = max(*start.cost(about).sent, *generations.cost(moves, 1, about).sent)
+    if most > ROOM:
+        raise AgreementError(
+            f"a step of search {search} would take {most >> 20} MB; {ROOM >> 20} MB fit: take "
+            "fewer parents, fewer children or smaller blocks"
+        )
 
 
 def shape_of(agreement: Agreement, search: int, /) -> PublicShape:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from tacit.engine.agreement import Agreement, NodeTerms
 from tacit.engine.sealed_terms import sealed_terms
@@ -54,6 +55,13 @@ def test_several_sealed_objectives_are_a_front_of_weightings() -> None:
     assert weightings == ((4, 0), (3, 1), (2, 2), (1, 3), (0, 4))
 
 
+def test_weightings_can_be_chosen() -> None:
+    chosen = sealed_run(objectives=2, weightings=["3:1", "1:1"])
+    assert sealed_terms(agreed(chosen)).weightings == ((3, 1), (1, 1))
+    with pytest.raises(ValidationError, match="weightings"):
+        sealed_run(weightings=["3:x"])
+
+
 def test_settings_of_a_sealed_search_can_be_chosen() -> None:
     chosen = sealed_terms(agreed(sealed_run(parameters={"block": 4, "heat_start": 200})))
     assert (chosen.parameters.block, chosen.parameters.heat_start) == (4, 200)
@@ -66,6 +74,8 @@ def test_settings_of_a_sealed_search_can_be_chosen() -> None:
         ({"parameters": {"population": 20}}, "no parameter of a sealed search"),
         ({"parameters": {"block": "six"}}, "parameters: "),
         ({"parameters": {"heat_end": 900}}, "let it fall"),
+        ({"weightings": ["3:1"]}, "does not fit"),
+        ({"best": "improvement", "parameters": {"parents": 2}}, "with one parent"),
         ({"reveal_best": True}, "leave reveal_best out"),
         ({"limits": {"distinct_min": 3}}, "leave distinct_min out"),
     ],

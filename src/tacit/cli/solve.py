@@ -16,7 +16,6 @@ from tacit.cli.solve_options import (
     observing,
     parse_disclosures,
     parse_sealed,
-    parse_weighting,
     recorder_for,
 )
 from tacit.problems import load_problem
@@ -25,6 +24,7 @@ from tacit.runs.duration import parse_duration
 from tacit.runs.plots import check_plot_name, plot_result
 from tacit.runs.sealed import is_sealed
 from tacit.runs.solve import default_preset
+from tacit.runs.weightings import parse_weighting
 from tacit.search import preset_named
 
 EPILOG = """

@@ -72,18 +72,6 @@ def parse_disclosures(texts: list[str], /) -> str | dict[str, str] | None:
     return by_name
 
 
-def parse_weighting(text: str, /) -> tuple[int, ...]:
-    """The factors of one plan.
-
-    >>> parse_weighting("3:1")
-    (3, 1)
-    """
-    parts = text.split(":")
-    if not all(part.isascii() and part.isdigit() and len(part) < 8 for part in parts):
-        raise InputError(f"--weighting {text}: give whole factors with colons between, as in 3:1")
-    return tuple(int(part) for part in parts)
-
-
 def parse_sealed(texts: list[str], problem: Problem, /) -> SealedParameters | None:
     """The tuned settings of a sealed search and what differs from them, if anything does.
 

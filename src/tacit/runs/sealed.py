@@ -25,6 +25,7 @@ from tacit.runs.sealed_loop import (
     SealedView,
 )
 from tacit.runs.sealed_result import sealed_result
+from tacit.runs.weightings import default_weightings
 from tacit.search.moves import (
     ONE_PARENT_IMPROVES,
     Schedule,
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from tacit.engine.agreement import PinnedSearch
 
 UNLIMITED_GENERATIONS = 1_000_000
-FRONT_STEPS = 4
-"""Two objectives get so many weightings and one more, if nobody names others."""
 _START_STREAM = 1 << 32
 
 
@@ -50,27 +49,6 @@ def is_sealed(problem: Problem, /) -> bool:
     False
     """
     return any(o.confidential and isinstance(o.disclosure, Sealed) for o in problem.objectives)
-
-
-def default_weightings(problem: Problem, /) -> list[tuple[int, ...]]:
-    """One search for one objective; for several, mixtures in which each can weigh as much.
-
-    >>> from tacit.problems import generate_assignment
-    >>> default_weightings(generate_assignment(1, rows=3, objectives=2))
-    [(4, 0), (3, 1), (2, 2), (1, 3), (0, 4)]
-    """
-    bounds = [max(1, objective.weight_bound) for objective in problem.objectives]
-    # An objective with small weights counts more per unit.
-    units = [max(1, max(bounds) // bound) for bound in bounds]
-    count = len(bounds)
-    if count == 1:
-        return [(1,)]
-    if count == 2:
-        shares = [(FRONT_STEPS - i, i) for i in range(FRONT_STEPS + 1)]
-    else:
-        alone = [tuple(int(i == k) for i in range(count)) for k in range(count)]
-        shares = [*alone, (1,) * count]  # type: ignore[list-item]
-    return [tuple(s * u for s, u in zip(share, units, strict=True)) for share in shares]
 
 
 class SimulatedSealedSearch:

@@ -25,7 +25,7 @@ from tacit.engine.sealed_terms import pin_sealed
 from tacit.errors import NotThereError, ParameterError
 from tacit.mpc.transport import fingerprint
 from tacit.problems import Objective, Participant, Problem
-from tacit.runs.sealed import default_weightings
+from tacit.runs.weightings import default_weightings, parse_weighting
 from tacit.search.moves import SealedParameters, sealed_parameters_for
 from tacit.search.parameters import SearchParameters, parameter_names, preset_named
 from tacit.service.api.terms import RunTerms
@@ -150,7 +150,10 @@ def _search_of_terms(terms: RunTerms, problem: Problem) -> tuple[PinnedSearch, l
         if terms.limits.distinct_min > 1:
             raise ParameterError("a sealed search has no populations; leave distinct_min out")
         settings = sealed_parameters_of_terms(terms)
-        return pin_sealed(settings, default_weightings(problem)), [1, 1]
+        given = [parse_weighting(text) for text in terms.weightings]
+        return pin_sealed(settings, given or default_weightings(problem)), [1, 1]
+    if terms.weightings:
+        raise ParameterError("only sealed objectives have weightings; leave them out")
     parameters = parameters_of_terms(terms)
     sizes = sorted((parameters.fewest_evaluated, parameters.evaluated_per_generation))
     named = asdict(parameters)

@@ -19,6 +19,7 @@ ParticipantName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z
 Index = Annotated[int, Field(ge=0, lt=1 << 16)]
 Pair = Annotated[list[Index], Field(min_length=2, max_length=2)]
 Point = Annotated[list[float], Field(min_length=2, max_length=2)]
+Weighting = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,7}(:[0-9]{1,7}){0,9}$")]
 Whole = Annotated[int, Field(ge=-(2**53), le=2**53)]
 
 
@@ -98,6 +99,8 @@ class RunTerms(_Taken):
     """A set of parameters; left out, the one that fits the problem."""
     parameters: dict[Annotated[str, StringConstraints(max_length=40)], bool | Whole | Label] = {}
     """Single parameters that differ from the preset."""
+    weightings: Annotated[list[Weighting], Field(max_length=64)] = []
+    """Of a sealed search of several objectives, the factors of one plan each, such as 3:1."""
     limits: LimitTerms = LimitTerms()
     deadline_seconds: Annotated[float, Field(gt=0, le=MOST_DEADLINE_SECONDS)]
     """Counted from `running`."""

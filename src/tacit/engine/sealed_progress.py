@@ -32,7 +32,7 @@ class _Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     word: int
     """Bytes per word."""
-    size: tuple[int, int, int]
+    size: tuple[int, ...]
     """Of the tables: parents, lines, columns."""
     components: list[bytes]
 

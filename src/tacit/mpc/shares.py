@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ from tacit.mpc.ring import Words
 NODES = (0, 1, 2)
 COORDINATOR = 3
 """The index of the platform's coordinator, which holds no shares and receives results."""
+
+
+S = TypeVar("S", bound="Share")
 
 
 def party_name(index: int) -> str:
@@ -139,7 +142,7 @@ def reconstruct(shares: Sequence[Share]) -> NDArray[Any]:
     return secret
 
 
-def public_share(values: NDArray[Any], kind: type[Share], *, me: int) -> Share:
+def public_share(values: NDArray[Any], kind: type[S], *, me: int) -> S:
     """A public value in the form of a share: component 0 is the value, the others are zero.
 
     >>> one = np.ones(1, dtype=np.uint64)

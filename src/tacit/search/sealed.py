@@ -144,4 +144,5 @@ class ClearSealedSearch:
         Parents are not compared before the first generation, so until then it is the first one's.
         """
         parent = self._best_values.argmax() if self.generation else 0
-        return self._best[parent].astype(np.int32)
+        plan: NDArray[np.int32] = self._best[parent].astype(np.int32)
+        return plan

@@ -36,7 +36,7 @@ class SealedPace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     >>> pace = SealedPace(per_round=0.001, per_megabyte=0.01, per_megaproduct=0.004)
     >>> tuned = sealed_parameters_for("assignment")
     >>> round(pace.generation_seconds(generate_assignment(1), tuned), 4)
-    0.0129
+    0.0163
     """
 
     per_round: float

@@ -88,10 +88,12 @@ def test_the_extensions_of_the_documentation_run(extended: Path) -> None:
 
 def test_the_study_and_the_program_of_the_documentation_run(tmp_path: Path) -> None:
     document = (ROOT / "docs/experiments.md").read_text()
-    study, budget = re.findall(r"```toml\n(.*?)```", document, flags=re.DOTALL)
+    study, budget, sealed = re.findall(r"```toml\n(.*?)```", document, flags=re.DOTALL)
     (tmp_path / "study.toml").write_text(study + budget)
     read = read_study(tmp_path / "study.toml")
     assert [named_problem(spec).name for spec in read.instances][-1] == "kroD100"
-    assert read.generations_of("quantiles:20") == 109
+    assert {job.generations for job in read.jobs() if job.disclosure == "quantiles:20"} == {109}
+    (tmp_path / "sealed.toml").write_text(sealed)
+    assert {job.generations for job in read_study(tmp_path / "sealed.toml").jobs()} == {3381}
     (program,) = re.findall(r"```python\n(.*?)```", document, flags=re.DOTALL)
     subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, timeout=60)

@@ -17,6 +17,7 @@ from tacit.experiments.report.agreement import all_findings
 from tacit.experiments.reproduce import Reproduction, paper_studies, reproduce
 from tacit.experiments.study import Seeds, Study
 from tacit.experiments.time_budget import PAPER_SECONDS
+from tacit.search import SearchParameters
 from tests.experiments.test_leakage_study import TINY
 
 ENGINE = [
@@ -34,6 +35,7 @@ def tiny(study: Study) -> Study:
         )
         for spec in study.instances[:2]
     )
+    assert isinstance(study.search, SearchParameters)
     few = {"population": 60, "elites": min(study.search.elites, 3)}
     return msgspec.structs.replace(
         study, instances=instances, generations=6, seeds=Seeds(0, 3), parameters=few

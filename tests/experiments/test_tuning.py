@@ -13,7 +13,7 @@ from tacit.experiments.executors import executor
 from tacit.experiments.perform import perform
 from tacit.experiments.study import Study, read_study, shipped_study
 from tacit.experiments.time_budget import PAPER_BUDGET
-from tacit.experiments.tuning.beside_paper import published_sets, rows_beside_paper
+from tacit.experiments.tuning.beside_paper import published_sets, rows_beside
 from tacit.experiments.tuning.tune import Tuned, TuningTask, outcome, tune, tuning_task
 
 Write = Callable[..., Path]
@@ -115,15 +115,16 @@ def test_two_objectives_are_tuned_for_both_distances(tmp_path: Path) -> None:
     assert all(len(each.values) == 2 for each in tuned.trials)
     totals = [each.total for each in tuned.best]
     assert totals == sorted(totals)
-    assert rows_beside_paper(tuned, study.name)[-1][2] == "0.1270"
+    assert rows_beside(published_sets(study.name)[-1], tuned)[-1][2] == "0.1270"
 
 
 def test_under_a_disclosure_and_a_budget(study: Study) -> None:
     budgeted = msgspec.structs.replace(study, generations=500, budget=PAPER_BUDGET)
     task = tuning_task(budgeted, "unused", disclosure="top:15", within_budget=True)
-    assert task.assessment.generations == 170
-    assert task.assessment.disclosure == "top:15"
-    assert task.name == "small top:15 to 170"
+    conditions = task.assessment.conditions
+    assert conditions.generations_of(study.instances[0], study.search) == 170
+    assert conditions.disclosure == "top:15"
+    assert task.name == "small top:15 in 135.27 s"
     with pytest.raises(ParameterError, match="no budget"):
         tuning_task(study, "unused", within_budget=True)
     with pytest.raises(ParameterError, match="says nothing of tuning"):

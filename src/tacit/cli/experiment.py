@@ -34,7 +34,9 @@ def run(
     study: Annotated[
         str,
         typer.Argument(
-            metavar="STUDY", help="A study file (.toml), or ap, tsp, moap-one, moap-two."
+            metavar="STUDY",
+            help="A study file (.toml), or ap, tsp, moap-one, moap-two, sealed-ap, "
+            "sealed-ap-delay, sealed-tsp.",
         ),
     ],
     out: Out = Path("out/experiments"),

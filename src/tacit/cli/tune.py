@@ -14,6 +14,7 @@ from rich.table import Table
 from tacit.cli.experiment import Scheduler, interruptible, require_extra
 
 if TYPE_CHECKING:
+    from tacit.experiments.study import Study
     from tacit.experiments.tuning.tune import Tuned
 
 EPILOG = """
@@ -24,6 +25,8 @@ tacit tune ap
 tacit tune tsp --storage shared/tsp.journal     (on several machines at once)
 
 tacit tune ap --disclose top:15 --budget        (what suits top:15 within the paper's time)
+
+tacit tune sealed-ap --held-out 11              (a sealed search, all sets within the same time)
 """
 
 
@@ -32,7 +35,8 @@ def tune_command(
         str,
         typer.Argument(
             metavar="STUDY",
-            help="A study file with a \\[tuning] table, or ap, tsp, moap-one, moap-two.",
+            help="A study file with a \\[tuning] table, or ap, tsp, moap-one, moap-two, sealed-ap, "
+            "sealed-ap-delay, sealed-tsp.",
         ),
     ],
     trials: Annotated[
@@ -51,12 +55,16 @@ def tune_command(
     workers: Annotated[
         int | None, typer.Option(min=1, help="Sets assessed at a time; one per core if left out.")
     ] = None,
-    disclose: Annotated[str, typer.Option(help="Tune under this disclosure.")] = "none",
+    disclose: Annotated[
+        str | None,
+        typer.Option(help="Tune under this disclosure; none if left out, or sealed as the study."),
+    ] = None,
     budget: Annotated[
         bool,
         typer.Option(
             "--budget",
-            help="Only as many generations as the time budget leaves: the study's, or the paper's.",
+            help="Only as many generations as the time budget leaves: the study's, or the paper's. "
+            "Sealed searches always keep to their study's.",
         ),
     ] = False,
     scheduler: Scheduler = None,
@@ -72,6 +80,9 @@ def tune_command(
     out: Annotated[
         Path | None, typer.Option(help="Write all trials and the best set as JSON.")
     ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print them as JSON instead of the table.")
+    ] = False,
 ) -> None:
     """Tune a study's search as the paper does: random sets first, then a multivariate TPE."""
     require_extra("optuna", "polars", "moocore")
@@ -114,24 +125,29 @@ def tune_command(
                 chosen.preset: {},
             }
             held = held_out_values(chosen, task, sets, pool, runs=held_out)
-    show_tuned(tuned, chosen.name, Console())
-    for name, values in held.items():
-        typer.echo(f"on the evaluation instances, {name}: {', '.join(f'{v:.4f}' for v in values)}")
+    content = {"task": task, "best": tuned.best, "held_out": held, "trials": tuned.trials}
+    encoded = msgspec.json.encode(content)
     if out is not None:
         from tacit.experiments.store import write_whole
 
-        content = {"task": task, "best": tuned.best, "held_out": held, "trials": tuned.trials}
-        write_whole(out, msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n")
+        write_whole(out, msgspec.json.format(encoded, indent=1) + b"\n")
+    if as_json:
+        typer.echo(encoded.decode())
+        return
+    show_tuned(tuned, chosen, Console())
+    for name, values in held.items():
+        typer.echo(f"on the evaluation instances, {name}: {', '.join(f'{v:.4f}' for v in values)}")
 
 
-def show_tuned(tuned: Tuned, study: str, console: Console, /) -> None:
-    """Print the best set beside the paper's."""
-    from tacit.experiments.tuning.beside_paper import rows_beside_paper
+def show_tuned(tuned: Tuned, study: Study, console: Console, /) -> None:
+    """Print the best set beside the paper's, or the preset's where the paper has none."""
+    from tacit.experiments.tuning.beside_paper import known_set, rows_beside
 
+    whose, theirs = known_set(study)
     table = Table(box=None, title=f"{len(tuned.trials)} trials", title_justify="left")
-    for heading in ("setting", "ours", "the paper's"):
+    for heading in ("setting", "ours", whose):
         table.add_column(heading)
-    for row in rows_beside_paper(tuned, study):
+    for row in rows_beside(theirs, tuned):
         table.add_row(*row)
     console.print(table)
     for other in tuned.best[1:]:

@@ -13,6 +13,7 @@ from tacit.disclosure import estimator_named, parse_disclosure
 from tacit.errors import ParameterError
 from tacit.experiments.instances import Yardstick, yardstick_of
 from tacit.experiments.job import Job
+from tacit.experiments.perform_sealed import sealed_best
 from tacit.experiments.plugins import load_plugins
 from tacit.experiments.quality import (
     generational_distance_plus,
@@ -20,9 +21,11 @@ from tacit.experiments.quality import (
     normalized,
     relative_error,
 )
+from tacit.experiments.settings import settings_of
 from tacit.problems import Problem
 from tacit.runs import GenerationView, Limits, Run, simulated_evaluator
 from tacit.search import SearchParameters
+from tacit.search.moves import SealedParameters
 
 SINGLE = ("set_size", "mean_fitness", "best_fitness", "relative_error")
 MULTIPLE = ("set_size", "gd_plus", "igd_plus", "gd_plus_normalized", "igd_plus_normalized")
@@ -70,8 +73,14 @@ def perform(job: Job, /) -> RunRecord:
     """
     load_plugins(job.plugins)
     yardstick = yardstick_of(job.instance)
+    settings = settings_of(job.disclosure, dict(job.settings))
+    if isinstance(settings, SealedParameters):
+        return _sealed_record(job, yardstick, settings)
+    return _evaluating_record(job, yardstick, settings)
+
+
+def _evaluating_record(job: Job, yardstick: Yardstick, parameters: SearchParameters) -> RunRecord:
     problem = obfuscated(yardstick.problem, job)
-    parameters = SearchParameters(**dict(job.settings))
     measure = _Measurements(yardstick)
     started = time.perf_counter()
     run = Run(
@@ -88,6 +97,19 @@ def perform(job: Job, /) -> RunRecord:
     worth = fitness_of(problem, state.genomes[state.estimated_best()])
     signs = np.array([each.sign / each.scale for each in problem.objectives])
     return RunRecord(measure.arrays(), worth * signs, seconds)
+
+
+def _sealed_record(job: Job, yardstick: Yardstick, parameters: SealedParameters) -> RunRecord:
+    started = time.perf_counter()
+    fitness = sealed_best(yardstick.problem, parameters, job.generations, seed=job.seed)
+    seconds = time.perf_counter() - started
+    (objective,) = yardstick.problem.objectives
+    values = fitness * objective.sign
+    worth, optimum = values / objective.scale, yardstick.optimum
+    unknown = np.full(len(worth), np.nan)
+    errors = unknown if optimum is None else [relative_error(each, optimum) for each in values]
+    columns = (np.ones(len(worth)), worth, worth, np.array(errors))
+    return RunRecord(dict(zip(SINGLE, columns, strict=True)), worth[-1:, None], seconds)
 
 
 def perform_encoded(job: Job, /) -> bytes:

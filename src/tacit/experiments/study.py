@@ -16,13 +16,15 @@ import msgspec
 
 from tacit.disclosure import PAPER_CONFIGURATIONS, parse_disclosure
 from tacit.errors import FileError, InputError, ParameterError
+from tacit.experiments.conditions import Conditions
 from tacit.experiments.instances import InstanceSpec, expanded, named_problem
 from tacit.experiments.job import Job
+from tacit.experiments.perform_sealed import check_problem
 from tacit.experiments.plugins import load_plugins
+from tacit.experiments.settings import Settings, check_disclosure, is_sealed, preset_settings
 from tacit.experiments.time_budget import TimeBudget
 from tacit.experiments.tuning.plan import TuningPlan
-from tacit.search import SearchParameters, preset_named
-from tacit.search.parameters import parameter_names
+from tacit.search import SearchParameters
 
 SUFFIX = ".toml"
 
@@ -57,7 +59,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     """Single settings that differ from the preset's."""
     generations: int = 500
     budget: TimeBudget | None = None
-    """Cuts the generations of each disclosure to what its evaluations leave time for."""
+    """Cuts the generations of each run to what there is time for."""
     seeds: Seeds = Seeds()
     disclosures: tuple[str, ...] = PAPER_CONFIGURATIONS
     obfuscate: tuple[str, ...] | None = None
@@ -68,31 +70,28 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     tuning: TuningPlan | None = None
 
     @property
-    def search(self) -> SearchParameters:
+    def search(self) -> Settings:
         """The settings of the search."""
-        return preset_named(self.preset).with_changes(**self.parameters)
+        return preset_settings(self.preset, self.parameters)
 
-    def generations_of(self, disclosure: str, /) -> int:
-        """The last generation of a run with this disclosure."""
-        if self.budget is None:
-            return self.generations
-        return min(self.generations, self.budget.last_generation(disclosure))
+    def conditions(self, disclosure: str, /) -> Conditions:
+        """What the runs with this disclosure have in common."""
+        return Conditions(
+            disclosure=disclosure,
+            obfuscate=self.obfuscate,
+            generations=self.generations,
+            budget=self.budget,
+            plugins=self.plugins,
+        )
 
     def jobs(self) -> Iterator[Job]:
         """Every run of the study, in the order of its rows."""
-        settings = msgspec.to_builtins(self.search)
+        settings = self.search
         for instance in self.instances:
             for disclosure in self.disclosures:
+                conditions = self.conditions(disclosure)
                 for seed in self.seeds.all():
-                    yield Job(
-                        instance=instance,
-                        settings=tuple(sorted(settings.items())),
-                        disclosure=disclosure,
-                        obfuscate=self.obfuscate,
-                        generations=self.generations_of(disclosure),
-                        seed=seed,
-                        plugins=self.plugins,
-                    )
+                    yield conditions.job(instance, settings, seed=seed)
 
     def quick(self) -> Study:
         """The same study on its first instance with eleven seeds.
@@ -108,7 +107,8 @@ def shipped_studies() -> tuple[str, ...]:
     """Names of the studies in the package.
 
     >>> shipped_studies()
-    ('ap', 'ap-wide', 'moap-one', 'moap-two', 'tsp', 'tsp-wide')
+    ('ap', 'ap-wide', 'moap-one', 'moap-two', 'sealed-ap', 'sealed-ap-delay', 'sealed-tsp', 'tsp', \
+'tsp-wide')
     """
     entries = (entry.name for entry in (files("tacit.experiments") / "studies").iterdir())
     return tuple(sorted(name.removesuffix(SUFFIX) for name in entries if name.endswith(SUFFIX)))
@@ -186,20 +186,20 @@ def _checked(study: Study, folder: Path) -> Study:
         raise ParameterError("seeds count from 0 or more, and there is at least one; correct them")
     if not study.disclosures or len(set(study.disclosures)) < len(study.disclosures):
         raise ParameterError("disclosures are none or stand twice; name each once")
-    for name in study.parameters:
-        if name not in parameter_names():
-            raise ParameterError(
-                f"{name!r} is not a setting; use one of {', '.join(parameter_names())}"
-            )
+    settings = study.search
     for disclosure in study.disclosures:
-        parse_disclosure(disclosure).check_population(study.search.fewest_evaluated)
-        if study.generations_of(disclosure) < 1:
-            raise ParameterError(f"the budget leaves no generation for {disclosure}; raise it")
+        parsed = parse_disclosure(disclosure)
+        check_disclosure(settings, disclosure)
+        if isinstance(settings, SearchParameters):
+            parsed.check_population(settings.fewest_evaluated)
     instances = expanded(study.instances, folder)
     tuning = study.tuning
     if tuning is not None:
-        tuning.check()
+        tuning.check(settings)
         tuning = msgspec.structs.replace(tuning, instances=expanded(tuning.instances, folder))
+    if is_sealed(settings):
+        for spec in (*instances, *(tuning.instances if tuning else ())):
+            check_problem(named_problem(spec))
     _check_instances(study, instances)
     return msgspec.structs.replace(study, instances=instances, tuning=tuning)
 
@@ -209,6 +209,9 @@ def _check_instances(study: Study, instances: tuple[InstanceSpec, ...]) -> None:
     for spec in instances:
         problem = named_problem(spec)
         names.append(problem.name)
+        for disclosure in study.disclosures:
+            if study.conditions(disclosure).generations_of(spec, study.search) < 1:
+                raise ParameterError(f"the budget leaves no generation for {disclosure}; raise it")
         known = [objective.name for objective in problem.objectives]
         for name in study.obfuscate or ():
             if name not in known:

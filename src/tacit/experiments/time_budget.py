@@ -8,7 +8,12 @@ from fractions import Fraction
 
 import msgspec
 
+from tacit.disclosure.sealed import SEALED
 from tacit.errors import ParameterError
+from tacit.experiments.sealed_pace import SealedPace
+from tacit.experiments.settings import Settings
+from tacit.problems import Problem
+from tacit.search.moves import SealedParameters
 
 PAPER_SECONDS = {
     "none": 0.27,
@@ -23,14 +28,36 @@ PAPER_GENERATIONS = 500
 
 
 class TimeBudget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Seconds to spend on evaluations, and what one evaluation takes under each method.
+    """Seconds to spend, and what they go on: an evaluation under each method, or a sealed search.
 
     >>> PAPER_BUDGET.last_generation("buckets:5")
     54
     """
 
     seconds: float
-    evaluation_seconds: dict[str, float]
+    evaluation_seconds: dict[str, float] = {}
+    sealed: SealedPace | None = None
+
+    def generations(self, disclosure: str, problem: Problem, settings: Settings, /) -> int:
+        """How many generations a run has time for.
+
+        >>> from tacit.problems import generate_assignment
+        >>> budget = TimeBudget(40, sealed=SealedPace(0.001, 0.04))
+        >>> [budget.generations("sealed", generate_assignment(1), SealedParameters(block=size))
+        ...  for size in (4, 6)]
+        [3150, 1934]
+        """
+        if not isinstance(settings, SealedParameters):
+            return self.last_generation(disclosure)
+        if self.sealed is None:
+            raise ParameterError(
+                f"the budget says nothing of {SEALED}; add a table with its seconds per_round, "
+                "per_megabyte and per_megaproduct"
+            )
+        each = self.sealed.generation_seconds(problem, settings)
+        if each <= 0:
+            raise ParameterError("a sealed generation takes no time; give its seconds")
+        return math.floor(self.seconds / each)
 
     def last_generation(self, disclosure: str, /) -> int:
         """The last generation that fits; the initial population is evaluated too.

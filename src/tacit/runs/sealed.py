@@ -81,6 +81,11 @@ class SimulatedSealedSearch:
         self._search = ClearSealedSearch(worth, schedule, start)
 
     @property
+    def twin(self) -> ClearSealedSearch:
+        """The search in the clear, for studies, which may look at everything."""
+        return self._search
+
+    @property
     def opened(self) -> bool:
         """Never before it is asked for: a simulation is not taken up again."""
         return False

@@ -1,8 +1,11 @@
-"""A tuned set beside the paper's."""
+"""A tuned set beside the paper's, or beside the one that the study began with."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from tacit.experiments.paper import published
+from tacit.experiments.study import Study
 from tacit.experiments.tuning.tune import Tuned, TunedSet
 
 
@@ -23,15 +26,27 @@ def published_sets(study: str, /) -> list[TunedSet]:
     ]
 
 
-def rows_beside_paper(tuned: Tuned, study: str, /) -> list[tuple[str, str, str]]:
-    """Rows of setting, ours and the paper's, the values last.
+def known_set(study: Study, /) -> tuple[str, TunedSet]:
+    """What a tuned set is compared with, and whose it is; of a preset no values are on record.
+
+    >>> from tacit.experiments.study import shipped_study
+    >>> known_set(shipped_study("sealed-tsp"))[0]
+    'sealed-tsp'
+    """
+    paper = published_sets(study.name)
+    if paper:
+        return "the paper's", paper[-1]
+    return study.preset, TunedSet(asdict(study.search), ())
+
+
+def rows_beside(theirs: TunedSet, tuned: Tuned, /) -> list[tuple[str, str, str]]:
+    """Rows of setting, ours and theirs, the values last.
 
     >>> found = Tuned([TunedSet({"tournament": 16}, (0.0188,))], [], ("relative_error",))
-    >>> rows_beside_paper(found, "ap")[-1]
+    >>> rows_beside(published_sets("ap")[-1], found)[-1]
     ('relative_error', '0.0188', '0.0190')
     """
-    ours, paper = tuned.best[0], published_sets(study)
-    theirs = paper[-1] if paper else TunedSet({}, ())
+    ours = tuned.best[0]
     rows = [
         (name, str(value), str(theirs.settings.get(name, "-")))
         for name, value in ours.settings.items()

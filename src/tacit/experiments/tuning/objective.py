@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from tacit.experiments.conditions import Conditions
 from tacit.experiments.instances import InstanceSpec, named_problem
-from tacit.experiments.job import Job
 from tacit.experiments.perform import perform
 from tacit.experiments.plugins import load_plugins
-from tacit.search import SearchParameters
+from tacit.experiments.settings import Settings
 
 SINGLE_METRICS = ("relative_error",)
 MULTIPLE_METRICS = ("gd_plus_normalized", "igd_plus_normalized")
@@ -20,20 +20,18 @@ MULTIPLE_METRICS = ("gd_plus_normalized", "igd_plus_normalized")
 class Assessment(msgspec.Struct, frozen=True, kw_only=True):
     """How parameter sets are assessed; the smaller the values, the better.
 
-    >>> from tacit.search import preset_named
-    >>> small = preset_named("paper-ap").with_changes(population=20, elites=2)
+    >>> from tacit.experiments.settings import preset_settings
+    >>> small = preset_settings("paper-ap", {"population": 20, "elites": 2})
     >>> assessment = Assessment(
-    ...     instances=(InstanceSpec(generate="assignment", size=6, seed=1),), generations=20)
+    ...     instances=(InstanceSpec(generate="assignment", size=6, seed=1),),
+    ...     conditions=Conditions(generations=20))
     >>> len(assessment.values(small))
     1
     """
 
     instances: tuple[InstanceSpec, ...]
     runs: int = 3
-    generations: int = 500
-    disclosure: str = "none"
-    obfuscate: tuple[str, ...] | None = None
-    plugins: tuple[str, ...] = ()
+    conditions: Conditions = Conditions()
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -41,31 +39,21 @@ class Assessment(msgspec.Struct, frozen=True, kw_only=True):
         several = len(named_problem(self.instances[0]).objectives) > 1
         return MULTIPLE_METRICS if several else SINGLE_METRICS
 
-    def values(self, parameters: SearchParameters, /) -> tuple[float, ...]:
+    def values(self, settings: Settings, /) -> tuple[float, ...]:
         """Assess a parameter set, one value per metric."""
-        medians = [self._medians(instance, parameters) for instance in self.instances]
+        medians = [self._medians(instance, settings) for instance in self.instances]
         return tuple(float(value) for value in np.mean(medians, axis=0))
 
-    def _medians(self, instance: InstanceSpec, parameters: SearchParameters) -> Sequence[float]:
-        settings = tuple(sorted(msgspec.to_builtins(parameters).items()))
+    def _medians(self, instance: InstanceSpec, settings: Settings) -> Sequence[float]:
         last = []
         for seed in range(self.runs):
-            job = Job(
-                instance=instance,
-                settings=settings,
-                disclosure=self.disclosure,
-                obfuscate=self.obfuscate,
-                generations=self.generations,
-                seed=seed,
-                plugins=self.plugins,
-            )
-            metrics = perform(job).metrics
+            metrics = perform(self.conditions.job(instance, settings, seed=seed)).metrics
             last.append([metrics[name][-1] for name in self.metrics])
         medians: list[float] = np.median(last, axis=0).tolist()
         return medians
 
 
-def assessed(assessment: Assessment, parameters: SearchParameters, /) -> tuple[float, ...]:
+def assessed(assessment: Assessment, settings: Settings, /) -> tuple[float, ...]:
     """Assess a parameter set in a process that may not have met the plugins yet."""
-    load_plugins(assessment.plugins)
-    return assessment.values(parameters)
+    load_plugins(assessment.conditions.plugins)
+    return assessment.values(settings)

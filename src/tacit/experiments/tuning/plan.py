@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import combinations, product
+
 import msgspec
 
 from tacit.errors import ParameterError
 from tacit.experiments.instances import InstanceSpec
-from tacit.search import SearchParameters
-from tacit.search.parameters import parameter_names
+from tacit.experiments.settings import Settings, changed
 
 Choice = int | str
 
@@ -27,21 +28,42 @@ class TuningPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     space: dict[str, tuple[Choice, ...]]
     instances: tuple[InstanceSpec, ...]
 
-    def check(self) -> None:
-        """Refuse a plan that cannot be carried out.
+    def check(self, settings: Settings, /) -> None:
+        """Refuse a plan that cannot be carried out with a search that has such settings.
 
-        >>> TuningPlan(instances=(), space={"luck": (1,)}).check()
+        >>> from tacit.search.moves import SealedParameters
+        >>> plan = TuningPlan(instances=(), space={"heat_start": (300, 90), "heat_end": (10, 100)})
+        >>> plan.check(SealedParameters())
         Traceback (most recent call last):
-        tacit.errors.ParameterError: the space names 'luck', which is no setting of a search
+        tacit.errors.ParameterError: the space has a set with heat_start = 90 and heat_end = 100: \
+the temperature rises from 90 to 100; let it fall
         """
-        for name, choices in self.space.items():
-            if name not in parameter_names():
-                raise ParameterError(f"the space names {name!r}, which is no setting of a search")
-            if not choices:
-                raise ParameterError(f"the space gives {name} no choice; give at least one")
-            for choice in choices:
-                SearchParameters().with_changes(**{name: choice})
+        self._check_space(settings)
         if min(self.trials, self.runs) < 1 or self.random_trials < 0:
             raise ParameterError("tuning needs at least one trial and one run; correct the counts")
         if not self.instances:
             raise ParameterError("tuning has no instances; add [[tuning.instances]]")
+
+    def _check_space(self, settings: Settings) -> None:
+        """Try all choices of any two settings, which are what may contradict each other.
+
+        The other settings stay at their first choices, so that whatever is refused is a set that
+        a trial may draw.
+        """
+        for name, choices in self.space.items():
+            if not choices:
+                raise ParameterError(f"the space gives {name} no choice; give at least one")
+        first = {name: choices[0] for name, choices in self.space.items()}
+        tried = (
+            dict(zip(names, pair, strict=True))
+            for count in (0, 1, 2)
+            for names in combinations(self.space, count)
+            for pair in product(*(self.space[name] for name in names))
+        )
+        for some in tried:
+            try:
+                changed(settings, first | some)
+            except ParameterError as error:
+                shown = " and ".join(f"{name} = {value!r}" for name, value in some.items())
+                where = f"a set with {shown}" if some else "no valid first set"
+                raise ParameterError(f"the space has {where}: {error}") from None

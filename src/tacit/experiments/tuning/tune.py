@@ -10,12 +10,19 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from tacit.disclosure.sealed import SEALED
 from tacit.errors import ParameterError
+from tacit.experiments.settings import (
+    Settings,
+    changed,
+    check_disclosure,
+    is_sealed,
+    preset_settings,
+)
 from tacit.experiments.study import Study
 from tacit.experiments.tuning.objective import Assessment, assessed
 from tacit.experiments.tuning.plan import Choice
 from tacit.experiments.tuning.sampling import ask_anew, completed, give_up, open_trials
-from tacit.search import preset_named
 
 if TYPE_CHECKING:
     import optuna
@@ -33,6 +40,11 @@ class TuningTask(msgspec.Struct, frozen=True, kw_only=True):
     trials: int
     random_trials: int
     sampler_seed: int = 0
+
+    @property
+    def base(self) -> Settings:
+        """The settings that trials change."""
+        return preset_settings(self.preset, self.parameters)
 
 
 @dataclass(frozen=True)
@@ -67,11 +79,13 @@ def tuning_task(
     /,
     *,
     trials: int | None = None,
-    disclosure: str = "none",
+    disclosure: str | None = None,
     within_budget: bool = False,
     sampler_seed: int = 0,
 ) -> TuningTask:
     """The task of a study's `[tuning]` table, optionally under a disclosure and a time budget.
+
+    Settings of a sealed search change how long its generations take, so their budget always counts.
 
     >>> from tacit.experiments.study import shipped_study
     >>> task = tuning_task(shipped_study("ap"), "trials.journal", disclosure="top:15")
@@ -81,22 +95,20 @@ def tuning_task(
     plan = study.tuning
     if plan is None:
         raise ParameterError(f"the study {study.name} says nothing of tuning; add a [tuning] table")
-    generations = study.generations
-    if within_budget:
-        if study.budget is None:
-            raise ParameterError(f"the study {study.name} has no budget; add a [budget] table")
-        generations = study.generations_of(disclosure)
-    assessment = Assessment(
-        instances=plan.instances,
-        runs=plan.runs,
-        generations=generations,
-        disclosure=disclosure,
-        obfuscate=study.obfuscate,
-        plugins=study.plugins,
-    )
-    name = study.name if disclosure == "none" else f"{study.name} {disclosure}"
+    sealed = is_sealed(study.search)
+    usual = SEALED if sealed else "none"
+    disclosure = disclosure or usual
+    check_disclosure(study.search, disclosure)
+    conditions = study.conditions(disclosure)
+    if within_budget and conditions.budget is None:
+        raise ParameterError(f"the study {study.name} has no budget; add a [budget] table")
+    if not (within_budget or sealed):
+        conditions = msgspec.structs.replace(conditions, budget=None)
+    assessment = Assessment(instances=plan.instances, runs=plan.runs, conditions=conditions)
+    name = study.name if disclosure == usual else f"{study.name} {disclosure}"
+    budget = conditions.budget
     return TuningTask(
-        name=name if generations == study.generations else f"{name} to {generations}",
+        name=name if budget is None else f"{name} in {budget.seconds:g} s",
         storage=storage,
         preset=study.preset,
         parameters=study.parameters,
@@ -124,7 +136,7 @@ def tune(
     """
     trials = _trials_of(task)
     most = min(task.trials, prod(len(choices) for choices in task.space.values()))
-    base = preset_named(task.preset).with_changes(**task.parameters)
+    base = task.base
     pending: dict[Future[tuple[float, ...]], optuna.Trial] = {}
     try:
         while True:
@@ -132,7 +144,7 @@ def tune(
             while len(pending) < workers and len(done) + len(pending) < most:
                 drawn = [old.params for old in (*done, *pending.values())]
                 trial = ask_anew(trials, task.space, drawn, seed=task.sampler_seed)
-                chosen = base.with_changes(**trial.params)
+                chosen = changed(base, trial.params)
                 pending[pool.submit(assessed, task.assessment, chosen)] = trial
             if watch is not None:
                 watch(_found(task, done))
@@ -162,9 +174,8 @@ def held_out_values(
     The best of many trials owes some of its value to luck; this does not.
     """
     fresh = msgspec.structs.replace(task.assessment, instances=study.instances, runs=runs)
-    base = preset_named(task.preset).with_changes(**task.parameters)
     futures = {
-        name: pool.submit(assessed, fresh, base.with_changes(**settings))
+        name: pool.submit(assessed, fresh, changed(task.base, settings))
         for name, settings in sets.items()
     }
     return {name: future.result() for name, future in futures.items()}

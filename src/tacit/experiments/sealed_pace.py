@@ -63,15 +63,24 @@ def generation_cost(schedule: Schedule, /) -> GenerationCost:
 
     >>> from tacit.problems import generate_assignment
     >>> generation_cost(schedule_for(generate_assignment(1), SealedParameters()))
-    GenerationCost(rounds=10, megabytes=0.505652, megaproducts=1.01)
+    GenerationCost(rounds=10.0, megabytes=0.505652, megaproducts=1.01)
     """
     moves, about = schedule.generation(0, horizon=1).moves, table_of(schedule)
     one, two = (cost(moves, generations, about) for generations in (1, 2))
+    met, often = one, 0.0
+    if schedule.parameters.parents > 1 and schedule.parameters.meet_every:
+        met = cost(moves, 1, about, pairs=[schedule.parameters.parents // 2])
+        often = 1 / schedule.parameters.meet_every
     blocks, size = moves.positions.shape
     # Each block's matrix times its lines of the table, for a tour also times its columns.
     products = blocks * size * size * schedule.shape.width * (2 if about.is_tour else 1)
     return GenerationCost(
-        rounds=two.rounds - one.rounds,
-        megabytes=(two.bytes_per_node - one.bytes_per_node) / 1e6,
+        rounds=two.rounds - one.rounds + often * (met.rounds - one.rounds),
+        megabytes=(
+            two.bytes_per_node
+            - one.bytes_per_node
+            + often * (met.bytes_per_node - one.bytes_per_node)
+        )
+        / 1e6,
         megaproducts=products / 1e6,
     )

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import time
+import tracemalloc
 
 import pytest
+from msgspec.structs import replace
 
+from tacit.engine.cast import example_cast
 from tacit.engine.local_cluster import LocalCluster
 from tacit.engine.sealed_search import Opened
-from tacit.engine.sealed_terms import pin_sealed
+from tacit.engine.sealed_terms import check_sealed, pin_sealed
 from tacit.errors import AgreementError
 from tacit.search.moves import SealedParameters
 from tacit.search.sealed import ClearSealedSearch
 from tests.engine.sealed_trio import PROBLEMS, begin, draft, sealed, start_of, twin
 from tests.engine.trio import run
 
-SEVERAL_PARENTS = pin_sealed(SealedParameters(block=4, children=20, parents=3, meet_every=5))
+SEVERAL_PARENTS = pin_sealed(SealedParameters(block=4, children=20, parents=3, meet_every=1))
 
 
 @pytest.mark.parametrize("name", ["balanced", "tour"])
@@ -29,16 +33,18 @@ def test_several_parents_find_what_their_twin_finds_though_a_node_is_killed(
         async with trio.coordinator() as coordinator:
             on_nodes = await begin(trio, coordinator)
             clear = twin(trio, start_of(trio), on_nodes.seed)
-            await on_nodes.advance(7, 40, until=None)
-            waiting = asyncio.ensure_future(on_nodes.advance(33, 40, until=time.monotonic() + 30))
-            await asyncio.sleep(0.04)
+            await on_nodes.advance(3, 9, until=None)
+            # Stopped before and killed meanwhile, so that it dies in mid-batch for sure.
+            own_cluster.processes[1].send_signal(signal.SIGSTOP)
+            waiting = asyncio.ensure_future(on_nodes.advance(6, 9, until=time.monotonic() + 30))
+            await asyncio.sleep(0.05)
             own_cluster.kill(1)
             own_cluster.restart(1)
             await waiting
             return await on_nodes.open(until=None), clear
 
     opened, clear = run(search())
-    clear.advance(40, horizon=40)
+    clear.advance(9, horizon=9)
     assert (opened.plan, opened.value) == (clear.plan().tolist(), clear.best_value)
 
 
@@ -47,7 +53,21 @@ def test_improvements_of_several_parents_are_not_told(cluster: LocalCluster) -> 
         draft(cluster, sealed(PROBLEMS["balanced"](), "improvement"), search=SEVERAL_PARENTS)
 
 
-def test_generations_that_do_not_fit_a_message_are_refused(cluster: LocalCluster) -> None:
-    many = pin_sealed(SealedParameters(children=999, parents=16))
-    with pytest.raises(AgreementError, match="fewer parents"):
-        draft(cluster, sealed(PROBLEMS["balanced"]()), search=many)
+def test_what_does_not_fit_a_message_is_refused_without_making_it() -> None:
+    """Anybody may send a node an agreement, so checking one must cost little."""
+    agreement = example_cast().agreement
+    huge = replace(
+        agreement,
+        objectives=[replace(agreement.objectives[0], disclosure="sealed", best="nothing")],
+        problem=replace(agreement.problem, kind="tour", rows=60_000, columns=60_000),
+        search=pin_sealed(SealedParameters(children=999, parents=16)),
+        reveal_best=False,
+    )
+    tracemalloc.start()
+    try:
+        with pytest.raises(AgreementError, match="fewer parents"):
+            check_sealed(huge)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 5_000_000

@@ -24,7 +24,7 @@ from tacit.problems import (
     shipped_problem,
 )
 from tacit.runs import Checkpointing, EngineChoice, Result, solve
-from tacit.runs.sealed_loop import OPENING_SECONDS, SETTLING, SealedLoop, SealedPlan, SealedView
+from tacit.runs.sealed_loop import SealedView
 from tacit.search.moves import SealedParameters
 
 
@@ -169,39 +169,6 @@ def test_all_objectives_are_sealed_or_none() -> None:
     public = replace(problem.objectives[1], confidential=False)
     with pytest.raises(ParameterError, match="is not sealed"):
         simulated(replace(problem, objectives=(problem.objectives[0], public)))
-
-
-class _Paced:
-    """A search of known pace, by a clock that only it moves."""
-
-    seed, opened = 0, False
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, pace: float) -> None:
-        self.generation, self.now, self._pace = 0, 100.0, pace
-        self.horizons: list[int] = []
-        monkeypatch.setattr(time, "monotonic", lambda: self.now)
-
-    def advance(self, count: int, horizon: int, /, *, until: float | None) -> list[bool]:
-        self.now += (count + SETTLING) * self._pace
-        assert until is not None
-        assert self.now <= until
-        self.generation += count
-        self.horizons.append(horizon)
-        return []
-
-    def open(self, *, until: float | None) -> SealedPlan:
-        assert until is not None
-        assert self.now <= until - OPENING_SECONDS
-        return SealedPlan([], None, self.generation)
-
-
-@pytest.mark.parametrize("pace", [0.003, 0.02, 0.15])
-def test_a_deadline_is_used_and_kept(pace: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    search = _Paced(monkeypatch, pace)
-    made = SealedLoop(None, 110.0).run(search)
-    assert made.opened.generation >= 0.9 * (10 - OPENING_SECONDS) / pace - 8
-    # The temperature ends where it should: what was expected last is what came.
-    assert abs(search.horizons[-1] - search.generation) <= 2
 
 
 def test_settings_reach_the_search() -> None:

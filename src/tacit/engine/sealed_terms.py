@@ -15,7 +15,6 @@ from tacit.engine.agreement import Agreement, PinnedSearch
 from tacit.engine.frame_sizes import ROOM
 from tacit.errors import AgreementError, ParameterError
 from tacit.mpc.ring import RING_BITS
-from tacit.mpc.sealed import generations, start
 from tacit.mpc.sealed.moves import Table
 from tacit.search.moves import (
     ONE_PARENT_IMPROVES,
@@ -130,13 +129,14 @@ def _check_sizes(schedule: Schedule, search: int) -> None:
             f"search {search} compares {needed} bits, the ring has {RING_BITS}; scale the "
             "weights or the weighting down"
         )
-    # No message is larger than all that a node sends for its step.
-    moves = schedule.generation(0, horizon=1).moves
-    most = max(*start.cost(about).sent, *generations.cost(moves, 1, about).sent)
+    # The largest messages: the tables at the start, and one bit per bit of a comparison.
+    comparisons = schedule.blocks * (schedule.children * (schedule.children - 1) // 2)
+    cells = about.parents * about.columns * (about.rows + 1)
+    most = max(cells * about.word.itemsize, comparisons * needed // 8)
     if most > ROOM:
         raise AgreementError(
-            f"a step of search {search} would take {most >> 20} MB; {ROOM >> 20} MB fit: take "
-            "fewer parents, fewer children or smaller blocks"
+            f"search {search} would take a message of {most >> 20} MB; {ROOM >> 20} MB fit: take "
+            "fewer parents, fewer children or smaller blocks, or a smaller problem"
         )
 
 

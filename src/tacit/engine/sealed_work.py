@@ -36,7 +36,7 @@ def advance_hash(search: int, first: int, count: int, horizon: int, /) -> bytes:
     >>> len(advance_hash(0, 40, 20, 1000))
     32
     """
-    words = f"tacit request/1\nadvance\n{search}\n{first}\n{count}\n{horizon}\n"
+    words = f"tacit request/2\nadvance\n{search}\n{first}\n{count}\n{horizon}\n"
     return hashlib.sha256(words.encode()).digest()
 
 

@@ -130,6 +130,7 @@ def run_searches(
     []
     """
     runs: list[SealedRun] = []
+    loop: SealedLoop | None = None
     until = None if limits.deadline is None else started + limits.deadline
     for number, search in enumerate(searches):
         now = time.monotonic()
@@ -140,7 +141,12 @@ def run_searches(
                 seconds = time.monotonic() - started
                 observe(SealedView(number, len(searches), generation, seconds))
 
-        loop = SealedLoop(_most_generations(limits), part, show)
+        most = _most_generations(limits)
+        # Searches of one run take the same time per generation.
+        if loop is not None and loop.measured:
+            loop = SealedLoop(most, part, show, pace=loop.pace, measured=True)
+        else:
+            loop = SealedLoop(most, part, show)
         runs.append(loop.run(search))
         if runs[-1].reason is StopReason.INTERRUPTED:
             break

@@ -16,10 +16,11 @@ from tacit.errors import MpcError
 from tacit.runs.limits import StopReason
 
 BATCH_SECONDS = 0.5
-"""So long a batch takes, about: what a node that dies costs at most."""
+"""So long a batch takes, about. A node that dies costs the batch that is under way."""
 LEAST_IN_BATCH = 12
 """Over slow links a batch takes longer, since its end costs as much as a generation."""
-FIRST_BATCH = 4
+PART_OF_THE_REST = 4
+"""A batch takes no more than this part of the time that is left, so that a slow one still ends."""
 MOST_IN_BATCH = 1000
 SETTLING = 1
 """What the end of a batch takes, in generations."""
@@ -120,7 +121,7 @@ class SealedLoop:
     >>> loop.next_batch(0, now=0.0)
     (10, 10)
     >>> SealedLoop(generations=None, until=10.3).next_batch(0, now=0.0)
-    (4, 479)
+    (1, 479)
     """
 
     generations: int | None
@@ -140,13 +141,11 @@ class SealedLoop:
         usual = max(LEAST_IN_BATCH, min(int(BATCH_SECONDS / self.pace), MOST_IN_BATCH))
         count, horizon = usual, None
         if self.until is not None:
-            if not self.measured:
-                count = FIRST_BATCH
             fits = int((self.until - self.reserve - now) / self.pace) - SETTLING
             if fits < 1:
                 return None
-            # Smaller and smaller towards the end, so that a slow one costs little.
-            count = min(count, max(1, fits // 2))
+            # The first one shows how long they take; the last ones are small.
+            count = min(count, max(1, fits // PART_OF_THE_REST)) if self.measured else 1
             horizon = done + max(1, fits * usual // (usual + SETTLING))
         if self.generations is not None:
             left = self.generations - done
@@ -177,6 +176,8 @@ class SealedLoop:
             if not late or getattr(error, "peer", "") != "the nodes":
                 made.notes.append(f"{error}; the plan is that of generation {search.generation}")
         made.opened = search.open(until=self.until)
+        if made.opened.generation == 0:
+            made.notes.append("no generation was finished in time; the plan is a random one")
         made.seed = search.seed
         return made
 
@@ -196,8 +197,9 @@ class SealedLoop:
         _note(made.schedule, (first, count, horizon))
         made.ends += [now - begun] * count
         pace = (now - start) / (count + SETTLING)
-        # A little of the past, so that one slow batch does not change the temperature at once.
-        self.pace = max(1e-6, pace if not self.measured else 0.7 * self.pace + 0.3 * pace)
+        # Some of the past, so that one slow batch does not change the temperature at once.
+        new = max(0.3, count / (count + first)) if self.measured else 1.0
+        self.pace = max(1e-6, (1 - new) * self.pace + new * pace)
         self.measured = True
         if self.observe is not None:
             self.observe(search.generation)

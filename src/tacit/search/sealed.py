@@ -111,7 +111,7 @@ class ClearSealedSearch:
 
     def _step(self, horizon: int) -> bool:
         now = self.schedule.generation(self.generation, horizon=horizon)
-        before, best_before = self.values(), self.best_value
+        before, best_before = self.values(), self._best_values.max()
         gains = now.moves.gains(self.table)
         keys = gains * self.schedule.gain_factor + now.offsets.reshape(gains.shape)
         self._take(*now.moves.chosen(keys.argmax(axis=1)))
@@ -122,7 +122,7 @@ class ClearSealedSearch:
         values = self.values()
         better = values > self._best_values
         self._best_values[better], self._best[better] = values[better], self._ids()[better]
-        return self.best_value > best_before
+        return bool(self._best_values.max() > best_before)
 
     def _take(self, to: NDArray[np.integer], source: NDArray[np.integer]) -> None:
         """Let positions, counted through all parents, get the content of others."""
@@ -134,15 +134,16 @@ class ClearSealedSearch:
             self.table[parent, :, to % columns] = self.table[parent, :, source % columns]
 
     @property
+    def _best_parent(self) -> int:
+        """Of equally good ones the first; before a generation parents are not compared."""
+        return int(self._best_values.argmax()) if self.generation else 0
+
+    @property
     def best_value(self) -> int:
         """What the best plan so far is worth."""
-        return int(self._best_values.max())
+        return int(self._best_values[self._best_parent])
 
     def plan(self) -> NDArray[np.int32]:
-        """The best plan so far; of several parents' equally good ones the first parent's.
-
-        Parents are not compared before the first generation, so until then it is the first one's.
-        """
-        parent = self._best_values.argmax() if self.generation else 0
-        plan: NDArray[np.int32] = self._best[parent].astype(np.int32)
+        """The best plan so far; before the first generation the first parent's."""
+        plan: NDArray[np.int32] = self._best[self._best_parent].astype(np.int32)
         return plan

@@ -18,6 +18,7 @@ SEARCHES = {
     "drawn": Search.random("assignment", 9, 9, children=20),
     "imbalanced": Search.random("assignment", 5, 14, block=3),
     "wide": Search.random("assignment", 6, 6, spread=10**12, block=3),
+    "wide totals": Search.random("assignment", 64, 64, spread=2**25 - 1, block=2),
     "few": Search.random("assignment", 1, 3, children=2),
     "two": Search.random("assignment", 2, 2, block=6),
     "tour": Search.random("tour", 11, 11, children=30),
@@ -43,6 +44,8 @@ def test_the_clear_search_finds_the_same_and_costs_are_as_declared(name: str) ->
     assert (begun.rounds, begun.sent) == (declared.rounds, declared.sent)
     order = reveal([state.table for state in begun.results])[..., -1].astype(np.intp)
     twin = ClearSealedSearch(search.worth, search.schedule, order)
+    begun_with = reveal([state.plan for state in begun.results]).tolist()
+    assert begun_with == [twin.best_value, *twin.plan()]
     improved = twin.advance(6, horizon=9)
     # In two goes, which must not matter.
     moves = search.schedule.generation(0, horizon=1).moves

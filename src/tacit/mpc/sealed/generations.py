@@ -9,7 +9,7 @@ of each generation whether the best plan improved.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import zip_longest
+from itertools import chain, islice, repeat
 
 import numpy as np
 
@@ -140,7 +140,7 @@ def cost(
     if moves.children > 1:
         bits, itemsize = max(about.key_bits, about.total_bits), about.word.itemsize
         taken = winners.cost_of_marks(blocks, moves.children).then(update.cost(blocks, size, about))
-        for _, meet in zip_longest(range(generations), pairs, fillvalue=0):
+        for meet in islice(chain(pairs, repeat(0)), generations):
             signs = about.parents + meet
             found = winners.cost(blocks, moves.children, signs, bits=bits, itemsize=itemsize)
             kept = best.cost_of_keeping(about, pairs=meet)

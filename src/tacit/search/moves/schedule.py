@@ -53,13 +53,41 @@ class Schedule:
 
     @property
     def children(self) -> int:
-        """Children per block, the parent among them; the same in all generations."""
-        return self.generation(0, horizon=1).moves.children
+        """Children per block, the parent among them; the same in all generations.
+
+        >>> shape = PublicShape("tour", rows=5, columns=5, low=0, spread=1000)
+        >>> Schedule(shape, SealedParameters(children=20), seed=1).children
+        21
+        """
+        if self._has_blocks:
+            return len(assignment.cycles_of(self._block)[0])
+        nothing_moves = self.shape.kind == "tour" and self._window < 2
+        return 1 if nothing_moves else self.parameters.children + 1
 
     @property
     def blocks(self) -> int:
         """Blocks of all parents per generation, always the same."""
-        return self.generation(0, horizon=1).moves.blocks
+        return self.parameters.parents * (self._pool // self._block if self._has_blocks else 1)
+
+    @property
+    def _has_blocks(self) -> bool:
+        return self.shape.kind == "assignment" and self.parameters.block > 0
+
+    @property
+    def _pool(self) -> int:
+        """How many positions of an assignment take part in a generation."""
+        rows = self.shape.rows
+        return rows + min(rows, self.shape.columns - rows)
+
+    @property
+    def _block(self) -> int:
+        return min(self.parameters.block, self._pool)
+
+    @property
+    def _window(self) -> int:
+        """How many cities of a tour, in a row, may change in a generation."""
+        rows = self.shape.rows
+        return min(-(-rows * self.parameters.window_percent // 100), rows - 1)
 
     @property
     def _fine(self) -> int:
@@ -67,11 +95,7 @@ class Schedule:
 
     @property
     def _tie_bits(self) -> int:
-        shape, parameters = self.shape, self.parameters
-        if shape.kind == "assignment" and parameters.block:
-            size = min(parameters.block, shape.rows + min(shape.rows, shape.columns - shape.rows))
-            return (len(assignment.cycles_of(size)[0]) - 1).bit_length()
-        return parameters.children.bit_length()
+        return (self.children - 1 if self._has_blocks else self.parameters.children).bit_length()
 
     @property
     def gain_factor(self) -> int:
@@ -152,14 +176,14 @@ class Schedule:
             return tour.tour_moves(
                 _raw(bits, 1 + 3 * children),
                 cities=shape.rows,
-                window=min(-(-shape.rows * parameters.window_percent // 100), shape.rows - 1),
+                window=self._window,
                 children=children,
                 inversions=swaps,
                 symmetric=shape.symmetric,
                 width=shape.width,
             )
         size = {"rows": shape.rows, "columns": shape.columns, "width": shape.width}
-        if parameters.block:
+        if self._has_blocks:
             words = _raw(bits, shape.columns)
             return assignment.block_moves(words, block=parameters.block, **size)
         words = _raw(bits, 3 * children)

@@ -1,0 +1,98 @@
+"""How a sealed search is driven by the clock: deadlines are kept and used, at any pace."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tacit.errors import PeerTimeoutError
+from tacit.runs import Limits
+from tacit.runs.limits import StopReason
+from tacit.runs.sealed import run_searches
+from tacit.runs.sealed_loop import OPENING_SECONDS, SETTLING, SealedLoop, SealedPlan
+
+BEGUN = 100.0
+
+
+class _Clock:
+    """A clock that only searches move."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = BEGUN
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+
+
+class _Paced:
+    """A search of known pace; what does not fit is given up when it should have been done."""
+
+    seed, opened = 0, False
+
+    def __init__(self, clock: _Clock, pace: Callable[[float], float]) -> None:
+        self.generation, self._clock, self._pace = 0, clock, pace
+        self.horizons: list[int] = []
+
+    def advance(self, count: int, horizon: int, /, *, until: float | None) -> list[bool]:
+        assert until is not None
+        for _ in range(count + SETTLING):
+            self._clock.now += self._pace(self._clock.now - BEGUN)
+        if self._clock.now > until:
+            self._clock.now = until
+            raise PeerTimeoutError("the nodes", "were not done in time")
+        self.generation += count
+        self.horizons.append(horizon)
+        return []
+
+    def open(self, *, until: float | None) -> SealedPlan:
+        assert until is not None
+        assert self._clock.now <= until - OPENING_SECONDS
+        return SealedPlan([], None, self.generation)
+
+
+@pytest.mark.parametrize(
+    ("pace", "deadline"),
+    [(0.003, 10), (0.02, 10), (0.15, 10), (0.13, 135), (1.0, 60), (1.0, 10), (3.0, 60)],
+)
+def test_a_deadline_is_used_and_kept(
+    pace: float, deadline: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search = _Paced(_Clock(monkeypatch), lambda _: pace)
+    made = SealedLoop(None, BEGUN + deadline).run(search)
+    assert (made.reason, made.notes) == (StopReason.DEADLINE, [])
+    assert made.opened.generation >= 0.85 * (deadline - OPENING_SECONDS) / pace - 8
+    # The temperature ends where it should: what was expected last is what came.
+    assert abs(search.horizons[-1] - search.generation) <= 2
+
+
+@pytest.mark.parametrize(("pace", "deadline"), [(1.0, 3), (1.0, 5), (3.0, 8), (3.0, 15)])
+def test_slow_searches_do_what_fits(
+    pace: float, deadline: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = SealedLoop(None, BEGUN + deadline).run(_Paced(_Clock(monkeypatch), lambda _: pace))
+    assert made.opened.generation >= 1
+    assert made.notes == []
+
+
+def test_nodes_that_become_slow_lose_no_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    search = _Paced(_Clock(monkeypatch), lambda since: 1.0 if since < 18 else 3.0)
+    made = SealedLoop(None, BEGUN + 60).run(search)
+    assert made.notes == []
+    assert made.opened.generation >= 20
+    assert abs(search.horizons[-1] - search.generation) <= 2
+
+
+def test_a_plan_that_nothing_was_done_for_is_called_random(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = SealedLoop(None, BEGUN + 3).run(_Paced(_Clock(monkeypatch), lambda _: 9.0))
+    assert made.opened.generation == 0
+    assert made.notes == ["no generation was finished in time; the plan is a random one"]
+
+
+def test_later_searches_know_the_pace_of_earlier_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = _Clock(monkeypatch)
+    searches = [_Paced(clock, lambda _: 1.0) for _ in range(5)]
+    run_searches(searches, Limits(deadline=25.0), started=BEGUN)
+    assert min(search.generation for search in searches) >= 1
+    assert clock.now <= BEGUN + 25.0

@@ -80,6 +80,7 @@ def answered(view: View, weights: NDArray[np.float64], plans: NDArray[np.int32],
     levels = [disclosure.levels(disclosure.disclose(each)) for each in sets]
     return replace(
         view,
+        plans=plans,
         cells=cells,
         levels=np.concatenate(levels),
         values=None if view.values is None else fitness.astype(np.float64),

@@ -35,7 +35,9 @@ ATTACKS: dict[str, Attack] = {
 }
 
 
-MAIN = ("equations", "pairwise", "pointwise")
+MAIN = ("equations", "pairwise", "pointwise", "anchor")
+ON_BITS = ("pointwise", "anchor")
+"""Of several groups they find no more than pairs do, by and large."""
 
 
 def main_attacks(view: View, /) -> dict[str, Cells]:
@@ -43,13 +45,13 @@ def main_attacks(view: View, /) -> dict[str, Cells]:
 
     >>> from tacit.audit.example import example_view
     >>> list(main_attacks(example_view("order"))), list(main_attacks(example_view("top:5")))
-    (['pairwise'], ['pairwise', 'pointwise'])
+    (['pairwise'], ['pairwise', 'pointwise', 'anchor'])
     """
-    found = {}
+    found: dict[str, Cells] = {}
     for name in MAIN:
-        if name == "pointwise" and int(view.levels.max()) > 1:
+        if name in ON_BITS and int(view.levels.max()) > 1:
             continue
-        estimate = ATTACKS[name](view, {})
+        estimate = ATTACKS[name](view, found)
         if estimate is not None:
             found[name] = estimate
     return found

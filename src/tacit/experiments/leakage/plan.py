@@ -12,14 +12,16 @@ from typing import Any
 import msgspec
 
 import tacit
-from tacit.disclosure import PAPER_CONFIGURATIONS
+from tacit.disclosure import PAPER_CONFIGURATIONS, SEALED
 from tacit.errors import FileError
 from tacit.experiments.instances import InstanceSpec, expanded
 from tacit.experiments.job import Job
 from tacit.search import preset_named
 
-FORMAT = 1
+FORMAT = 2
 """Counts up when attacks change, so that old results are computed anew."""
+AS_IT_IS = "as it is"
+"""What runs without a mitigation are called where mitigations are compared with them."""
 
 
 class ProblemClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -46,6 +48,8 @@ class Mitigations(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which mitigations are measured under which disclosures."""
 
     disclosures: tuple[str, ...] = ()
+    seeds: int = 1
+    """How many runs, from different seeds, each is measured on."""
     options: tuple[Mitigation, ...] = ()
 
 
@@ -83,6 +87,8 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     title: str = ""
     evaluations: tuple[int, ...]
     disclosures: tuple[str, ...] = PAPER_CONFIGURATIONS
+    sealed_generations: int = 0
+    """How long sealed searches are, of which the plan is attacked as well; 0 for none."""
     every_attack: tuple[str, ...] = ()
     """Disclosures under which every attack is tried, and not only the main one."""
     classes: tuple[ProblemClass, ...]
@@ -92,7 +98,8 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         """Every run to attack."""
         for each in self.classes:
             for number, instance in enumerate(expanded(each.instances, Path())):
-                for disclosure in self.disclosures:
+                sealed = (SEALED,) if self.sealed_generations else ()
+                for disclosure in (*self.disclosures, *sealed):
                     yield self._job(
                         each, instance, disclosure, worst_case=number < each.worst_cases
                     )
@@ -101,8 +108,9 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         first = self.classes[0]
         instance = expanded(first.instances, Path())[0]
         for disclosure in self.mitigations.disclosures:
-            for mitigation in self.mitigations.options:
-                yield self._job(first, instance, disclosure, mitigation=mitigation)
+            for mitigation in (Mitigation(name=AS_IT_IS), *self.mitigations.options):
+                for seed in range(self.mitigations.seeds):
+                    yield self._job(first, instance, disclosure, mitigation=mitigation, seed=seed)
 
     @property
     def runs(self) -> int:
@@ -124,6 +132,7 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         *,
         worst_case: bool = False,
         mitigation: Mitigation | None = None,
+        seed: int = 0,
     ) -> LeakageJob:
         chosen = mitigation or Mitigation(name="")
         search = preset_named(each.preset).with_changes(**(each.parameters | chosen.parameters))
@@ -132,7 +141,8 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
             instance=instance,
             settings=tuple(sorted(msgspec.to_builtins(search).items())),
             disclosure=disclosure,
-            generations=max(evaluations) - 1,
+            generations=self.sealed_generations if disclosure == SEALED else max(evaluations) - 1,
+            seed=seed,
         )
         return LeakageJob(
             label=each.label,
@@ -155,6 +165,7 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         return msgspec.structs.replace(
             self,
             disclosures=("none", "order", "quantiles:5", "top:15"),
+            sealed_generations=0,
             evaluations=tuple(self.evaluations[-2:]),
             classes=(msgspec.structs.replace(few, instances=(spec,)),),
             every_attack=(),

@@ -130,9 +130,7 @@ def _by_children(children: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.where(children == 0, 1, np.where(children >= MANY_CHILDREN, 0, -1))
 
 
-def _children(
-    this: NDArray[np.int32], born: NDArray[np.int32], view: View
-) -> NDArray[np.int64]:
+def _children(this: NDArray[np.int32], born: NDArray[np.int32], view: View) -> NDArray[np.int64]:
     """How many of the next population each candidate is the closest to."""
     shared = shared_cells(
         cells_of(view.problem, born), cells_of(view.problem, this), view.cell_count

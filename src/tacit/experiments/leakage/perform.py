@@ -81,9 +81,7 @@ def _record(job: LeakageJob) -> Record:
     if job.run.disclosure != SEALED:
         return recorded(job.run, best=BestMode(job.best))
     problem = with_disclosures(yardstick_of(job.run.instance).problem, SEALED, None)
-    result = solve(
-        problem, generations=job.run.generations, seed=job.run.seed, engine="simulated"
-    )
+    result = solve(problem, generations=job.run.generations, seed=job.run.seed, engine="simulated")
     return sealed_record(problem, result)
 
 
@@ -110,9 +108,7 @@ def _point(audit: Audit, evaluations: int, job: LeakageJob) -> Point:
     if job.run.disclosure == SEALED:
         # There is the plan and nothing else, however long the search was and whoever asks.
         told = audit.plan_only()
-        return Point(
-            evaluations, told.correlation, told.nrmse, told.plan_quality, told.correlation
-        )
+        return Point(evaluations, told.correlation, told.nrmse, told.plan_quality, told.correlation)
     view = audit.view.first(evaluations)
     estimates = [*main_attacks(view).values(), frequency.recover(view, {})]
     scores = [

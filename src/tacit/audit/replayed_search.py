@@ -88,6 +88,8 @@ class ReplayedSearch:
         `known` is the same as far as it is known; pairs of which both are known are not looked at.
         """
         found = known.copy()
+        if (known >= 0).all():
+            return found
         likely = self._likely_parents(generation)
         few = np.indices((min(LIKELY, likely.shape[1]),) * 2).reshape(2, -1)
         for mother, father in ((False, False), (True, False), (False, True)):

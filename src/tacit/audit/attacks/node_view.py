@@ -114,16 +114,19 @@ def _guessed(
 def place_by_rank(
     this: NDArray[np.int32], after: NDArray[np.int32], carried: CarriedOver, /
 ) -> NDArray[np.int64]:
-    """Where those that are carried over, best first, stand in the set before; -1 if twice.
+    """Where those that are carried over, best first, stand in the set before; -1 if nowhere.
 
     >>> carried = CarriedOver(1, 1, 1, ranked=True, complete=0)
     >>> place_by_rank(np.array([[0, 1], [1, 0]]), np.array([[0, 1], [1, 0]]), carried)
     array([1])
     """
-    # Of candidates that are the same, the first one stands for all.
-    place_of = {row.tobytes(): place for place, row in reversed(list(enumerate(this)))}
+    places_of: dict[bytes, list[int]] = {}
+    for place, row in reversed(list(enumerate(this))):
+        places_of.setdefault(row.tobytes(), []).append(place)
     best = after[carried.start : carried.start + carried.count]
-    return np.array([place_of.pop(row.tobytes(), -1) for row in best], dtype=np.int64)
+    # Those that are the same are equally good, and then the first of a set comes first.
+    found = [places_of.get(row.tobytes()) for row in best]
+    return np.array([each.pop() if each else -1 for each in found], dtype=np.int64)
 
 
 def _by_children(children: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -97,7 +97,10 @@ def _levels(
         parents = search.parents_of(generation, unknown).ravel()
         groups = _guessed_groups(view, words[parents >= 0], parents[parents >= 0], places)
     ranks = _winners(groups, words)
+    telling = np.full(survivors, is_ranked(view)) | (groups == 0)
     for _ in range(ROUNDS):
+        if not (telling & (places < 0))[ranks].any():
+            break
         parents = search.parents_of(generation, places[ranks].reshape(-1, 2)).ravel()
         new = (parents >= 0) & (places[ranks] < 0)
         if not new.any():

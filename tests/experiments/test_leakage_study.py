@@ -27,7 +27,7 @@ every_attack = ["top:5"]
 label = "assignment"
 preset = "paper-ap"
 parameters = { population = 30, elites = 3 }
-worst_cases = 1
+worst_cases = 2
 instances = [{ generate = "assignment", size = 7, seed = 1, numbers = [1, 2] }]
 [mitigations]
 disclosures = ["top:5"]

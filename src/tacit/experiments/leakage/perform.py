@@ -116,7 +116,7 @@ def _point(audit: Audit, evaluations: int, job: LeakageJob) -> Point:
     ]
     best = max(scores, key=lambda score: score.correlation)
     worst = None
-    if job.worst_case:
+    if job.worst_case and evaluations >= job.worst_from:
         worst = max(best.correlation, _asked_at_will(view, audit, best.correlation))
     return Point(evaluations, best.correlation, best.nrmse, best.plan_quality, worst)
 

@@ -33,6 +33,7 @@ class ProblemClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     evaluations: tuple[int, ...] | None = None
     """After how many evaluations to attack, where the study's own do not fit."""
     worst_cases: int = 0
+    """On so many instances the platform also asks at will."""
     instances: tuple[InstanceSpec, ...]
 
 
@@ -67,6 +68,8 @@ class LeakageJob(msgspec.Struct, frozen=True, kw_only=True):
     mitigation: str = ""
     evaluations: tuple[int, ...]
     worst_case: bool = False
+    worst_from: int = 0
+    """The worst case is looked for after so many evaluations and more."""
 
     @property
     def population(self) -> int:
@@ -101,7 +104,11 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
                 sealed = (SEALED,) if self.sealed_generations else ()
                 for disclosure in (*self.disclosures, *sealed):
                     yield self._job(
-                        each, instance, disclosure, worst_case=number < each.worst_cases
+                        each,
+                        instance,
+                        disclosure,
+                        worst_case=number < each.worst_cases,
+                        again=number > 0,
                     )
         if not self.mitigations.options:
             return
@@ -131,6 +138,7 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         disclosure: str,
         *,
         worst_case: bool = False,
+        again: bool = False,
         mitigation: Mitigation | None = None,
         seed: int = 0,
     ) -> LeakageJob:
@@ -151,6 +159,8 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
             mitigation=chosen.name,
             evaluations=evaluations if mitigation is None else evaluations[-1:],
             worst_case=worst_case,
+            # It takes the most time of all, so on further instances it is only the last point.
+            worst_from=max(evaluations) if worst_case and again else 0,
         )
 
     def quick(self) -> LeakageStudy:

@@ -38,6 +38,8 @@ ATTACKS: dict[str, Attack] = {
 MAIN = ("equations", "pairwise", "pointwise", "anchor")
 ON_BITS = ("pointwise", "anchor")
 """Of several groups they find no more than pairs do, by and large."""
+LONG_RUN = 200
+"""Evaluations from which on they find more than pairs, so that pairs of bits are left out."""
 
 
 def main_attacks(view: View, /) -> dict[str, Cells]:
@@ -49,7 +51,10 @@ def main_attacks(view: View, /) -> dict[str, Cells]:
     """
     found: dict[str, Cells] = {}
     for name in MAIN:
-        if name in ON_BITS and int(view.levels.max()) > 1:
+        bits = view.values is None and int(view.levels.max()) == 1
+        if name in ON_BITS and not bits:
+            continue
+        if name == "pairwise" and bits and view.evaluations >= LONG_RUN:
             continue
         estimate = ATTACKS[name](view, found)
         if estimate is not None:

@@ -16,7 +16,7 @@ from tacit.runs import solve
 from tacit.search import SearchParameters
 
 HONEST = {"plan only", "frequency", "pairwise", "pointwise", "anchor", "combination"}
-OTHERS = {"known range", "known rows", "next population", "random populations",
+OTHERS = {"known range", "known rows", "tournaments", "random populations",
           "crafted populations"}  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -66,6 +67,15 @@ def test_any_changed_or_missing_byte_is_noticed(record: Record, data: st.DataObj
         decoded(bytes(content))
     with pytest.raises(InputError):
         decoded(record.encoded()[:place])
+
+
+def test_records_of_before_the_seed_are_read() -> None:
+    record = example_record("order")
+    body = msgspec.msgpack.decode(record.encoded()[len(MAGIC) + 32 :])
+    assert body.pop("seed") == 1
+    content = msgspec.msgpack.encode(body)
+    old = decoded(MAGIC + hashlib.sha256(content).digest() + content)
+    assert old == msgspec.structs.replace(record, seed=None)
 
 
 @settings(max_examples=30)

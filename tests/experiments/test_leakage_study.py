@@ -21,15 +21,17 @@ TINY = """
 name = "tiny"
 evaluations = [5, 12]
 disclosures = ["order", "top:5"]
+sealed_generations = 40
 every_attack = ["top:5"]
 [[classes]]
 label = "assignment"
 preset = "paper-ap"
 parameters = { population = 30, elites = 3 }
-worst_cases = 1
+worst_cases = 2
 instances = [{ generate = "assignment", size = 7, seed = 1, numbers = [1, 2] }]
 [mitigations]
 disclosures = ["top:5"]
+seeds = 2
 [[mitigations.options]]
 name = "best value withheld"
 best = "nothing"
@@ -41,18 +43,22 @@ def test_a_study_gives_the_table_the_text_and_the_plots(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as pool:
         done = conduct_leakage(study, tmp_path, pool)
         again = conduct_leakage(study, tmp_path, pool)
-    assert (done.computed, again.computed) == (study.runs, 0) == (6, 0)
+    assert (done.computed, again.computed) == (study.runs, 0) == (11, 0)
     assert done.results == again.results
     table = msgspec.json.decode((done.folder / "leakage.json").read_bytes())
     entries = msgspec.convert(table["entries"], list[Entry])
     assert [(each.disclosure, each.evaluations) for each in entries] == [
-        ("order", 5), ("order", 12), ("top:5", 5), ("top:5", 12),
+        ("order", 5), ("order", 12), ("top:5", 5), ("top:5", 12), ("sealed", 5), ("sealed", 12),
     ]  # fmt: skip
     assert all(each.worst is not None and each.worst >= 0 for each in entries)
     text = (done.folder / "tables.md").read_text()
     assert "best value withheld" in text
     assert "| top:5 | as it is |" in text
-    assert "| next population | node |" in text
+    assert "Medians of runs from 2 seeds" in text
+    assert "| tournaments | node |" in text
+    sealed = [each for each in entries if each.disclosure == "sealed"]
+    # However long one looks: the plan is all there is.
+    assert len({(each.honest, each.worst, each.plan_only) for each in sealed}) == 1
     for name in ("privacy.png", "growth.png"):
         assert (done.folder / name).stat().st_size > 1000
 
@@ -61,7 +67,7 @@ def test_the_shipped_study_covers_the_paper() -> None:
     study = shipped_leakage_study()
     jobs = list(study.jobs())
     assert len({job.key for job in jobs}) == len(jobs)
-    assert len({job.run.disclosure for job in jobs}) == 14
+    assert len({job.run.disclosure for job in jobs}) == 15
     assert {job.label for job in jobs} == {"assignment", "tour"}
     assert {job.best for job in jobs} == {"value", "improvement", "nothing"}
 

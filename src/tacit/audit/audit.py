@@ -17,6 +17,7 @@ from tacit.audit.attacks import (
     known_rows,
     main_attacks,
     node_view,
+    tournaments,
     unfaithful,
 )
 from tacit.audit.counts import counts_of
@@ -65,7 +66,7 @@ class Audit:
         return self._measured(estimate, "anybody")
 
     def informed(self) -> dict[str, Measured]:
-        """A curious participant, or one that helps the platform, and a curious node."""
+        """A participant that helps the platform, and a curious node."""
         rows = self.known_rows
         estimate = known_rows.recover(self.view, self.truth.weights, rows)
         others = Truth(
@@ -74,10 +75,16 @@ class Audit:
         measured = {
             "known rows": self._measured(estimate, "platform and participant", truth=others)
         }
-        estimate_of_node = node_view.recover(self.view)
-        if estimate_of_node is not None:
-            measured["next population"] = self._measured(estimate_of_node, "node")
-        return measured
+        return measured | self.node()
+
+    def node(self) -> dict[str, Measured]:
+        """A curious node: with the seed it follows tournaments, otherwise it looks for elites."""
+        asks = {"tournaments": tournaments.recover, "next population": node_view.recover}
+        for name, ask in asks.items():
+            estimate = ask(self.view)
+            if estimate is not None:
+                return {name: self._measured(estimate, "node")}
+        return {}
 
     def unfaithful(self) -> dict[str, Measured]:
         """A platform that asks what it likes, as often as the run did."""

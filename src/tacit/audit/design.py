@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 SAMPLE = 2000
+COMMON = 0.9
+"""Cells that so large a share of a population has say nothing about who descends from whom."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,3 +93,18 @@ def _most_typical(cells: NDArray[np.int32], cell_count: int) -> int:
     """The candidate whose cells are the most common."""
     common = np.bincount(cells.ravel(), minlength=cell_count)
     return int(common[cells].sum(axis=1).argmax())
+
+
+def shared_cells(
+    born: NDArray[np.int32], parents: NDArray[np.int32], cell_count: int, /
+) -> NDArray[np.float64]:
+    """How many cells each of the one has in common with each of the other, but for common ones.
+
+    >>> born = np.array([[0, 3]], dtype=np.int32)
+    >>> shared_cells(born, np.array([[0, 2], [1, 2]], dtype=np.int32), 4).tolist()
+    [[1.0, 0.0]]
+    """
+    here, there = one_hot(parents, cell_count), one_hot(born, cell_count)
+    shares = np.bincount(parents.ravel(), minlength=cell_count) / len(parents)
+    telling = np.flatnonzero((shares > 0) & (shares < COMMON))
+    return np.asarray((there[:, telling] @ here[:, telling].T).toarray())

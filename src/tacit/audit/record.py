@@ -75,6 +75,8 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The plan that came out."""
     published_too: list[list[int]] = []
     """Further plans, where a sealed search opened one per weighting."""
+    seed: int | None = None
+    """Of the agreed search, which platform and nodes know; records of old have none."""
 
     @property
     def candidates(self) -> int:

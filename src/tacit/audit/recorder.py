@@ -16,6 +16,9 @@ from tacit.problems import Problem
 if TYPE_CHECKING:
     from tacit.runs import GenerationView
 
+LARGEST_SEED = 2**64
+"""Seeds are kept in 64 bits, which is more than agreements have; others are left out."""
+
 
 class Recorder:
     """Watches a run (`solve(..., observe=recorder)`) and gives its record.
@@ -33,6 +36,7 @@ class Recorder:
     def __init__(self) -> None:
         self._problem: Problem | None = None
         self._search: dict[str, bool | int | str] = {}
+        self._seed: int | None = None
         self._sizes: list[int] = []
         self._plans = _Deflating()
         self._disclosed: dict[int, _Deflating] = {}
@@ -57,6 +61,7 @@ class Recorder:
             )
         problem = self._problem = view.run.problem
         self._search = asdict(view.run.parameters)
+        self._seed = view.run.seed if view.run.seed < LARGEST_SEED else None
         hidden = [k for k, each in enumerate(problem.objectives) if each.confidential]
         if not hidden:
             raise ParameterError("nothing of this problem is confidential, so nothing can leak")
@@ -87,6 +92,7 @@ class Recorder:
             sizes=list(self._sizes),
             plans=self._plans.whole(),
             published=[int(column) for column in published],
+            seed=self._seed,
         )
 
 

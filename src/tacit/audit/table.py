@@ -4,7 +4,7 @@ What counts most is how many candidates there are per unknown cell, so other siz
 evaluations are read off at the same number of candidates per cell, between two measured points on
 a logarithmic scale; beyond the last point its figure stands. At the same number smaller problems
 give away more, so the next smaller measured size counts. Disclosures that were not measured take
-the neighbour that gives away more; `sealed` takes what the published plans alone told.
+the neighbour that gives away more; `sealed` takes what the plans of sealed searches told.
 """
 
 from __future__ import annotations
@@ -102,7 +102,8 @@ def expected_leakage(
 
 def _plan_alone(table: Sequence[Entry], *, smaller: bool) -> Expected:
     """A sealed search opens a plan and nothing else, whatever the platform does."""
-    told = max(each.plan_only for each in table)
+    sealed = [each.plan_only for each in table if each.disclosure == SEALED]
+    told = max(sealed or [each.plan_only for each in table])
     return Expected(told, told, told, measured_as=SEALED, beyond=False, smaller=smaller)
 
 
@@ -112,7 +113,7 @@ def _cells(kind: str, rows: int, columns: int) -> float:
 
 def _neighbours(disclosure: str, table: Sequence[Entry]) -> list[str]:
     """The measured disclosures of the same method on both sides of this one."""
-    names = list(dict.fromkeys(each.disclosure for each in table))
+    names = [name for name in dict.fromkeys(e.disclosure for e in table) if name != SEALED]
     if disclosure in names:
         return [disclosure]
     method = parse_disclosure(disclosure).method

@@ -31,7 +31,11 @@ class View:
     disclosure: str
     search: dict[str, bool | int | str]
     """The agreed search, which is public."""
+    seed: int | None
+    """Of that search, where it was recorded."""
     sizes: NDArray[np.int64]
+    plans: NDArray[np.int32]
+    """All candidates, one per row."""
     cells: NDArray[np.int32]
     """Per candidate the flat indices of the cells that it picks."""
     levels: NDArray[np.int64]
@@ -78,6 +82,7 @@ class View:
         return replace(
             self,
             sizes=self.sizes[:evaluations],
+            plans=self.plans[:kept],
             cells=self.cells[:kept],
             levels=self.levels[:kept],
             values=None if self.values is None else self.values[:kept],
@@ -99,12 +104,15 @@ def view_of(record: Record, objective: int = 0, /) -> View:
         levels = disclosure.levels(disclosed.astype(np.bool_) if binary else disclosed)
     if told.best == "value" and len(sizes):
         best = np.array(told.told, dtype=np.float64)
+    plans = record.plan_array()
     return View(
         problem=record.problem,
         disclosure=told.disclosure,
         search=record.search,
+        seed=record.seed,
         sizes=sizes,
-        cells=cells_of(record.problem, record.plan_array()),
+        plans=plans,
+        cells=cells_of(record.problem, plans),
         levels=levels,
         values=disclosed.astype(np.float64) if exact else None,
         best=best,

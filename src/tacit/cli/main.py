@@ -65,9 +65,10 @@ def version() -> None:
 def main() -> None:
     """Run the command line; a user's mistake becomes one line and an exit code."""
     first = sys.argv[1] if len(sys.argv) > 1 else None
-    if first == "audit":
-        # It has a thread per core itself. Those of the algebra library would only wait for each
-        # other, at twice the computing time; the library reads this once, when it is imported.
+    if first in ("audit", "experiment", "tune"):
+        # These have a thread or process per core themselves. Those of the algebra library would
+        # only wait for each other, at twice the computing time and far more on a busy machine;
+        # the library reads this once, when it is imported, and so do child processes.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         app = make_app(first)

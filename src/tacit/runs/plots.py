@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LONG_RUN = 1000
+NOTHING_TOLD = "no value of the best was told while this run went on"
+"""In place of a curve, of a sealed search or where the best is withheld."""
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#555555"
 
 
@@ -97,7 +99,11 @@ def draw_convergence(result: Result, axes: Axes, /) -> None:
                 lw=1.4,
                 label=f"{named}best value disclosed",
             )
-    if result.optimum is not None:
+    if not axes.has_data():
+        axes.text(0.5, 0.5, NOTHING_TOLD, ha="center", va="center", transform=axes.transAxes)
+        axes.set_xlim(0, max(history.generation, default=1))
+        axes.set_yticks([])
+    elif result.optimum is not None:
         axes.axhline(result.optimum, color=GREY, ls="--", lw=1, label="optimum")
     axes.set_xlabel("generation")
     if len(history.generation) > LONG_RUN:

@@ -35,7 +35,11 @@ ATTACKS: dict[str, Attack] = {
 }
 
 
-MAIN = ("equations", "pairwise", "pointwise")
+MAIN = ("equations", "pairwise", "pointwise", "anchor")
+ON_BITS = ("pointwise", "anchor")
+"""Of several groups they find no more than pairs do, by and large."""
+LONG_RUN = 200
+"""Evaluations from which on they find more than pairs, so that pairs of bits are left out."""
 
 
 def main_attacks(view: View, /) -> dict[str, Cells]:
@@ -43,13 +47,16 @@ def main_attacks(view: View, /) -> dict[str, Cells]:
 
     >>> from tacit.audit.example import example_view
     >>> list(main_attacks(example_view("order"))), list(main_attacks(example_view("top:5")))
-    (['pairwise'], ['pairwise', 'pointwise'])
+    (['pairwise'], ['pairwise', 'pointwise', 'anchor'])
     """
-    found = {}
+    found: dict[str, Cells] = {}
     for name in MAIN:
-        if name == "pointwise" and int(view.levels.max()) > 1:
+        bits = view.values is None and int(view.levels.max()) == 1
+        if name in ON_BITS and not bits:
             continue
-        estimate = ATTACKS[name](view, {})
+        if name == "pairwise" and bits and view.evaluations >= LONG_RUN:
+            continue
+        estimate = ATTACKS[name](view, found)
         if estimate is not None:
             found[name] = estimate
     return found

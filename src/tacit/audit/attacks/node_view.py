@@ -17,13 +17,11 @@ from numpy.typing import NDArray
 
 from tacit.audit.attacks.pairwise import by_pairs
 from tacit.audit.attacks.pointwise import by_groups
-from tacit.audit.design import one_hot
+from tacit.audit.design import shared_cells
 from tacit.audit.fit import flat_prior
-from tacit.audit.view import Cells, View
+from tacit.audit.view import Cells, View, cells_of
 
 MANY_CHILDREN = 3
-COMMON = 0.9
-"""Cells that so large a share of a population has say nothing about who descends from whom."""
 
 
 def recover(view: View, /) -> Cells | None:
@@ -48,7 +46,7 @@ def betrayed(view: View, /) -> View:
     [0, 1, 2, 3]
     """
     carried = CarriedOver.of(view)
-    sets = np.split(view.cells, np.cumsum(view.sizes)[:-1])
+    sets = np.split(view.plans, np.cumsum(view.sizes)[:-1])
     levels = np.concatenate(
         [_guessed(this, after, view, carried) for this, after in pairwise(sets)]
     )
@@ -57,6 +55,7 @@ def betrayed(view: View, /) -> View:
     return replace(
         seen,
         sizes=sizes[sizes > 0],
+        plans=seen.plans[kept],
         cells=seen.cells[kept],
         levels=levels[kept],
         values=None,
@@ -105,30 +104,38 @@ def _guessed(
     if carried.ranked or carried.complete:
         levels = np.full(len(this), carried.count if carried.ranked else 1)
     else:
-        levels = _by_children(_children(this, after[: carried.born], view.cell_count))
-    count = carried.complete or carried.count
-    # Of candidates that are the same, the first one stands for all.
-    place_of = {
-        row.tobytes(): place for place, row in reversed(list(enumerate(np.sort(this, axis=1))))
-    }
-    best = after[carried.start : carried.start + count]
-    for rank, row in enumerate(np.sort(best, axis=1)):
-        place = place_of.pop(row.tobytes(), None)
-        if place is not None:
-            levels[place] = rank if carried.ranked else 0
+        levels = _by_children(_children(this, after[: carried.born], view))
+    places = place_by_rank(this, after, carried)[: carried.complete or carried.count]
+    ranks = np.flatnonzero(places >= 0)
+    levels[places[ranks]] = ranks if carried.ranked else 0
     return levels
+
+
+def place_by_rank(
+    this: NDArray[np.int32], after: NDArray[np.int32], carried: CarriedOver, /
+) -> NDArray[np.int64]:
+    """Where those that are carried over, best first, stand in the set before; -1 if nowhere.
+
+    >>> carried = CarriedOver(1, 1, 1, ranked=True, complete=0)
+    >>> place_by_rank(np.array([[0, 1], [1, 0]]), np.array([[0, 1], [1, 0]]), carried)
+    array([1])
+    """
+    places_of: dict[bytes, list[int]] = {}
+    for place, row in reversed(list(enumerate(this))):
+        places_of.setdefault(row.tobytes(), []).append(place)
+    best = after[carried.start : carried.start + carried.count]
+    # Those that are the same are equally good, and then the first of a set comes first.
+    found = [places_of.get(row.tobytes()) for row in best]
+    return np.array([each.pop() if each else -1 for each in found], dtype=np.int64)
 
 
 def _by_children(children: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.where(children == 0, 1, np.where(children >= MANY_CHILDREN, 0, -1))
 
 
-def _children(
-    this: NDArray[np.int32], born: NDArray[np.int32], cell_count: int
-) -> NDArray[np.int64]:
+def _children(this: NDArray[np.int32], born: NDArray[np.int32], view: View) -> NDArray[np.int64]:
     """How many of the next population each candidate is the closest to."""
-    here, there = one_hot(this, cell_count), one_hot(born, cell_count)
-    shares = np.bincount(this.ravel(), minlength=cell_count) / len(this)
-    telling = np.flatnonzero((shares > 0) & (shares < COMMON))
-    shared = (there[:, telling] @ here[:, telling].T).toarray()
+    shared = shared_cells(
+        cells_of(view.problem, born), cells_of(view.problem, this), view.cell_count
+    )
     return np.bincount(shared.argmax(axis=1), minlength=len(this))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.audit.fit import ITERATIONS, NOISE, Judge, Prior, fit, flat_prior
+from tacit.audit.logistic import logistic_loss
 from tacit.audit.view import Cells, View
 
 Places = NDArray[np.int64]
@@ -50,23 +51,21 @@ def by_pairs(
     )  # fmt: skip
 
 
-def judge_pairs(better: Places, worse: Places, /) -> Judge:
+def judge_pairs(better: Places, worse: Places, /, *, noise: float = NOISE) -> Judge:
     """The logistic loss of pairs.
 
     >>> judge = judge_pairs(np.array([0]), np.array([1]))
     >>> round(judge(np.array([0.0, 0.0]), np.zeros(0))[0], 3)
     0.693
     """
-    from scipy.special import expit, log_expit
 
     def judge(
         scores: NDArray[np.float64], others: NDArray[np.float64]
     ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
-        ahead = (scores[better] - scores[worse]) / NOISE
-        pull: NDArray[np.float64] = expit(-ahead) / NOISE
+        loss, pull = logistic_loss((scores[better] - scores[worse]) / noise)
         count = len(scores)
         by_score = np.bincount(worse, pull, count) - np.bincount(better, pull, count)
-        return -float(log_expit(ahead).sum()), by_score.astype(np.float64, copy=False), others
+        return loss, by_score / noise, others
 
     return judge
 

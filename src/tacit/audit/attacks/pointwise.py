@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.audit.fit import CURVATURE, ITERATIONS, NOISE, Judge, Prior, fit, flat_prior
+from tacit.audit.logistic import logistic_loss
 from tacit.audit.view import Cells, View
 
 MOST_GROUPS = 6
@@ -83,8 +84,6 @@ def first_thresholds(
 
 def judge_groups(view: View, thresholds: int, weight: float, /) -> Judge:
     """The loss of scores between thresholds; these come flattened and times `weight`."""
-    from scipy.special import expit, log_expit
-
     first = view.evaluation_of * thresholds
     has_upper, has_lower = view.levels > 0, view.levels < thresholds
     upper = first + np.maximum(view.levels - 1, 0)
@@ -99,14 +98,14 @@ def judge_groups(view: View, thresholds: int, weight: float, /) -> Judge:
         below = np.where(has_upper, (edges[upper] - scores) / NOISE, np.inf)
         above = np.where(has_lower, (scores - edges[lower]) / NOISE, np.inf)
         # log(s(a) - s(-c)) = log s(a) + log s(c) + log(1 - exp(-(a + c))), s being logistic.
-        loss = log_expit(below) + log_expit(above)
+        (loss, pull_down), (more, pull_up) = logistic_loss(below), logistic_loss(above)
         squeeze = np.zeros(len(scores))
         room = np.maximum(below[between] + above[between], LEAST_GAP)
-        loss[between] += np.log(-np.expm1(-room))
+        loss += more - float(np.log(-np.expm1(-room)).sum())
         squeeze[between] = 1 / np.expm1(np.minimum(room, WIDE))
-        by_upper = np.where(has_upper, expit(-below) + squeeze, 0.0) / NOISE
-        by_lower = np.where(has_lower, expit(-above) + squeeze, 0.0) / NOISE
+        by_upper = np.where(has_upper, pull_down + squeeze, 0.0) / NOISE
+        by_lower = np.where(has_lower, pull_up + squeeze, 0.0) / NOISE
         by_edge = np.bincount(lower, by_lower, count) - np.bincount(upper, by_upper, count)
-        return -float(loss.sum()), by_upper - by_lower, by_edge / weight
+        return loss, by_upper - by_lower, by_edge / weight
 
     return judge

@@ -80,6 +80,7 @@ def answered(view: View, weights: NDArray[np.float64], plans: NDArray[np.int32],
     levels = [disclosure.levels(disclosure.disclose(each)) for each in sets]
     return replace(
         view,
+        plans=plans,
         cells=cells,
         levels=np.concatenate(levels),
         values=None if view.values is None else fitness.astype(np.float64),
@@ -99,8 +100,8 @@ def equally_good(
     """Exchange entries of plans for as long as that brings their estimates closer together."""
     if not estimate.any():
         return plans
-    target = float(np.median(_worth(view, plans, estimate)))
-    off = np.abs(_worth(view, plans, estimate) - target)
+    worth = _worth(view, plans, estimate)
+    target = float(np.median(worth))
     everybody = np.arange(len(plans))
     for _ in range(SWAPS):
         one, other = rng.integers(0, plans.shape[1], (2, len(plans)))
@@ -109,10 +110,25 @@ def equally_good(
             plans[everybody, other],
             plans[everybody, one],
         )
-        now_off = np.abs(_worth(view, tried, estimate) - target)
-        closer = now_off < off
-        plans[closer], off[closer] = tried[closer], now_off[closer]
+        if view.problem.kind == "assignment":  # two entries count, and nothing beside them
+            rows = np.stack([one, other])
+            now = worth + sum(
+                _cells_of_rows(view, tried, rows, estimate)
+                - _cells_of_rows(view, plans, rows, estimate)
+            )
+        else:
+            now = _worth(view, tried, estimate)
+        closer = np.abs(now - target) < np.abs(worth - target)
+        plans[closer], worth[closer] = tried[closer], now[closer]
     return plans
+
+
+def _cells_of_rows(
+    view: View, plans: NDArray[np.int32], rows: NDArray[np.int64], estimate: Cells
+) -> NDArray[np.float64]:
+    """What some rows of each plan are worth."""
+    columns = plans[np.arange(len(plans)), rows]
+    return np.asarray(estimate[rows * view.problem.columns + columns])
 
 
 def _worth(view: View, plans: NDArray[np.int32], estimate: Cells) -> NDArray[np.float64]:

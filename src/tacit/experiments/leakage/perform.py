@@ -5,17 +5,20 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from tacit.audit.attacks import frequency, main_attacks, plan_only, unfaithful
+from tacit.audit import Record, sealed_record
+from tacit.audit.attacks import frequency, main_attacks, unfaithful
 from tacit.audit.audit import Audit, audit_of
 from tacit.audit.report import Measured
 from tacit.audit.scale import unit_of
 from tacit.audit.view import View
-from tacit.disclosure import BestMode
+from tacit.disclosure import SEALED, BestMode
 from tacit.errors import ParameterError
 from tacit.experiments.instances import yardstick_of
 from tacit.experiments.leakage.plan import LeakageJob
 from tacit.experiments.observed_leakage import recorded
 from tacit.experiments.quality import relative_error
+from tacit.runs import solve
+from tacit.runs.solve import with_disclosures
 
 FEWEST_TO_CRAFT = 200
 """With fewer evaluations there is little to craft from, and random populations do as well."""
@@ -69,16 +72,24 @@ def _audited(job: LeakageJob) -> tuple[Audit, int]:
         raise ParameterError(
             f"{yardstick.problem.name} has no weights or no optimum to compare with; leave it out"
         )
-    record = recorded(job.run, best=BestMode(job.best))
+    record = _record(job)
     audit = audit_of(record, weights.astype(np.float64), optimum=yardstick.optimum)
     return audit, yardstick.optimum
+
+
+def _record(job: LeakageJob) -> Record:
+    if job.run.disclosure != SEALED:
+        return recorded(job.run, best=BestMode(job.best))
+    problem = with_disclosures(yardstick_of(job.run.instance).problem, SEALED, None)
+    result = solve(problem, generations=job.run.generations, seed=job.run.seed, engine="simulated")
+    return sealed_record(problem, result)
 
 
 def perform_leakage(job: LeakageJob, /) -> bytes:
     """Run, attack, and give the result as JSON, which is what travels between processes."""
     audit, optimum = _audited(job)
     published = audit.truth.weights.ravel()[audit.view.published].sum() * audit.view.sign
-    baseline = plan_only.recover(audit.view, {})
+    baseline = audit.plan_only()
     result = LeakageResult(
         label=job.label,
         instance=audit.view.problem.name,
@@ -87,13 +98,17 @@ def perform_leakage(job: LeakageJob, /) -> bytes:
         population=job.population,
         mitigation=job.mitigation,
         gap_percent=100 * relative_error(float(published), optimum),
-        plan_only=0.0 if baseline is None else audit.truth.score(baseline).correlation,
+        plan_only=baseline.correlation,
         points=[_point(audit, count, job) for count in job.evaluations],
     )
     return msgspec.json.encode(result)
 
 
 def _point(audit: Audit, evaluations: int, job: LeakageJob) -> Point:
+    if job.run.disclosure == SEALED:
+        # There is the plan and nothing else, however long the search was and whoever asks.
+        told = audit.plan_only()
+        return Point(evaluations, told.correlation, told.nrmse, told.plan_quality, told.correlation)
     view = audit.view.first(evaluations)
     estimates = [*main_attacks(view).values(), frequency.recover(view, {})]
     scores = [
@@ -101,7 +116,7 @@ def _point(audit: Audit, evaluations: int, job: LeakageJob) -> Point:
     ]
     best = max(scores, key=lambda score: score.correlation)
     worst = None
-    if job.worst_case:
+    if job.worst_case and evaluations >= job.worst_from:
         worst = max(best.correlation, _asked_at_will(view, audit, best.correlation))
     return Point(evaluations, best.correlation, best.nrmse, best.plan_quality, worst)
 

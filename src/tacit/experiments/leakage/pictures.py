@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MARKERS = {"none": "o", "buckets": "s", "above": "^", "order": "D", "quantiles": "v", "top": "P"}
+MARKERS = {"none": "o", "buckets": "s", "above": "^", "order": "D", "quantiles": "v", "top": "P",
+           "sealed": "*"}  # fmt: skip
 CROWDED = 0.05
 CURVES = ("none", "order", "quantiles:5", "buckets:5", "top:60", "above:90", "top:15")
 

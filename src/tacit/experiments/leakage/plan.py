@@ -12,14 +12,16 @@ from typing import Any
 import msgspec
 
 import tacit
-from tacit.disclosure import PAPER_CONFIGURATIONS
+from tacit.disclosure import PAPER_CONFIGURATIONS, SEALED
 from tacit.errors import FileError
 from tacit.experiments.instances import InstanceSpec, expanded
 from tacit.experiments.job import Job
 from tacit.search import preset_named
 
-FORMAT = 1
+FORMAT = 2
 """Counts up when attacks change, so that old results are computed anew."""
+AS_IT_IS = "as it is"
+"""What runs without a mitigation are called where mitigations are compared with them."""
 
 
 class ProblemClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -31,6 +33,7 @@ class ProblemClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     evaluations: tuple[int, ...] | None = None
     """After how many evaluations to attack, where the study's own do not fit."""
     worst_cases: int = 0
+    """On so many instances the platform also asks at will."""
     instances: tuple[InstanceSpec, ...]
 
 
@@ -46,6 +49,8 @@ class Mitigations(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which mitigations are measured under which disclosures."""
 
     disclosures: tuple[str, ...] = ()
+    seeds: int = 1
+    """How many runs, from different seeds, each is measured on."""
     options: tuple[Mitigation, ...] = ()
 
 
@@ -63,6 +68,8 @@ class LeakageJob(msgspec.Struct, frozen=True, kw_only=True):
     mitigation: str = ""
     evaluations: tuple[int, ...]
     worst_case: bool = False
+    worst_from: int = 0
+    """The worst case is looked for after so many evaluations and more."""
 
     @property
     def population(self) -> int:
@@ -83,6 +90,8 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     title: str = ""
     evaluations: tuple[int, ...]
     disclosures: tuple[str, ...] = PAPER_CONFIGURATIONS
+    sealed_generations: int = 0
+    """How long sealed searches are, of which the plan is attacked as well; 0 for none."""
     every_attack: tuple[str, ...] = ()
     """Disclosures under which every attack is tried, and not only the main one."""
     classes: tuple[ProblemClass, ...]
@@ -92,17 +101,23 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         """Every run to attack."""
         for each in self.classes:
             for number, instance in enumerate(expanded(each.instances, Path())):
-                for disclosure in self.disclosures:
+                sealed = (SEALED,) if self.sealed_generations else ()
+                for disclosure in (*self.disclosures, *sealed):
                     yield self._job(
-                        each, instance, disclosure, worst_case=number < each.worst_cases
+                        each,
+                        instance,
+                        disclosure,
+                        worst_case=number < each.worst_cases,
+                        again=number > 0,
                     )
         if not self.mitigations.options:
             return
         first = self.classes[0]
         instance = expanded(first.instances, Path())[0]
         for disclosure in self.mitigations.disclosures:
-            for mitigation in self.mitigations.options:
-                yield self._job(first, instance, disclosure, mitigation=mitigation)
+            for mitigation in (Mitigation(name=AS_IT_IS), *self.mitigations.options):
+                for seed in range(self.mitigations.seeds):
+                    yield self._job(first, instance, disclosure, mitigation=mitigation, seed=seed)
 
     @property
     def runs(self) -> int:
@@ -123,7 +138,9 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         disclosure: str,
         *,
         worst_case: bool = False,
+        again: bool = False,
         mitigation: Mitigation | None = None,
+        seed: int = 0,
     ) -> LeakageJob:
         chosen = mitigation or Mitigation(name="")
         search = preset_named(each.preset).with_changes(**(each.parameters | chosen.parameters))
@@ -132,7 +149,8 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
             instance=instance,
             settings=tuple(sorted(msgspec.to_builtins(search).items())),
             disclosure=disclosure,
-            generations=max(evaluations) - 1,
+            generations=self.sealed_generations if disclosure == SEALED else max(evaluations) - 1,
+            seed=seed,
         )
         return LeakageJob(
             label=each.label,
@@ -141,6 +159,8 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
             mitigation=chosen.name,
             evaluations=evaluations if mitigation is None else evaluations[-1:],
             worst_case=worst_case,
+            # It takes the most time of all, so on further instances it is only the last point.
+            worst_from=max(evaluations) if worst_case and again else 0,
         )
 
     def quick(self) -> LeakageStudy:
@@ -155,6 +175,7 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         return msgspec.structs.replace(
             self,
             disclosures=("none", "order", "quantiles:5", "top:15"),
+            sealed_generations=0,
             evaluations=tuple(self.evaluations[-2:]),
             classes=(msgspec.structs.replace(few, instances=(spec,)),),
             every_attack=(),

@@ -11,7 +11,7 @@ from tacit.experiments.leakage.perform import AttackResult, LeakageResult
 from tacit.experiments.report.table import Cell, Table
 
 Group = tuple[str, int, int, str]
-OTHER_ATTACKS = ("known range", "known rows", "next population")
+OTHER_ATTACKS = ("known range", "known rows", "next population", "tournaments")
 
 
 def grouped(results: Iterable[LeakageResult], /) -> dict[Group, list[LeakageResult]]:
@@ -90,26 +90,45 @@ def correlation_table(entries: Sequence[Entry], /) -> Table:
 
 
 def _mitigations(results: Sequence[LeakageResult]) -> Table | None:
-    measured = [each for each in results if each.mitigation]
-    rows = []
-    for disclosure in dict.fromkeys(each.disclosure for each in measured):
-        alike = [each for each in results if each.disclosure == disclosure]
-        plain = next(each for each in alike if not each.mitigation)
-        for each in [plain, *(one for one in alike if one.mitigation)]:
-            last = each.points[-1]
-            told = (disclosure, each.mitigation or "as it is", f"{last.honest:.2f}",
-                    f"{last.nrmse:.2f}", f"{last.plan_quality:.1f} %", f"{each.gap_percent:.1f} %",
-                    )  # fmt: skip
-            rows.append(tuple(map(Cell, told)))
-    if not rows:
+    groups: dict[tuple[str, str], list[LeakageResult]] = {}
+    for each in results:
+        if each.mitigation:
+            groups.setdefault((each.disclosure, each.mitigation), []).append(each)
+    if not groups:
         return None
+    rows = []
+    for (disclosure, mitigation), runs in groups.items():
+        last = [each.points[-1] for each in runs]
+        told = (
+            disclosure,
+            mitigation,
+            median_and_range([each.honest for each in last], ".2f"),
+            f"{median(each.nrmse for each in last):.2f}",
+            f"{median(each.plan_quality for each in last):.1f} %",
+            median_and_range([each.gap_percent for each in runs], ".1f") + " %",
+        )
+        rows.append(tuple(map(Cell, told)))
+    runs = next(iter(groups.values()))
     return Table(
         "table-mitigations",
-        f"Mitigations, after {measured[0].points[-1].evaluations} evaluations",
+        f"Mitigations, after {runs[0].points[-1].evaluations} evaluations",
         ("disclosure", "mitigation", "correlation", "error", "attacker's plan",
          "gap to the optimum"),
         tuple(rows),
+        f"Medians of runs from {len(runs)} seeds; in brackets the lowest and the highest.",
     )  # fmt: skip
+
+
+def median_and_range(values: Sequence[float], form: str, /) -> str:
+    """The median, and where there are several values the lowest and the highest.
+
+    >>> median_and_range([0.5, 0.25, 1.0], ".2f"), median_and_range([0.5], ".2f")
+    ('0.50 (0.25 to 1.00)', '0.50')
+    """
+    middle = f"{median(values):{form}}"
+    if len(values) == 1:
+        return middle
+    return f"{middle} ({min(values):{form}} to {max(values):{form}})"
 
 
 def attack_table(results: Sequence[AttackResult], /) -> Table:

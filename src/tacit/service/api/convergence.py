@@ -26,6 +26,8 @@ NICE = 10
 MOST_WAITING = 3
 """Plots that an account may wait for."""
 MOST_KEPT = 64
+NOTHING_TOLD = "no value of the best is told while this run goes on"
+"""In place of a curve, of a sealed search or where the best is withheld."""
 
 
 class Plots:
@@ -96,7 +98,10 @@ def draw(asked: dict[str, Any], /) -> bytes:
     axes = figure.subplots(len(asked["names"]), squeeze=False, sharex=True)[:, 0]
     for number, (name, axis) in enumerate(zip(asked["names"], axes, strict=True)):
         told = _told(asked["progress"], "best" if number == 0 else f"best_{number + 1}")
-        axis.step([at for at, _ in told], [value for _, value in told], where="post")
+        if told:
+            axis.step([at for at, _ in told], [value for _, value in told], where="post")
+        else:
+            axis.text(0.5, 0.5, NOTHING_TOLD, ha="center", va="center", transform=axis.transAxes)
         axis.set_ylabel(name.replace("$", r"\$")[:60])
         axis.grid(visible=True, alpha=0.3)
     axes[-1].set_xlabel("seconds")

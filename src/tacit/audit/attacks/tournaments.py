@@ -1,0 +1,201 @@
+"""A curious node that uses the seed: it knows who met whom, and the children tell who won.
+
+Survivors stand best first and tournaments are drawn by their places among them, so the seed alone
+tells which rank each parent had, and its children tell who it was (`replayed_search`). Under
+`none` and `order` that gives the ranks of about a hundred of three hundred; the others are mostly
+worse. Under `top` and `quantiles` ties go to whoever was drawn first, and the seed tells which
+member of the best group that was, in order of places; so it does under `above` and `buckets`, once
+the sizes of the groups are guessed: only the right ones make the same rank the same candidate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.audit.attacks import frequency
+from tacit.audit.attacks.node_view import CarriedOver, place_by_rank
+from tacit.audit.attacks.pairwise import by_pairs, informative_pairs, judge_pairs
+from tacit.audit.attacks.pointwise import by_groups
+from tacit.audit.fit import fit, flat_prior
+from tacit.audit.replayed_search import Generation, Places, ReplayedSearch, replayed_search
+from tacit.audit.view import Cells, View
+from tacit.disclosure import parse_disclosure
+from tacit.search.operators.selection.tournament import tournament
+
+ROUNDS = 4
+"""Whoever was found as a parent once is known as one of other children, too."""
+TRUST = 0.5
+"""Of how often genes survive, as the correlation that it has by itself."""
+FILLINGS, ITERATIONS, LOOSE = 2, 60, 1.0
+"""How often free ranks are given out, and how the pairs are fitted then."""
+MOST_EDGES = 4
+"""So many groups from the best one are told apart where their sizes have to be guessed."""
+
+
+def recover(view: View, /) -> Cells | None:
+    """Estimate the cells from candidates and the seed, or None where it cannot be used.
+
+    >>> from tacit.audit.example import example_view
+    >>> recover(example_view("order")).shape
+    (36,)
+    """
+    search = replayed_search(view)
+    if search is None or view.evaluations < 2:
+        return None
+    betrayed = won(view, search)
+    if is_ranked(view):
+        return by_some_ranks(betrayed)
+    return by_groups(betrayed, prior=flat_prior(view.cell_count))
+
+
+def is_ranked(view: View, /) -> bool:
+    """Whether the search knows an order without ties.
+
+    >>> from tacit.audit.example import example_view
+    >>> is_ranked(example_view("order")), is_ranked(example_view("top:3"))
+    (True, False)
+    """
+    return view.disclosure in ("none", "order")
+
+
+def won(view: View, search: ReplayedSearch, /) -> View:
+    """The view with levels that tournaments and elites betray.
+
+    Where there are ranks, those that never won a tournament have none, which is -1; where there
+    are groups, they are not in the best one.
+
+    >>> from tacit.audit.example import example_view
+    >>> view = example_view("order")
+    >>> first, true = won(view, replayed_search(view)).levels[:30], view.levels[:30]
+    >>> bool((first >= 0).mean() > 0.2), bool((first == true)[first >= 0].mean() > 0.9)
+    (True, True)
+    """
+    carried = CarriedOver.of(view)
+    levels = [_levels(view, search, each, carried) for each in search.generations()]
+    return replace(
+        view.first(view.evaluations - 1),
+        levels=np.concatenate(levels),
+        values=None,
+        best=None,
+        disclosure="tournaments",
+    )
+
+
+def _levels(
+    view: View, search: ReplayedSearch, generation: Generation, carried: CarriedOver
+) -> NDArray[np.int64]:
+    """A level per candidate of a set."""
+    survivors, words = search.parameters.population, generation.words.parents
+    places = np.full(survivors, -1, dtype=np.int64)
+    places[: carried.count] = place_by_rank(generation.plans, generation.after, carried)
+    groups = _known_groups(view, len(generation.plans), survivors)
+    if groups is None:
+        unknown = np.full((len(words) // 2, 2), -1, dtype=np.int64)
+        parents = search.parents_of(generation, unknown).ravel()
+        groups = _guessed_groups(view, words[parents >= 0], parents[parents >= 0], places)
+    ranks = _winners(groups, words)
+    telling = np.full(survivors, is_ranked(view)) | (groups == 0)
+    for _ in range(ROUNDS):
+        if not (telling & (places < 0))[ranks].any():
+            break
+        parents = search.parents_of(generation, places[ranks].reshape(-1, 2)).ravel()
+        new = (parents >= 0) & (places[ranks] < 0)
+        if not new.any():
+            break
+        places[ranks[new]] = parents[new]
+    found = np.flatnonzero(places >= 0)
+    if is_ranked(view):
+        levels = np.full(len(generation.plans), -1)
+        levels[places[found]] = found
+        return levels
+    levels = np.ones(len(generation.plans), dtype=np.int64)
+    levels[places[found[groups[found] == 0]]] = 0
+    return levels
+
+
+def by_some_ranks(view: View, /) -> Cells:
+    """Fit ranks that only some candidates have (level -1: unknown).
+
+    At first the others count as worse. But a known rank also says how many of them are better, so
+    then they are given the free ranks in the order of an estimate, and all pairs with a known rank
+    are fitted again, more loosely, since some of these pairs are wrong. How often a gene survived
+    is the prior's mean.
+    """
+    counted = frequency.recover(view, {})
+    prior = flat_prior(view.cell_count)
+    if counted is not None:
+        prior = replace(prior, mean=TRUST * counted)
+    known = view.levels >= 0
+    last = np.where(known, view.levels, int(view.sizes.max()))
+    estimate = by_pairs(replace(view, levels=last), prior=prior, iterations=ITERATIONS)
+    for _ in range(FILLINGS):
+        filled = replace(view, levels=_filled(view, view.design.scores(estimate)))
+        better, worse = informative_pairs(filled)
+        kept = known[better] | known[worse]
+        judge = judge_pairs(better[kept], worse[kept], noise=LOOSE)
+        estimate = fit(
+            view.design, judge, prior=prior, others=np.zeros(0), iterations=ITERATIONS,
+            start=estimate,
+        )  # fmt: skip
+    return estimate
+
+
+def _filled(view: View, scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Levels with the free ranks of each evaluation given out by the scores."""
+    levels = view.levels.copy()
+    starts = np.cumsum(view.sizes) - view.sizes
+    for start, size in zip(starts.tolist(), view.sizes.tolist(), strict=True):
+        mine = levels[start : start + size]
+        unknown = np.flatnonzero(mine < 0)
+        free = np.setdiff1d(np.arange(size), mine[mine >= 0])
+        mine[unknown[np.argsort(-scores[start + unknown], kind="stable")]] = free[: len(unknown)]
+    return levels
+
+
+def _winners(groups: NDArray[np.int64], words: NDArray[np.uint32]) -> Places:
+    """Which rank wins each tournament, given the group of each rank."""
+    return tournament(-groups.astype(np.float64), words).astype(np.int64)
+
+
+def _known_groups(view: View, evaluated: int, survivors: int) -> NDArray[np.int64] | None:
+    """The group that each rank among the survivors belongs to, where the sizes are public."""
+    if is_ranked(view):
+        return np.arange(survivors)
+    disclosure = parse_disclosure(view.disclosure)
+    if disclosure.method not in ("top", "quantiles"):
+        return None
+    levels = disclosure.levels(disclosure.disclose(np.arange(evaluated, 0, -1)))
+    return np.asarray(levels[:survivors], dtype=np.int64)
+
+
+def _guessed_groups(
+    view: View, words: NDArray[np.uint32], parents: Places, places: Places
+) -> NDArray[np.int64]:
+    """The same where they are not: edges between groups, each the one that explains the most."""
+    survivors = len(places)
+    ranks = np.arange(survivors)
+    most = parse_disclosure(view.disclosure).distinct_values(survivors) - 1
+    groups = np.zeros(survivors, dtype=np.int64)
+    conflicts = _conflicts(groups, words, parents, places)
+    for _ in range(min(most, MOST_EDGES)):
+        tried = [groups + (ranks >= edge) for edge in range(1, survivors)]
+        counted = [_conflicts(each, words, parents, places) for each in tried]
+        best = int(np.argmin(counted))
+        if counted[best] >= conflicts:
+            break
+        groups, conflicts = tried[best], counted[best]
+    return groups
+
+
+def _conflicts(
+    groups: NDArray[np.int64], words: NDArray[np.uint32], parents: Places, places: Places
+) -> int:
+    """How often one rank would be two candidates, or one candidate two ranks."""
+    carried = np.flatnonzero(places >= 0)
+    ranks = np.concatenate([_winners(groups, words), carried])
+    found = np.concatenate([parents, places[carried]])
+    pairs = len(np.unique(ranks * (1 << 20) + found))
+    return 2 * pairs - len(np.unique(ranks)) - len(np.unique(found))

@@ -101,12 +101,14 @@ def test_the_shipped_table_has_all_of_the_papers_configurations(kind: str) -> No
         for each in measured_entries()
         if (each.kind, each.rows, each.population) == (kind, 100, 300)
     ]
-    assert {each.disclosure for each in mine} == set(PAPER_CONFIGURATIONS)
+    assert {each.disclosure for each in mine} == {*PAPER_CONFIGURATIONS, "sealed"}
     last = {each.disclosure: each for each in mine if each.evaluations == 300}
     # What the simplest attacks recover, and so the least that may ever stand here.
     least = {"none": 0.96, "order": 0.91, "quantiles:5": 0.92, "top:60": 0.77, "top:15": 0.35}
     for disclosure, correlation in least.items():
         assert last[disclosure].honest >= correlation
+    sealed = last.pop("sealed")
+    assert sealed.honest == sealed.worst == sealed.plan_only
     for each in last.values():
         assert each.worst is not None
         assert each.worst >= 0.999 * each.honest

@@ -36,7 +36,7 @@ def test_an_audit_prints_one_table_and_draws(
 ) -> None:
     done = run_here("audit", record, "--truth", problem, "--plot", tmp_path / "growth.png")
     assert done.returncode == 0, done.stderr
-    for word in ("plan only", "crafted populations", "next population", "inequations", "top:5"):
+    for word in ("plan only", "crafted populations", "tournaments", "inequations", "top:5"):
         assert word in done.stdout
     assert (tmp_path / "growth.png").stat().st_size > 1000
 

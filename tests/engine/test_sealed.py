@@ -1,10 +1,7 @@
-"""Sealed searches on real nodes: the clear search's plan, what is refused, nodes that die."""
+"""Sealed searches on real nodes: the clear search's plan, and what is refused."""
 
 from __future__ import annotations
 
-import asyncio
-import signal
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -12,21 +9,15 @@ import msgspec
 import numpy as np
 import pytest
 
-from tacit.engine.agreement import PinnedSearch, agreement_hash
-from tacit.engine.coordinator import Coordinator
-from tacit.engine.ledger import LedgerEntry
+from tacit.engine.agreement import PinnedSearch
 from tacit.engine.local_cluster import LocalCluster
 from tacit.engine.messages import Advance, Message, OpenPlan
-from tacit.engine.request import REVEAL_NUMBER
-from tacit.engine.sealed_answers import check_sealed_answers
 from tacit.engine.sealed_search import Opened, SealedSearch
-from tacit.errors import AgreementError, LogError, MpcError, PeerTimeoutError, RefusedError
+from tacit.errors import AgreementError, MpcError, RefusedError
 from tacit.problems import generate_assignment
 from tacit.search.sealed import ClearSealedSearch
 from tests.engine.sealed_trio import PROBLEMS, begin, draft, sealed, start_of, twin
 from tests.engine.trio import ask, outcomes, populations, run
-
-LATE = 0.1
 
 
 @pytest.mark.parametrize(
@@ -157,237 +148,6 @@ def test_what_a_node_refuses(cluster: LocalCluster) -> None:
     assert len(reasons) == len(expected)
     for reason, words in zip(reasons, expected, strict=True):
         assert words in reason
-
-
-def test_logs_tell_generations_and_one_opening(cluster: LocalCluster) -> None:
-    trio = draft(cluster, sealed(PROBLEMS["balanced"]()))
-
-    async def search() -> None:
-        async with trio.coordinator() as coordinator:
-            on_nodes = await begin(trio, coordinator)
-            await on_nodes.advance(4, 9, until=None)
-            await on_nodes.advance(5, 9, until=None)
-            await on_nodes.open(until=None)
-
-    run(search())
-    for node in range(3):
-        told = [
-            (e["event"], e.get("first"), e.get("count"))
-            for e in trio.log(node)
-            if e["event"] in ("secret start", "generations", "open plan", "opened", "sent")
-        ]
-        assert told == [
-            ("secret start", None, None),
-            ("generations", 0, 4),
-            ("generations", 4, 5),
-            ("open plan", None, None),
-            ("opened", None, None),
-        ]
-        name = agreement_hash(trio.agreement).hex()[:32]
-        folder = trio.cluster.folder / f"node-{node}.data" / name
-        assert sorted(p.name for p in folder.glob("sealed-*")) == ["sealed-0-4", "sealed-0-9"]
-
-
-def test_logs_and_ledger_are_compared(cluster: LocalCluster) -> None:
-    trio = draft(cluster, sealed(PROBLEMS["balanced"](), "improvement"))
-
-    async def search() -> list[LedgerEntry]:
-        async with trio.coordinator() as coordinator:
-            on_nodes = await begin(trio, coordinator)
-            first = await on_nodes.advance(2, 9, until=None)
-            told = await on_nodes.advance(4, 6, until=None)
-            opened = await on_nodes.open(until=None)
-            return [
-                *(
-                    LedgerEntry(
-                        0,
-                        each.batch.first + 1,
-                        each.request.hex(),
-                        [int(bit) for bit in each.improved],
-                        None,
-                        each.parts,
-                    )
-                    for each in (first, told)
-                ),
-                LedgerEntry(0, REVEAL_NUMBER, "", opened.plan, None, opened.parts),
-            ]
-
-    before, bits, opening = run(search())
-    logs = [trio.log(node) for node in range(3)]
-    report = check_sealed_answers(trio.agreement, logs, [before, bits, opening])
-    assert (report.generations, report.plans, report.improvements) == (6, 1, 6)
-    assert report.senders == 3
-    assert report.horizons == (9, 6)
-    swapped = [opening.disclosed[1], opening.disclosed[0], *opening.disclosed[2:]]
-    other = [[(0, [p[::-1] for p in frames]) for _, frames in s] for s in opening.parts]
-    cut = [[(0, [p[:-1] for p in frames]) for _, frames in s] for s in opening.parts]
-    forged = [[(k, [bytes(len(f)) for f in frames]) for k, frames in s] for s in bits.parts]
-    for changed, words in (
-        ([msgspec.structs.replace(opening, disclosed=swapped)], "another plan than the ledger"),
-        ([msgspec.structs.replace(opening, parts=other)], "another plan than the ledger"),
-        ([msgspec.structs.replace(opening, parts=cut)], "no part of a plan"),
-        ([opening, msgspec.structs.replace(opening, disclosed=swapped)], "two plans of one search"),
-        ([bits], "opened the plan of search 0, which the ledger leaves out"),
-        ([opening], "improvements after generation 0, which the ledger leaves out"),
-        ([msgspec.structs.replace(bits, parts=forged), opening], "other improvements"),
-    ):
-        with pytest.raises(LogError, match=words):
-            check_sealed_answers(trio.agreement, logs, changed)
-    again = check_sealed_answers(trio.agreement, logs, [before, bits, opening, opening])
-    assert again == report  # heard twice by a coordinator that was interrupted
-    fewer = [line for line in logs[1] if line["event"] != "generations"]
-    with pytest.raises(LogError, match="different generations"):
-        check_sealed_answers(trio.agreement, [logs[0], fewer], [opening])
-    # Two nodes send all components: what the third sent need not be kept, and is still compared.
-    fewer_parts = msgspec.structs.replace(opening, parts=[*opening.parts[:2], []])
-    assert check_sealed_answers(trio.agreement, logs, [before, bits, fewer_parts]).senders == 3
-    (other_basis,) = [
-        {**line, "basis": "0:1:1"} for line in logs[0] if line["event"] == "open plan"
-    ]
-    with pytest.raises(LogError, match="two plans of search 0"):
-        check_sealed_answers(
-            trio.agreement, [*logs[:2], [*logs[2], other_basis]], [before, bits, opening]
-        )
-    (other_part,) = [{**line, "salt": "00"} for line in logs[2] if line["event"] == "opened"]
-    for entry in (opening, fewer_parts):
-        with pytest.raises(LogError, match="another part of the plan"):
-            check_sealed_answers(trio.agreement, [*logs[:2], [*logs[2], other_part]], [bits, entry])
-
-
-def test_another_coordinator_goes_on_with_what_was_begun(cluster: LocalCluster) -> None:
-    trio = draft(cluster, sealed(PROBLEMS["balanced"]()))
-
-    async def taken_up(coordinator: Coordinator) -> SealedSearch:
-        await coordinator.start_agreement(trio.signatures, within=20)
-        search = SealedSearch(coordinator, 0)
-        await search.start(until=None)
-        return search
-
-    async def search() -> tuple[list[list[int]], ClearSealedSearch]:
-        async with trio.coordinator() as coordinator:
-            first = await begin(trio, coordinator)
-            clear = twin(trio, start_of(trio), first.seed)
-            await first.advance(20, 90, until=None)
-            with pytest.raises(PeerTimeoutError):  # in mid-batch
-                await first.advance(60, 80, until=time.monotonic() + 0.05)
-        async with trio.coordinator() as coordinator:
-            second = await taken_up(coordinator)
-            assert not second.opened
-            assert second.generation in (20, 80)
-            if second.generation == 20:
-                assert (await second.advance(3, 33, until=None)).batch.count == 60
-            plans = [(await second.open(until=None)).plan]
-        async with trio.coordinator() as coordinator:
-            third = await taken_up(coordinator)
-            assert (third.opened, third.generation) == (True, 80)
-            plans.append((await third.open(until=None)).plan)
-        return plans, clear
-
-    plans, clear = run(search())
-    clear.advance(20, horizon=90)
-    clear.advance(60, horizon=80)
-    assert plans == [clear.plan().tolist()] * 2
-
-
-@pytest.mark.parametrize("all_at_once", [False, True])
-def test_killed_nodes_come_back_and_the_search_goes_on(
-    own_cluster: LocalCluster, all_at_once: bool
-) -> None:
-    trio = draft(own_cluster, sealed(PROBLEMS["balanced"](), "improvement"))
-
-    async def search() -> tuple[list[int], list[bool], ClearSealedSearch]:
-        async with trio.coordinator() as coordinator:
-            on_nodes = await begin(trio, coordinator)
-            clear = twin(trio, start_of(trio), on_nodes.seed)
-            told: list[bool] = []
-            for number in range(4):
-                waiting = asyncio.ensure_future(
-                    on_nodes.advance(20, 80, until=time.monotonic() + 30)
-                )
-                if number in (1, 2):  # in mid-batch
-                    await asyncio.sleep(0.04 * number)
-                    for node in range(3) if all_at_once else [number]:
-                        own_cluster.kill(node)
-                        own_cluster.restart(node)
-                told += (await waiting).improved
-            return (await on_nodes.open(until=None)).plan, told, clear
-
-    plan, told, clear = run(search())
-    assert told == clear.advance(80, horizon=80)
-    assert plan == clear.plan().tolist()
-
-
-def test_a_stopped_node_is_named_by_the_deadline_and_welcome_back(
-    own_cluster: LocalCluster,
-) -> None:
-    trio = draft(own_cluster, sealed(PROBLEMS["balanced"]()))
-
-    async def search() -> None:
-        async with trio.coordinator() as coordinator:
-            on_nodes = await begin(trio, coordinator)
-            clear = twin(trio, start_of(trio), on_nodes.seed)
-            await on_nodes.advance(10, 60, until=None)
-            await on_nodes.advance(10, 60, until=None)
-            own_cluster.processes[1].send_signal(signal.SIGSTOP)
-            until = time.monotonic() + 0.7
-            with pytest.raises(PeerTimeoutError, match="node 1"):
-                await on_nodes.advance(30, 60, until=until)
-            assert time.monotonic() - until < LATE
-            own_cluster.processes[1].send_signal(signal.SIGCONT)
-            # What was begun is brought to its end, whatever is asked for instead.
-            done = await on_nodes.advance(5, 60, until=time.monotonic() + 20)
-            assert (done.batch.first, done.batch.end) == (20, 50)
-            await on_nodes.advance(10, 60, until=time.monotonic() + 20)
-            clear.advance(60, horizon=60)
-            assert (await on_nodes.open(until=None)).plan == clear.plan().tolist()
-
-    run(search())
-
-
-def test_a_new_coordinator_goes_on_where_the_old_one_left(cluster: LocalCluster) -> None:
-    trio = draft(cluster, sealed(PROBLEMS["tour"]()))
-
-    async def search() -> None:
-        async with trio.coordinator() as coordinator:
-            first = await begin(trio, coordinator)
-            clear = twin(trio, start_of(trio), first.seed)
-            await first.advance(10, 30, until=None)
-        async with trio.coordinator() as coordinator:
-            await coordinator.start_agreement(trio.signatures, within=20)
-            second = SealedSearch(coordinator, 0)
-            await second.start(until=None)
-            assert second.generation == 10
-            await second.advance(20, 30, until=None)
-            clear.advance(30, horizon=30)
-            assert (await second.open(until=None)).plan == clear.plan().tolist()
-
-    run(search())
-
-
-@pytest.mark.parametrize("node", [0, 1, 2])
-def test_two_nodes_open_what_all_three_found(own_cluster: LocalCluster, node: int) -> None:
-    trio = draft(own_cluster, sealed(PROBLEMS["balanced"]()))
-
-    async def search() -> None:
-        async with trio.coordinator() as coordinator:
-            on_nodes = await begin(trio, coordinator)
-            clear = twin(trio, start_of(trio), on_nodes.seed)
-            await on_nodes.advance(10, 20, until=None)
-            own_cluster.kill(node)
-            until = time.monotonic() + 0.6
-            with pytest.raises((MpcError, PeerTimeoutError), match=f"node {node}"):
-                await on_nodes.advance(10, 20, until=until)
-            assert time.monotonic() - until < LATE
-            opened = await on_nodes.open(until=time.monotonic() + 2)
-            assert opened.generation == 10
-            clear.advance(10, horizon=20)
-            assert opened.plan == clear.plan().tolist()
-            # One node alone opens nothing.
-            own_cluster.kill((node + 1) % 3)
-            with pytest.raises(MpcError):
-                await on_nodes.open(until=time.monotonic() + 0.5)
-
-    run(search())
 
 
 def test_shares_that_do_not_fit_together_are_noticed(cluster: LocalCluster) -> None:

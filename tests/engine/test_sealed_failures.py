@@ -1,0 +1,155 @@
+"""Sealed searches whose nodes die or hang, and whose coordinators change."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+
+import pytest
+
+from tacit.engine.coordinator import Coordinator
+from tacit.engine.local_cluster import LocalCluster
+from tacit.engine.sealed_search import SealedSearch
+from tacit.errors import MpcError, PeerTimeoutError
+from tacit.search.sealed import ClearSealedSearch
+from tests.engine.sealed_trio import PROBLEMS, begin, draft, sealed, start_of, twin
+from tests.engine.trio import run
+
+LATE = 0.1
+
+
+def test_another_coordinator_goes_on_with_what_was_begun(cluster: LocalCluster) -> None:
+    trio = draft(cluster, sealed(PROBLEMS["balanced"]()))
+
+    async def taken_up(coordinator: Coordinator) -> SealedSearch:
+        await coordinator.start_agreement(trio.signatures, within=20)
+        search = SealedSearch(coordinator, 0)
+        await search.start(until=None)
+        return search
+
+    async def search() -> tuple[list[list[int]], ClearSealedSearch]:
+        async with trio.coordinator() as coordinator:
+            first = await begin(trio, coordinator)
+            clear = twin(trio, start_of(trio), first.seed)
+            await first.advance(20, 90, until=None)
+            with pytest.raises(PeerTimeoutError):  # in mid-batch
+                await first.advance(60, 80, until=time.monotonic() + 0.05)
+        async with trio.coordinator() as coordinator:
+            second = await taken_up(coordinator)
+            assert not second.opened
+            assert second.generation in (20, 80)
+            if second.generation == 20:
+                assert (await second.advance(3, 33, until=None)).batch.count == 60
+            plans = [(await second.open(until=None)).plan]
+        async with trio.coordinator() as coordinator:
+            third = await taken_up(coordinator)
+            assert (third.opened, third.generation) == (True, 80)
+            plans.append((await third.open(until=None)).plan)
+        return plans, clear
+
+    plans, clear = run(search())
+    clear.advance(20, horizon=90)
+    clear.advance(60, horizon=80)
+    assert plans == [clear.plan().tolist()] * 2
+
+
+@pytest.mark.parametrize("all_at_once", [False, True])
+def test_killed_nodes_come_back_and_the_search_goes_on(
+    own_cluster: LocalCluster, all_at_once: bool
+) -> None:
+    trio = draft(own_cluster, sealed(PROBLEMS["balanced"](), "improvement"))
+
+    async def search() -> tuple[list[int], list[bool], ClearSealedSearch]:
+        async with trio.coordinator() as coordinator:
+            on_nodes = await begin(trio, coordinator)
+            clear = twin(trio, start_of(trio), on_nodes.seed)
+            told: list[bool] = []
+            for number in range(4):
+                waiting = asyncio.ensure_future(
+                    on_nodes.advance(20, 80, until=time.monotonic() + 30)
+                )
+                if number in (1, 2):  # in mid-batch
+                    await asyncio.sleep(0.04 * number)
+                    for node in range(3) if all_at_once else [number]:
+                        own_cluster.kill(node)
+                        own_cluster.restart(node)
+                told += (await waiting).improved
+            return (await on_nodes.open(until=None)).plan, told, clear
+
+    plan, told, clear = run(search())
+    assert told == clear.advance(80, horizon=80)
+    assert plan == clear.plan().tolist()
+
+
+def test_a_stopped_node_is_named_by_the_deadline_and_welcome_back(
+    own_cluster: LocalCluster,
+) -> None:
+    trio = draft(own_cluster, sealed(PROBLEMS["balanced"]()))
+
+    async def search() -> None:
+        async with trio.coordinator() as coordinator:
+            on_nodes = await begin(trio, coordinator)
+            clear = twin(trio, start_of(trio), on_nodes.seed)
+            await on_nodes.advance(10, 60, until=None)
+            await on_nodes.advance(10, 60, until=None)
+            own_cluster.processes[1].send_signal(signal.SIGSTOP)
+            until = time.monotonic() + 0.7
+            with pytest.raises(PeerTimeoutError, match="node 1"):
+                await on_nodes.advance(30, 60, until=until)
+            assert time.monotonic() - until < LATE
+            own_cluster.processes[1].send_signal(signal.SIGCONT)
+            # What was begun is brought to its end, whatever is asked for instead.
+            done = await on_nodes.advance(5, 60, until=time.monotonic() + 20)
+            assert (done.batch.first, done.batch.end) == (20, 50)
+            await on_nodes.advance(10, 60, until=time.monotonic() + 20)
+            clear.advance(60, horizon=60)
+            assert (await on_nodes.open(until=None)).plan == clear.plan().tolist()
+
+    run(search())
+
+
+def test_a_new_coordinator_goes_on_where_the_old_one_left(cluster: LocalCluster) -> None:
+    trio = draft(cluster, sealed(PROBLEMS["tour"]()))
+
+    async def search() -> None:
+        async with trio.coordinator() as coordinator:
+            first = await begin(trio, coordinator)
+            clear = twin(trio, start_of(trio), first.seed)
+            await first.advance(10, 30, until=None)
+        async with trio.coordinator() as coordinator:
+            await coordinator.start_agreement(trio.signatures, within=20)
+            second = SealedSearch(coordinator, 0)
+            await second.start(until=None)
+            assert second.generation == 10
+            await second.advance(20, 30, until=None)
+            clear.advance(30, horizon=30)
+            assert (await second.open(until=None)).plan == clear.plan().tolist()
+
+    run(search())
+
+
+@pytest.mark.parametrize("node", [0, 1, 2])
+def test_two_nodes_open_what_all_three_found(own_cluster: LocalCluster, node: int) -> None:
+    trio = draft(own_cluster, sealed(PROBLEMS["balanced"]()))
+
+    async def search() -> None:
+        async with trio.coordinator() as coordinator:
+            on_nodes = await begin(trio, coordinator)
+            clear = twin(trio, start_of(trio), on_nodes.seed)
+            await on_nodes.advance(10, 20, until=None)
+            own_cluster.kill(node)
+            until = time.monotonic() + 0.6
+            with pytest.raises((MpcError, PeerTimeoutError), match=f"node {node}"):
+                await on_nodes.advance(10, 20, until=until)
+            assert time.monotonic() - until < LATE
+            opened = await on_nodes.open(until=time.monotonic() + 2)
+            assert opened.generation == 10
+            clear.advance(10, horizon=20)
+            assert opened.plan == clear.plan().tolist()
+            # One node alone opens nothing.
+            own_cluster.kill((node + 1) % 3)
+            with pytest.raises(MpcError):
+                await on_nodes.open(until=time.monotonic() + 0.5)
+
+    run(search())

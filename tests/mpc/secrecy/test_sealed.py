@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,7 @@ from numpy.typing import NDArray
 
 from tacit.mpc.local import TrioRun, trio
 from tacit.mpc.masks import KeyedMasks
-from tacit.mpc.ring import Words, to_ring
-from tacit.mpc.sealed import winners
+from tacit.mpc.ring import Words
 from tacit.mpc.sealed.generations import advance
 from tacit.mpc.sealed.meetings import meet
 from tacit.mpc.sealed.moves import Table
@@ -24,17 +22,18 @@ from tacit.mpc.sealed.update import take_winners
 from tacit.mpc.session import Session
 from tacit.mpc.shares import NODES, ArithmeticShare
 from tests.mpc.sealed.searches import Search
-from tests.mpc.secrecy.test_statistics import SURE, Reused, fixed_for, least_p
-from tests.mpc.secrecy.test_views import leaks
-from tests.mpc.secrecy.views import Protocol, Setting, Weaken, dropped, honest
-
-WEIGHTS = (
-    np.array([[9, 0, 0, 0], [0, 9, 0, 0], [0, 0, 9, 0], [0, 0, 0, 9]]),
-    np.array([[0, 9, 1, 4], [9, 0, 7, 2], [1, 7, 0, 9], [4, 2, 9, 0]]),
+from tests.mpc.secrecy.leaks import leaks
+from tests.mpc.secrecy.sealed_views import (
+    CHANCE,
+    WEIGHTS,
+    arrived_bits,
+    corrected_p,
+    opened_signs,
+    seen_alike,
 )
+from tests.mpc.secrecy.views import Protocol, Setting, Weaken, dropped, honest
+from tests.mpc.secrecy.weakened import SURE, Reused, fixed_for
 
-CHANCE = 1e-4
-"""A p-value above this is what chance gives."""
 CHILDREN = re.compile(r"\d+\.order\.p")
 """The label under which the children of a generation are mixed; the start has another."""
 
@@ -55,22 +54,6 @@ class SameSeed(KeyedMasks):
         if CHILDREN.fullmatch(label):
             return KeyedMasks({component: bytes(32)}).words(label, component, count)
         return super().words(label, component, count)
-
-
-def seen_alike(table: NDArray[np.int64], observer: int, about: Table) -> list[ArithmeticShare]:
-    """Shares of which the observer's own components are always the same."""
-    rng = np.random.default_rng(1)
-    held = {c: rng.integers(0, 2**64, table.shape, dtype=np.uint64) for c in range(3)}
-    rest = held[observer] + held[(observer + 1) % 3]
-    held[(observer + 2) % 3] = to_ring(table) - rest
-    words = {c: part.astype(about.word) for c, part in held.items()}
-    return [ArithmeticShare(words[i], words[(i + 1) % 3]) for i in range(3)]
-
-
-def arrived_bits(run: TrioRun[Any], observer: int) -> list[int]:
-    """A few bits of everything that arrives at the observer."""
-    arrived = [payload for _, payload in run.received[observer]]
-    return [bit for p in arrived for bit in ((p[0] & 1), (p[0] >> 1) & 1, p[-1] & 1)]
 
 
 async def observed(
@@ -101,32 +84,6 @@ async def observed(
         run: TrioRun[Any] = await trio(node, masks=fixed_for(observer, number, kind), record=True)
         lines.append(arrived_bits(run, observer) + opened())
     return np.array(lines, dtype=np.uint8)
-
-
-def corrected_p(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> float:
-    """The smallest p-value, times how many bits and pairs of bits were looked at."""
-    bits = first.shape[1]
-    return float(least_p(first, second) * (bits * (bits + 1) // 2))
-
-
-@contextmanager
-def opened_signs() -> Iterator[Callable[[], list[int]]]:
-    """What gives the signs that were opened since it was called last."""
-    seen: list[list[int]] = []
-    largest = winners._largest
-
-    def noted(less: NDArray[np.uint8], children: int) -> NDArray[np.intp]:
-        seen.append([int(bit) for bit in less.reshape(-1)])
-        return largest(less, children)
-
-    def opened() -> list[int]:
-        bits = [bit for signs in seen[::3] for bit in signs]  # each of the three nodes saw them
-        seen.clear()
-        return bits
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(winners, "_largest", noted)
-        yield opened
 
 
 def told_apart(name: str, observer: int, masks: type[KeyedMasks], runs: int) -> float:

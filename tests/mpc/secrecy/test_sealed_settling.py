@@ -16,14 +16,14 @@ from tacit.mpc.sealed.best import settle
 from tacit.mpc.sealed.moves import Table
 from tacit.mpc.session import Session
 from tacit.mpc.shares import NODES
-from tests.mpc.secrecy.test_sealed import (
+from tests.mpc.secrecy.sealed_views import (
     CHANCE,
     arrived_bits,
     corrected_p,
     opened_signs,
     seen_alike,
 )
-from tests.mpc.secrecy.test_statistics import SURE, fixed_for
+from tests.mpc.secrecy.weakened import SURE, fixed_for
 
 
 class PlansNotMixed(KeyedMasks):

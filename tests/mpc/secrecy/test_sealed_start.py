@@ -17,13 +17,13 @@ from tacit.mpc.ring import Words
 from tacit.mpc.sealed.start import secret_start
 from tacit.mpc.shares import NODES
 from tests.mpc.sealed.searches import Search
-from tests.mpc.secrecy.test_sealed import (
+from tests.mpc.secrecy.sealed_views import (
     CHANCE,
     WEIGHTS,
     corrected_p,
     seen_alike,
 )
-from tests.mpc.secrecy.test_statistics import SURE, fixed_for
+from tests.mpc.secrecy.weakened import SURE, fixed_for
 
 SETTINGS = {"assignment": {"block": 2}, "tour": {"children": 3}}
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.stats import chi2, chisquare
+from scipy.stats import chisquare
 
 from tacit.mpc import Best, FitnessBound, Session, Spec, check_ranges, collect, evaluate
 from tacit.mpc.disclose import node as node_module
@@ -19,34 +19,9 @@ from tacit.mpc.local import TrioRun, deal_integers, trio
 from tacit.mpc.masks import KeyedMasks, MaskSource
 from tacit.mpc.rank.all_pairs import rank_all_pairs
 from tacit.mpc.rank.result import Ranking
-from tacit.mpc.ring import Words, to_ring
+from tacit.mpc.ring import to_ring
 from tacit.mpc.shares import ArithmeticShare
-
-SURE = 1e-6
-"""A p-value below this is no chance."""
-
-
-class Unshuffled(KeyedMasks):
-    """A weakened source: permutations that do not permute."""
-
-    def permutation(self, label: str, component: int, size: int) -> NDArray[np.intp]:  # noqa: ARG002
-        return np.arange(size)
-
-
-class Reused(KeyedMasks):
-    """A weakened source: one stream for all labels."""
-
-    def words(self, label: str, component: int, count: int) -> Words:  # noqa: ARG002
-        return super().words("the same", component, count)
-
-
-def fixed_for(
-    observer: int, number: int, kind: type[KeyedMasks] = KeyedMasks
-) -> Callable[[int], MaskSource]:
-    """Keys of which the observer's own two never change; the third one is new each time."""
-    keys = {c: bytes([c + 1]) * 32 for c in range(3)}
-    keys[(observer + 2) % 3] = number.to_bytes(32, "little")
-    return lambda me: kind({c: keys[c] for c in (me, (me + 1) % 3)})
+from tests.mpc.secrecy.weakened import SURE, Reused, Unshuffled, fixed_for, least_p
 
 
 async def opened_order(
@@ -133,19 +108,6 @@ async def observed(
         arrived = [payload for _, payload in run.received[observer]]
         lines.append([bit for p in arrived for bit in ((p[0] & 1), (p[0] >> 1) & 1, p[-1] & 1)])
     return np.array(lines, dtype=np.uint8)
-
-
-def least_p(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> float:
-    """The smallest p-value over all single bits and all pairs of bits."""
-    cells = []
-    for x in (first.astype(np.int64), second.astype(np.int64)):
-        y = 1 - x
-        cells.append(np.stack([x.T @ x, x.T @ y, y.T @ x, y.T @ y]))
-    total = cells[0] + cells[1]
-    # Two samples of the same size: the statistic of a table with two lines.
-    statistic = ((cells[0] - cells[1]) ** 2 / np.maximum(total, 1)).sum(axis=0)
-    freedom = np.maximum((total > 0).sum(axis=0) - 1, 1)
-    return float(chi2.sf(statistic, freedom).min())
 
 
 def told_apart(

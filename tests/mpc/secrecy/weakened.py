@@ -1,0 +1,51 @@
+"""Sources of masks that are weakened on purpose, or fixed for whoever looks; what is no chance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import chi2
+
+from tacit.mpc.masks import KeyedMasks, MaskSource
+from tacit.mpc.ring import Words
+
+SURE = 1e-6
+"""A p-value below this is no chance."""
+
+
+class Unshuffled(KeyedMasks):
+    """A weakened source: permutations that do not permute."""
+
+    def permutation(self, label: str, component: int, size: int) -> NDArray[np.intp]:  # noqa: ARG002
+        return np.arange(size)
+
+
+class Reused(KeyedMasks):
+    """A weakened source: one stream for all labels."""
+
+    def words(self, label: str, component: int, count: int) -> Words:  # noqa: ARG002
+        return super().words("the same", component, count)
+
+
+def fixed_for(
+    observer: int, number: int, kind: type[KeyedMasks] = KeyedMasks
+) -> Callable[[int], MaskSource]:
+    """Keys of which the observer's own two never change; the third one is new each time."""
+    keys = {c: bytes([c + 1]) * 32 for c in range(3)}
+    keys[(observer + 2) % 3] = number.to_bytes(32, "little")
+    return lambda me: kind({c: keys[c] for c in (me, (me + 1) % 3)})
+
+
+def least_p(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> float:
+    """The smallest p-value over all single bits and all pairs of bits."""
+    cells = []
+    for x in (first.astype(np.int64), second.astype(np.int64)):
+        y = 1 - x
+        cells.append(np.stack([x.T @ x, x.T @ y, y.T @ x, y.T @ y]))
+    total = cells[0] + cells[1]
+    # Two samples of the same size: the statistic of a table with two lines.
+    statistic = ((cells[0] - cells[1]) ** 2 / np.maximum(total, 1)).sum(axis=0)
+    freedom = np.maximum((total > 0).sum(axis=0) - 1, 1)
+    return float(chi2.sf(statistic, freedom).min())

@@ -91,8 +91,8 @@ def in_words(
     After 500 evaluations of 300 candidates under top:15, a curious platform that keeps to the \
 agreed search could draw a rough picture of your costs (0.50 on a scale from 0, nothing, to 1, \
 everything). One that breaks the agreement and asks what it likes could reconstruct your costs \
-almost exactly (0.99); the nodes' logs show that afterwards. A curious node sees the candidates, and \
-could learn most of what the platform does. The published plan alone tells 0.16.
+almost exactly (0.99); the nodes' logs show that afterwards. A curious node sees the candidates, \
+and could learn most of what the platform does. The published plan alone tells 0.16.
     """
     if disclosure == SEALED:
         return _sealed_words(expected, costs, best, several=several)

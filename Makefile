@@ -13,9 +13,7 @@ help: ## Show what there is
 demo: .venv/ready-service ## Three nodes, a platform, three airlines: one run to its deadline
 	@$(BIN)/tacit demo
 
-# Types are checked beside the tests, many of which wait.
-test: lint ## Everything that must pass before a change lands
-	@$(MAKE) --no-print-directory -j2 typecheck unit
+test: lint typecheck unit ## Everything that must pass before a change lands
 
 lint: .venv/ready-dev ## Lint and format check
 	@$(BIN)/ruff check .

@@ -16,7 +16,8 @@ from tacit.search.sealed import ClearSealedSearch
 from tests.engine.sealed_trio import PROBLEMS, begin, draft, sealed, start_of, twin
 from tests.engine.trio import run
 
-LATE = 0.1
+LATE = 0.5
+"""Seconds after a deadline, on a machine that other tests keep busy; benchmarks allow 0.1."""
 
 
 def test_another_coordinator_goes_on_with_what_was_begun(cluster: LocalCluster) -> None:

@@ -134,7 +134,8 @@ async def confirmed(title: str, text: str, /, *, do: str, danger: bool = False) 
             ui.button("Back", on_click=lambda: dialog.submit(False)).props("no-caps flat autofocus")
             sure = ui.button(do, on_click=lambda: dialog.submit(True), color=None)
             sure.props("no-caps unelevated").classes("danger-fill" if danger else "main")
-    dialog.props(f'aria-label="{title}"')
+    # The second half of a slow double click falls beside the dialog, and must not close it.
+    dialog.props(f'aria-label="{title}" no-backdrop-dismiss')
     answer = await dialog
     dialog.delete()
     return bool(answer)

@@ -100,7 +100,7 @@ def reproduce(
     progress = StudyProgress(Console(stderr=True), runs)
     with interruptible(), executor(workers=workers, scheduler=scheduler) as pool, progress:
         done = reproduce_paper(
-            studies, folder, pool, engine=_engine(engine_times), latex=latex,
+            studies, folder, pool, engine=_engine(engine_times, quick=quick), latex=latex,
             leakage=leakage, advance=progress.advance,
         )  # fmt: skip
     least = min(done.outcome.spearman.values())
@@ -190,10 +190,15 @@ install 'tacit[experiments]'
         )
 
 
-def _engine(file: Path | None) -> Callable[[], Sequence[EngineTimes]]:
-    from tacit.experiments.engine_times import measure_engine, read_engine_times
+def _engine(file: Path | None, *, quick: bool) -> Callable[[], Sequence[EngineTimes]]:
+    from tacit.experiments.engine_times import (
+        LATENCIES_MS,
+        QUICK_LATENCIES_MS,
+        measure_engine,
+        read_engine_times,
+    )
 
     if file is None:
-        return measure_engine
+        return lambda: measure_engine(QUICK_LATENCIES_MS if quick else LATENCIES_MS)
     times = read_engine_times(file)
     return lambda: times

@@ -17,9 +17,12 @@ from tacit.errors import FileError, ParameterError
 from tacit.experiments.conduct import conduct
 from tacit.experiments.instances import named_problem
 from tacit.experiments.perform import perform
+from tacit.experiments.perform_sealed import sealed_best
 from tacit.experiments.study import read_study, shipped_studies, shipped_study
 from tacit.experiments.tuning.tune import Tuned, TunedSet, tune, tuning_task
+from tacit.problems import generate_assignment
 from tacit.runs import EngineChoice, solve
+from tacit.runs.sealed import SimulatedSealedSearch
 from tacit.search.moves import SealedParameters
 from tests.experiments.test_commands import tacit
 
@@ -195,3 +198,12 @@ def test_disclosures_and_searches_that_do_not_fit(small: Path) -> None:
         tuning_task(read_study(small), "unused", disclosure="top:15")
     with pytest.raises(ParameterError, match="take the preset sealed-ap or sealed-tsp"):
         tuning_task(shipped_study("ap"), "unused", disclosure="sealed")
+
+
+def test_the_best_of_all_parents_counts_from_the_first_generation_on() -> None:
+    problem = generate_assignment(1, rows=8)
+    for seed in range(20):
+        settings = SealedParameters(block=2, parents=8)
+        twin = SimulatedSealedSearch(problem, settings, [1], seed=seed, stream=0).twin
+        twin.advance(1, horizon=1)
+        assert sealed_best(problem, settings, 1, seed=seed)[1] == twin.best_value

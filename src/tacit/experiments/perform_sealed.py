@@ -40,8 +40,8 @@ def sealed_best(
     search = SimulatedSealedSearch(problem, parameters, [1], seed=seed, stream=0).twin
     best = [_fitness(problem, search.plan())]
     for _ in range(generations):
-        (improved,) = search.advance(1, horizon=generations)
-        best.append(_fitness(problem, search.plan()) if improved else best[-1])
+        search.advance(1, horizon=generations)
+        best.append(_fitness(problem, search.plan()))
     return np.array(best, dtype=np.float64)
 
 

@@ -17,6 +17,7 @@ from tacit.runs.evaluators import EngineChoice, started_engine
 from tacit.runs.limits import Limits, StopReason
 from tacit.runs.result import Result, Timing
 from tacit.runs.sealed_loop import (
+    FIRST_GUESS,
     SealedLoop,
     SealedObserver,
     SealedPlan,
@@ -130,7 +131,7 @@ def run_searches(
     []
     """
     runs: list[SealedRun] = []
-    loop: SealedLoop | None = None
+    pace, measured = FIRST_GUESS, False
     until = None if limits.deadline is None else started + limits.deadline
     for number, search in enumerate(searches):
         now = time.monotonic()
@@ -141,13 +142,10 @@ def run_searches(
                 seconds = time.monotonic() - started
                 observe(SealedView(number, len(searches), generation, seconds))
 
-        most = _most_generations(limits)
-        # Searches of one run take the same time per generation.
-        if loop is not None and loop.measured:
-            loop = SealedLoop(most, part, show, pace=loop.pace, measured=True)
-        else:
-            loop = SealedLoop(most, part, show)
+        loop = SealedLoop(_most_generations(limits), part, show, pace=pace, measured=measured)
         runs.append(loop.run(search))
+        # Searches of one run take the same time per generation.
+        pace, measured = loop.pace, loop.measured
         if runs[-1].reason is StopReason.INTERRUPTED:
             break
     return runs

@@ -1,4 +1,4 @@
-"""A platform in a process of its own on trios of real nodes, and everybody who uses it, over HTTPS.
+"""A platform in a process of its own on clusters of real nodes, and its users, over HTTPS.
 
 For measurements and for tests that kill it.
 """
@@ -24,13 +24,13 @@ import httpx
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.agreement import Agreement, read_agreement
-from tacit.engine.keys import Keys
-from tacit.engine.local_cluster import LocalCluster, free_addresses, memory_folder
-from tacit.engine.sealing import seal_rows
-from tacit.engine.signatures import sign_agreement, sign_joining
-from tacit.participant.client import API, tls_context
-from tacit.service.settings import load_settings, write_settings
+from tacit.engine.agreement.sealing import seal_rows
+from tacit.engine.agreement.signatures import sign_agreement, sign_joining
+from tacit.engine.agreement.terms import Agreement, read_agreement
+from tacit.engine.identity.keys import Keys
+from tacit.engine.local.cluster import LocalCluster, free_addresses, memory_folder
+from tacit.participant.account.client import API, tls_context
+from tacit.service.server.settings import load_settings, write_settings
 
 START_SECONDS = 60.0
 OPERATOR = "operator"
@@ -40,8 +40,8 @@ ENDS = ("finished", "interrupted", "failed", "cancelled")
 class LivePlatform:
     """Use it in a `with` statement: everything ends and goes with the block."""
 
-    def __init__(self, *, trios: int = 1, slots: int = 4) -> None:
-        self._trios, self._slots = trios, slots
+    def __init__(self, *, clusters: int = 1, slots: int = 4) -> None:
+        self._clusters, self._slots = clusters, slots
         self._stack = ExitStack()
         self.process: subprocess.Popen[bytes] | None = None
         self.tokens: dict[str, str] = {}
@@ -58,10 +58,12 @@ class LivePlatform:
     def _open(self) -> None:
         made = tempfile.TemporaryDirectory(prefix="tacit-live-", dir=memory_folder())
         self.folder = Path(self._stack.enter_context(made))
-        self.clusters = [self._stack.enter_context(LocalCluster()) for _ in range(self._trios)]
+        self.clusters = [self._stack.enter_context(LocalCluster()) for _ in range(self._clusters)]
         listen = free_addresses(1)[0]
         files = [cluster.folder / "cluster.toml" for cluster in self.clusters]
-        self.config = write_settings(self.folder / "platform", trios=files, listen=listen, url=None)
+        self.config = write_settings(
+            self.folder / "platform", clusters=files, listen=listen, url=None
+        )
         limits = "requests_per_minute = 1000000\nanonymous_requests_per_minute = 1000000\n"
         text = self.config.read_text().replace("slots = 4", f"slots = {self._slots}")
         self.config.write_text(limits + text)

@@ -58,13 +58,13 @@ class Watcher(threading.Thread):
 
 
 def measure(
-    *, participants: int, runs: int, each: int, trios: int, deadline: float, rows: int
+    *, participants: int, runs: int, each: int, clusters: int, deadline: float, rows: int
 ) -> dict[str, Any]:
     """All runs side by side; `each` has so many of the participants."""
     names = [f"p{k:02}" for k in range(participants)]
-    slots = -(-runs // trios)
+    slots = -(-runs // clusters)
     begun = time.monotonic()
-    with LivePlatform(trios=trios, slots=slots) as live:
+    with LivePlatform(clusters=clusters, slots=slots) as live:
         watcher = Watcher(live)
         watcher.start()
         watcher.ready.wait(10)
@@ -141,7 +141,7 @@ def main() -> int:
     parser.add_argument("--participants", type=int, default=50)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--each", type=int, default=10, help="participants of one run")
-    parser.add_argument("--trios", type=int, default=1)
+    parser.add_argument("--clusters", type=int, default=1)
     parser.add_argument("--deadline", type=float, default=30.0)
     parser.add_argument("--rows", type=int, default=40)
     parser.add_argument("--json", action="store_true")

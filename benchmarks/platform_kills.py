@@ -20,8 +20,8 @@ import httpx
 import numpy as np
 
 from benchmarks.live_platform import ENDS, OPERATOR, LivePlatform
-from tacit.engine.sealing import seal_rows
-from tacit.engine.signatures import sign_agreement
+from tacit.engine.agreement.sealing import seal_rows
+from tacit.engine.agreement.signatures import sign_agreement
 
 NAMES = ("north", "south", "west")
 DEADLINE = 2.5

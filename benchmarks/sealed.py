@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from tacit.disclosure import BestMode, Sealed
-from tacit.engine.local_cluster import LocalCluster
-from tacit.engine.local_engine import open_engine
-from tacit.engine.sealed_terms import pin_sealed
+from tacit.engine.agreement.sealed_terms import pin_sealed
+from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.local.engine import open_engine
 from tacit.problems import Problem, generate_assignment, shipped_problem
 from tacit.runs import EngineChoice, solve
 from tacit.search.moves import SealedParameters, sealed_parameters_for

@@ -21,9 +21,9 @@ from typing import Any
 import httpx
 import pytest
 
-from tacit.engine.agreement import read_agreement
-from tacit.engine.local_cluster import free_addresses
-from tacit.participant.client import tls_context
+from tacit.engine.agreement.terms import read_agreement
+from tacit.engine.local.cluster import free_addresses
+from tacit.participant.account.client import tls_context
 from tests.participant.platform import NAMES, csv_of, slots
 
 DEADLINE_SECONDS = 2.0
@@ -114,14 +114,20 @@ def parties(tmp_path: Path, tacit_script: str) -> Iterator[Parties]:
     """Three nodes and a platform, started by their commands."""
     everybody = Parties(tmp_path, tacit_script)
     *hosts, listen = free_addresses(4)
-    trio = [word for host in hosts for word in ("--host", host)]
-    everybody.type("ops", "cluster", "new", tmp_path / "trio", *trio)
-    words = ("service", "init", tmp_path / "web", "--trio", tmp_path / "trio" / "cluster.toml")
+    cluster = [word for host in hosts for word in ("--host", host)]
+    everybody.type("ops", "cluster", "new", tmp_path / "cluster", *cluster)
+    words = (
+        "service",
+        "init",
+        tmp_path / "web",
+        "--cluster",
+        tmp_path / "cluster" / "cluster.toml",
+    )
     everybody.type("ops", *words, "--listen", listen)
     everybody.url = f"https://{listen}"
     with contextlib.ExitStack() as stack:
         for i in range(3):
-            config, errors = tmp_path / "trio" / f"node-{i}.toml", tmp_path / f"node-{i}.err"
+            config, errors = tmp_path / "cluster" / f"node-{i}.toml", tmp_path / f"node-{i}.err"
             node = ("node", "run", "--config", config)
             stack.enter_context(running(tacit_script, *node, errors=errors))
         service = ("service", "run", "--config", tmp_path / "web" / "service.toml")
@@ -167,7 +173,7 @@ def test_sign_submit_run_result_and_logs(parties: Parties, operator: httpx.Clien
 
     shown = each(enter)
     # Keys come over another channel: from each participant, and from the nodes' operators.
-    cluster = (parties.folder / "trio" / "cluster.toml").read_text()
+    cluster = (parties.folder / "cluster" / "cluster.toml").read_text()
     keys = write_trust(shown, cluster, parties.folder / "keys.toml")
 
     def sign(name: str) -> str:
@@ -220,7 +226,7 @@ def check_nothing_stored_in_the_clear(parties: Parties) -> None:
     weights = slots().objectives[0].weights
     assert weights is not None
     secrets += [row.astype("<u8").tobytes()[:24] for row in weights]
-    kept = [path for place in ("web", "trio") for path in (parties.folder / place).rglob("*")]
+    kept = [path for place in ("web", "cluster") for path in (parties.folder / place).rglob("*")]
     assert len(kept) > 20
     for path in kept:
         if path.is_file():

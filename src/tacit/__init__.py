@@ -12,72 +12,28 @@ that a node, which never searches, starts light.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from tacit.disclosure import parse_disclosure
-    from tacit.errors import TacitError
-    from tacit.problems import (
-        Assignment,
-        Objective,
-        Participant,
-        Problem,
-        Tour,
-        generate_assignment,
-        generate_tour,
-        load_problem,
-        save_problem,
-        shipped_problem,
-    )
-    from tacit.runs import Result, load_result, solve
-    from tacit.search import SearchParameters
+from tacit.lazy import lazily
 
 __version__ = "0.1.0"
 
-_HOME = {
-    "parse_disclosure": "tacit.disclosure",
-    "TacitError": "tacit.errors",
-    **dict.fromkeys(
-        (
-            "Assignment",
-            "Objective",
-            "Participant",
-            "Problem",
-            "Tour",
-            "generate_assignment",
-            "generate_tour",
-            "load_problem",
-            "save_problem",
-            "shipped_problem",
-        ),
-        "tacit.problems",
-    ),
-    **dict.fromkeys(("Result", "load_result", "solve"), "tacit.runs"),
-    "SearchParameters": "tacit.search",
-}
-
-__all__ = [
-    "Assignment",
-    "Objective",
-    "Participant",
-    "Problem",
-    "Result",
-    "SearchParameters",
-    "TacitError",
-    "Tour",
-    "generate_assignment",
-    "generate_tour",
-    "load_problem",
-    "load_result",
-    "parse_disclosure",
-    "save_problem",
-    "shipped_problem",
-    "solve",
-]
-
-
-def __getattr__(name: str) -> object:
-    if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
-    raise AttributeError(f"module 'tacit' has no attribute {name!r}")
+if TYPE_CHECKING:
+    from tacit.disclosure import parse_disclosure as parse_disclosure
+    from tacit.errors import TacitError as TacitError
+    from tacit.problems import (
+        Assignment as Assignment,
+        Objective as Objective,
+        Participant as Participant,
+        Problem as Problem,
+        Tour as Tour,
+        generate_assignment as generate_assignment,
+        generate_tour as generate_tour,
+        load_problem as load_problem,
+        save_problem as save_problem,
+        shipped_problem as shipped_problem,
+    )
+    from tacit.runs import Result as Result, load_result as load_result, solve as solve
+    from tacit.search import SearchParameters as SearchParameters
+else:
+    __getattr__ = lazily(__name__)

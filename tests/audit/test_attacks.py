@@ -26,9 +26,9 @@ from tacit.audit.attacks import (
     unfaithful,
 )
 from tacit.audit.example import example_record
-from tacit.audit.measure import Truth
-from tacit.audit.scale import unit_of
-from tacit.audit.view import View, view_of
+from tacit.audit.record.view import View, view_of
+from tacit.audit.score.measure import Truth
+from tacit.audit.score.scale import unit_of
 from tacit.problems import Problem, generate_assignment, generate_tour
 
 SIDE = 10

@@ -9,8 +9,8 @@ import pytest
 from tacit.audit import AuditReport, audit_record
 from tacit.audit.audit import audit_of
 from tacit.audit.example import example_problem, example_record, example_weights
-from tacit.audit.recorder import Recorder
-from tacit.audit.view import view_of
+from tacit.audit.record.recorder import Recorder
+from tacit.audit.record.view import view_of
 from tacit.problems import generate_assignment, generate_tour
 from tacit.runs import solve
 from tacit.search import SearchParameters

@@ -7,11 +7,10 @@ from typing import Literal, get_args
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tacit.audit.example import example_problem, example_record
-from tacit.audit.record import (
+from tacit.audit.record.record import (
     MAGIC,
     Record,
     RecordedObjective,
@@ -20,7 +19,7 @@ from tacit.audit.record import (
     deflated,
     load_record,
 )
-from tacit.audit.recorder import Recorder
+from tacit.audit.record.recorder import Recorder
 from tacit.errors import FileError, InputError, ParameterError
 from tacit.problems import generate_assignment
 from tacit.runs import Checkpointing, solve

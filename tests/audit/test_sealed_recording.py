@@ -8,7 +8,7 @@ import pytest
 
 from tacit.audit import Record, audit_record, sealed_record
 from tacit.audit.example import example_problem, example_record, example_weights
-from tacit.audit.record import decoded
+from tacit.audit.record.record import decoded
 from tacit.errors import InputError, ParameterError
 from tacit.problems import generate_assignment
 from tacit.runs import solve, with_disclosures

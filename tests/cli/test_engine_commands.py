@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.engine.local_cluster import free_addresses
+from tacit.engine.local.cluster import free_addresses
 from tacit.problems import generate_assignment, save_problem
 from tests.conftest import RunTacit
 
@@ -24,14 +24,14 @@ def problem(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_trio_from_the_command_line(
+def test_a_cluster_from_the_command_line(
     tmp_path: Path, problem: Path, run_tacit: RunTacit, tacit_script: str
 ) -> None:
     hosts = [word for each in free_addresses(3) for word in ("--host", each)]
-    made = run_tacit("cluster", "new", tmp_path / "trio", *hosts)
+    made = run_tacit("cluster", "new", tmp_path / "cluster", *hosts)
     assert made.returncode == 0, made.stderr
     files = [Path(line) for line in made.stdout.split()]
-    assert stat.S_IMODE((tmp_path / "trio" / "node-0.key").stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "cluster" / "node-0.key").stat().st_mode) == 0o600
     nodes = [
         subprocess.Popen(
             [tacit_script, "node", "run", "--config", str(file)], stderr=subprocess.PIPE
@@ -52,7 +52,7 @@ def test_a_trio_from_the_command_line(
         for node in nodes:
             node.communicate(timeout=10)
     assert [node.returncode for node in nodes] == [0, 0, 0]
-    again = run_tacit("cluster", "new", tmp_path / "trio")
+    again = run_tacit("cluster", "new", tmp_path / "cluster")
     assert again.returncode == 2
     assert "is not empty" in again.stderr
 
@@ -123,7 +123,7 @@ def test_bench_prints_the_agreed_shape(run_tacit: RunTacit) -> None:
 def test_a_node_needs_none_of_the_search() -> None:
     """Its modules import neither Numba nor SciPy, nor the problems with their kernels."""
     code = (
-        "import sys; import tacit.engine.node_process\n"
+        "import sys; import tacit.engine.node.process\n"
         "heavy = {'numba', 'scipy', 'matplotlib', 'tacit.problems', 'tacit.runs'}\n"
         "heavy |= {'tacit.search.evolution', 'tacit.search.operators'}\n"
         "print(sorted(heavy & set(sys.modules)))"

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from tacit.cli import service
-from tacit.engine.cluster_files import write_cluster
+from tacit.engine.identity.cluster_files import write_cluster
 from tacit.errors import InputError
 from tests.conftest import RunTacit
 from tests.service.world import free_port
@@ -23,7 +23,7 @@ from tests.service.world import free_port
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Path:
-    return write_cluster(tmp_path / "trio", [f"127.0.0.1:{9100 + i}" for i in range(3)])[-1]
+    return write_cluster(tmp_path / "cluster", [f"127.0.0.1:{9100 + i}" for i in range(3)])[-1]
 
 
 def pinned(folder: Path) -> httpx.Client:
@@ -34,7 +34,7 @@ def pinned(folder: Path) -> httpx.Client:
 
 def test_init_invite_run_and_stop(run_tacit: RunTacit, cluster: Path, tmp_path: Path) -> None:
     folder, address = tmp_path / "platform", f"127.0.0.1:{free_port()}"
-    made = run_tacit("service", "init", folder, "--trio", cluster, "--listen", address)
+    made = run_tacit("service", "init", folder, "--cluster", cluster, "--listen", address)
     assert made.returncode == 0, made.stderr
     assert stat.S_IMODE((folder / "service.tls.key").stat().st_mode) == 0o600
     config = folder / "service.toml"
@@ -88,10 +88,10 @@ def test_mistakes_are_one_line(run_tacit: RunTacit, tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
-def test_names_roles_and_trios_are_checked(
+def test_names_roles_and_clusters_are_checked(
     cluster: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(InputError, match=r"give the cluster\.toml of a trio"):
+    with pytest.raises(InputError, match=r"give the cluster\.toml of a cluster"):
         service.init(tmp_path / "p", [tmp_path / "none.toml"])
     service.init(tmp_path / "p", [cluster])
     config = tmp_path / "p" / "service.toml"

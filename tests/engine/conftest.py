@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tacit.engine.local_cluster import LocalCluster
+from tacit.engine.local.cluster import LocalCluster
 
 
 @pytest.fixture(scope="session")
@@ -18,6 +18,6 @@ def cluster() -> Iterator[LocalCluster]:
 
 @pytest.fixture
 def own_cluster() -> Iterator[LocalCluster]:
-    """A trio for tests that stop, kill or restart nodes."""
+    """A agreed for tests that stop, kill or restart nodes."""
     with LocalCluster() as running:
         yield running

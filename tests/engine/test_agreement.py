@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tacit.engine.agree import problem_of
-from tacit.engine.agreement import Agreement, agreement_hash, canonical, read_agreement
-from tacit.engine.agreement_check import check_agreement
-from tacit.engine.cast import example_cast
-from tacit.engine.signatures import check_signatures
+from tacit.engine.agreement.check import check_agreement
+from tacit.engine.agreement.draft import problem_of
+from tacit.engine.agreement.signatures import check_signatures
+from tacit.engine.agreement.terms import Agreement, agreement_hash, canonical, read_agreement
+from tacit.engine.local.fixtures import example_cast
 from tacit.errors import AgreementError
 
 

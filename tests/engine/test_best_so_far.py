@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from tacit.engine.agreement import Agreement
-from tacit.engine.cast import Cast, example_cast
-from tacit.engine.holding import Holding
-from tacit.engine.local_cluster import LocalCluster
-from tacit.engine.node_log import verify_log
-from tacit.engine.policy import Asked
-from tacit.engine.store import Store
+from tacit.engine.agreement.terms import Agreement
+from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.local.fixtures import Cast, example_cast
+from tacit.engine.node.state.agreement_state import AgreementState
+from tacit.engine.node.state.policy import Asked
+from tacit.engine.node.state.store import Store
+from tacit.engine.records.node_log import verify_log
 from tacit.errors import RefusedError
 from tacit.mpc import ArithmeticShare
-from tests.engine.trio import Trio, populations, problem, run
+from tests.engine.agreed_cluster import AgreedCluster, populations, problem, run
 
 
 @pytest.fixture
@@ -32,14 +32,14 @@ def improving(cast: Cast) -> Agreement:
     return replace(cast.agreement, objectives=[terms])
 
 
-def holding(cast: Cast, root: Path) -> Holding:
+def agreement_state(cast: Cast, root: Path) -> AgreementState:
     store = Store.create(root, improving(cast), cast.signatures)
-    made = Holding(store, node=0, keys=cast.nodes[0])
+    made = AgreementState(store, node=0, keys=cast.nodes[0])
     made.frozen.add(0)
     return made
 
 
-def compute(held: Holding, number: int, basis: str, *, attempt: int = 0) -> str:
+def compute(held: AgreementState, number: int, basis: str, *, attempt: int = 0) -> str:
     """What a node does for one evaluation, without the others; the name of what it leaves."""
     plans = np.array([[0, 1], [1, 0]], dtype=np.uint8)
     name = f"{number}:1:{attempt}"
@@ -51,7 +51,7 @@ def compute(held: Holding, number: int, basis: str, *, attempt: int = 0) -> str:
     return name
 
 
-def evaluated(held: Holding, count: int) -> list[str]:
+def evaluated(held: AgreementState, count: int) -> list[str]:
     names = [""]
     for number in range(1, count + 1):
         names.append(compute(held, number, names[-1]))
@@ -59,9 +59,9 @@ def evaluated(held: Holding, count: int) -> list[str]:
 
 
 def test_no_old_evaluation_is_repeated(cast: Cast, tmp_path: Path) -> None:
-    held = holding(cast, tmp_path)
+    held = agreement_state(cast, tmp_path)
     names = evaluated(held, 6)
-    for again in (held, holding(cast, tmp_path)):
+    for again in (held, agreement_state(cast, tmp_path)):
         for number in range(1, 6):
             for basis in ("", *names):
                 with pytest.raises(RefusedError):
@@ -75,7 +75,7 @@ def test_no_old_evaluation_is_repeated(cast: Cast, tmp_path: Path) -> None:
 
 
 def test_each_rule_refuses_by_itself(cast: Cast, tmp_path: Path) -> None:
-    held = holding(cast, tmp_path)
+    held = agreement_state(cast, tmp_path)
     names = evaluated(held, 1)
     plans = np.array([[0, 1], [1, 0]], dtype=np.uint8)
     second, third = (Asked(0, n, "top:1", "improvement", bytes([n]) * 32, plans) for n in (2, 3))
@@ -90,7 +90,7 @@ def test_each_rule_refuses_by_itself(cast: Cast, tmp_path: Path) -> None:
 
 
 def test_each_computation_is_logged_with_what_it_builds_on(cast: Cast, tmp_path: Path) -> None:
-    held = holding(cast, tmp_path)
+    held = agreement_state(cast, tmp_path)
     names = evaluated(held, 2)
     compute(held, 2, names[1], attempt=5)
     entries = verify_log(held.store.log.path.read_bytes())
@@ -103,13 +103,13 @@ def test_each_computation_is_logged_with_what_it_builds_on(cast: Cast, tmp_path:
 
 
 def test_what_was_answered_in_part_is_not_left_out(cast: Cast, tmp_path: Path) -> None:
-    held = holding(cast, tmp_path)
+    held = agreement_state(cast, tmp_path)
     names = evaluated(held, 1)
     plans = np.array([[0, 1], [1, 0]], dtype=np.uint8)
     asked = Asked(0, 2, "top:1", "improvement", bytes([2]) * 32, plans)
     held.begin(asked)
     held.break_off(asked)
-    for again in (held, holding(cast, tmp_path)):
+    for again in (held, agreement_state(cast, tmp_path)):
         with pytest.raises(RefusedError, match="evaluation 2 was answered in part"):
             compute(again, 3, names[1])
     compute(again, 3, compute(again, 2, names[1]))
@@ -117,16 +117,16 @@ def test_what_was_answered_in_part_is_not_left_out(cast: Cast, tmp_path: Path) -
 
 def test_two_evaluations_at_once_take_turns(cluster: LocalCluster) -> None:
     """Asked for while the one before is computed, the second cannot build on the state before."""
-    trio = Trio.draft(cluster, problem("top:3", "improvement"))
+    agreed = AgreedCluster.draft(cluster, problem("top:3", "improvement"))
     plans = populations(2)
 
     async def attack() -> None:
-        async with trio.ready() as (coordinator, _):
+        async with agreed.ready() as (coordinator, _):
             epoch = await coordinator.epoch()
             asked = [
                 [
                     await client.ask(
-                        trio.request(client, each, epoch=epoch, number=number, attempt=number)
+                        agreed.request(client, each, epoch=epoch, number=number, attempt=number)
                     )
                     for client in coordinator.clients
                 ]
@@ -141,11 +141,11 @@ def test_two_evaluations_at_once_take_turns(cluster: LocalCluster) -> None:
 
 def test_a_cancelled_evaluation_is_made_up_for(cluster: LocalCluster) -> None:
     """A coordinator whose time ran out in mid-answer goes on where it stopped."""
-    trio = Trio.draft(cluster, problem("top:3", "improvement"))
+    agreed = AgreedCluster.draft(cluster, problem("top:3", "improvement"))
     plans = populations(3)
 
     async def evaluate() -> list[tuple[int, bool | None]]:
-        async with trio.ready() as (_, evaluations):
+        async with agreed.ready() as (_, evaluations):
             told = [await evaluations.evaluate(plans[0], until=None)]
             for wait in (0.0, 0.004, 0.008, 0.012):
                 waiting = asyncio.ensure_future(evaluations.evaluate(plans[1], until=None))
@@ -156,6 +156,6 @@ def test_a_cancelled_evaluation_is_made_up_for(cluster: LocalCluster) -> None:
             return [(each.number, each.outcome.improved) for each in told]
 
     (_, first), (_, last) = run(evaluate())
-    bests = [int(trio.problem.fitness(0, each).max()) for each in plans]
+    bests = [int(agreed.problem.fitness(0, each).max()) for each in plans]
     assert first is True
     assert last in {bests[2] > max(bests[:2]), bests[2] > bests[0]}

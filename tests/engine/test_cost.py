@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.engine.measure import DISCLOSURES, measure_engine
+from tacit.engine.local.measure import DISCLOSURES, measure_engine
 from tacit.mpc import FitnessBound, Spec, evaluation_cost
 
 LIMITS = {"none": (2, 10_000), "order": (12, 800_000), "buckets": (18, 900_000)}

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tacit.engine.config import parse_address
-from tacit.engine.local_cluster import LocalCluster
+from tacit.engine.identity.config import parse_address
+from tacit.engine.local.cluster import LocalCluster
 from tacit.errors import MpcError
-from tests.engine.trio import Trio, populations, run
+from tests.engine.agreed_cluster import AgreedCluster, populations, run
 
 LATE = 2.0
 """Seconds after a deadline, on a machine that other tests keep busy; benchmarks allow 0.1."""
@@ -89,11 +89,11 @@ def test_a_node_that_is_cut_off_is_named_and_welcome_back(
     cabled: tuple[LocalCluster, list[Cable]],
 ) -> None:
     cluster, cables = cabled
-    trio = Trio.draft(cluster)
+    agreed = AgreedCluster.draft(cluster)
     first, second, third = populations(3)
 
     async def evaluate() -> None:
-        async with trio.ready() as (_, evaluations):
+        async with agreed.ready() as (_, evaluations):
             await evaluations.evaluate(first, until=None)
             # Node 0 is dialled by everybody, so all its connections run through its cable.
             cables[0].cut()
@@ -103,8 +103,8 @@ def test_a_node_that_is_cut_off_is_named_and_welcome_back(
             assert time.monotonic() - until < LATE
             cables[0].mend()
             told = await evaluations.evaluate(third, until=time.monotonic() + 20)
-            expected = trio.problem.objectives[0].disclosure.disclose(
-                trio.problem.fitness(0, third)
+            expected = agreed.problem.objectives[0].disclosure.disclose(
+                agreed.problem.fitness(0, third)
             )
             assert told.outcome.labels.tolist() == expected.tolist()
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tacit.engine.agreement import agreement_hash, canonical
-from tacit.engine.evaluations import Started
-from tacit.engine.local_cluster import LocalCluster
-from tacit.engine.messages import Agree, Done, Submit
+from tacit.engine.agreement.terms import agreement_hash, canonical
+from tacit.engine.coordinator.evaluations import Started
+from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.wire.messages import Agree, Done, Submit
 from tacit.errors import RefusedError
-from tests.engine.trio import Trio, ask, outcomes, populations, problem, run
+from tests.engine.agreed_cluster import AgreedCluster, ask, outcomes, populations, problem, run
 
 PLANS = populations(1)[0]
 
@@ -47,14 +47,14 @@ def twice_a_column() -> NDArray[Any]:
 def test_what_was_not_agreed_is_refused(
     cluster: LocalCluster, plans: NDArray[Any] | bytes, changes: dict[str, Any], reason: str
 ) -> None:
-    trio = Trio.draft(cluster)
+    agreed = AgreedCluster.draft(cluster)
 
     async def attack() -> None:
-        async with trio.ready() as (coordinator, evaluations):
+        async with agreed.ready() as (coordinator, evaluations):
             epoch = await coordinator.epoch()
             replies = await outcomes(
                 coordinator.clients,
-                lambda client: trio.request(client, plans, epoch=epoch, **changes),
+                lambda client: agreed.request(client, plans, epoch=epoch, **changes),
             )
             for reply in replies:
                 assert isinstance(reply, RefusedError)
@@ -65,20 +65,20 @@ def test_what_was_not_agreed_is_refused(
 
     run(attack())
     for node in range(3):
-        assert any(reason in each for each in trio.refusals(node))
+        assert any(reason in each for each in agreed.refusals(node))
 
 
 def test_a_used_number_answers_the_same_request_only(cluster: LocalCluster) -> None:
-    trio = Trio.draft(cluster)
+    agreed = AgreedCluster.draft(cluster)
     first, second = populations(2)
 
     async def attack() -> None:
-        async with trio.ready() as (coordinator, evaluations):
+        async with agreed.ready() as (coordinator, evaluations):
             told = await evaluations.evaluate(first, until=time.monotonic() + 10)
             epoch = await coordinator.epoch()
             replies = await outcomes(
                 coordinator.clients,
-                lambda client: trio.request(client, second, epoch=epoch, attempt=900),
+                lambda client: agreed.request(client, second, epoch=epoch, attempt=900),
             )
             assert all("used for another" in str(reply) for reply in replies)
             again = await evaluations._attempt(await coordinator.epoch(), told.started)
@@ -87,20 +87,20 @@ def test_a_used_number_answers_the_same_request_only(cluster: LocalCluster) -> N
             assert third.number == 2
 
     run(attack())
-    evaluated = [entry for entry in trio.log(1) if entry["event"] == "evaluate"]
+    evaluated = [entry for entry in agreed.log(1) if entry["event"] == "evaluate"]
     assert [entry["number"] for entry in evaluated] == [1, 2]
 
 
 def test_different_populations_to_different_nodes_give_nothing(cluster: LocalCluster) -> None:
-    trio = Trio.draft(cluster)
+    agreed = AgreedCluster.draft(cluster)
     mine, other = populations(2)
 
     async def attack() -> list[Done | BaseException]:
-        async with trio.ready() as (coordinator, evaluations):
+        async with agreed.ready() as (coordinator, evaluations):
             epoch = await coordinator.epoch()
             replies = await outcomes(
                 coordinator.clients,
-                lambda client: trio.request(
+                lambda client: agreed.request(
                     client, mine if client.number == 0 else other, epoch=epoch
                 ),
             )
@@ -118,12 +118,12 @@ def test_different_populations_to_different_nodes_give_nothing(cluster: LocalClu
 
 
 def test_an_expired_agreement_is_refused(cluster: LocalCluster) -> None:
-    trio = Trio.draft(cluster, expires=int(time.time()) + 3)
+    agreed = AgreedCluster.draft(cluster, expires=int(time.time()) + 3)
 
     async def attack() -> None:
-        async with trio.ready() as (_, evaluations):
+        async with agreed.ready() as (_, evaluations):
             await evaluations.evaluate(PLANS, until=time.monotonic() + 10)
-            time.sleep(max(0.0, trio.agreement.limits.expires - time.time()))
+            time.sleep(max(0.0, agreed.agreement.limits.expires - time.time()))
             with pytest.raises(RefusedError, match="expired"):
                 await evaluations.evaluate(PLANS, until=time.monotonic() + 10)
 
@@ -131,10 +131,10 @@ def test_an_expired_agreement_is_refused(cluster: LocalCluster) -> None:
 
 
 def test_the_budget_ends(cluster: LocalCluster) -> None:
-    trio = Trio.draft(cluster, evaluations=2)
+    agreed = AgreedCluster.draft(cluster, evaluations=2)
 
     async def attack() -> None:
-        async with trio.ready() as (_, evaluations):
+        async with agreed.ready() as (_, evaluations):
             for plans in populations(2):
                 await evaluations.evaluate(plans, until=time.monotonic() + 10)
             with pytest.raises(RefusedError, match="allows 2 evaluations"):
@@ -144,22 +144,22 @@ def test_the_budget_ends(cluster: LocalCluster) -> None:
 
 
 def test_nothing_is_evaluated_before_the_inputs_are_frozen(cluster: LocalCluster) -> None:
-    trio = Trio.draft(cluster)
+    agreed = AgreedCluster.draft(cluster)
 
     async def attack() -> None:
-        async with trio.coordinator() as coordinator:
+        async with agreed.coordinator() as coordinator:
             await coordinator._connect()
             await outcomes(
                 coordinator.clients,
                 lambda client: Agree(
                     id=client.new_id(),
-                    agreement=canonical(trio.agreement),
-                    signatures=trio.signatures,
+                    agreement=canonical(agreed.agreement),
+                    signatures=agreed.signatures,
                 ),
             )
             epoch = await coordinator.epoch()
             replies = await outcomes(
-                coordinator.clients, lambda client: trio.request(client, PLANS, epoch=epoch)
+                coordinator.clients, lambda client: agreed.request(client, PLANS, epoch=epoch)
             )
             assert all("not prepared" in str(reply) for reply in replies)
 
@@ -167,11 +167,11 @@ def test_nothing_is_evaluated_before_the_inputs_are_frozen(cluster: LocalCluster
 
 
 def test_the_reveal_is_agreed_once_and_among_the_evaluated(cluster: LocalCluster) -> None:
-    trio = Trio.draft(cluster, reveal_best=True)
+    agreed = AgreedCluster.draft(cluster, reveal_best=True)
     mine, other = populations(2)
 
     async def attack() -> int:
-        async with trio.ready() as (_, evaluations):
+        async with agreed.ready() as (_, evaluations):
             await evaluations.evaluate(mine, until=time.monotonic() + 10)
             with pytest.raises(RefusedError, match="never evaluated"):
                 await evaluations.reveal_best(other, until=time.monotonic() + 10)
@@ -181,14 +181,14 @@ def test_the_reveal_is_agreed_once_and_among_the_evaluated(cluster: LocalCluster
                 await evaluations.reveal_best(mine[:3], until=time.monotonic() + 10)
             return best
 
-    assert run(attack()) == int(trio.problem.fitness(0, mine).argmax())
+    assert run(attack()) == int(agreed.problem.fitness(0, mine).argmax())
 
 
 def test_the_reveal_must_be_agreed(cluster: LocalCluster) -> None:
-    trio = Trio.draft(cluster)
+    agreed = AgreedCluster.draft(cluster)
 
     async def attack() -> None:
-        async with trio.ready() as (_, evaluations):
+        async with agreed.ready() as (_, evaluations):
             await evaluations.evaluate(PLANS, until=time.monotonic() + 10)
             with pytest.raises(RefusedError, match="does not allow"):
                 await evaluations.reveal_best(PLANS, until=time.monotonic() + 10)
@@ -197,19 +197,19 @@ def test_the_reveal_must_be_agreed(cluster: LocalCluster) -> None:
 
 
 def test_an_unknown_agreement_is_refused(cluster: LocalCluster) -> None:
-    trio = Trio.draft(cluster, problem())
+    agreed = AgreedCluster.draft(cluster, problem())
 
     async def attack() -> None:
-        async with trio.coordinator() as coordinator:
+        async with agreed.coordinator() as coordinator:
             await coordinator._connect()
             client = coordinator.clients[0]
-            rows = trio.seal(next(iter(trio.keys)))
+            rows = agreed.seal(next(iter(agreed.keys)))
             with pytest.raises(RefusedError, match="not known here"):
                 await ask(
                     client,
                     Submit(
                         id=client.new_id(),
-                        agreement=agreement_hash(trio.agreement),
+                        agreement=agreement_hash(agreed.agreement),
                         manifest=rows.manifest,
                         signature=rows.signature,
                         box=rows.boxes[0],

@@ -7,30 +7,30 @@ from pathlib import Path
 
 import pytest
 
-from tacit.engine.cast import example_cast
-from tacit.engine.context import bound_context
-from tacit.engine.coordinator import Coordinator
-from tacit.engine.holding import Holding
-from tacit.engine.local_cluster import LocalCluster
-from tacit.engine.messages import Done, OpenEpoch
-from tacit.engine.store import Store
+from tacit.engine.coordinator.coordinator import Coordinator
+from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.local.fixtures import example_cast
+from tacit.engine.node.state.agreement_state import AgreementState
+from tacit.engine.node.state.store import Store
+from tacit.engine.wire.context import bound_context
+from tacit.engine.wire.messages import Done, OpenEpoch
 from tacit.errors import MpcError, RefusedError
 from tacit.mpc import COORDINATOR, agree_epoch, open_session
 from tacit.mpc.local import run_linked
 from tacit.mpc.transport import Mux
-from tests.engine.trio import Trio, outcomes, populations, run
+from tests.engine.agreed_cluster import AgreedCluster, outcomes, populations, run
 
 
 def test_numbers_of_epochs_only_grow_also_after_a_restart(tmp_path: Path) -> None:
     cast = example_cast()
 
-    def holding() -> Holding:
+    def agreement_state() -> AgreementState:
         store = Store.create(tmp_path, cast.agreement, cast.signatures)
-        return Holding(store, node=0, keys=cast.nodes[0])
+        return AgreementState(store, node=0, keys=cast.nodes[0])
 
-    first = holding()
+    first = agreement_state()
     first.begin_epoch(7)
-    for again in (first, holding()):
+    for again in (first, agreement_state()):
         for number in (7, 6, 0):
             with pytest.raises(RefusedError, match="only grow"):
                 again.begin_epoch(number)
@@ -72,11 +72,11 @@ async def open_epoch(coordinator: Coordinator, number: int) -> None:
 
 def test_epochs_swapped_between_nodes_give_nothing(cluster: LocalCluster) -> None:
     """Node 0 computes with one epoch, the others with another, and then the other way round."""
-    trio = Trio.draft(cluster)
+    agreed = AgreedCluster.draft(cluster)
     plans = populations(1)[0]
 
     async def attack() -> list[Done | BaseException]:
-        async with trio.ready() as (coordinator, _):
+        async with agreed.ready() as (coordinator, _):
             last = await coordinator.epoch()
             replies: list[Done | BaseException] = []
             for swapped in (False, True):
@@ -88,7 +88,7 @@ def test_epochs_swapped_between_nodes_give_nothing(cluster: LocalCluster) -> Non
                 replies += await outcomes(
                     coordinator.clients,
                     partial(
-                        lambda told, who: trio.request(who, plans, epoch=told[who.number]), told
+                        lambda told, who: agreed.request(who, plans, epoch=told[who.number]), told
                     ),
                 )
             return replies
@@ -97,4 +97,4 @@ def test_epochs_swapped_between_nodes_give_nothing(cluster: LocalCluster) -> Non
     assert not any(isinstance(reply, Done) for reply in replies)
     assert "the epoch has ended" in str(replies[0])
     for node in range(3):
-        assert not any(entry["event"] == "sent" for entry in trio.log(node))
+        assert not any(entry["event"] == "sent" for entry in agreed.log(node))

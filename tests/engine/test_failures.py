@@ -15,20 +15,20 @@ from typing import Any
 
 import pytest
 
-from tacit.engine.evaluations import Evaluations
-from tacit.engine.local_cluster import LocalCluster
+from tacit.engine.coordinator.evaluations import Evaluations
+from tacit.engine.local.cluster import LocalCluster
 from tacit.errors import MpcError, PeerTimeoutError
 from tacit.problems import generate_assignment
 from tacit.runs import EngineChoice, GenerationView, Result, solve
 from tacit.search import preset_named
-from tests.engine.trio import Trio, populations, problem, run
+from tests.engine.agreed_cluster import AgreedCluster, populations, problem, run
 
 LATE = 2.0
 """Seconds after a deadline, on a machine that other tests keep busy; benchmarks allow 0.1."""
 
 
-def expected(trio: Trio, plans: Any) -> list[int]:
-    told = trio.problem.objectives[0].disclosure.disclose(trio.problem.fitness(0, plans))
+def expected(agreed: AgreedCluster, plans: Any) -> list[int]:
+    told = agreed.problem.objectives[0].disclosure.disclose(agreed.problem.fitness(0, plans))
     return [int(each) for each in told]
 
 
@@ -44,11 +44,11 @@ def go_on(cluster: LocalCluster, node: int) -> None:
 def test_a_stopped_node_is_named_by_the_deadline_and_welcome_back(
     own_cluster: LocalCluster, node: int
 ) -> None:
-    trio = Trio.draft(own_cluster)
+    agreed = AgreedCluster.draft(own_cluster)
     first, second, third = populations(3)
 
     async def evaluate() -> None:
-        async with trio.ready() as (_, evaluations):
+        async with agreed.ready() as (_, evaluations):
             await evaluations.evaluate(first, until=None)
             stop(own_cluster, node)
             until = time.monotonic() + 0.7
@@ -57,18 +57,18 @@ def test_a_stopped_node_is_named_by_the_deadline_and_welcome_back(
             assert time.monotonic() - until < LATE
             go_on(own_cluster, node)
             told = await evaluations.evaluate(third, until=time.monotonic() + 15)
-            assert told.outcome.labels.tolist() == expected(trio, third)
+            assert told.outcome.labels.tolist() == expected(agreed, third)
 
     run(evaluate())
 
 
 def test_a_killed_node_comes_back_with_nothing_lost(own_cluster: LocalCluster) -> None:
-    trio = Trio.draft(own_cluster, problem("top:3", "improvement"))
+    agreed = AgreedCluster.draft(own_cluster, problem("top:3", "improvement"))
     plans = populations(4)
 
     async def evaluate() -> list[tuple[int, bool | None]]:
         told = []
-        async with trio.ready() as (_, evaluations):
+        async with agreed.ready() as (_, evaluations):
             for number, each in enumerate(plans):
                 waiting = asyncio.ensure_future(
                     evaluations.evaluate(each, until=time.monotonic() + 20)
@@ -78,27 +78,27 @@ def test_a_killed_node_comes_back_with_nothing_lost(own_cluster: LocalCluster) -
                     own_cluster.kill(number)
                     own_cluster.restart(number)
                 result = await waiting
-                assert result.outcome.labels.tolist() == expected(trio, each)
+                assert result.outcome.labels.tolist() == expected(agreed, each)
                 told.append((result.number, result.outcome.improved))
         return told
 
     best, improved = None, []
     for each in plans:
-        now = int(trio.problem.fitness(0, each).max())
+        now = int(agreed.problem.fitness(0, each).max())
         improved.append(best is None or now > best)
         best = now if best is None else max(best, now)
     assert run(evaluate()) == list(zip([1, 2, 3, 4], improved, strict=True))
     for node in range(3):
-        numbers = {e["number"] for e in trio.log(node) if e["event"] in ("evaluate", "caught up")}
+        numbers = {e["number"] for e in agreed.log(node) if e["event"] in ("evaluate", "caught up")}
         assert numbers == {1, 2, 3, 4}
 
 
 def test_all_nodes_killed_at_once_lose_nothing(own_cluster: LocalCluster) -> None:
-    trio = Trio.draft(own_cluster, problem("buckets:3", "improvement"))
+    agreed = AgreedCluster.draft(own_cluster, problem("buckets:3", "improvement"))
     plans = populations(2)
 
     async def evaluate() -> None:
-        async with trio.ready() as (_, evaluations):
+        async with agreed.ready() as (_, evaluations):
             await evaluations.evaluate(plans[0], until=None)
             for node in range(3):
                 own_cluster.kill(node)
@@ -106,24 +106,24 @@ def test_all_nodes_killed_at_once_lose_nothing(own_cluster: LocalCluster) -> Non
                 own_cluster.restart(node)
             told = await evaluations.evaluate(plans[1], until=time.monotonic() + 20)
             assert told.number == 2
-            assert told.outcome.labels.tolist() == expected(trio, plans[1])
+            assert told.outcome.labels.tolist() == expected(agreed, plans[1])
 
     run(evaluate())
 
 
 def test_a_new_coordinator_goes_on_where_the_last_one_stopped(cluster: LocalCluster) -> None:
-    trio = Trio.draft(cluster, problem("top:3", "improvement"))
-    plans = sorted(populations(3), key=lambda each: -int(trio.problem.fitness(0, each).max()))
+    agreed = AgreedCluster.draft(cluster, problem("top:3", "improvement"))
+    plans = sorted(populations(3), key=lambda each: -int(agreed.problem.fitness(0, each).max()))
 
     async def evaluate() -> list[tuple[int, bool | None]]:
         told = []
-        async with trio.ready() as (_, evaluations):
+        async with agreed.ready() as (_, evaluations):
             first = await evaluations.evaluate(plans[0], until=time.monotonic() + 10)
             await evaluations.settle(until=time.monotonic() + 10)
             told.append((first.number, first.outcome.improved))
         for each in plans[1:]:
-            async with trio.coordinator() as coordinator:
-                await coordinator.start_agreement(trio.signatures, within=10)
+            async with agreed.coordinator() as coordinator:
+                await coordinator.start_agreement(agreed.signatures, within=10)
                 evaluations = Evaluations(coordinator, 0)
                 result = await evaluations.evaluate(each, until=time.monotonic() + 10)
                 await evaluations.settle(until=time.monotonic() + 10)
@@ -135,38 +135,40 @@ def test_a_new_coordinator_goes_on_where_the_last_one_stopped(cluster: LocalClus
 
 def test_after_a_restart_the_highest_counter_counts(own_cluster: LocalCluster) -> None:
     """Two nodes have begun an evaluation that the third never heard of."""
-    trio = Trio.draft(own_cluster)
+    agreed = AgreedCluster.draft(own_cluster)
     first, second = populations(2)
 
     async def attack() -> int:
-        async with trio.ready() as (coordinator, _):
+        async with agreed.ready() as (coordinator, _):
             epoch = await coordinator.epoch()
             for client in coordinator.clients[:2]:
-                await client.ask(trio.request(client, first, epoch=epoch))
+                await client.ask(agreed.request(client, first, epoch=epoch))
             await asyncio.sleep(0.2)
             own_cluster.kill(2)
             own_cluster.restart(2)
-        async with trio.coordinator() as coordinator:
-            await coordinator.start_agreement(trio.signatures, within=20)
+        async with agreed.coordinator() as coordinator:
+            await coordinator.start_agreement(agreed.signatures, within=20)
             evaluations = Evaluations(coordinator, 0)
             told = await evaluations.evaluate(second, until=time.monotonic() + 20)
             return told.number
 
     assert run(attack()) == 2
-    assert [e["number"] for e in trio.log(2) if e["event"] == "caught up"] == [1]
+    assert [e["number"] for e in agreed.log(2) if e["event"] == "caught up"] == [1]
 
 
 def test_interleaved_evaluations_share_the_links(cluster: LocalCluster) -> None:
-    trios = [Trio.draft(cluster, problem(each)) for each in ("order", "top:2", "above:50")]
+    agreeds = [
+        AgreedCluster.draft(cluster, problem(each)) for each in ("order", "top:2", "above:50")
+    ]
 
-    async def evaluate(trio: Trio) -> None:
-        async with trio.ready() as (_, evaluations):
+    async def evaluate(agreed: AgreedCluster) -> None:
+        async with agreed.ready() as (_, evaluations):
             for plans in populations(5, size=40):
                 told = await evaluations.evaluate(plans, until=time.monotonic() + 20)
-                assert told.outcome.labels.tolist() == expected(trio, plans)
+                assert told.outcome.labels.tolist() == expected(agreed, plans)
 
     async def all_at_once() -> None:
-        await asyncio.gather(*(evaluate(trio) for trio in trios))
+        await asyncio.gather(*(evaluate(agreed) for agreed in agreeds))
 
     run(all_at_once())
 
@@ -235,10 +237,10 @@ def test_a_run_goes_on_after_a_pause(own_cluster: LocalCluster) -> None:
 
 
 def test_without_any_answer_the_error_names_the_node(own_cluster: LocalCluster) -> None:
-    trio = Trio.draft(own_cluster)
+    agreed = AgreedCluster.draft(own_cluster)
 
     async def evaluate() -> None:
-        async with trio.ready() as (_, evaluations):
+        async with agreed.ready() as (_, evaluations):
             own_cluster.kill(1)
             with pytest.raises(MpcError, match="node 1"):
                 await evaluations.evaluate(populations(1)[0], until=time.monotonic() + 0.5)
@@ -249,7 +251,7 @@ def test_without_any_answer_the_error_names_the_node(own_cluster: LocalCluster) 
 def test_no_node_outlives_the_process_that_started_it() -> None:
     code = (
         "import os, sys, time\n"
-        "from tacit.engine.local_cluster import LocalCluster\n"
+        "from tacit.engine.local.cluster import LocalCluster\n"
         "with LocalCluster() as cluster:\n"
         "    print(cluster.folder, *[p.pid for p in cluster.processes], flush=True)\n"
         "    time.sleep(0.5)\n"

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tacit.engine.local_cluster import LocalCluster
+from tacit.engine.local.cluster import LocalCluster
 from tacit.problems import Assignment, Problem, generate_assignment, generate_tour
 from tacit.runs import Checkpointing, EngineChoice, solve
 from tacit.search import SearchParameters, preset_named

@@ -8,10 +8,15 @@ from typing import Any, cast
 
 import pytest
 
-from tacit.engine import peer_links, platform_talk
-from tacit.engine.config import NodeConfig, PeerConfig
-from tacit.engine.local_cluster import LocalCluster
-from tacit.engine.messages import (
+from tacit.engine.identity.config import NodeConfig, PeerConfig
+from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.node import platform_connection
+from tacit.engine.node.links import peer_links
+from tacit.engine.node.links.peer_line import PeerLine
+from tacit.engine.node.links.peer_links import PeerLinks
+from tacit.engine.node.platform_connection import PlatformConnection
+from tacit.engine.node.work.session import refusals_told
+from tacit.engine.wire.messages import (
     TALK,
     Done,
     Failed,
@@ -23,15 +28,11 @@ from tacit.engine.messages import (
     decode_request,
     encode_message,
 )
-from tacit.engine.node_session import refusals_told
-from tacit.engine.peer_line import PeerLine
-from tacit.engine.peer_links import PeerLinks
-from tacit.engine.peer_messages import Bind
-from tacit.engine.platform_talk import PlatformTalk
+from tacit.engine.wire.peer_messages import Bind
 from tacit.errors import EngineError, FrameError, LogError, PeerError
 from tacit.mpc import Context
 from tacit.mpc.transport import Identity, MemoryLink, Mux, TlsLink, memory_pair
-from tests.engine.trio import Trio, ask, populations, run
+from tests.engine.agreed_cluster import AgreedCluster, ask, populations, run
 
 # Links between nodes.
 
@@ -68,23 +69,23 @@ def arrive(links: PeerLinks, link: MemoryLink) -> None:
 def test_a_stalled_evaluation_leaves_links_and_other_agreements_alone() -> None:
     """An evaluation that only one node is asked for, while another agreement goes on."""
 
-    async def attack(cluster: LocalCluster, trio: Trio, other: Trio) -> None:
+    async def attack(cluster: LocalCluster, agreed: AgreedCluster, other: AgreedCluster) -> None:
         first, second = populations(2)
-        async with trio.ready() as (coordinator, own), other.ready() as (neighbour, evaluations):
+        async with agreed.ready() as (coordinator, own), other.ready() as (neighbour, evaluations):
             epoch, client = await coordinator.epoch(), coordinator.clients[0]
             kept = await neighbour.epoch()
             with pytest.raises(PeerError, match="sent nothing"):
-                await ask(client, trio.request(client, first, epoch=epoch))
+                await ask(client, agreed.request(client, first, epoch=epoch))
             await evaluations.evaluate(second, until=None)
             assert await neighbour.epoch() == kept
             # The epoch of the agreement itself has ended, and a new one is opened.
             await own.evaluate(first, until=asyncio.get_running_loop().time() + 10)
 
     with LocalCluster(timeout_seconds=0.5) as cluster:
-        trio, other = Trio.draft(cluster), Trio.draft(cluster)
-        run(attack(cluster, trio, other))
+        agreed, other = AgreedCluster.draft(cluster), AgreedCluster.draft(cluster)
+        run(attack(cluster, agreed, other))
         for node in range(3):
-            lost = [e for e in trio.node_log(node) if e["event"] == "link lost"]
+            lost = [e for e in agreed.node_log(node) if e["event"] == "link lost"]
             assert not [e for e in lost if str(e["peer"]).startswith("node")]
 
 
@@ -176,9 +177,11 @@ class Platform:
     def __init__(self, *, pending_limit: int = 1 << 20) -> None:
         here, there = memory_pair("platform", "node 0")
         self.notes: list[dict[str, Any]] = []
-        node = SimpleNamespace(name="node 0", holdings={}, metrics=None, note=self._note)
+        node = SimpleNamespace(name="node 0", agreement_states={}, metrics=None, note=self._note)
         self.mux = Mux(here)
-        self.near = PlatformTalk(cast(Any, node), Mux(there, pending_limit=pending_limit), "p")
+        self.near = PlatformConnection(
+            cast(Any, node), Mux(there, pending_limit=pending_limit), "p"
+        )
         self.talk = self.mux.open(TALK)
         self.serving = asyncio.ensure_future(self.near.serve())
 
@@ -202,8 +205,8 @@ class Platform:
 
 
 def test_work_for_a_platform_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(platform_talk, "MOST_REQUESTS", 8)
-    monkeypatch.setattr(platform_talk, "MOST_BYTES", 5000)
+    monkeypatch.setattr(platform_connection, "MOST_REQUESTS", 8)
+    monkeypatch.setattr(platform_connection, "MOST_BYTES", 5000)
 
     async def flood(size: int, most: int) -> None:
         platform = Platform(pending_limit=10_000)
@@ -270,11 +273,11 @@ def test_unexpected_errors_and_long_texts_are_not_echoed(monkeypatch: pytest.Mon
 
 
 def test_long_words_are_no_request(cluster: LocalCluster) -> None:
-    trio = Trio.draft(cluster)
+    agreed = AgreedCluster.draft(cluster)
 
     async def make() -> bytes:
-        async with trio.coordinator() as coordinator:
-            request = trio.request(coordinator.clients[0], b"", epoch=1, disclosure="x" * 101)
+        async with agreed.coordinator() as coordinator:
+            request = agreed.request(coordinator.clients[0], b"", epoch=1, disclosure="x" * 101)
             return encode_message(request)
 
     with pytest.raises(FrameError, match="no request"):

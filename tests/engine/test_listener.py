@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tacit.engine import listener
-from tacit.engine.certificates import new_certificate
-from tacit.mpc.transport import Identity, TlsLink, connect
-from tests.engine.trio import run
+from tacit.engine.identity.certificates import new_certificate
+from tacit.mpc.transport import Identity, TlsLink, connect, listener
+from tests.engine.agreed_cluster import run
 
 
 @pytest.mark.parametrize("per_address", [4, 1000])

@@ -6,19 +6,19 @@ import time
 
 import pytest
 
-from tacit.engine.local_cluster import LocalCluster
-from tacit.engine.log_receipt import check_log
-from tacit.engine.messages import Done
+from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.records.log_receipt import check_log
+from tacit.engine.wire.messages import Done
 from tacit.errors import LogError
-from tests.engine.trio import Trio, populations, run
+from tests.engine.agreed_cluster import AgreedCluster, populations, run
 
 
 def test_an_old_log_does_not_pass_for_new(cluster: LocalCluster) -> None:
-    trio = Trio.draft(cluster)
+    agreed = AgreedCluster.draft(cluster)
     first, second = populations(2)
 
     async def fetch() -> tuple[list[Done], list[Done]]:
-        async with trio.ready() as (coordinator, evaluations):
+        async with agreed.ready() as (coordinator, evaluations):
             await evaluations.evaluate(first, until=None)
             await evaluations.settle(until=None)
             old = await coordinator.fetch_logs(b"first nonce")
@@ -31,7 +31,7 @@ def test_an_old_log_does_not_pass_for_new(cluster: LocalCluster) -> None:
 
         def check(done: Done, nonce: bytes, node: int = node) -> int:
             entries = check_log(
-                trio.agreement,
+                agreed.agreement,
                 node,
                 done.log,
                 nonce=nonce,
@@ -51,14 +51,14 @@ def test_an_old_log_does_not_pass_for_new(cluster: LocalCluster) -> None:
 
 
 def test_digests_of_what_was_sent_are_salted(cluster: LocalCluster) -> None:
-    trio = Trio.draft(cluster)
+    agreed = AgreedCluster.draft(cluster)
 
     async def evaluate() -> None:
-        async with trio.ready() as (_, evaluations):
+        async with agreed.ready() as (_, evaluations):
             await evaluations.evaluate(populations(1)[0], until=None)
             await evaluations.settle(until=None)
 
     run(evaluate())
-    sent = [e for node in range(3) for e in trio.log(node) if e["event"] == "sent"]
+    sent = [e for node in range(3) for e in agreed.log(node) if e["event"] == "sent"]
     assert len({e["salt"] for e in sent}) == 3
     assert all(len(bytes.fromhex(e["salt"])) == 16 for e in sent)

@@ -8,21 +8,21 @@ from typing import Any
 
 import pytest
 
-from tacit.engine.agree import draft_agreement
-from tacit.engine.agreement import Agreement, AgreementLimits, PinnedSearch, agreement_hash
-from tacit.engine.cast import all_sign, example_problem, participant_keys, public_keys
-from tacit.engine.certificates import read_certificate
-from tacit.engine.cluster_files import write_cluster
-from tacit.engine.config import load_cluster_config, load_node_config
-from tacit.engine.local_cluster import LocalCluster
-from tacit.engine.local_engine import node_terms
-from tacit.engine.messages import Ping
-from tacit.engine.node import Node
-from tacit.engine.node_client import NodeClient
-from tacit.engine.node_log import NodeLog, verify_log
+from tacit.engine.agreement.draft import draft_agreement
+from tacit.engine.agreement.terms import Agreement, AgreementLimits, PinnedSearch, agreement_hash
+from tacit.engine.coordinator.node_client import NodeClient
+from tacit.engine.identity.certificates import read_certificate
+from tacit.engine.identity.cluster_files import write_cluster
+from tacit.engine.identity.config import load_cluster_config, load_node_config
+from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.local.engine import node_terms
+from tacit.engine.local.fixtures import all_sign, example_problem, participant_keys, public_keys
+from tacit.engine.node.node import Node
+from tacit.engine.records.node_log import NodeLog, verify_log
+from tacit.engine.wire.messages import Ping
 from tacit.errors import FileError, PeerError, RefusedError
 from tacit.mpc.transport import fingerprint
-from tests.engine.trio import Trio, ask, make_clients, run
+from tests.engine.agreed_cluster import AgreedCluster, ask, make_clients, run
 
 MOST_LINKS = 64
 
@@ -69,15 +69,15 @@ def test_a_broken_agreement_is_refused_and_the_others_go_on(folder: Path, file: 
     first = node(folder)
     broken, signatures, platform = agree(first, folder)
     healthy, _, _ = agree(first, folder)
-    place = first.holdings[agreement_hash(broken)].store.folder
+    place = first.agreement_states[agreement_hash(broken)].store.folder
     (place / file).write_bytes(b"\xffnonsense\n")
     before = {path.name: path.read_bytes() for path in place.iterdir() if path.is_file()}
 
     again = node(folder)
-    assert agreement_hash(healthy) in again.holdings
+    assert agreement_hash(healthy) in again.agreement_states
     assert [e["agreement"] for e in lines(folder) if e["event"] == "broken"] == [place.name]
     with pytest.raises(RefusedError, match="damaged"):
-        again.holding(agreement_hash(broken), platform)
+        again.agreement_state(agreement_hash(broken), platform)
     # Nor is it begun afresh, which would forget the numbers that it has used.
     with pytest.raises(RefusedError, match="damaged"):
         again.take_agreement(broken, signatures, platform)
@@ -147,11 +147,11 @@ def test_a_platform_has_only_so_many_links(cluster: LocalCluster) -> None:
 
 
 def test_a_log_of_several_pages_is_fetched_whole(own_cluster: LocalCluster) -> None:
-    trio = Trio.draft(own_cluster)
+    agreed = AgreedCluster.draft(own_cluster)
 
     async def fetch() -> list[bytes]:
-        async with trio.coordinator() as coordinator:
-            await coordinator.start_agreement(trio.signatures, within=20)
+        async with agreed.coordinator() as coordinator:
+            await coordinator.start_agreement(agreed.signatures, within=20)
             return [done.log for done in await coordinator.fetch_logs()]
 
     run(fetch())
@@ -164,4 +164,4 @@ def test_a_log_of_several_pages_is_fetched_whole(own_cluster: LocalCluster) -> N
         own_cluster.restart(number)
     for number, data in enumerate(run(fetch())):
         assert len(data) > 64 << 20
-        assert len(verify_log(data)) == len(trio.log(number))
+        assert len(verify_log(data)) == len(agreed.log(number))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tacit.engine import node_log
-from tacit.engine.node_log import NodeLog, verify_log
+from tacit.engine.records import node_log
+from tacit.engine.records.node_log import NodeLog, verify_log
 from tacit.errors import LogError
 
 

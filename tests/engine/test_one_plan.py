@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from tacit.engine.agreement import agreement_hash
-from tacit.engine.coordinator import Coordinator
-from tacit.engine.local_cluster import LocalCluster
-from tacit.engine.messages import Done, OpenPlan
-from tacit.engine.sealed_search import SealedSearch
+from tacit.engine.agreement.terms import agreement_hash
+from tacit.engine.coordinator.coordinator import Coordinator
+from tacit.engine.coordinator.sealed_search import SealedSearch
+from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.wire.messages import Done, OpenPlan
 from tacit.errors import MpcError, PeerError, RefusedError
 from tacit.runs.sealed_loop import OPENING_SECONDS
-from tests.engine.sealed_trio import PROBLEMS, begin, draft, sealed, start_of, twin
-from tests.engine.trio import Trio, ask, run
+from tests.engine.agreed_cluster import AgreedCluster, ask, run
+from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, start_of, twin
 
 OTHER_PLAN = "another plan of this search"
 
@@ -31,46 +31,49 @@ async def open_at(coordinator: Coordinator, node: int, basis: str) -> Done:
     return await ask(client, request)
 
 
-async def two_states(trio: Trio, coordinator: Coordinator) -> tuple[SealedSearch, str, str]:
+async def two_states(
+    agreed: AgreedCluster, coordinator: Coordinator
+) -> tuple[SealedSearch, str, str]:
     """A search, and the two states of it that every node keeps."""
-    search = await begin(trio, coordinator)
+    search = await begin(agreed, coordinator)
     early = search._last
     await search.advance(10, 10, until=None)
     return search, early, search._last
 
 
-def bases(trio: Trio) -> list[list[str]]:
+def bases(agreed: AgreedCluster) -> list[list[str]]:
     """Per node, the plans that it is bound to."""
     return [
-        [str(e["basis"]) for e in trio.log(node) if e["event"] == "open plan"] for node in range(3)
+        [str(e["basis"]) for e in agreed.log(node) if e["event"] == "open plan"]
+        for node in range(3)
     ]
 
 
 def test_nodes_that_are_asked_for_different_plans_open_one(cluster: LocalCluster) -> None:
     """With what the third node holds anyway, one part each would make two plans."""
-    trio = draft(cluster, sealed(PROBLEMS["balanced"]()))
+    agreed = draft(cluster, sealed(PROBLEMS["balanced"]()))
 
     async def attack() -> str:
-        async with trio.coordinator() as coordinator:
-            search, early, late = await two_states(trio, coordinator)
+        async with agreed.coordinator() as coordinator:
+            search, early, late = await two_states(agreed, coordinator)
             await open_at(coordinator, 1, early)
             for node in (2, 0):
                 with pytest.raises(RefusedError, match=OTHER_PLAN):
                     await open_at(coordinator, node, late)
             search._last = early
-            assert (await search.open(until=None)).plan == start_of(trio)[0].tolist()
+            assert (await search.open(until=None)).plan == start_of(agreed)[0].tolist()
             return early
 
     early = run(attack())
-    assert bases(trio) == [[early]] * 3
+    assert bases(agreed) == [[early]] * 3
 
 
 def test_nodes_that_are_asked_at_once_open_one_or_none(cluster: LocalCluster) -> None:
-    trio = draft(cluster, sealed(PROBLEMS["balanced"]()))
+    agreed = draft(cluster, sealed(PROBLEMS["balanced"]()))
 
     async def attack() -> set[str]:
-        async with trio.coordinator() as coordinator:
-            _, early, late = await two_states(trio, coordinator)
+        async with agreed.coordinator() as coordinator:
+            _, early, late = await two_states(agreed, coordinator)
             wanted = [early, late, late]
             told = await asyncio.gather(
                 *(open_at(coordinator, node, basis) for node, basis in enumerate(wanted)),
@@ -84,18 +87,18 @@ def test_nodes_that_are_asked_at_once_open_one_or_none(cluster: LocalCluster) ->
             }
 
     assert len(run(attack())) <= 1
-    assert all(len(bound) == 1 for bound in bases(trio))
+    assert all(len(bound) == 1 for bound in bases(agreed))
 
 
 def test_a_disk_that_was_set_back_opens_no_second_plan(own_cluster: LocalCluster) -> None:
     """Node 0 was down when the others opened the end, and node 2 forgot that it did."""
-    trio = draft(own_cluster, sealed(PROBLEMS["balanced"]()))
+    agreed = draft(own_cluster, sealed(PROBLEMS["balanced"]()))
     data = own_cluster.folder / "node-2.data"
     backup = Path(f"{data}.backup")
 
     async def attack() -> None:
-        async with trio.coordinator() as coordinator:
-            _, early, late = await two_states(trio, coordinator)
+        async with agreed.coordinator() as coordinator:
+            _, early, late = await two_states(agreed, coordinator)
             shutil.copytree(data, backup)
             own_cluster.kill(0)
             await open_at(coordinator, 1, late)
@@ -105,7 +108,7 @@ def test_a_disk_that_was_set_back_opens_no_second_plan(own_cluster: LocalCluster
             backup.rename(data)
             own_cluster.restart(2)
             own_cluster.restart(0)
-            await connected(trio, 3)
+            await connected(agreed, 3)
             for node in (0, 2):
                 with pytest.raises(RefusedError, match=OTHER_PLAN):
                     await open_at(coordinator, node, early)
@@ -113,10 +116,10 @@ def test_a_disk_that_was_set_back_opens_no_second_plan(own_cluster: LocalCluster
     run(attack())
 
 
-async def connected(trio: Trio, links: int) -> None:
+async def connected(agreed: AgreedCluster, links: int) -> None:
     """Wait until node 1 has made so many links to its peers again."""
     for _ in range(200):
-        made = [e for e in trio.node_log(1) if e["event"] == "connected"]
+        made = [e for e in agreed.node_log(1) if e["event"] == "connected"]
         if sum(str(e["peer"]).startswith("node") for e in made) > links:
             return
         await asyncio.sleep(0.05)
@@ -126,19 +129,19 @@ async def connected(trio: Trio, links: int) -> None:
 def test_nodes_tell_what_they_are_bound_to_when_an_epoch_begins(
     own_cluster: LocalCluster,
 ) -> None:
-    trio = draft(own_cluster, sealed(PROBLEMS["balanced"]()))
+    agreed = draft(own_cluster, sealed(PROBLEMS["balanced"]()))
 
     async def search() -> None:
-        async with trio.coordinator() as coordinator:
-            searching, early, late = await two_states(trio, coordinator)
+        async with agreed.coordinator() as coordinator:
+            searching, early, late = await two_states(agreed, coordinator)
             own_cluster.kill(0)
             opened = await searching.open(until=None)
             own_cluster.restart(0)
-        assert bases(trio)[0] == []
-        async with trio.coordinator() as coordinator:
-            await coordinator.start_agreement(trio.signatures, within=20)
+        assert bases(agreed)[0] == []
+        async with agreed.coordinator() as coordinator:
+            await coordinator.start_agreement(agreed.signatures, within=20)
             await coordinator.epoch()
-            assert bases(trio) == [[late]] * 3
+            assert bases(agreed) == [[late]] * 3
             with pytest.raises(RefusedError, match=OTHER_PLAN):
                 await open_at(coordinator, 0, early)
             again = SealedSearch(coordinator, 0)
@@ -149,30 +152,30 @@ def test_nodes_tell_what_they_are_bound_to_when_an_epoch_begins(
 
 
 def test_a_node_alone_opens_nothing(own_cluster: LocalCluster) -> None:
-    trio = draft(own_cluster, sealed(PROBLEMS["balanced"]()))
+    agreed = draft(own_cluster, sealed(PROBLEMS["balanced"]()))
 
     async def attack() -> None:
-        async with trio.coordinator() as coordinator:
-            _, _, late = await two_states(trio, coordinator)
+        async with agreed.coordinator() as coordinator:
+            _, _, late = await two_states(agreed, coordinator)
             own_cluster.kill(0)
             own_cluster.kill(1)
             with pytest.raises(MpcError, match="did not confirm"):
                 await open_at(coordinator, 2, late)
 
     run(attack())
-    assert not [e for e in trio.log(2) if e["event"] == "opened"]
+    assert not [e for e in agreed.log(2) if e["event"] == "opened"]
 
 
 @pytest.mark.parametrize("computing", [False, True])
 def test_a_node_that_hangs_does_not_hold_up_the_opening(
     own_cluster: LocalCluster, computing: bool
 ) -> None:
-    trio = draft(own_cluster, sealed(PROBLEMS["balanced"]()))
+    agreed = draft(own_cluster, sealed(PROBLEMS["balanced"]()))
 
     async def search() -> None:
-        async with trio.coordinator() as coordinator:
-            on_nodes = await begin(trio, coordinator)
-            clear = twin(trio, start_of(trio), on_nodes.seed)
+        async with agreed.coordinator() as coordinator:
+            on_nodes = await begin(agreed, coordinator)
+            clear = twin(agreed, start_of(agreed), on_nodes.seed)
             await on_nodes.advance(10, 30, until=None)
             own_cluster.processes[1].send_signal(signal.SIGSTOP)
             try:
@@ -190,14 +193,14 @@ def test_a_node_that_hangs_does_not_hold_up_the_opening(
 
 def test_nothing_is_told_or_kept_after_the_opening(cluster: LocalCluster) -> None:
     """The plan is asked for while generations are under way whose improvements are told."""
-    trio = draft(cluster, sealed(PROBLEMS["balanced"](), "improvement"))
+    agreed = draft(cluster, sealed(PROBLEMS["balanced"](), "improvement"))
 
     async def attack() -> None:
-        async with trio.coordinator() as coordinator:
-            search = await begin(trio, coordinator)
+        async with agreed.coordinator() as coordinator:
+            search = await begin(agreed, coordinator)
             early = search._last
             waiting = asyncio.ensure_future(search.advance(300, 300, until=None))
-            while not any(e["event"] == "generations" for e in trio.log(2)):
+            while not any(e["event"] == "generations" for e in agreed.log(2)):
                 await asyncio.sleep(0.02)
             assert not waiting.done()
             await asyncio.gather(*(open_at(coordinator, node, early) for node in range(3)))
@@ -206,10 +209,12 @@ def test_nothing_is_told_or_kept_after_the_opening(cluster: LocalCluster) -> Non
 
     run(attack())
     for node in range(3):
-        events = [e["event"] for e in trio.log(node)]
+        events = [e["event"] for e in agreed.log(node)]
         assert events.count("opened") == 1
         assert "told improvements" not in events
         folder = (
-            trio.cluster.folder / f"node-{node}.data" / agreement_hash(trio.agreement).hex()[:32]
+            agreed.cluster.folder
+            / f"node-{node}.data"
+            / agreement_hash(agreed.agreement).hex()[:32]
         )
         assert [path.name for path in folder.glob("sealed-*")] == ["sealed-0-0"]

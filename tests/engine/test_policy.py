@@ -9,13 +9,13 @@ import pytest
 from msgspec.structs import replace
 
 from tacit.disclosure import parse_disclosure
-from tacit.engine.agree import draft_agreement
-from tacit.engine.agreement import Agreement, Ownership, PublicProblem
-from tacit.engine.agreement_check import check_agreement
-from tacit.engine.cast import example_cast
-from tacit.engine.holding import Holding
-from tacit.engine.policy import Asked, check_population, count_distinct
-from tacit.engine.store import Store
+from tacit.engine.agreement.check import check_agreement
+from tacit.engine.agreement.draft import draft_agreement
+from tacit.engine.agreement.terms import Agreement, Ownership, PublicProblem
+from tacit.engine.local.fixtures import example_cast
+from tacit.engine.node.state.agreement_state import AgreementState
+from tacit.engine.node.state.policy import Asked, check_population, count_distinct
+from tacit.engine.node.state.store import Store
 from tacit.errors import AgreementError, RefusedError
 from tacit.problems import Objective, Tour
 
@@ -90,19 +90,19 @@ def test_distinct_tours_stay_distinct() -> None:
 def test_nothing_new_is_evaluated_after_the_reveal(tmp_path: Path) -> None:
     cast = example_cast()
 
-    def holding() -> Holding:
+    def agreement_state() -> AgreementState:
         store = Store.create(tmp_path, cast.agreement, cast.signatures)
-        made = Holding(store, node=0, keys=cast.nodes[0])
+        made = AgreementState(store, node=0, keys=cast.nodes[0])
         made.frozen.add(0)
         return made
 
     plans = np.array([[0, 1], [1, 0]], dtype=np.uint8)
     first, second = (Asked(0, n, "top:1", "value", bytes([n]) * 32, plans) for n in (1, 2))
-    held = holding()
+    held = agreement_state()
     held.begin(first)
     held.revealed[0] = b"request"
     held.store.log.append("reveal", objective=0, request=b"request".hex())
-    for again in (held, holding()):
+    for again in (held, agreement_state()):
         with pytest.raises(RefusedError, match="which was the end"):
             again.begin(second)
         again.begin(first)  # what was told may be told again

@@ -10,14 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from tacit.engine import listener
-from tacit.engine.certificates import new_certificate, read_certificate
-from tacit.engine.config import parse_address
-from tacit.engine.local_cluster import LocalCluster
-from tacit.engine.messages import TALK, Ping
+from tacit.engine.identity.certificates import new_certificate, read_certificate
+from tacit.engine.identity.config import parse_address
+from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.wire.messages import TALK, Ping
 from tacit.errors import PeerError
-from tacit.mpc.transport import FRAME_LIMIT, Header, Identity, Mux, connect, encode
-from tests.engine.trio import Trio, ask, make_clients, populations, run
+from tacit.mpc.transport import FRAME_LIMIT, Header, Identity, Mux, connect, encode, listener
+from tests.engine.agreed_cluster import AgreedCluster, ask, make_clients, populations, run
 
 
 def address(cluster: LocalCluster, node: int = 0) -> tuple[str, int]:
@@ -25,20 +24,20 @@ def address(cluster: LocalCluster, node: int = 0) -> tuple[str, int]:
 
 
 def wait_for_line(cluster: LocalCluster, event: str, what: str, *, node: int = 0) -> None:
-    trio = Trio.draft(cluster)
+    agreed = AgreedCluster.draft(cluster)
     deadline = time.monotonic() + 8
     while time.monotonic() < deadline:
-        if any(e["event"] == event and what in str(e["what"]) for e in trio.node_log(node)):
+        if any(e["event"] == event and what in str(e["what"]) for e in agreed.node_log(node)):
             return
         time.sleep(0.05)
     pytest.fail(f"no line {event!r} with {what!r} in the log of node {node}")
 
 
 def still_works(cluster: LocalCluster) -> None:
-    trio = Trio.draft(cluster)
+    agreed = AgreedCluster.draft(cluster)
 
     async def honest() -> None:
-        async with trio.ready() as (_, evaluations):
+        async with agreed.ready() as (_, evaluations):
             await evaluations.evaluate(populations(1)[0], until=time.monotonic() + 10)
 
     run(honest())

@@ -10,21 +10,21 @@ from typing import Any
 import msgspec
 import pytest
 
-from tacit.engine.agreement import read_agreement
-from tacit.engine.answers import Answers, check_answers
-from tacit.engine.evaluations import Evaluated, Evaluations
-from tacit.engine.ledger import LedgerEntry, load_ledger
-from tacit.engine.local_cluster import LocalCluster
-from tacit.engine.messages import Done
-from tacit.engine.node_log import verify_log
-from tacit.engine.sent_lines import Log
+from tacit.engine.agreement.terms import read_agreement
+from tacit.engine.coordinator.evaluations import Evaluated, Evaluations
+from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.records.ledger import LedgerEntry, load_ledger
+from tacit.engine.records.node_log import verify_log
+from tacit.engine.wire.messages import Done
 from tacit.errors import LogError, PeerLostError
 from tacit.problems import generate_assignment
 from tacit.runs import EngineChoice, solve
-from tacit.runs.replay import replay
 from tacit.search import SearchParameters
+from tacit.verify.answer_log import Log
+from tacit.verify.answers import Answers, check_answers
+from tacit.verify.replay import replay
 from tests.conftest import RunTacit
-from tests.engine.trio import Trio, populations, problem, run
+from tests.engine.agreed_cluster import AgreedCluster, populations, problem, run
 
 
 @pytest.fixture(scope="module")
@@ -164,12 +164,12 @@ def test_what_a_power_cut_took_lacks_its_proof(recorded: Path) -> None:
 
 def test_an_answer_that_a_node_did_not_log_is_asked_for_again(cluster: LocalCluster) -> None:
     """The node fails after its part is out. The second answer is kept as well, and is proven."""
-    trio = Trio.draft(cluster, problem("top:3"))
+    agreed = AgreedCluster.draft(cluster, problem("top:3"))
     told: list[Evaluated] = []
     again: list[Evaluated] = []
 
     async def evaluate() -> None:
-        async with trio.ready() as (coordinator, _):
+        async with agreed.ready() as (coordinator, _):
             evaluations = Evaluations(coordinator, 0, told_again=again.append)
             for plans in populations(2):
                 told.append(await evaluations.evaluate(plans, until=time.monotonic() + 10))
@@ -181,17 +181,17 @@ def test_an_answer_that_a_node_did_not_log_is_asked_for_again(cluster: LocalClus
             await asyncio.gather(*again[0].replies)
 
     run(evaluate())
-    logs = [trio.log(node) for node in range(3)]
+    logs = [agreed.log(node) for node in range(3)]
     line = next(e for e in logs[1] if e["event"] == "sent" and e["number"] == 1)
     logs[1].remove(line)
     ledger = [_entry(told[0]), _entry(again[0], again=True), _entry(told[1])]
-    assert check_answers(trio.agreement, logs, ledger) == Answers(2, 0)
+    assert check_answers(agreed.agreement, logs, ledger) == Answers(2, 0)
     # Without it, or with another content, nobody is to believe the first.
     with pytest.raises(LogError, match="logged another answer to evaluation 1"):
-        check_answers(trio.agreement, logs, [ledger[0], ledger[2]])
+        check_answers(agreed.agreement, logs, [ledger[0], ledger[2]])
     with pytest.raises(LogError, match="two answers to evaluation 1"):
         check_answers(
-            trio.agreement, logs, [msgspec.structs.replace(ledger[0], request="ab"), *ledger[1:]]
+            agreed.agreement, logs, [msgspec.structs.replace(ledger[0], request="ab"), *ledger[1:]]
         )
 
 

@@ -9,15 +9,15 @@ import msgspec
 import numpy as np
 import pytest
 
-from tacit.engine.agreement import PinnedSearch
-from tacit.engine.local_cluster import LocalCluster
-from tacit.engine.messages import Advance, Message, OpenPlan
-from tacit.engine.sealed_search import Opened, SealedSearch
+from tacit.engine.agreement.terms import PinnedSearch
+from tacit.engine.coordinator.sealed_search import Opened, SealedSearch
+from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.wire.messages import Advance, Message, OpenPlan
 from tacit.errors import AgreementError, MpcError, RefusedError
 from tacit.problems import generate_assignment
 from tacit.search.sealed import ClearSealedSearch
-from tests.engine.sealed_trio import PROBLEMS, begin, draft, sealed, start_of, twin
-from tests.engine.trio import ask, outcomes, populations, run
+from tests.engine.agreed_cluster import ask, outcomes, populations, run
+from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, start_of, twin
 
 
 @pytest.mark.parametrize(
@@ -25,12 +25,12 @@ from tests.engine.trio import ask, outcomes, populations, run
     [*((name, "nothing") for name in PROBLEMS), ("tour", "value"), ("imbalanced", "improvement")],
 )
 def test_nodes_and_clear_search_find_the_same(cluster: LocalCluster, name: str, best: str) -> None:
-    trio = draft(cluster, sealed(PROBLEMS[name](), best))
+    agreed = draft(cluster, sealed(PROBLEMS[name](), best))
 
     async def search() -> tuple[Opened, list[bool], ClearSealedSearch]:
-        async with trio.coordinator() as coordinator:
-            on_nodes = await begin(trio, coordinator)
-            clear = twin(trio, start_of(trio), on_nodes.seed)
+        async with agreed.coordinator() as coordinator:
+            on_nodes = await begin(agreed, coordinator)
+            clear = twin(agreed, start_of(agreed), on_nodes.seed)
             first = await on_nodes.advance(7, 40, until=None)
             second = await on_nodes.advance(33, 40, until=None)
             opened = await on_nodes.open(until=None)
@@ -42,35 +42,35 @@ def test_nodes_and_clear_search_find_the_same(cluster: LocalCluster, name: str, 
     assert opened.generation == 40
     assert opened.value == (clear.best_value if best == "value" else None)
     assert told == (improved if best == "improvement" else [])
-    trio.problem.check_plan(opened.plan)
+    agreed.problem.check_plan(opened.plan)
 
 
 def test_each_weighting_is_a_search_of_its_own(cluster: LocalCluster) -> None:
     problem = sealed(generate_assignment(3, rows=8, objectives=2))
-    trio = draft(cluster, problem, weightings=[(3, 1), (1, 3)])
+    agreed = draft(cluster, problem, weightings=[(3, 1), (1, 3)])
 
     def rows() -> list[Any]:
-        from tacit.engine.sealing import seal_rows
+        from tacit.engine.agreement.sealing import seal_rows
 
         return [
             seal_rows(
-                trio.agreement,
+                agreed.agreement,
                 owner.participant,
                 k,
                 np.asarray(problem.objectives[k].weights)[owner.rows],
-                key=trio.keys[owner.participant],
+                key=agreed.keys[owner.participant],
             )
             for k in range(2)
-            for owner in trio.agreement.objectives[k].owners
+            for owner in agreed.agreement.objectives[k].owners
         ]
 
     async def search() -> None:
-        async with trio.coordinator() as coordinator:
-            await coordinator.start(trio.signatures, rows(), within=20)
+        async with agreed.coordinator() as coordinator:
+            await coordinator.start(agreed.signatures, rows(), within=20)
             for number in range(2):
                 on_nodes = SealedSearch(coordinator, number)
                 await on_nodes.start(until=None)
-                clear = twin(trio, start_of(trio, number), on_nodes.seed, number)
+                clear = twin(agreed, start_of(agreed, number), on_nodes.seed, number)
                 await on_nodes.advance(15, 15, until=None)
                 clear.advance(15, horizon=15)
                 assert (await on_nodes.open(until=None)).plan == clear.plan().tolist()
@@ -79,12 +79,12 @@ def test_each_weighting_is_a_search_of_its_own(cluster: LocalCluster) -> None:
 
 
 def test_what_a_node_refuses(cluster: LocalCluster) -> None:
-    trio = draft(cluster, sealed(PROBLEMS["balanced"]()), evaluations=50)
+    agreed = draft(cluster, sealed(PROBLEMS["balanced"]()), evaluations=50)
 
     async def attack() -> list[str]:
         reasons = []
-        async with trio.coordinator() as coordinator:
-            search = await begin(trio, coordinator)
+        async with agreed.coordinator() as coordinator:
+            search = await begin(agreed, coordinator)
             first = search._last
             await search.advance(10, 50, until=None)
             last = search._last
@@ -116,7 +116,7 @@ def test_what_a_node_refuses(cluster: LocalCluster) -> None:
                 return make
 
             plans = populations(1, rows=12)[0]
-            await refused(lambda c: trio.request(c, plans, epoch=epoch))
+            await refused(lambda c: agreed.request(c, plans, epoch=epoch))
             await refused(advance(search=1))
             await refused(advance(count=41))
             await refused(advance(first=0, count=0, basis=""))
@@ -151,11 +151,11 @@ def test_what_a_node_refuses(cluster: LocalCluster) -> None:
 
 
 def test_shares_that_do_not_fit_together_are_noticed(cluster: LocalCluster) -> None:
-    trio = draft(cluster, sealed(PROBLEMS["balanced"]()))
+    agreed = draft(cluster, sealed(PROBLEMS["balanced"]()))
 
     async def search() -> None:
-        async with trio.coordinator() as coordinator:
-            on_nodes = await begin(trio, coordinator)
+        async with agreed.coordinator() as coordinator:
+            on_nodes = await begin(agreed, coordinator)
             await on_nodes.advance(3, 3, until=None)
             dones = [
                 await ask(

@@ -8,42 +8,42 @@ import time
 
 import pytest
 
-from tacit.engine.coordinator import Coordinator
-from tacit.engine.local_cluster import LocalCluster
-from tacit.engine.sealed_search import SealedSearch
+from tacit.engine.coordinator.coordinator import Coordinator
+from tacit.engine.coordinator.sealed_search import SealedSearch
+from tacit.engine.local.cluster import LocalCluster
 from tacit.errors import MpcError, PeerTimeoutError
 from tacit.search.sealed import ClearSealedSearch
-from tests.engine.sealed_trio import PROBLEMS, begin, draft, sealed, start_of, twin
-from tests.engine.trio import run
+from tests.engine.agreed_cluster import run
+from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, start_of, twin
 
 LATE = 2.0
 """Seconds after a deadline, on a machine that other tests keep busy; benchmarks allow 0.1."""
 
 
 def test_another_coordinator_goes_on_with_what_was_begun(cluster: LocalCluster) -> None:
-    trio = draft(cluster, sealed(PROBLEMS["balanced"]()))
+    agreed = draft(cluster, sealed(PROBLEMS["balanced"]()))
 
     async def taken_up(coordinator: Coordinator) -> SealedSearch:
-        await coordinator.start_agreement(trio.signatures, within=20)
+        await coordinator.start_agreement(agreed.signatures, within=20)
         search = SealedSearch(coordinator, 0)
         await search.start(until=None)
         return search
 
     async def search() -> tuple[list[list[int]], ClearSealedSearch]:
-        async with trio.coordinator() as coordinator:
-            first = await begin(trio, coordinator)
-            clear = twin(trio, start_of(trio), first.seed)
+        async with agreed.coordinator() as coordinator:
+            first = await begin(agreed, coordinator)
+            clear = twin(agreed, start_of(agreed), first.seed)
             await first.advance(20, 90, until=None)
             with pytest.raises(PeerTimeoutError):  # in mid-batch
                 await first.advance(60, 80, until=time.monotonic() + 0.05)
-        async with trio.coordinator() as coordinator:
+        async with agreed.coordinator() as coordinator:
             second = await taken_up(coordinator)
             assert not second.opened
             assert second.generation in (20, 80)
             if second.generation == 20:
                 assert (await second.advance(3, 33, until=None)).batch.count == 60
             plans = [(await second.open(until=None)).plan]
-        async with trio.coordinator() as coordinator:
+        async with agreed.coordinator() as coordinator:
             third = await taken_up(coordinator)
             assert (third.opened, third.generation) == (True, 80)
             plans.append((await third.open(until=None)).plan)
@@ -59,12 +59,12 @@ def test_another_coordinator_goes_on_with_what_was_begun(cluster: LocalCluster) 
 def test_killed_nodes_come_back_and_the_search_goes_on(
     own_cluster: LocalCluster, all_at_once: bool
 ) -> None:
-    trio = draft(own_cluster, sealed(PROBLEMS["balanced"](), "improvement"))
+    agreed = draft(own_cluster, sealed(PROBLEMS["balanced"](), "improvement"))
 
     async def search() -> tuple[list[int], list[bool], ClearSealedSearch]:
-        async with trio.coordinator() as coordinator:
-            on_nodes = await begin(trio, coordinator)
-            clear = twin(trio, start_of(trio), on_nodes.seed)
+        async with agreed.coordinator() as coordinator:
+            on_nodes = await begin(agreed, coordinator)
+            clear = twin(agreed, start_of(agreed), on_nodes.seed)
             told: list[bool] = []
             for number in range(4):
                 waiting = asyncio.ensure_future(
@@ -86,12 +86,12 @@ def test_killed_nodes_come_back_and_the_search_goes_on(
 def test_a_stopped_node_is_named_by_the_deadline_and_welcome_back(
     own_cluster: LocalCluster,
 ) -> None:
-    trio = draft(own_cluster, sealed(PROBLEMS["balanced"]()))
+    agreed = draft(own_cluster, sealed(PROBLEMS["balanced"]()))
 
     async def search() -> None:
-        async with trio.coordinator() as coordinator:
-            on_nodes = await begin(trio, coordinator)
-            clear = twin(trio, start_of(trio), on_nodes.seed)
+        async with agreed.coordinator() as coordinator:
+            on_nodes = await begin(agreed, coordinator)
+            clear = twin(agreed, start_of(agreed), on_nodes.seed)
             await on_nodes.advance(10, 60, until=None)
             await on_nodes.advance(10, 60, until=None)
             own_cluster.processes[1].send_signal(signal.SIGSTOP)
@@ -111,15 +111,15 @@ def test_a_stopped_node_is_named_by_the_deadline_and_welcome_back(
 
 
 def test_a_new_coordinator_goes_on_where_the_old_one_left(cluster: LocalCluster) -> None:
-    trio = draft(cluster, sealed(PROBLEMS["tour"]()))
+    agreed = draft(cluster, sealed(PROBLEMS["tour"]()))
 
     async def search() -> None:
-        async with trio.coordinator() as coordinator:
-            first = await begin(trio, coordinator)
-            clear = twin(trio, start_of(trio), first.seed)
+        async with agreed.coordinator() as coordinator:
+            first = await begin(agreed, coordinator)
+            clear = twin(agreed, start_of(agreed), first.seed)
             await first.advance(10, 30, until=None)
-        async with trio.coordinator() as coordinator:
-            await coordinator.start_agreement(trio.signatures, within=20)
+        async with agreed.coordinator() as coordinator:
+            await coordinator.start_agreement(agreed.signatures, within=20)
             second = SealedSearch(coordinator, 0)
             await second.start(until=None)
             assert second.generation == 10
@@ -132,12 +132,12 @@ def test_a_new_coordinator_goes_on_where_the_old_one_left(cluster: LocalCluster)
 
 @pytest.mark.parametrize("node", [0, 1, 2])
 def test_two_nodes_open_what_all_three_found(own_cluster: LocalCluster, node: int) -> None:
-    trio = draft(own_cluster, sealed(PROBLEMS["balanced"]()))
+    agreed = draft(own_cluster, sealed(PROBLEMS["balanced"]()))
 
     async def search() -> None:
-        async with trio.coordinator() as coordinator:
-            on_nodes = await begin(trio, coordinator)
-            clear = twin(trio, start_of(trio), on_nodes.seed)
+        async with agreed.coordinator() as coordinator:
+            on_nodes = await begin(agreed, coordinator)
+            clear = twin(agreed, start_of(agreed), on_nodes.seed)
             await on_nodes.advance(10, 20, until=None)
             own_cluster.kill(node)
             until = time.monotonic() + 0.6

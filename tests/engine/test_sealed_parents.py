@@ -10,15 +10,15 @@ import tracemalloc
 import pytest
 from msgspec.structs import replace
 
-from tacit.engine.cast import example_cast
-from tacit.engine.local_cluster import LocalCluster
-from tacit.engine.sealed_search import Opened
-from tacit.engine.sealed_terms import check_sealed, pin_sealed
+from tacit.engine.agreement.sealed_terms import check_sealed, pin_sealed
+from tacit.engine.coordinator.sealed_search import Opened
+from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.local.fixtures import example_cast
 from tacit.errors import AgreementError
 from tacit.search.moves import SealedParameters
 from tacit.search.sealed import ClearSealedSearch
-from tests.engine.sealed_trio import PROBLEMS, begin, draft, sealed, start_of, twin
-from tests.engine.trio import run
+from tests.engine.agreed_cluster import run
+from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, start_of, twin
 
 SEVERAL_PARENTS = pin_sealed(SealedParameters(block=4, children=20, parents=3, meet_every=1))
 
@@ -27,12 +27,12 @@ SEVERAL_PARENTS = pin_sealed(SealedParameters(block=4, children=20, parents=3, m
 def test_several_parents_find_what_their_twin_finds_though_a_node_is_killed(
     own_cluster: LocalCluster, name: str
 ) -> None:
-    trio = draft(own_cluster, sealed(PROBLEMS[name](), "value"), search=SEVERAL_PARENTS)
+    agreed = draft(own_cluster, sealed(PROBLEMS[name](), "value"), search=SEVERAL_PARENTS)
 
     async def search() -> tuple[Opened, ClearSealedSearch]:
-        async with trio.coordinator() as coordinator:
-            on_nodes = await begin(trio, coordinator)
-            clear = twin(trio, start_of(trio), on_nodes.seed)
+        async with agreed.coordinator() as coordinator:
+            on_nodes = await begin(agreed, coordinator)
+            clear = twin(agreed, start_of(agreed), on_nodes.seed)
             await on_nodes.advance(3, 9, until=None)
             # Stopped before and killed meanwhile, so that it dies in mid-batch for sure.
             own_cluster.processes[1].send_signal(signal.SIGSTOP)

@@ -8,10 +8,10 @@ from tacit.disclosure.leakage import leakage
 from tacit.errors import FileError, ParameterError
 from tacit.experiments import engine_times
 from tacit.experiments.engine_times import EngineTimes, Timed, read_engine_times
-from tacit.experiments.observed_leakage import first_run_with, observed_leakage
+from tacit.experiments.execution.observed_leakage import first_run_with, observed_leakage
+from tacit.experiments.execution.time_budget import PAPER_BUDGET, TimeBudget, comparison_generations
 from tacit.experiments.paper import published
-from tacit.experiments.study import shipped_study
-from tacit.experiments.time_budget import PAPER_BUDGET, TimeBudget, comparison_generations
+from tacit.experiments.study.study import shipped_study
 
 
 def test_the_papers_budget_and_comparison_generations() -> None:

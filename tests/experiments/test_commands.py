@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tacit.experiments.instances import named_problem
-from tacit.experiments.study import read_study
+from tacit.experiments.study.instances import named_problem
+from tacit.experiments.study.study import read_study
 
 ROOT = Path(__file__).parent.parent.parent
 HEAVY = ("polars", "optuna", "distributed", "moocore", "matplotlib", "scipy")

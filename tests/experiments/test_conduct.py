@@ -18,11 +18,11 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from tacit.errors import FileError, ParameterError, TacitError
-from tacit.experiments.conduct import conduct
-from tacit.experiments.executors import executor
-from tacit.experiments.job import Job
-from tacit.experiments.perform import perform_encoded
-from tacit.experiments.study import read_study
+from tacit.experiments.execution.executors import executor
+from tacit.experiments.execution.job import Job
+from tacit.experiments.execution.run_job import perform_encoded
+from tacit.experiments.execution.run_study import conduct
+from tacit.experiments.study.study import read_study
 
 Write = Callable[..., Path]
 COMPARED = ("generations.parquet", "fronts.parquet")
@@ -131,7 +131,7 @@ def test_a_failing_run_is_named_and_the_others_are_kept(
             raise ZeroDivisionError("no such luck")
         return perform_encoded(job)
 
-    monkeypatch.setattr("tacit.experiments.conduct.perform_encoded", failing)
+    monkeypatch.setattr("tacit.experiments.execution.run_study.perform_encoded", failing)
     study = read_study(small_study())
     with (
         ThreadPoolExecutor(1) as pool,

@@ -6,14 +6,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tacit.audit.table import Entry, measured_entries
+from tacit.audit.expected.table import Entry, measured_entries
 from tacit.errors import FileError
-from tacit.experiments.leakage.conduct import conduct_leakage
 from tacit.experiments.leakage.plan import (
     leakage_study_from,
     read_leakage_study,
     shipped_leakage_study,
 )
+from tacit.experiments.leakage.run_study import conduct_leakage
 from tacit.experiments.leakage.tables import correlation_table, is_of
 from tests.experiments.test_commands import ROOT, tacit
 

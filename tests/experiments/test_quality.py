@@ -2,19 +2,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tacit.experiments.instances import InstanceSpec, yardstick_of
-from tacit.experiments.job import Job
-from tacit.experiments.perform import perform
+from tacit.experiments.execution.job import Job
+from tacit.experiments.execution.run_job import perform
 from tacit.experiments.quality import (
     generational_distance_plus,
     inverted_generational_distance_plus,
     normalized,
     relative_error,
 )
+from tacit.experiments.study.instances import InstanceSpec, reference_of
 from tacit.problems import optimum
 
 Points = np.ndarray[tuple[int, int], np.dtype[np.float64]]
@@ -62,7 +61,7 @@ def test_metrics_of_a_run_are_those_of_its_sets() -> None:
     spec = InstanceSpec(generate="assignment", size=9, seed=3)
     settings = (("elites", 2), ("population", 20), ("tournament", 3))
     single = perform(Job(instance=spec, settings=settings, disclosure="top:4", generations=15))
-    best = optimum(yardstick_of(spec).problem)
+    best = optimum(reference_of(spec).problem)
     assert best is not None
     means = single.metrics["mean_fitness"]
     np.testing.assert_allclose(single.metrics["relative_error"], 1 - means / best.value)
@@ -74,7 +73,7 @@ def test_metrics_of_a_run_are_those_of_its_sets() -> None:
         ("algorithm", "nsga2"), ("elites", 0), ("population", 20), ("reevaluate_parents", True)
     )  # fmt: skip
     several = perform(Job(instance=two, settings=crowded, disclosure="order", generations=15))
-    truth = yardstick_of(two).truth
+    truth = reference_of(two).truth
     assert truth is not None
     assert several.metrics["set_size"][-1] == len(several.front)
     for name, distance in (

@@ -14,11 +14,11 @@ from rich.console import Console
 
 from tacit.cli.tune import show_tuned
 from tacit.errors import FileError, ParameterError
-from tacit.experiments.conduct import conduct
-from tacit.experiments.instances import named_problem
-from tacit.experiments.perform import perform
-from tacit.experiments.perform_sealed import sealed_best
-from tacit.experiments.study import read_study, shipped_studies, shipped_study
+from tacit.experiments.execution.run_job import perform
+from tacit.experiments.execution.run_sealed_job import sealed_best
+from tacit.experiments.execution.run_study import conduct
+from tacit.experiments.study.instances import named_problem
+from tacit.experiments.study.study import read_study, shipped_studies, shipped_study
 from tacit.experiments.tuning.tune import Tuned, TunedSet, tune, tuning_task
 from tacit.problems import generate_assignment
 from tacit.runs import EngineChoice, solve

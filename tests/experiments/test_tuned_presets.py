@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from tacit.experiments.study import shipped_study
-from tacit.experiments.time_budget import TimeBudget
+from tacit.experiments.execution.time_budget import TimeBudget
+from tacit.experiments.study.study import shipped_study
 from tacit.experiments.tuning.beside_paper import published_sets
 from tacit.search import PRESETS
 from tacit.search.moves import sealed_parameters_for

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from tacit.errors import ParameterError
-from tacit.experiments.executors import executor
-from tacit.experiments.perform import perform
-from tacit.experiments.study import Study, read_study, shipped_study
-from tacit.experiments.time_budget import PAPER_BUDGET
+from tacit.experiments.execution.executors import executor
+from tacit.experiments.execution.run_job import perform
+from tacit.experiments.execution.time_budget import PAPER_BUDGET
+from tacit.experiments.study.study import Study, read_study, shipped_study
 from tacit.experiments.tuning.beside_paper import published_sets, rows_beside
 from tacit.experiments.tuning.tune import Tuned, TuningTask, outcome, tune, tuning_task
 

@@ -1,6 +1,5 @@
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tacit.mpc.planes import bits_to_plane, from_planes, plane_to_bits, plane_words, to_planes
 

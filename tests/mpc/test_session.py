@@ -22,9 +22,8 @@ from tacit.mpc import (
     open_session,
 )
 from tacit.mpc.disclose.coordinator import Outcome
-from tacit.mpc.epoch import Epoch
-from tacit.mpc.epoch import cost as epoch_cost
-from tacit.mpc.local import deal_integers, run_linked, run_trio
+from tacit.mpc.epoch import Epoch, cost as epoch_cost
+from tacit.mpc.local import deal_integers, run_linked, run_parties
 from tacit.mpc.masks import KeyedMasks
 from tacit.mpc.transport.frame import Buffer, decode
 from tacit.mpc.transport.memory import MemoryLink
@@ -42,10 +41,10 @@ def test_no_label_is_drawn_twice() -> None:
         with pytest.raises(MaskReuseError, match="already drawn"):
             session.permutation("once", session.me, 2)
 
-    run_trio(node)
+    run_parties(node)
 
 
-def test_strands_can_be_taken_again_and_rounds_add_up() -> None:
+def test_substreams_can_be_taken_again_and_rounds_add_up() -> None:
     async def pass_on(session: Session) -> int:
         await session.send(session.next, np.full(1, session.me, dtype=np.uint64))
         return int((await session.receive(session.previous, 1))[0])
@@ -54,19 +53,19 @@ def test_strands_can_be_taken_again_and_rounds_add_up() -> None:
         return await pass_on(session) + await pass_on(session)
 
     async def node(session: Session) -> list[int]:
-        strands = session.strands(2)
+        substreams = session.substreams(2)
         heard = []
-        for _ in range(300):  # more often than there are strands
-            heard += await session.in_parallel(pass_on, twice, strands=strands)
+        for _ in range(300):  # more often than there are substreams
+            heard += await session.in_parallel(pass_on, twice, substreams=substreams)
         return heard
 
-    run = run_trio(node)
+    run = run_parties(node)
     assert run.rounds == 600
     assert run.results[1] == [0, 0] * 300
     assert run.results[0] == [2, 4] * 300
 
 
-def test_strands_share_one_register_of_labels() -> None:
+def test_substreams_share_one_register_of_labels() -> None:
     async def draw(session: Session) -> None:
         session.words("once", session.me, 1)
 
@@ -74,7 +73,7 @@ def test_strands_share_one_register_of_labels() -> None:
         await session.in_parallel(draw, draw)
 
     with pytest.raises(MaskReuseError):
-        run_trio(node)
+        run_parties(node)
 
 
 def test_the_coordinator_draws_nothing() -> None:
@@ -85,14 +84,14 @@ def test_the_coordinator_draws_nothing() -> None:
         await asyncio.sleep(0)
 
     with pytest.raises(MaskReuseError, match="holds no keys"):
-        run_trio(node, coordinator)
+        run_parties(node, coordinator)
 
 
 def test_zero_sharings_add_up_to_zero_and_are_fresh() -> None:
     async def node(session: Session) -> tuple[np.ndarray, np.ndarray]:
         return session.zero_sum("a", 5), session.zero_xor("b", 5)
 
-    runs = [run_trio(node).results for _ in range(2)]
+    runs = [run_parties(node).results for _ in range(2)]
     for run in runs:
         assert not (run[0][0] + run[1][0] + run[2][0]).any()
         assert not (run[0][1] ^ run[1][1] ^ run[2][1]).any()
@@ -225,7 +224,7 @@ def test_a_message_of_the_wrong_size_names_its_sender() -> None:
         await session.receive(session.previous, 4)
 
     with pytest.raises(AbortError, match=r"node \d: sent 24 bytes where 32 were due"):
-        run_trio(node)
+        run_parties(node)
 
 
 def test_a_silent_peer_is_named() -> None:
@@ -234,7 +233,7 @@ def test_a_silent_peer_is_named() -> None:
             await session.receive(2, 1)
 
     with pytest.raises(PeerTimeoutError, match=r"node 2: sent nothing for 0\.01 s"):
-        run_trio(node, timeout=0.01)
+        run_parties(node, timeout=0.01)
 
 
 def test_received_arrays_cannot_be_written() -> None:
@@ -244,7 +243,7 @@ def test_received_arrays_cannot_be_written() -> None:
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
 
-    run_trio(node)
+    run_parties(node)
 
 
 def test_numbers_that_frames_cannot_hold() -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tacit.cli import main
-from tacit.engine.certificates import CertificateFiles, new_certificate
-from tacit.engine.local_cluster import LocalCluster
+from tacit.engine.identity.certificates import CertificateFiles, new_certificate
+from tacit.engine.local.cluster import LocalCluster
 from tacit.participant import Profile, join, new_key_file, sign, submit
 from tests.participant.platform import NAMES, RUN, Platform, csv_of, listening_at, served
 

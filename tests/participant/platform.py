@@ -21,21 +21,21 @@ import uvicorn
 from fastapi import FastAPI, HTTPException, Request, Response
 
 from tacit.disclosure import parse_disclosure
-from tacit.engine.agree import draft_agreement
-from tacit.engine.agreement import (
+from tacit.engine.agreement.draft import draft_agreement
+from tacit.engine.agreement.sealing import SealedRows, box_hash
+from tacit.engine.agreement.signatures import is_joining_signed, is_signed
+from tacit.engine.agreement.terms import (
     Agreement,
     AgreementLimits,
     PinnedSearch,
     agreement_hash,
     canonical,
 )
-from tacit.engine.certificates import CertificateFiles, new_certificate, read_certificate
-from tacit.engine.ledger import LedgerEntry, load_ledger
-from tacit.engine.local_cluster import LocalCluster
-from tacit.engine.local_engine import node_terms
-from tacit.engine.sealing import SealedRows, box_hash
-from tacit.engine.secure import SecureEngine
-from tacit.engine.signatures import is_joining_signed, is_signed
+from tacit.engine.coordinator.secure import SecureEngine
+from tacit.engine.identity.certificates import CertificateFiles, new_certificate, read_certificate
+from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.local.engine import node_terms
+from tacit.engine.records.ledger import LedgerEntry, load_ledger
 from tacit.mpc.transport import fingerprint
 from tacit.problems import Assignment, Objective, Participant, Problem
 from tacit.runs import GenerationView
@@ -87,7 +87,7 @@ def csv_of(problem: Problem, name: str) -> str:
 
 
 class Platform:
-    """One run on one trio; `url` is where it listens."""
+    """One run on one agreed; `url` is where it listens."""
 
     def __init__(
         self,

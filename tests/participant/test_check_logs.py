@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from tacit.engine.log_receipt import check_log
-from tacit.engine.node_log import FIRST, line_hash
-from tacit.engine.sealing import seal_rows
+from tacit.engine.agreement.sealing import seal_rows
+from tacit.engine.records.log_receipt import check_log
+from tacit.engine.records.node_log import FIRST, line_hash
 from tacit.participant import check_logs
 from tests.participant.conftest import Tacit, World
 from tests.participant.platform import RUN
@@ -198,7 +198,7 @@ def test_what_is_not_proven_has_an_exit_code_of_its_own(
         is_cut = arguments[1] == 1
         return [e for e in log if not (is_cut and e["event"] == "sent" and e["number"] == 6)]
 
-    monkeypatch.setattr("tacit.participant.log_check.check_log", cut)
+    monkeypatch.setattr("tacit.verify.log_check.check_log", cut)
     said = tacit("log", RUN, "--profile", finished.north.folder)
     assert said.code == 5
     assert "5 answers in the ledger are what all three nodes sent, and 1 are not proven" in said.out

@@ -18,11 +18,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from tacit.engine.certificates import CertificateFiles, new_certificate
-from tacit.engine.local_cluster import LocalCluster, free_addresses
+from tacit.engine.identity.certificates import CertificateFiles, new_certificate
+from tacit.engine.local.cluster import LocalCluster, free_addresses
 from tacit.errors import InputError, PlatformError, TrustError
 from tacit.participant import PlatformClient, join, load_profile, result, runs, sign, withdraw
-from tacit.participant.client import tls_context
+from tacit.participant.account.client import tls_context
 from tests.participant.conftest import Tacit, World
 from tests.participant.platform import RUN, Platform, served
 
@@ -234,7 +234,7 @@ class _Floods(BaseHTTPRequestHandler):
 def test_no_answer_fills_the_memory(
     path: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tacit.participant.client.MOST_BYTES", 1 << 20)
+    monkeypatch.setattr("tacit.participant.account.client.MOST_BYTES", 1 << 20)
     with HTTPServer(("127.0.0.1", 0), _Floods) as server:
         Thread(target=server.handle_request, daemon=True).start()
         with (

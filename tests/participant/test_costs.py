@@ -6,14 +6,13 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
-from tacit.engine.agreement import Agreement, Ownership
-from tacit.engine.cast import example_cast
+from tacit.engine.agreement.terms import Agreement, Ownership
+from tacit.engine.local.fixtures import example_cast
 from tacit.participant.costs import read_costs
-from tacit.problems.decimals import unscaled_text
+from tacit.problems.files.decimals import unscaled_text
 
 COLUMNS = [f"slot {i}" for i in range(4)]
 WEIGHTS = st.lists(

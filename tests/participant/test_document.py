@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.engine.local_cluster import LocalCluster
+from tacit.engine.local.cluster import LocalCluster
 from tacit.participant import join, load_profile, new_key_file, save_trust, seen_trust, sign, submit
 from tests.participant.conftest import Tacit
 from tests.participant.platform import NAMES, RUN, Platform, csv_of, served

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from tacit.disclosure import parse_best_mode, parse_disclosure
-from tacit.engine.ledger import LedgerEntry
-from tacit.engine.local_cluster import LocalCluster
-from tacit.engine.request import REVEAL_NUMBER
+from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.records.ledger import LedgerEntry
+from tacit.engine.wire.request import REVEAL_NUMBER
 from tacit.participant import Profile, check_logs, join, new_key_file, sign, submit
 from tacit.problems import Participant, Problem, generate_assignment, generate_tour
 from tacit.search import SearchParameters

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from tacit.engine.agreement import Agreement, ParticipantTerms, agreement_hash, canonical
-from tacit.engine.keys import Keys, key_fingerprint
+from tacit.engine.agreement.terms import Agreement, ParticipantTerms, agreement_hash, canonical
+from tacit.engine.identity.keys import Keys, key_fingerprint
 from tacit.errors import AgreementError, FileError, PlatformError, TrustError
 from tacit.participant import (
     load_profile,

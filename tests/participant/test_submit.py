@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-import tacit.engine.sealing
-from tacit.engine.agreement import Agreement
+import tacit.engine.agreement.sealing
+from tacit.engine.agreement.terms import Agreement
 from tacit.errors import FileError, InputError, TrustError
 from tacit.mpc import ArithmeticShare, deal
 from tacit.participant import sign, submissions, submit
@@ -38,7 +38,7 @@ def test_no_weight_and_no_share_leaves_unsealed(
         dealt.extend(shares)
         return shares
 
-    monkeypatch.setattr(tacit.engine.sealing, "deal", watched)
+    monkeypatch.setattr(tacit.engine.agreement.sealing, "deal", watched)
     before = {path: path.read_bytes() for path in agreed.folder.rglob("*") if path.is_file()}
     submit(agreed.north, RUN, agreed.csv())
     weights = agreed.platform.problem.objectives[0].weights

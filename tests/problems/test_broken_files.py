@@ -4,12 +4,11 @@ import io
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tacit.errors import FileError
 from tacit.problems import generate_assignment, generate_tour, load_problem
-from tacit.problems.save import problem_text
+from tacit.problems.files.save import problem_text
 
 
 def npy() -> bytes:

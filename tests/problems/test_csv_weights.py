@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tacit.errors import FileError
-from tacit.problems.csv_names import has_header, has_ids
-from tacit.problems.csv_weights import cell_place, read_csv_weights
-from tacit.problems.decimals import unscaled_text
+from tacit.problems.files.csv_names import has_header, has_ids
+from tacit.problems.files.csv_weights import cell_place, read_csv_weights
+from tacit.problems.files.decimals import unscaled_text
 
 NAMES = st.text(
     st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=8

@@ -5,10 +5,9 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from tacit.problems.decimals import (
+from tacit.problems.files.decimals import (
     CellError,
     is_number,
     parse_decimal,

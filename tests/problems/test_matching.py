@@ -4,11 +4,10 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tacit.problems.matching import feasible_assignment
+from tacit.problems.model.matching import feasible_assignment
 
 
 @given(

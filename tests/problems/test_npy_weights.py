@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tacit.errors import FileError
-from tacit.problems.npy_weights import read_npy_weights
-from tacit.problems.weight_file import read_mask
+from tacit.problems.files.npy_weights import read_npy_weights
+from tacit.problems.files.weight_file import read_mask
 
 
 @given(

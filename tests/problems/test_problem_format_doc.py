@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from tacit.problems import Assignment, load_problem
-from tacit.problems.problem_file import ObjectiveEntry, ProblemFile
+from tacit.problems.files.problem_file import ObjectiveEntry, ProblemFile
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "problem-format.md"
 

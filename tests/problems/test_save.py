@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tacit.disclosure import BestMode, parse_disclosure
 from tacit.errors import FileError, ProblemError
@@ -20,7 +19,7 @@ from tacit.problems import (
     load_problem,
     save_problem,
 )
-from tacit.problems.save import problem_text
+from tacit.problems.files.save import problem_text
 
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=10)
 

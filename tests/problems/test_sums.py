@@ -3,10 +3,9 @@
 from typing import Any
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from tacit.problems.sums import assignment_sums, tour_sums
+from tacit.problems.model.sums import assignment_sums, tour_sums
 
 
 @st.composite

@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from tacit.problems.tsplib_distances import METRICS
+from tacit.problems.files.tsplib_distances import METRICS
 
 # Fourteen towns as latitude and longitude in degrees and minutes: TSPLIB's burma14.
 TOWNS = [

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from tacit.engine.agreement import read_agreement
-from tacit.engine.config import load_cluster_config
+from tacit.engine.agreement.terms import read_agreement
+from tacit.engine.identity.config import load_cluster_config
 from tacit.runs.agreed import Agreed, AgreedRun
 
 

@@ -13,19 +13,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from tacit.engine.agreement import canonical
-from tacit.engine.answers import Answers, check_answers
-from tacit.engine.ledger import load_ledger
-from tacit.engine.local_cluster import LocalCluster
-from tacit.engine.secure import SecureEngine
-from tacit.engine.store import Store
+from tacit.engine.agreement.terms import canonical
+from tacit.engine.coordinator.secure import SecureEngine
+from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.node.state.store import Store
+from tacit.engine.records.ledger import load_ledger
 from tacit.errors import LogError
 from tacit.runs.agreed import CHECKPOINT, LEDGER, parameters_of
 from tacit.runs.limits import Limits, StopReason
-from tacit.runs.replay import replay
 from tacit.runs.result import Result
 from tacit.runs.solve import solve
-from tests.engine.trio import Trio, problem
+from tacit.verify.answers import Answers, check_answers
+from tacit.verify.replay import replay
+from tests.engine.agreed_cluster import AgreedCluster, problem
 from tests.runs.agreed_process import Stored, open_run
 
 EVALUATIONS = 100
@@ -38,9 +38,11 @@ def nodes() -> Iterator[LocalCluster]:
         yield running
 
 
-def prepared(nodes: LocalCluster, folder: Path, *, best: str, reveal: bool = False) -> Trio:
-    """A trio with frozen inputs, and the folder of a run that has not begun."""
-    trio = Trio.draft(
+def prepared(
+    nodes: LocalCluster, folder: Path, *, best: str, reveal: bool = False
+) -> AgreedCluster:
+    """A agreed with frozen inputs, and the folder of a run that has not begun."""
+    agreed = AgreedCluster.draft(
         nodes,
         problem("top:3", best, rows=8),
         evaluations=EVALUATIONS,
@@ -49,18 +51,18 @@ def prepared(nodes: LocalCluster, folder: Path, *, best: str, reveal: bool = Fal
         search=SEARCH,
         seed=None,
     )
-    sealed = trio.sealed()
-    with SecureEngine(trio.agreement, nodes.config) as engine:
-        engine.start(trio.signatures, sealed)
+    sealed = agreed.sealed()
+    with SecureEngine(agreed.agreement, nodes.config) as engine:
+        engine.start(agreed.signatures, sealed)
     folder.mkdir()
     stored = Stored(
-        canonical(trio.agreement),
-        trio.signatures,
+        canonical(agreed.agreement),
+        agreed.signatures,
         {0: [rows.manifest for rows in sealed]},
         str(nodes.folder / "cluster.toml"),
     )
     (folder / "agreed").write_bytes(msgspec.msgpack.encode(stored))
-    return trio
+    return agreed
 
 
 def in_a_process(folder: Path, seconds: float) -> subprocess.Popen[bytes]:
@@ -77,20 +79,20 @@ def finish(folder: Path) -> tuple[StopReason, Result]:
         return reason, run.result(reason)
 
 
-def followed(trio: Trio, folder: Path, evaluations: int = EVALUATIONS) -> None:
+def followed(agreed: AgreedCluster, folder: Path, evaluations: int = EVALUATIONS) -> None:
     """The logs of all nodes show the agreed search, and the ledger tells what they sent."""
-    logs = [trio.log(node) for node in range(3)]
+    logs = [agreed.log(node) for node in range(3)]
     ledger = load_ledger(folder / "ledger.jsonl")
     for log in logs:
-        assert replay(trio.agreement, log, ledger).complete
-    assert check_answers(trio.agreement, logs, ledger) == Answers(evaluations, 0)
+        assert replay(agreed.agreement, log, ledger).complete
+    assert check_answers(agreed.agreement, logs, ledger) == Answers(evaluations, 0)
 
 
 @pytest.mark.parametrize("best", ["value", "improvement"])
 def test_a_run_that_is_killed_again_and_again_ends_as_if_it_never_was(
     nodes: LocalCluster, tmp_path: Path, best: str
 ) -> None:
-    trio = prepared(nodes, tmp_path / "run", best=best, reveal=best == "value")
+    agreed = prepared(nodes, tmp_path / "run", best=best, reveal=best == "value")
     chance = random.Random(5)
     for _ in range(2 if best == "improvement" else 1):
         process = in_a_process(tmp_path / "run", 60)
@@ -103,7 +105,7 @@ def test_a_run_that_is_killed_again_and_again_ends_as_if_it_never_was(
     ledger = load_ledger(tmp_path / "run" / LEDGER)
     numbers = [e.number for e in ledger if e.number <= EVALUATIONS and not e.again]
     assert numbers == list(range(1, EVALUATIONS + 1))
-    followed(trio, tmp_path / "run")
+    followed(agreed, tmp_path / "run")
 
 
 def finish_in_parts(folder: Path, parts: int) -> None:
@@ -117,13 +119,13 @@ def finish_in_parts(folder: Path, parts: int) -> None:
             run.run.to_its_limits()
 
 
-def simulated(trio: Trio, folder: Path) -> Result:
+def simulated(agreed: AgreedCluster, folder: Path) -> Result:
     """The same search by an evaluator that knows the weights."""
     with open_run(folder) as run:
         seed = run.run.seed
     return solve(
-        trio.problem,
-        parameters=parameters_of(trio.agreement),
+        agreed.problem,
+        parameters=parameters_of(agreed.agreement),
         seed=seed,
         evaluations=EVALUATIONS,
         engine="simulated",
@@ -135,7 +137,7 @@ def test_a_run_goes_on_from_whatever_is_left(
     nodes: LocalCluster, tmp_path: Path, damage: str
 ) -> None:
     folder = tmp_path / "run"
-    trio = prepared(nodes, folder, best="value")
+    agreed = prepared(nodes, folder, best="value")
     finish_in_parts(folder, 2)
     if damage == "one checkpoint":
         (folder / CHECKPOINT).write_bytes(b"nonsense")
@@ -148,9 +150,9 @@ def test_a_run_goes_on_from_whatever_is_left(
         (folder / LEDGER).write_bytes(b"".join(whole.splitlines(keepends=True)[:-3]) + b'{"obj')
     reason, result = finish(folder)
     assert (reason, result.evaluations) == (StopReason.EVALUATIONS, EVALUATIONS)
-    expected = simulated(trio, folder)
+    expected = simulated(agreed, folder)
     assert (result.plan, result.history.told_best) == (expected.plan, expected.history.told_best)
-    followed(trio, folder)
+    followed(agreed, folder)
 
 
 @pytest.mark.parametrize("lost", ["nothing", "the reveal", "the last checkpoints too"])
@@ -158,7 +160,7 @@ def test_a_run_that_died_after_the_final_reveal_ends_with_what_it_told(
     nodes: LocalCluster, tmp_path: Path, lost: str
 ) -> None:
     folder = tmp_path / "run"
-    trio = prepared(nodes, folder, best="value", reveal=True)
+    agreed = prepared(nodes, folder, best="value", reveal=True)
     with open_run(folder) as run:
         run.run.limits = Limits(evaluations=20)
         run.run.to_its_limits()
@@ -176,7 +178,7 @@ def test_a_run_that_died_after_the_final_reveal_ends_with_what_it_told(
         assert run.to_its_limits(until=time.monotonic() + 20) is reason
         assert (run.plans()[0], run.run.notes) == (first, [])
         evaluations = run.run.now.evaluations
-    followed(trio, folder, evaluations)
+    followed(agreed, folder, evaluations)
 
 
 def test_a_ledger_of_another_search_is_refused(nodes: LocalCluster, tmp_path: Path) -> None:
@@ -195,7 +197,7 @@ def test_a_ledger_of_another_search_is_refused(nodes: LocalCluster, tmp_path: Pa
 def test_where_a_best_is_kept_nothing_is_left_out(tmp_path: Path, lost: str) -> None:
     folder = tmp_path / "run"
     with LocalCluster() as nodes:
-        trio = prepared(nodes, folder, best="improvement")
+        agreed = prepared(nodes, folder, best="improvement")
         finish_in_parts(folder, 1)
         if lost == "the last answer":
             lines = (folder / LEDGER).read_bytes().splitlines(keepends=True)
@@ -207,10 +209,10 @@ def test_where_a_best_is_kept_nothing_is_left_out(tmp_path: Path, lost: str) -> 
             nodes.restart(1)
         reason, result = finish(folder)
         assert (reason, result.evaluations) == (StopReason.EVALUATIONS, EVALUATIONS)
-        expected = simulated(trio, folder)
+        expected = simulated(agreed, folder)
         assert result.history.told_best == expected.history.told_best
-        followed(trio, folder)
-        repeats = [line["number"] for line in trio.log(0) if line["event"] == "repeat"]
+        followed(agreed, folder)
+        repeats = [line["number"] for line in agreed.log(0) if line["event"] == "repeat"]
         assert repeats == [20]
 
 
@@ -234,9 +236,9 @@ def test_a_replay_follows_numbers_that_were_left_out_and_caught_up_with(
 ) -> None:
     """As nodes log after a power cut, or when one was away while its peers were asked."""
     folder = tmp_path / "run"
-    trio = prepared(nodes, folder, best="value")
+    agreed = prepared(nodes, folder, best="value")
     finish_in_parts(folder, 1)
-    log, ledger = trio.log(0), load_ledger(folder / LEDGER)
+    log, ledger = agreed.log(0), load_ledger(folder / LEDGER)
 
     def changed(line: dict[str, Any]) -> list[dict[str, Any]]:
         if line["event"] != "evaluate" or line["number"] < 7:
@@ -251,15 +253,15 @@ def test_a_replay_follows_numbers_that_were_left_out_and_caught_up_with(
         msgspec.structs.replace(each, number=each.number + (64 if each.number >= 7 else 0))
         for each in ledger
     ]
-    assert replay(trio.agreement, shifted, told).complete
+    assert replay(agreed.agreement, shifted, told).complete
     other = [
         {**line, "request": "00" * 32} if line.get("number") == 71 else line for line in shifted
     ]
-    assert replay(trio.agreement, other, told).followed == 7
+    assert replay(agreed.agreement, other, told).followed == 7
 
     away = [
         {**line, "event": "caught up"} if line.get("number") == 5 else line
         for line in log
         if not (line["event"] == "sent" and line["number"] == 5)
     ]
-    assert replay(trio.agreement, away, ledger).complete
+    assert replay(agreed.agreement, away, ledger).complete

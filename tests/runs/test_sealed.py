@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from tacit.disclosure import BestMode
-from tacit.engine.ledger import load_ledger
-from tacit.engine.local_cluster import LocalCluster
-from tacit.engine.request import REVEAL_NUMBER
+from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.records.ledger import load_ledger
+from tacit.engine.wire.request import REVEAL_NUMBER
 from tacit.errors import ParameterError
 from tacit.problems import (
     Assignment,

@@ -10,22 +10,22 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tacit.engine.cluster_files import write_cluster
-from tacit.service.app import make_app
-from tacit.service.settings import Settings, load_settings, write_settings
+from tacit.engine.identity.cluster_files import write_cluster
+from tacit.service.server.app import make_app
+from tacit.service.server.settings import Settings, load_settings, write_settings
 from tests.service.stand_in import StandIn
 from tests.service.world import MakeWorld, World, opened
 
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("trio")
+    folder = tmp_path_factory.mktemp("cluster")
     return write_cluster(folder, [f"127.0.0.1:{9100 + i}" for i in range(3)])[-1]
 
 
 def generous(folder: Path, cluster: Path) -> Settings:
     """Settings that limit nobody."""
-    path = write_settings(folder, trios=[cluster], listen="127.0.0.1:8443", url=None)
+    path = write_settings(folder, clusters=[cluster], listen="127.0.0.1:8443", url=None)
     return replace(
         load_settings(path), requests_per_minute=10**6, anonymous_requests_per_minute=10**6
     )

@@ -11,10 +11,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from tacit.service.app import make_app
-from tacit.service.connections import ImpatientLoop
-from tacit.service.serve import make_server
-from tacit.service.settings import Settings
+from tacit.service.server.app import make_app
+from tacit.service.server.connections import ImpatientLoop
+from tacit.service.server.serve import make_server
+from tacit.service.server.settings import Settings
 from tests.service.stand_in import StandIn
 from tests.service.world import World, free_port
 

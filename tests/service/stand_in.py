@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tacit.engine.agreement import read_agreement
-from tacit.service.events import Announcer
-from tacit.service.execution.port import LogAnswer, NodeStatus, SignedLog, TrioStatus
+from tacit.engine.agreement.terms import read_agreement
+from tacit.service.execution.port import ClusterStatus, LogAnswer, NodeStatus, SignedLog
 from tacit.service.execution.progress_file import ProgressFile
 from tacit.service.execution.report import run_folder
-from tacit.service.lifecycle import State
-from tacit.service.metrics import ServiceMetrics
-from tacit.service.settings import Settings
+from tacit.service.server.metrics import ServiceMetrics
+from tacit.service.server.settings import Settings
 from tacit.service.storage import (
     Database,
     all_accepted,
@@ -21,6 +19,8 @@ from tacit.service.storage import (
     set_state,
     set_submission_state,
 )
+from tacit.service.workflow.events import Announcer
+from tacit.service.workflow.lifecycle import State
 
 
 class StandIn:
@@ -36,14 +36,14 @@ class StandIn:
     async def stop(self) -> None:
         self.started = False
 
-    async def trio_for_new_run(self) -> str:
-        return self.settings.trio[0].name
+    async def cluster_for_new_run(self) -> str:
+        return self.settings.cluster[0].name
 
-    async def trios(self) -> list[TrioStatus]:
+    async def clusters(self) -> list[ClusterStatus]:
         node = NodeStatus(
             host="n", port=1, signing_key="a" * 64, sealing_key="b" * 64, certificate="c" * 64
         )
-        return [TrioStatus(name="trio", nodes=(node,) * 3, slots=4)]
+        return [ClusterStatus(name="cluster", nodes=(node,) * 3, slots=4)]
 
     async def agreed(self, run_id: str, /) -> None:
         self.calls.append(("agreed", run_id))

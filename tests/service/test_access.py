@@ -11,10 +11,10 @@ from pathlib import Path
 
 from sqlalchemy import update
 
-from tacit.engine.keys import Keys
-from tacit.engine.signatures import sign, sign_joining
-from tacit.service.logs import JsonLines
-from tacit.service.settings import Settings
+from tacit.engine.agreement.signatures import sign, sign_joining
+from tacit.engine.identity.keys import Keys
+from tacit.service.server.logs import JsonLines
+from tacit.service.server.settings import Settings
 from tacit.service.storage import Invitation, Token
 from tests.service.world import MakeWorld, World
 

@@ -14,8 +14,8 @@ from fastapi import WebSocket
 from starlette.routing import WebSocketRoute
 from websockets.sync.client import connect
 
-from tacit.service import connections
-from tacit.service.settings import Settings
+from tacit.service.server import connections
+from tacit.service.server.settings import Settings
 from tests.service.server import served
 from tests.service.world import API, World
 

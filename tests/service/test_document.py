@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 from schemathesis import Case, GenerationMode
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
@@ -27,9 +26,9 @@ from schemathesis.specs.openapi.checks import (
 from tacit.service.access.permissions import PERMISSIONS
 from tacit.service.access.tokens import issue_token
 from tacit.service.api.gate import RUN_ID
-from tacit.service.app import make_app
-from tacit.service.lifecycle import State
-from tacit.service.settings import Settings
+from tacit.service.server.app import make_app
+from tacit.service.server.settings import Settings
+from tacit.service.workflow.lifecycle import State
 from tests.service.stand_in import StandIn
 from tests.service.world import API, World, opened
 

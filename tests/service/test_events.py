@@ -13,9 +13,9 @@ import pytest
 
 from tacit.service.access.tokens import revoke_all
 from tacit.service.api.routes import watching
-from tacit.service.lifecycle import State
-from tacit.service.settings import Settings
+from tacit.service.server.settings import Settings
 from tacit.service.storage import set_progress
+from tacit.service.workflow.lifecycle import State
 from tests.service.server import served
 from tests.service.world import API, World
 

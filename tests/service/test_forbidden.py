@@ -15,10 +15,10 @@ import pytest
 from tacit.service.access.credentials import secret_hash
 from tacit.service.access.permissions import PERMISSIONS
 from tacit.service.api.gate import GatedRoute
-from tacit.service.app import make_app
-from tacit.service.lifecycle import State
-from tacit.service.settings import Settings
+from tacit.service.server.app import make_app
+from tacit.service.server.settings import Settings
 from tacit.service.storage import Token
+from tacit.service.workflow.lifecycle import State
 from tests.service.stand_in import StandIn
 from tests.service.world import API, World, opened
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tacit.service.api import middleware
-from tacit.service.lifecycle import State
+from tacit.service.workflow.lifecycle import State
 from tests.service.world import API, World
 
 
@@ -125,8 +125,8 @@ def test_no_stack_trace_reaches_a_client(world: World, monkeypatch: pytest.Monke
     async def broken() -> None:
         raise RuntimeError("the disk of /var/lib is full")
 
-    monkeypatch.setattr(world.execution, "trios", broken)
-    answer = world.call("GET", "/trios", "eye")
+    monkeypatch.setattr(world.execution, "clusters", broken)
+    answer = world.call("GET", "/clusters", "eye")
     assert answer.status_code == 500
     assert answer.json()["error"] == "internal"
     assert "/var/lib" not in answer.text

@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tacit.errors import WrongStateError
-from tacit.service.lifecycle import BEFORE_RUNNING, ENDS, TRANSITIONS, State
 from tacit.service.storage import (
     Database,
     create_account,
@@ -18,6 +16,7 @@ from tacit.service.storage import (
     read_run,
     set_state,
 )
+from tacit.service.workflow.lifecycle import BEFORE_RUNNING, ENDS, TRANSITIONS, State
 
 NORMAL_WAY = [State.DRAFT, State.INVITED, State.AGREED, State.SUBMITTED, State.RUNNING]
 

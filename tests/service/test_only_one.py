@@ -10,14 +10,14 @@ import pytest
 from msgspec.structs import replace
 
 from tacit.errors import InputError
-from tacit.service.only_one import the_only_one
-from tacit.service.settings import FILE_NAME, Settings
+from tacit.service.server.settings import FILE_NAME, Settings
+from tacit.service.server.single_instance import the_single_instance
 from tests.service.postgres import postgres
 
 
 def test_a_second_process_is_refused_and_leaves_the_database_alone(settings: Settings) -> None:
     command = [sys.executable, "-m", "tacit", "service", "run", "--config"]
-    with the_only_one(settings):
+    with the_single_instance(settings):
         second = subprocess.run(
             [*command, str(Path(settings.folder) / FILE_NAME)],
             capture_output=True,
@@ -32,7 +32,7 @@ def test_a_second_process_is_refused_and_leaves_the_database_alone(settings: Set
 
 def refused(settings: Settings) -> bool:
     try:
-        with the_only_one(settings):
+        with the_single_instance(settings):
             return False
     except InputError as error:
         return "a platform runs already" in str(error)
@@ -40,7 +40,7 @@ def refused(settings: Settings) -> bool:
 
 @pytest.mark.parametrize("other", [{"data": "other"}, {"database": "sqlite:///other.db"}])
 def test_sharing_half_is_refused_too(settings: Settings, other: dict[str, str]) -> None:
-    with the_only_one(settings):
+    with the_single_instance(settings):
         assert refused(replace(settings, **other))
     assert not refused(replace(settings, **other))
 
@@ -48,6 +48,6 @@ def test_sharing_half_is_refused_too(settings: Settings, other: dict[str, str]) 
 def test_two_platforms_with_one_postgresql(settings: Settings) -> None:
     with postgres() as url:
         here = replace(settings, database=url)
-        with the_only_one(here):
+        with the_single_instance(here):
             assert refused(replace(here, data="other"))
         assert not refused(here)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.service.app import make_app
 from tacit.service.execution import make_execution
-from tacit.service.settings import Settings
+from tacit.service.server.app import make_app
+from tacit.service.server.settings import Settings
 from tests.service.world import World, opened
 
 
@@ -21,8 +21,8 @@ def test_runs_can_be_left_and_cancelled_while_nodes_are_away(settings: Settings)
         assert (
             world.ok("POST", f"/runs/{kept}/submission", "south", json=body)["state"] == "waiting"
         )
-        trio = world.ok("GET", "/trios", "north")[0]
-        assert [node["reachable"] for node in trio["nodes"]] == [False] * 3
+        cluster = world.ok("GET", "/clusters", "north")[0]
+        assert [node["reachable"] for node in cluster["nodes"]] == [False] * 3
     _is_kept(settings, world, kept)
 
 

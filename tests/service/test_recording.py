@@ -12,19 +12,19 @@ import pytest
 from tacit.audit import Record, Recorder, audit_record, load_record
 from tacit.cli import service
 from tacit.disclosure import estimator_named
-from tacit.engine.agree import problem_of
-from tacit.engine.agreement import Agreement, read_agreement
-from tacit.engine.ledger import FileLedger, LedgerEntry
-from tacit.engine.request import pack_candidates, request_hash
+from tacit.engine.agreement.draft import problem_of
+from tacit.engine.agreement.terms import Agreement, read_agreement
+from tacit.engine.records.ledger import FileLedger, LedgerEntry
+from tacit.engine.wire.request import pack_candidates, request_hash
 from tacit.errors import InputError, LogError, NotThereError, WrongStateError
 from tacit.problems import Problem
 from tacit.runs import GenerationView, Limits, Run, simulated_evaluator
 from tacit.runs.agreed import LEDGER, parameters_of
 from tacit.service.dashboard.drafts import Rules, drawn_problem, run_terms
 from tacit.service.execution.report import Report, run_folder, write_report
-from tacit.service.recording import RECORD, record_of_run
-from tacit.service.settings import Settings
+from tacit.service.server.settings import Settings
 from tacit.service.storage import read_run
+from tacit.service.workflow.recording import RECORD, record_of_run
 from tests.service.dashboard.test_leakage import agreement_on
 from tests.service.world import World
 

@@ -7,21 +7,21 @@ from pathlib import Path
 import pytest
 
 from tacit.errors import FileError
-from tacit.service.settings import load_settings, write_settings
+from tacit.service.server.settings import load_settings, write_settings
 
-GOOD = 'url = "https://p"\n[[trio]]\nname = "t"\ncluster = "c.toml"\n'
+GOOD = 'url = "https://p"\n[[cluster]]\nname = "t"\nfile = "c.toml"\n'
 
 
 def test_what_is_written_can_be_read_and_is_never_overwritten(tmp_path: Path) -> None:
     path = write_settings(
-        tmp_path, trios=[Path("a.toml"), Path("b.toml")], listen="[::1]:9", url=None
+        tmp_path, clusters=[Path("a.toml"), Path("b.toml")], listen="[::1]:9", url=None
     )
     settings = load_settings(path)
     assert settings.url == "https://[::1]:9"
-    assert [trio.name for trio in settings.trio] == ["trio-1", "trio-2"]
+    assert [cluster.name for cluster in settings.cluster] == ["cluster-1", "cluster-2"]
     assert settings.database_url == f"sqlite:///{tmp_path}/tacit.db"
     with pytest.raises(FileError, match="exists already"):
-        write_settings(tmp_path, trios=[Path("a.toml")], listen="h:1", url=None)
+        write_settings(tmp_path, clusters=[Path("a.toml")], listen="h:1", url=None)
 
 
 def test_other_databases_stay_as_they_are(tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_other_databases_stay_as_they_are(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("url = ", "is not TOML"),
-        ('url = "u"\ntrio = []\n', "name each trio apart"),
+        ('url = "u"\ncluster = []\n', "name each cluster apart"),
         ("unknown = 1\n" + GOOD, "unknown"),
         ('listen = "here"\n' + GOOD, "is no address"),
         ("token_days = 0\n" + GOOD, "token_days"),

@@ -16,7 +16,6 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.orm import Session
 
 from tacit.errors import InputError, NotThereError
-from tacit.service.lifecycle import State
 from tacit.service.storage import (
     Database,
     Sealed,
@@ -36,6 +35,7 @@ from tacit.service.storage import (
 )
 from tacit.service.storage.models import Base
 from tacit.service.storage.writers_turn import WritersTurn
+from tacit.service.workflow.lifecycle import State
 from tests.service.postgres import postgres
 from tests.service.world import MakeWorld
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tacit.service.api import convergence
-from tacit.service.context import LOGS_AT_ONCE
 from tacit.service.execution.port import LogAnswer
-from tacit.service.lifecycle import State
+from tacit.service.server.context import LOGS_AT_ONCE
+from tacit.service.workflow.lifecycle import State
 from tests.service.world import World
 
 

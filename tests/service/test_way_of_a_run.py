@@ -6,13 +6,13 @@ import time
 
 import pytest
 
-from tacit.engine.agreement import Agreement, read_agreement
-from tacit.engine.keys import Keys
-from tacit.engine.signatures import sign_joining
+from tacit.engine.agreement.signatures import sign_joining
+from tacit.engine.agreement.terms import Agreement, read_agreement
+from tacit.engine.identity.keys import Keys
 from tacit.errors import ServiceError
-from tacit.service import submitting
-from tacit.service.lifecycle import State
 from tacit.service.storage import set_agreement
+from tacit.service.workflow import submitting
+from tacit.service.workflow.lifecycle import State
 from tests.service.world import World
 
 
@@ -203,7 +203,7 @@ def test_an_expired_agreement_cannot_be_signed(
     run_id = world.invited(limits={"evaluations": 500, "expiry_hours": 1})
     body = {"signature": world.signature(run_id, "north")}
     later = time.time() + 3601
-    monkeypatch.setattr("tacit.service.submitting.time.time", lambda: later)
+    monkeypatch.setattr("tacit.service.workflow.submitting.time.time", lambda: later)
     answer = world.call("POST", f"/runs/{run_id}/signature", "north", json=body)
     assert answer.status_code == 409
     assert "has expired" in answer.json()["message"]

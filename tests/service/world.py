@@ -15,15 +15,15 @@ import numpy as np
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from fastapi import FastAPI
 
-from tacit.engine.agreement import read_agreement
-from tacit.engine.keys import Keys
-from tacit.engine.sealing import seal_rows
-from tacit.engine.signatures import sign_agreement, sign_joining
+from tacit.engine.agreement.sealing import seal_rows
+from tacit.engine.agreement.signatures import sign_agreement, sign_joining
+from tacit.engine.agreement.terms import read_agreement
+from tacit.engine.identity.keys import Keys
 from tacit.service.access.invitations import invite
 from tacit.service.api.examples import example_terms
-from tacit.service.context import Platform
-from tacit.service.lifecycle import State
+from tacit.service.server.context import Platform
 from tacit.service.storage import create_account
+from tacit.service.workflow.lifecycle import State
 from tests.service.stand_in import StandIn
 
 API = "/api/v1"

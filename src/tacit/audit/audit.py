@@ -20,12 +20,12 @@ from tacit.audit.attacks import (
     tournaments,
     unfaithful,
 )
-from tacit.audit.counts import counts_of
-from tacit.audit.measure import Score, Truth
-from tacit.audit.record import Record
-from tacit.audit.report import AuditReport, Growth, Measured
-from tacit.audit.scale import unit_of
-from tacit.audit.view import Cells, View, view_of
+from tacit.audit.record.record import Record
+from tacit.audit.record.view import Cells, View, view_of
+from tacit.audit.score.counts import counts_of
+from tacit.audit.score.measure import Score, Truth
+from tacit.audit.score.report import AuditReport, Growth, Measured
+from tacit.audit.score.scale import unit_of
 from tacit.disclosure.leakage import Leakage
 
 POINTS = (1 / 30, 1 / 10, 1 / 3)

@@ -1,4 +1,4 @@
-"""`tacit cluster`: keys, certificates and config files for a trio."""
+"""`tacit cluster`: keys, certificates and config files for a cluster."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import typer
 
 from tacit.errors import InputError
 
-app = typer.Typer(no_args_is_help=True, help="Set up a trio of nodes.")
+app = typer.Typer(no_args_is_help=True, help="Set up a cluster of nodes.")
 
 FIRST_PORT = 9000
 
 
 @app.callback()
 def _group() -> None:
-    """Set up a trio of nodes."""
+    """Set up a cluster of nodes."""
 
 
 @app.command()
@@ -31,7 +31,7 @@ def new(
 
     Give each node's operator the files that begin with its name and the .pem files of all.
     """
-    from tacit.engine.cluster_files import write_cluster
+    from tacit.engine.identity.cluster_files import write_cluster
 
     if folder.exists() and any(folder.iterdir()):
         raise InputError(f"{folder} is not empty; give a new folder")

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from tacit.service.demo import DemoResult
+    from tacit.service.local.demo import DemoResult
 
 EPILOG = "Example: [bold]tacit demo --deadline 10s[/bold]"
 
@@ -28,8 +28,8 @@ def demo_command(
     Everything is temporary. At a terminal the dashboard stays up until Ctrl-C.
     """
     from tacit.runs.duration import parse_duration
-    from tacit.service.demo import run_demo
-    from tacit.service.local_platform import LocalPlatform
+    from tacit.service.local.demo import run_demo
+    from tacit.service.local.platform import LocalPlatform
 
     console = Console(highlight=False)
     stays = sys.stdout.isatty() and sys.stdin.isatty() if stay is None else stay

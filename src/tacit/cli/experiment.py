@@ -48,10 +48,10 @@ def run(
 ) -> None:
     """Run a study, or what is left of it: finished runs are never computed twice."""
     require_extra("polars", "moocore")
-    from tacit.experiments.conduct import conduct
-    from tacit.experiments.executors import executor
-    from tacit.experiments.progress import StudyProgress
-    from tacit.experiments.study import study_named
+    from tacit.experiments.execution.executors import executor
+    from tacit.experiments.execution.progress import StudyProgress
+    from tacit.experiments.execution.run_study import conduct
+    from tacit.experiments.study.study import study_named
 
     chosen = study_named(study)
     chosen = chosen.quick() if quick else chosen
@@ -85,11 +85,10 @@ def reproduce(
 ) -> None:
     """Run the paper's evaluation and set our figures beside its own: report.html, summary.json."""
     require_extra("polars", "moocore", "matplotlib")
-    from tacit.experiments.executors import executor
+    from tacit.experiments.execution.executors import executor
+    from tacit.experiments.execution.progress import StudyProgress
     from tacit.experiments.leakage.plan import shipped_leakage_study
-    from tacit.experiments.progress import StudyProgress
-    from tacit.experiments.reproduce import paper_studies
-    from tacit.experiments.reproduce import reproduce as reproduce_paper
+    from tacit.experiments.reproduce import paper_studies, reproduce as reproduce_paper
 
     studies = paper_studies(quick=quick)
     leakage = shipped_leakage_study()
@@ -104,10 +103,10 @@ def reproduce(
             leakage=leakage, advance=progress.advance,
         )  # fmt: skip
     least = min(done.outcome.spearman.values())
-    holding = sum(done.outcome.findings.values())
+    state = sum(done.outcome.findings.values())
     typer.echo(
         f"{folder / 'report.html'} after {show_duration(done.seconds)}: "
-        f"{holding} of {len(done.outcome.findings)} findings hold, "
+        f"{state} of {len(done.outcome.findings)} findings hold, "
         f"Spearman at least {least:.2f} in {len(done.outcome.spearman)} columns"
     )
 
@@ -126,10 +125,10 @@ def leakage(
 ) -> None:
     """Attack recorded runs under every disclosure: the tables and plots of docs/leakage.md."""
     require_extra("polars", "moocore", "matplotlib")
-    from tacit.experiments.executors import executor
-    from tacit.experiments.leakage.conduct import conduct_leakage
+    from tacit.experiments.execution.executors import executor
+    from tacit.experiments.execution.progress import StudyProgress
     from tacit.experiments.leakage.plan import read_leakage_study, shipped_leakage_study
-    from tacit.experiments.progress import StudyProgress
+    from tacit.experiments.leakage.run_study import conduct_leakage
 
     chosen = shipped_leakage_study() if study is None else read_leakage_study(study)
     chosen = chosen.quick() if quick else chosen
@@ -150,7 +149,7 @@ def leakage(
 def list_studies() -> None:
     """Show the studies of the package."""
     require_extra("polars", "moocore")
-    from tacit.experiments.study import shipped_studies, shipped_study
+    from tacit.experiments.study.study import shipped_studies, shipped_study
 
     table = Table(box=None)
     for heading in ("study", "what", "instances", "configurations", "seeds", "runs"):

@@ -25,7 +25,7 @@ from tacit.problems import (
     save_problem,
     shipped_names,
 )
-from tacit.problems.participant_csv import save_participants
+from tacit.problems.files.participant_csv import save_participants
 
 app = typer.Typer(
     name="instance",

@@ -27,7 +27,7 @@ def verify(path: LogPath) -> None:
     """Check that the chain of a log is unbroken, and count what is in it."""
     from collections import Counter
 
-    from tacit.engine.node_log import FIRST, line_hash, verify_log
+    from tacit.engine.records.node_log import FIRST, line_hash, verify_log
 
     data = _read(path)
     entries = verify_log(data)
@@ -56,13 +56,13 @@ def replay(
     ] = None,
 ) -> None:
     """Compute every population again and compare it, and the answers, with the log."""
-    from tacit.engine.agreement import agreement_hash, read_agreement
-    from tacit.engine.answers import UNPROVEN, check_answers
-    from tacit.engine.ledger import load_ledger
-    from tacit.engine.node_log import verify_log
-    from tacit.engine.sealed_answers import check_sealed_answers
+    from tacit.engine.agreement.terms import agreement_hash, read_agreement
+    from tacit.engine.records.ledger import load_ledger
+    from tacit.engine.records.node_log import verify_log
     from tacit.problems import load_problem
-    from tacit.runs.replay import replay as follow
+    from tacit.verify.answers import UNPROVEN, check_answers
+    from tacit.verify.replay import replay as follow
+    from tacit.verify.sealed_answers import check_sealed_answers
 
     agreed = read_agreement(_read(agreement).strip())
     logs = [verify_log(_read(each)) for each in (path, *(other or []))]

@@ -33,7 +33,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="For a script.")]
 
 
 def _folder(profile: Path | None) -> Path:
-    from tacit.participant.profile import default_folder
+    from tacit.participant.account.profile import default_folder
 
     return profile or default_folder()
 
@@ -91,13 +91,13 @@ def keys_show(
     profile: Folder = None,
 ) -> None:
     """Show your public key and its fingerprint, for the others to pin."""
-    from tacit.participant.joining import find_key_file
+    from tacit.participant.account.joining import find_key_file
 
     _show_key(key or find_key_file(_folder(profile)))
 
 
 def _show_key(path: Path) -> None:
-    from tacit.engine.keys import key_fingerprint, load_keys
+    from tacit.engine.identity.keys import key_fingerprint, load_keys
 
     keys = load_keys(path)
     typer.echo(f"{keys.name}\nsigning key  {keys.signing_public}")
@@ -154,8 +154,7 @@ def review(
 
     Keys given with --trust are remembered if they fit, and count for sign too.
     """
-    from tacit.participant import review as look
-    from tacit.participant import save_trust, seen_trust
+    from tacit.participant import review as look, save_trust, seen_trust
     from tacit.participant.review_words import review_json, review_lines
 
     loaded, run = _open(profile, run)
@@ -191,8 +190,7 @@ def sign(
 
     With --yes it signs the agreement that review has shown last, or the one named, and no other.
     """
-    from tacit.participant import review as look
-    from tacit.participant import sign as put_name
+    from tacit.participant import review as look, sign as put_name
     from tacit.participant.plain_text import plain_line
     from tacit.participant.review_words import review_lines
     from tacit.participant.signing import check_is_expected

@@ -22,19 +22,21 @@ ConfigOption = Annotated[
 @app.command()
 def init(
     folder: Annotated[Path, typer.Argument(help="A new folder for the platform.")],
-    trio: Annotated[list[Path], typer.Option(help="The cluster.toml of a trio; repeat for more.")],
+    cluster: Annotated[
+        list[Path], typer.Option(help="The cluster.toml of a cluster; repeat for more.")
+    ],
     listen: Annotated[str, typer.Option(help="host:port to listen at.")] = "127.0.0.1:8443",
     url: Annotated[
         str | None, typer.Option(help="Where others find it; without: https and listen.")
     ] = None,
 ) -> None:
     """Write service.toml with a self-signed certificate."""
-    from tacit.service.settings import write_settings
+    from tacit.service.server.settings import write_settings
 
-    for cluster in trio:
-        if not cluster.is_file():
-            raise InputError(f"{cluster} is not there; give the cluster.toml of a trio")
-    typer.echo(write_settings(folder, trios=trio, listen=listen, url=url))
+    for file in cluster:
+        if not file.is_file():
+            raise InputError(f"{file} is not there; give the cluster.toml of a cluster")
+    typer.echo(write_settings(folder, clusters=cluster, listen=listen, url=url))
 
 
 @app.command()
@@ -43,8 +45,8 @@ def run(config: ConfigOption) -> None:
     from tacit.service.execution.priority import come_first
 
     come_first()  # before all else: after a crash, somebody waits to hear what came of a run
-    from tacit.service.serve import serve
-    from tacit.service.settings import load_settings
+    from tacit.service.server.serve import serve
+    from tacit.service.server.settings import load_settings
 
     settings = load_settings(config)
     typer.echo(f"the platform listens at {settings.url}", err=True)
@@ -54,7 +56,7 @@ def run(config: ConfigOption) -> None:
 @app.command()
 def migrate(config: ConfigOption) -> None:
     """Bring the database up to date, which `run` does as well."""
-    from tacit.service.settings import load_settings
+    from tacit.service.server.settings import load_settings
     from tacit.service.storage import Database
 
     Database(load_settings(config).database_url).close()
@@ -71,8 +73,8 @@ def record(
 ) -> None:
     """Write all that the platform has seen of a run, for tacit audit; no weights are in it."""
     from tacit.cli.solve_options import check_writable
-    from tacit.service.recording import record_run
-    from tacit.service.settings import load_settings
+    from tacit.service.server.settings import load_settings
+    from tacit.service.workflow.recording import record_run
 
     check_writable(out)
     typer.echo(record_run(load_settings(config), run_id, out=out))
@@ -87,7 +89,7 @@ def invite(
     ] = "operator",
 ) -> None:
     """Print a one-time code for an account, which is made if there is none: the first operator."""
-    from tacit.service.settings import load_settings
+    from tacit.service.server.settings import load_settings
     from tacit.service.storage import Database
 
     settings = load_settings(config)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tacit.audit.sealed_recording import sealed_record
+from tacit.audit.record.sealed_recording import sealed_record
 from tacit.cli.solve_display import LiveProgress, show_result
 from tacit.cli.solve_options import (
     check_writable,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from pathlib import Path
 
-from tacit.audit.recorder import Recorder
+from tacit.audit.record.recorder import Recorder
 from tacit.errors import InputError
 from tacit.problems import Problem
 from tacit.runs import GenerationView, Observer

@@ -14,7 +14,7 @@ from rich.table import Table
 from tacit.cli.experiment import Scheduler, interruptible, require_extra
 
 if TYPE_CHECKING:
-    from tacit.experiments.study import Study
+    from tacit.experiments.study.study import Study
     from tacit.experiments.tuning.tune import Tuned
 
 EPILOG = """
@@ -86,9 +86,9 @@ def tune_command(
 ) -> None:
     """Tune a study's search as the paper does: random sets first, then a multivariate TPE."""
     require_extra("optuna", "polars", "moocore")
-    from tacit.experiments.executors import executor, usable_cores
-    from tacit.experiments.study import study_named
-    from tacit.experiments.time_budget import PAPER_BUDGET
+    from tacit.experiments.execution.executors import executor, usable_cores
+    from tacit.experiments.execution.time_budget import PAPER_BUDGET
+    from tacit.experiments.study.study import study_named
     from tacit.experiments.tuning.tune import held_out_values, tune, tuning_task
 
     chosen = study_named(study)
@@ -128,7 +128,7 @@ def tune_command(
     content = {"task": task, "best": tuned.best, "held_out": held, "trials": tuned.trials}
     encoded = msgspec.json.encode(content)
     if out is not None:
-        from tacit.experiments.store import write_whole
+        from tacit.experiments.results.store import write_whole
 
         write_whole(out, msgspec.json.format(encoded, indent=1) + b"\n")
     if as_json:

@@ -6,36 +6,17 @@ and their compiled sums.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from tacit.lazy import lazily
+
 if TYPE_CHECKING:
-    from tacit.engine.clear import ClearObjective
-    from tacit.engine.objective_evaluator import (
-        ObjectiveEvaluation,
-        ObjectiveEvaluator,
-        SideBySide,
+    from tacit.engine.evaluators.clear import ClearObjective as ClearObjective
+    from tacit.engine.evaluators.objective_evaluator import (
+        ObjectiveEvaluation as ObjectiveEvaluation,
+        ObjectiveEvaluator as ObjectiveEvaluator,
+        SideBySide as SideBySide,
     )
-    from tacit.engine.simulated import SimulatedObjective
-
-_HOME = {
-    "ClearObjective": "tacit.engine.clear",
-    "ObjectiveEvaluation": "tacit.engine.objective_evaluator",
-    "ObjectiveEvaluator": "tacit.engine.objective_evaluator",
-    "SideBySide": "tacit.engine.objective_evaluator",
-    "SimulatedObjective": "tacit.engine.simulated",
-}
-
-__all__ = [
-    "ClearObjective",
-    "ObjectiveEvaluation",
-    "ObjectiveEvaluator",
-    "SideBySide",
-    "SimulatedObjective",
-]
-
-
-def __getattr__(name: str) -> object:
-    if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
-    raise AttributeError(f"module 'tacit.engine' has no attribute {name!r}")
+    from tacit.engine.evaluators.simulated import SimulatedObjective as SimulatedObjective
+else:
+    __getattr__ = lazily(__name__)

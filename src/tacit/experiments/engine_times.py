@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from tacit.errors import FileError
-from tacit.experiments.time_budget import PAPER_BUDGET, TimeBudget
+from tacit.experiments.execution.time_budget import PAPER_BUDGET, TimeBudget
 
 LATENCIES_MS = (0, 1, 10)
 QUICK_LATENCIES_MS = (0, 1)

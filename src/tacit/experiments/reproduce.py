@@ -9,14 +9,14 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 
-from tacit.experiments.conduct import Conducted, conduct
 from tacit.experiments.engine_times import EngineTimes
-from tacit.experiments.leakage.conduct import LeakageConducted, conduct_leakage
+from tacit.experiments.execution.run_study import Conducted, conduct
 from tacit.experiments.leakage.plan import LeakageStudy
+from tacit.experiments.leakage.run_study import LeakageConducted, conduct_leakage
 from tacit.experiments.report.page import Block
 from tacit.experiments.report.results import Results
 from tacit.experiments.report.write import Outcome, write_report, write_summary
-from tacit.experiments.study import Study, shipped_study
+from tacit.experiments.study.study import Study, shipped_study
 from tacit.runs import show_duration
 
 PAPER_STUDIES = ("tsp", "moap-one", "moap-two", "ap")

@@ -6,10 +6,10 @@ one curious node learns nothing. A node runs `evaluate` inside a session, the co
 without the platform) looks at what it sees.
 
 >>> from tacit.mpc import FitnessBound, Spec, collect, evaluate
->>> from tacit.mpc.local import deal_integers, run_trio
+>>> from tacit.mpc.local import deal_integers, run_parties
 >>> fitness = deal_integers([12, 7, 30])
 >>> ask = {"spec": Spec.parse("top:1"), "bound": FitnessBound(0, 100), "best": "nothing"}
->>> run_trio(
+>>> run_parties(
 ...     lambda session: evaluate(session, fitness[session.me], **ask),
 ...     lambda session: collect(session, 3, **ask),
 ... ).coordinator.labels
@@ -19,8 +19,7 @@ array([0, 0, 1])
 from tacit.mpc.bound import FitnessBound, bits_needed, check_bound_fits
 from tacit.mpc.cost import Cost
 from tacit.mpc.disclose.coordinator import Outcome, collect
-from tacit.mpc.disclose.node import Evaluated, evaluate
-from tacit.mpc.disclose.node import cost as evaluation_cost
+from tacit.mpc.disclose.node import Evaluated, cost as evaluation_cost, evaluate
 from tacit.mpc.epoch import Epoch, agree_epoch, open_session, refuse_session
 from tacit.mpc.linear import gather_sum
 from tacit.mpc.protocols.range_check import check_ranges

@@ -180,7 +180,7 @@ async def open_session(
     session = Session(
         me,
         masks=masks,
-        wire=lambda peer, strand: muxes[peer].open(context.channel(strand), tag=context.tag),
+        wire=lambda peer, substream: muxes[peer].open(context.channel(substream), tag=context.tag),
         timeout=timeout,
         names={peer: mux.link.peer for peer, mux in muxes.items()},
     )

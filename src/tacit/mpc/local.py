@@ -44,7 +44,7 @@ def reveal(shares: Sequence[ArithmeticShare]) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True, slots=True)
-class TrioRun(Generic[T]):
+class PartiesRun(Generic[T]):
     """What came of a protocol that all parties ran in one process."""
 
     results: list[T]
@@ -60,24 +60,24 @@ class TrioRun(Generic[T]):
 
 
 class _Post:
-    """Wires between all parties: an inbox for each receiver, sender and strand."""
+    """Wires between all parties: an inbox for each receiver, sender and substream."""
 
     def __init__(self, record: bool) -> None:
         self.boxes: dict[tuple[int, int, int], Inbox] = {}
         self.record = record
         self.received: list[list[tuple[int, bytes]]] = [[], [], [], []]
 
-    def box(self, to: int, sender: int, strand: int) -> Inbox:
-        key = (to, sender, strand)
+    def box(self, to: int, sender: int, substream: int) -> Inbox:
+        key = (to, sender, substream)
         if key not in self.boxes:
             self.boxes[key] = Inbox(party_name(sender))
         return self.boxes[key]
 
 
 class _PostWire:
-    def __init__(self, post: _Post, me: int, peer: int, strand: int) -> None:
+    def __init__(self, post: _Post, me: int, peer: int, substream: int) -> None:
         self._post, self._me, self._peer = post, me, peer
-        self._out, self._in = post.box(peer, me, strand), post.box(me, peer, strand)
+        self._out, self._in = post.box(peer, me, substream), post.box(me, peer, substream)
 
     async def send(self, depth: int, payload: Buffer, *, timeout: float) -> None:  # noqa: ARG002
         size = memoryview(payload).nbytes
@@ -106,19 +106,19 @@ def fresh_masks() -> Callable[[int], MaskSource]:
     return lambda me: KeyedMasks({me: keys[me], (me + 1) % 3: keys[(me + 1) % 3]})
 
 
-async def trio(
+async def parties(
     node: Party[T],
     coordinator: Party[Any] | None = None,
     *,
     masks: Callable[[int], MaskSource] | None = None,
     record: bool = False,
     timeout: float = 10.0,
-) -> TrioRun[T]:
+) -> PartiesRun[T]:
     """Run a protocol with three nodes, and a coordinator if given, on this event loop.
 
     >>> async def node(session):
     ...     return session.me
-    >>> asyncio.run(trio(node)).rounds
+    >>> asyncio.run(parties(node)).rounds
     0
     """
     post = _Post(record)
@@ -127,7 +127,7 @@ async def trio(
         Session(
             me,
             masks=source(me) if me != COORDINATOR else None,
-            wire=lambda peer, strand, me=me: _PostWire(post, me, peer, strand),  # type: ignore[misc]
+            wire=lambda peer, substream, me=me: _PostWire(post, me, peer, substream),  # type: ignore[misc]
             timeout=timeout,
         )
         for me in (*NODES, COORDINATOR)
@@ -144,25 +144,25 @@ async def trio(
         await asyncio.gather(*tasks, return_exceptions=True)
     sent = sessions[0].sent, sessions[1].sent, sessions[2].sent
     rounds = max(session.depth for session in sessions)
-    return TrioRun(results[:3], (*results, None)[3], rounds, sent, post.received)
+    return PartiesRun(results[:3], (*results, None)[3], rounds, sent, post.received)
 
 
-def run_trio(
+def run_parties(
     node: Party[T],
     coordinator: Party[Any] | None = None,
     *,
     masks: Callable[[int], MaskSource] | None = None,
     record: bool = False,
     timeout: float = 10.0,
-) -> TrioRun[T]:
-    """`trio` on an event loop of its own.
+) -> PartiesRun[T]:
+    """`parties` on an event loop of its own.
 
     >>> async def node(session):
     ...     return session.me
-    >>> run_trio(node).results
+    >>> run_parties(node).results
     [0, 1, 2]
     """
-    return asyncio.run(trio(node, coordinator, masks=masks, record=record, timeout=timeout))
+    return asyncio.run(parties(node, coordinator, masks=masks, record=record, timeout=timeout))
 
 
 def run_linked(party: Callable[[int, dict[int, Mux]], Coroutine[Any, Any, T]]) -> list[T]:

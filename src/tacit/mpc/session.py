@@ -32,7 +32,7 @@ class Context:
     """What an evaluation is: every subkey is derived from all of it.
 
     >>> context = Context(bytes(32), objective=0, evaluation=1, attempt=0, request=bytes(32))
-    >>> context.channel(strand=2).evaluation
+    >>> context.channel(substream=2).evaluation
     1
     """
 
@@ -65,18 +65,18 @@ class Context:
         """What frames carry, so that nodes with different requests notice at once."""
         return hashlib.sha256(b"tag" + self.info()).digest()[:8]
 
-    def channel(self, strand: int) -> Channel:
-        """The conversation of one strand of this evaluation.
+    def channel(self, substream: int) -> Channel:
+        """The conversation of one substream of this evaluation.
 
-        >>> Context(bytes(32), 0, 1, 0, bytes(32)).channel(0).strand
+        >>> Context(bytes(32), 0, 1, 0, bytes(32)).channel(0).substream
         0
         """
         name = hashlib.sha256(self.agreement).digest()[:16]
-        return Channel(name, self.objective, self.evaluation, self.attempt, strand)
+        return Channel(name, self.objective, self.evaluation, self.attempt, substream)
 
 
 class Wire(Protocol):
-    """One strand's way to one peer; a `Conversation` of a `Mux` is one."""
+    """One substream's way to one peer; a `Conversation` of a `Mux` is one."""
 
     async def send(self, depth: int, payload: Buffer, *, timeout: float) -> None:
         """Send a message."""
@@ -97,7 +97,7 @@ class Wire(Protocol):
 
 @dataclass(slots=True)
 class _Shared:
-    """What all strands of a session have in common."""
+    """What all substreams of a session have in common."""
 
     masks: MaskSource | None
     wire: Callable[[int, int], Wire]
@@ -105,7 +105,7 @@ class _Shared:
     names: dict[int, str]
     drawn: set[tuple[str, int]] = field(default_factory=set)
     wires: dict[tuple[int, int], Wire] = field(default_factory=dict)
-    strands: int = 1
+    substreams: int = 1
     sent: int = 0
     failure: PeerError | None = None
 
@@ -116,14 +116,14 @@ def _bytes_of(shape: int | tuple[int, ...], dtype: DTypeLike) -> int:
 
 
 class Session:
-    """A party's side of one evaluation, or of one strand of it.
+    """A party's side of one evaluation, or of one substream of it.
 
-    `wire` opens the way to a peer for a strand. `masks` is None at the coordinator.
+    `wire` opens the way to a peer for a substream. `masks` is None at the coordinator.
 
-    >>> from tacit.mpc.local import run_trio
+    >>> from tacit.mpc.local import run_parties
     >>> async def whoami(session: Session) -> int:
     ...     return session.me
-    >>> run_trio(whoami).results
+    >>> run_parties(whoami).results
     [0, 1, 2]
     """
 
@@ -138,7 +138,7 @@ class Session:
     ) -> None:
         self.me = me
         self.depth = 0
-        self._strand = 0
+        self._substream = 0
         self._shared = _Shared(masks, wire, timeout, dict(names or {}))
 
     @property
@@ -157,13 +157,13 @@ class Session:
 
     @property
     def sent(self) -> int:
-        """Bytes sent so far by all strands, headers included."""
+        """Bytes sent so far by all substreams, headers included."""
         return self._shared.sent
 
     # Messages.
 
     def _wire(self, peer: int) -> Wire:
-        key = (peer, self._strand)
+        key = (peer, self._substream)
         wire = self._shared.wires.get(key)
         if wire is None:
             wire = self._shared.wires[key] = self._shared.wire(*key)
@@ -244,41 +244,41 @@ class Session:
         """The node's XOR share from numbered components."""
         return BitShare.of(components, me=self.me)
 
-    # Strands.
+    # Substreams.
 
-    def strands(self, count: int) -> list[Session]:
-        """Strands for protocols that run side by side more than once."""
+    def substreams(self, count: int) -> list[Session]:
+        """Substreams for protocols that run side by side more than once."""
         return [self._fork() for _ in range(count)]
 
     async def in_parallel(
         self,
         *functions: Callable[[Session], Coroutine[Any, Any, T]],
-        strands: Sequence[Session] | None = None,
+        substreams: Sequence[Session] | None = None,
     ) -> list[T]:
         """Run protocols side by side, each with messages and rounds of its own.
 
         All parties must start the same functions in the same order. The session's depth is then
-        that of the longest. If one fails, the others are cancelled. A session has 255 strands;
-        whoever needs more takes the same `strands` again.
+        that of the longest. If one fails, the others are cancelled. A session has 255 substreams;
+        whoever needs more takes the same `substreams` again.
         """
-        strands = self.strands(len(functions)) if strands is None else strands
-        for strand in strands:
-            strand.depth = self.depth
-        tasks = [asyncio.ensure_future(f(s)) for f, s in zip(functions, strands, strict=True)]
+        substreams = self.substreams(len(functions)) if substreams is None else substreams
+        for substream in substreams:
+            substream.depth = self.depth
+        tasks = [asyncio.ensure_future(f(s)) for f, s in zip(functions, substreams, strict=True)]
         try:
             results = await asyncio.gather(*tasks)
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-        self.depth = max([self.depth, *(strand.depth for strand in strands)])
+        self.depth = max([self.depth, *(substream.depth for substream in substreams)])
         return results
 
     def _fork(self) -> Session:
         child = object.__new__(Session)
         child.me, child.depth, child._shared = self.me, self.depth, self._shared
-        child._strand = self._shared.strands
-        self._shared.strands += 1
+        child._substream = self._shared.substreams
+        self._shared.substreams += 1
         return child
 
     @property

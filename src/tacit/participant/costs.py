@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.agreement import Agreement, ObjectiveTerms
+from tacit.engine.agreement.terms import Agreement, ObjectiveTerms
 from tacit.errors import FileError, InputError
-from tacit.problems.csv_weights import WeightTable, read_csv_weights
-from tacit.problems.decimals import unscaled_text
+from tacit.problems.files.csv_weights import WeightTable, read_csv_weights
+from tacit.problems.files.decimals import unscaled_text
 
 
 def read_costs(
@@ -23,7 +23,7 @@ def read_costs(
     either in the agreement's order; columns by name in the first line, or in their order.
 
     >>> import tempfile
-    >>> from tacit.engine.cast import example_cast
+    >>> from tacit.engine.local.fixtures import example_cast
     >>> agreement = example_cast().agreement
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "mine.csv")
@@ -55,7 +55,7 @@ def check_weights(
 ) -> None:
     """Refuse scaled weights that are not this participant's rows within the bound.
 
-    >>> from tacit.engine.cast import example_cast
+    >>> from tacit.engine.local.fixtures import example_cast
     >>> check_weights(np.array([[1, 9], [8, 99]]), example_cast().agreement, "owner", 0)
     Traceback (most recent call last):
     tacit.errors.InputError: the weight 99 of row 1, column 1 is outside 0..9; correct it
@@ -149,7 +149,7 @@ def _columns(
 def show_rows(agreement: Agreement, rows: Sequence[int], /) -> str:
     """Rows by their names, or by their numbers where they have none.
 
-    >>> from tacit.engine.cast import example_cast
+    >>> from tacit.engine.local.fixtures import example_cast
     >>> show_rows(example_cast().agreement, [0, 1])
     '0, 1'
     """

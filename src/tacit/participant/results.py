@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 
-from tacit.engine.agreement import Agreement
+from tacit.engine.agreement.terms import Agreement
 from tacit.errors import TrustError
+from tacit.participant.account.profile import Profile
+from tacit.participant.account.shapes import Outcome, RunSummary
 from tacit.participant.plain_text import plain_cell
-from tacit.participant.profile import Profile
-from tacit.participant.shapes import Outcome, RunSummary
 
 
 def runs(profile: Profile, /) -> list[RunSummary]:
@@ -40,8 +40,8 @@ def plan_rows(outcome: Outcome, agreement: Agreement | None, account: str, /) ->
 
     The names are those of the agreement that this machine signed. Without one there are numbers.
 
-    >>> from tacit.engine.cast import example_cast
-    >>> from tacit.participant.shapes import Plan
+    >>> from tacit.engine.local.fixtures import example_cast
+    >>> from tacit.participant.account.shapes import Plan
     >>> plan_rows(Outcome("finished", plan=Plan([1, 0])), example_cast().agreement, "owner")
     [['0', '1', 'yours'], ['1', '0', 'yours']]
     """

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from tacit.engine.keys import key_fingerprint
+from tacit.engine.identity.keys import key_fingerprint
+from tacit.participant.account.trust import node_address
 from tacit.participant.costs import show_rows
+from tacit.participant.explanations import disclosure_words, leakage_words, sealed_words
 from tacit.participant.plain_text import plain_line
-from tacit.participant.plain_words import disclosure_words, leakage_words, sealed_words
 from tacit.participant.reviewing import Review
-from tacit.participant.trust import node_address
-from tacit.problems.decimals import unscaled_text
+from tacit.problems.files.decimals import unscaled_text
 
 MOST_PAIRS = 20
 
@@ -19,8 +19,8 @@ MOST_PAIRS = 20
 def review_lines(review: Review, /) -> list[str]:
     """A review in plain words, line by line.
 
-    >>> from tacit.engine.cast import example_cast
-    >>> from tacit.participant.shapes import RunView
+    >>> from tacit.engine.local.fixtures import example_cast
+    >>> from tacit.participant.account.shapes import RunView
     >>> made = Review(RunView("r-1", "slots", "invited"), example_cast().agreement, "owner", True)
     >>> review_lines(made)[0]
     'Run r-1, slots (invited)'
@@ -161,8 +161,8 @@ def _participants(review: Review) -> list[str]:
 def review_json(review: Review, /) -> dict[str, Any]:
     """A review for a script.
 
-    >>> from tacit.engine.cast import example_cast
-    >>> from tacit.participant.shapes import RunView
+    >>> from tacit.engine.local.fixtures import example_cast
+    >>> from tacit.participant.account.shapes import RunView
     >>> made = Review(RunView("r-1", "slots", "invited"), example_cast().agreement, "owner", True)
     >>> review_json(made)["may_sign"]
     True

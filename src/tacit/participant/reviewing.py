@@ -12,14 +12,14 @@ from pathlib import Path
 
 import msgspec
 
-from tacit.engine.agreement import Agreement, agreement_hash, read_agreement
-from tacit.engine.agreement_check import check_agreement
+from tacit.engine.agreement.check import check_agreement
+from tacit.engine.agreement.terms import Agreement, agreement_hash, read_agreement
 from tacit.errors import InputError, TacitError, TrustError
-from tacit.participant.client import PlatformClient
+from tacit.participant.account.client import PlatformClient
+from tacit.participant.account.profile import Profile
+from tacit.participant.account.shapes import RunView
+from tacit.participant.account.trust import Trust, load_trust, trust_refusals
 from tacit.participant.costs import read_costs
-from tacit.participant.profile import Profile
-from tacit.participant.shapes import RunView
-from tacit.participant.trust import Trust, load_trust, trust_refusals
 from tacit.search import SearchParameters
 
 MOST_CLOCK_SECONDS = 2.0
@@ -155,7 +155,7 @@ def changed_parts(before: Agreement, after: Agreement, /) -> list[str]:
     """Which parts of an agreement are not what they were.
 
     >>> from msgspec.structs import replace
-    >>> from tacit.engine.cast import example_cast
+    >>> from tacit.engine.local.fixtures import example_cast
     >>> agreement = example_cast().agreement
     >>> changed_parts(agreement, replace(agreement, reveal_best=False))
     ['reveal_best']

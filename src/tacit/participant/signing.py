@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tacit.engine.signatures import sign_agreement
+from tacit.engine.agreement.signatures import sign_agreement
 from tacit.errors import TrustError
-from tacit.participant.profile import Profile
+from tacit.participant.account.profile import Profile
+from tacit.participant.account.shapes import RunView
+from tacit.participant.account.trust import Trust
 from tacit.participant.reviewing import Review, review
-from tacit.participant.shapes import RunView
-from tacit.participant.trust import Trust
 
 
 def sign(
@@ -33,8 +33,8 @@ def sign(
 def check_is_expected(made: Review, expected: str | None, /) -> None:
     """Refuse to sign another agreement than the one that somebody has read, unseen.
 
-    >>> from tacit.engine.cast import example_cast
-    >>> from tacit.participant.shapes import RunView
+    >>> from tacit.engine.local.fixtures import example_cast
+    >>> from tacit.participant.account.shapes import RunView
     >>> made = Review(RunView("r-1", "slots", "invited"), example_cast().agreement, "owner", True)
     >>> check_is_expected(made, made.hash)
     >>> check_is_expected(made, None)

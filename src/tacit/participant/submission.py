@@ -10,13 +10,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.agreement import Agreement, agreement_hash
-from tacit.engine.sealing import Manifest, SealedRows, seal_rows
+from tacit.engine.agreement.sealing import Manifest, SealedRows, seal_rows
+from tacit.engine.agreement.terms import Agreement, agreement_hash
 from tacit.errors import InputError, PlatformError, TrustError
-from tacit.participant.client import PlatformClient
+from tacit.participant.account.client import PlatformClient
+from tacit.participant.account.profile import Profile
+from tacit.participant.account.shapes import RunView, Submission
 from tacit.participant.costs import check_weights, read_costs
-from tacit.participant.profile import Profile
-from tacit.participant.shapes import RunView, Submission
 
 
 def submit(
@@ -57,7 +57,7 @@ def submit(
 def chosen_objective(agreement: Agreement, participant: str, name: str | None, /) -> int:
     """The number of an objective by its name; without one, the only one there is to seal.
 
-    >>> from tacit.engine.cast import example_cast
+    >>> from tacit.engine.local.fixtures import example_cast
     >>> chosen_objective(example_cast().agreement, "owner", None)
     0
     >>> chosen_objective(example_cast().agreement, "owner", "cost")

@@ -18,12 +18,12 @@ import msgspec
 
 from tacit.disclosure import estimator_named
 from tacit.engine import SideBySide
-from tacit.engine.agree import problem_of
-from tacit.engine.agreement import Agreement
-from tacit.engine.config import ClusterConfig
-from tacit.engine.ledger import FileLedger
-from tacit.engine.secure import SecureEngine
-from tacit.engine.seed import manifests_digest, search_seed
+from tacit.engine.agreement.draft import problem_of
+from tacit.engine.agreement.seed import manifests_digest, search_seed
+from tacit.engine.agreement.terms import Agreement
+from tacit.engine.coordinator.secure import SecureEngine
+from tacit.engine.identity.config import ClusterConfig
+from tacit.engine.records.ledger import FileLedger
 from tacit.errors import FileError, ParameterError, TacitError
 from tacit.problems import Problem
 from tacit.runs.checkpoint import load_checkpoint, save_checkpoint
@@ -59,8 +59,8 @@ class Agreed:
 def parameters_of(agreement: Agreement, /) -> SearchParameters:
     """The pinned search.
 
-    >>> from tacit.engine.agreement import PinnedSearch
-    >>> from tacit.engine.cast import example_cast
+    >>> from tacit.engine.agreement.terms import PinnedSearch
+    >>> from tacit.engine.local.fixtures import example_cast
     >>> search = PinnedSearch("genetic", {"population": 40}, seed=None)
     >>> agreement = msgspec.structs.replace(example_cast().agreement, search=search)
     >>> parameters_of(agreement).population

@@ -10,11 +10,11 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-from tacit.engine.agree import problem_of
-from tacit.engine.config import ClusterConfig
-from tacit.engine.ledger import FileLedger
-from tacit.engine.sealed_terms import sealed_terms
-from tacit.engine.secure import SecureEngine
+from tacit.engine.agreement.draft import problem_of
+from tacit.engine.agreement.sealed_terms import sealed_terms
+from tacit.engine.coordinator.secure import SecureEngine
+from tacit.engine.identity.config import ClusterConfig
+from tacit.engine.records.ledger import FileLedger
 from tacit.problems import Problem
 from tacit.runs.agreed import ENTER_SECONDS, LEDGER, Agreed
 from tacit.runs.limits import Limits

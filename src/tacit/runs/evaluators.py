@@ -16,8 +16,8 @@ from tacit.runs.limits import Limits
 from tacit.search import SearchParameters
 
 if TYPE_CHECKING:
-    from tacit.engine.agreement import PinnedSearch
-    from tacit.engine.secure import SecureEngine
+    from tacit.engine.agreement.terms import PinnedSearch
+    from tacit.engine.coordinator.secure import SecureEngine
 
 ENGINES = ("nodes", "simulated")
 UNLIMITED_EVALUATIONS = 1_000_000
@@ -100,7 +100,7 @@ def _start_nodes(
     """An engine for evaluations in this run's limits; `stack` ends it."""
 
     def pinned() -> PinnedSearch:
-        from tacit.engine.agreement import PinnedSearch
+        from tacit.engine.agreement.terms import PinnedSearch
 
         settings = asdict(parameters)
         return PinnedSearch(settings.pop("algorithm"), settings, seed)
@@ -131,10 +131,10 @@ def started_engine(
     """An engine on nodes here or elsewhere, with the inputs checked; `stack` ends it."""
     # Here, since a simulation needs none of what nodes need.
     try:
-        from tacit.engine.config import load_cluster_config
-        from tacit.engine.ledger import Ledger
-        from tacit.engine.local_cluster import LocalCluster
-        from tacit.engine.local_engine import open_engine
+        from tacit.engine.identity.config import load_cluster_config
+        from tacit.engine.local.cluster import LocalCluster
+        from tacit.engine.local.engine import open_engine
+        from tacit.engine.records.ledger import Ledger
     except ImportError as error:
         raise ParameterError(
             f"nodes need {error.name}; pip install 'tacit[node]', or use the simulated engine"
@@ -163,7 +163,7 @@ def started_engine(
 def _on_nodes(
     problem: Problem, engine: SecureEngine, estimator: Estimator
 ) -> Iterator[ObjectiveEvaluator]:
-    from tacit.engine.secure import SecureObjective
+    from tacit.engine.coordinator.secure import SecureObjective
 
     for k, objective in enumerate(problem.objectives):
         if objective.confidential:

@@ -1,4 +1,4 @@
-"""The yardstick: an optimal answer, where every objective is public.
+"""The reference: an optimal answer, where every objective is public.
 
 SciPy's linear sum assignment for one objective; for several, weighted sums give the supported
 part of the front. No search, no secrets.

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from tacit.disclosure import Estimator, estimator_named
 from tacit.engine import SideBySide
-from tacit.engine.agree import problem_of
-from tacit.engine.agreement import Agreement
-from tacit.engine.ledger import LedgerEntry
-from tacit.engine.objective_evaluator import ObjectiveEvaluation
+from tacit.engine.agreement.draft import problem_of
+from tacit.engine.agreement.terms import Agreement
+from tacit.engine.evaluators.objective_evaluator import ObjectiveEvaluation
+from tacit.engine.records.ledger import LedgerEntry
 from tacit.errors import LogError
 from tacit.problems import Problem
 from tacit.runs.agreed import parameters_of
@@ -73,7 +73,7 @@ def run_from_ledger(
 ) -> Run:
     """Search once more as far as the ledger goes; `observe` sees every generation.
 
-    >>> from tacit.engine.cast import example_cast
+    >>> from tacit.engine.local.fixtures import example_cast
     >>> run_from_ledger(example_cast().agreement, Path("no-such.jsonl"), seed=1)
     Traceback (most recent call last):
     tacit.errors.LogError: no-such.jsonl has no answers; give the ledger of a run that has begun

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.disclosure import Estimator
-from tacit.engine.agreement import Agreement
-from tacit.engine.ledger import LedgerEntry
-from tacit.engine.objective_evaluator import ObjectiveEvaluation
-from tacit.engine.request import REVEAL_NUMBER, pack_candidates, request_hash
-from tacit.engine.secure import SecureEngine, SecureObjective
-from tacit.engine.telling import as_evaluation
+from tacit.engine.agreement.terms import Agreement
+from tacit.engine.coordinator.secure import SecureEngine, SecureObjective
+from tacit.engine.evaluators.decode import as_evaluation
+from tacit.engine.evaluators.objective_evaluator import ObjectiveEvaluation
+from tacit.engine.records.ledger import LedgerEntry
+from tacit.engine.wire.request import REVEAL_NUMBER, pack_candidates, request_hash
 from tacit.errors import LogError
 from tacit.problems import Problem
 

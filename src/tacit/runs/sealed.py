@@ -36,7 +36,7 @@ from tacit.search.moves import (
 from tacit.search.sealed import ClearSealedSearch, public_shape, worth_table
 
 if TYPE_CHECKING:
-    from tacit.engine.agreement import PinnedSearch
+    from tacit.engine.agreement.terms import PinnedSearch
 
 UNLIMITED_GENERATIONS = 1_000_000
 _START_STREAM = 1 << 32
@@ -205,7 +205,7 @@ def solve_sealed(
     if any(len(each) != len(problem.objectives) for each in factors):
         raise ParameterError(f"a weighting needs {len(problem.objectives)} factors, as in 3:1")
     with _searches(problem, chosen, factors, limits, choice, seed, announce) as (name, searches):
-        yardstick = optimum(problem)
+        reference = optimum(problem)
         started = time.monotonic()
         runs = run_searches(searches, limits, started=started, observe=observe)
         seconds = time.monotonic() - started
@@ -215,7 +215,7 @@ def solve_sealed(
         "schedule": [[list(batch) for batch in run.schedule] for run in runs],
     }
     timing = Timing(seconds, started - prepared, [end for run in runs for end in run.ends])
-    return sealed_result(problem, runs, name, settings, yardstick, timing)
+    return sealed_result(problem, runs, name, settings, reference, timing)
 
 
 @contextmanager
@@ -255,6 +255,6 @@ def _searches(
 
 
 def _pinned(parameters: SealedParameters, weightings: Sequence[tuple[int, ...]]) -> PinnedSearch:
-    from tacit.engine.sealed_terms import pin_sealed
+    from tacit.engine.agreement.sealed_terms import pin_sealed
 
     return pin_sealed(parameters, weightings)

@@ -34,7 +34,7 @@ from tacit.search.warm_up import warm_up
 DEFAULT_GENERATIONS = 500
 REVEAL_GRACE = 0.03
 """How long after the deadline the final reveal may still come."""
-LARGEST_YARDSTICK = 4_000_000
+LARGEST_REFERENCE = 4_000_000
 """Matrices with more cells are not solved to optimality just to tell the quality of a plan."""
 
 
@@ -143,7 +143,7 @@ def solve(
         judge.restore(run.evaluator.best_so_far)
         run.evaluator = judge
         tell("preparing the search (compiled once per machine, then kept)")
-        yardstick = known_optimum(problem)
+        reference = known_optimum(problem)
         warm_up(problem, chosen)
         started = time.monotonic()
         reason = run.to_its_limits(started=started)
@@ -154,7 +154,7 @@ def solve(
             run,
             reason,
             engine=name,
-            optimum=yardstick,
+            optimum=reference,
             seconds=time.monotonic() - started,
             set_up_seconds=started - prepared,
             best_plan=best_plan,
@@ -264,7 +264,7 @@ def known_optimum(problem: Problem, /) -> int | None:
         return None
     if problem.optimum is not None:
         return problem.optimum
-    if problem.rows * problem.columns > LARGEST_YARDSTICK:
+    if problem.rows * problem.columns > LARGEST_REFERENCE:
         return None
     found = optimum(problem)
     return None if found is None else found.value

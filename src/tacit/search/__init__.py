@@ -6,26 +6,17 @@ sealed search from here, and nothing else.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from tacit.lazy import lazily
+
 if TYPE_CHECKING:
-    from tacit.search.evolution import Evolution
-    from tacit.search.parameters import PRESETS, SearchParameters, preset_named
-    from tacit.search.state import SearchState
-
-_HOME = {
-    "PRESETS": "tacit.search.parameters",
-    "Evolution": "tacit.search.evolution",
-    "SearchParameters": "tacit.search.parameters",
-    "SearchState": "tacit.search.state",
-    "preset_named": "tacit.search.parameters",
-}
-
-__all__ = ["PRESETS", "Evolution", "SearchParameters", "SearchState", "preset_named"]
-
-
-def __getattr__(name: str) -> object:
-    if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
-    raise AttributeError(f"module 'tacit.search' has no attribute {name!r}")
+    from tacit.search.evolution import Evolution as Evolution
+    from tacit.search.parameters import (
+        PRESETS as PRESETS,
+        SearchParameters as SearchParameters,
+        preset_named as preset_named,
+    )
+    from tacit.search.state import SearchState as SearchState
+else:
+    __getattr__ = lazily(__name__)

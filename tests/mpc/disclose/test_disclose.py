@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from numpy.typing import NDArray
 
 from tacit.errors import AbortError, DisclosureError, ParameterError
@@ -19,7 +18,7 @@ from tacit.mpc import (
     evaluate,
 )
 from tacit.mpc.disclose.node import Evaluated
-from tacit.mpc.local import TrioRun, deal_integers, reveal, run_trio
+from tacit.mpc.local import PartiesRun, deal_integers, reveal, run_parties
 from tests.mpc.disclose.twin import disclose
 
 RNG = np.random.default_rng(9)
@@ -33,7 +32,7 @@ def run(
     best: Best = "value",
     old: list[ArithmeticShare] | None = None,
     known: int | None = None,
-) -> TrioRun[Evaluated]:
+) -> PartiesRun[Evaluated]:
     shares = deal_integers(f)
     spec = Spec.parse(text)
 
@@ -44,7 +43,7 @@ def run(
     async def coordinator(s: Session) -> Outcome:
         return await collect(s, len(f), spec=spec, bound=bound, best=best, best_so_far=known)
 
-    return run_trio(node, coordinator)
+    return run_parties(node, coordinator)
 
 
 def check(f: NDArray[np.int64], text: str, bound: FitnessBound) -> None:
@@ -117,20 +116,20 @@ def test_improvements_over_several_evaluations(text: str) -> None:
     best: int | None = None
     for _ in range(6):
         f = RNG.integers(-100, 101, 3)
-        trio = run(f, text, bound, "improvement", old)
+        parties = run(f, text, bound, "improvement", old)
         top = int(f.max())
-        assert trio.coordinator.improved == (best is None or top > best)
-        assert trio.coordinator.best_value is None
+        assert parties.coordinator.improved == (best is None or top > best)
+        assert parties.coordinator.best_value is None
         best = top if best is None else max(best, top)
-        old = [r.best_so_far for r in trio.results if r.best_so_far is not None]
+        old = [r.best_so_far for r in parties.results if r.best_so_far is not None]
         assert reveal(old).tolist() == [best]
-        assert trio.rounds <= (18 if Spec.parse(text).has_thresholds else 12)
+        assert parties.rounds <= (18 if Spec.parse(text).has_thresholds else 12)
 
 
 def test_an_equal_best_is_no_improvement() -> None:
     for f, improved in (([5, 2], False), ([6, 2], True), ([4, 2], False)):
-        trio = run(np.array(f), "order", FitnessBound(0, 9), "improvement", deal_integers([5]))
-        assert trio.coordinator.improved is improved
+        parties = run(np.array(f), "order", FitnessBound(0, 9), "improvement", deal_integers([5]))
+        assert parties.coordinator.improved is improved
 
 
 def test_improvement_in_the_clear() -> None:
@@ -152,7 +151,7 @@ def test_a_fitness_out_of_range_ends_in_an_abort_or_at_the_coordinator() -> None
     shares = deal_integers(np.array([0, 3, 6, 9, 12]) * 1000)
     spec, bound = Spec.parse("order"), FitnessBound(0, 1000)
     with pytest.raises(AbortError, match="form no order; an input is out of range"):
-        run_trio(lambda s: evaluate(s, shares[s.me], spec=spec, bound=bound, best="nothing"))
+        run_parties(lambda s: evaluate(s, shares[s.me], spec=spec, bound=bound, best="nothing"))
 
 
 def test_noise_is_refused_by_the_coordinator() -> None:

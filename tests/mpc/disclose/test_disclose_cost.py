@@ -5,7 +5,7 @@ import pytest
 
 from tacit.mpc import Best, FitnessBound, Session, Spec, collect, evaluate, evaluation_cost
 from tacit.mpc.disclose.node import Evaluated
-from tacit.mpc.local import TrioRun, deal_integers, run_trio
+from tacit.mpc.local import PartiesRun, deal_integers, run_parties
 
 RNG = np.random.default_rng(10)
 LIMITS = {"none": (2, 0.01), "ranked": (12, 0.8), "thresholds": (18, 0.9)}
@@ -18,7 +18,7 @@ def limit(text: str) -> tuple[int, float]:
     return LIMITS["thresholds" if Spec.parse(text).has_thresholds else "ranked"]
 
 
-def measure(n: int, text: str, bound: FitnessBound, best: Best, has: bool) -> TrioRun[Evaluated]:
+def measure(n: int, text: str, bound: FitnessBound, best: Best, has: bool) -> PartiesRun[Evaluated]:
     shares = deal_integers(RNG.integers(bound.low, bound.high, n, endpoint=True))
     old = deal_integers([bound.low])
     spec = Spec.parse(text)
@@ -27,7 +27,7 @@ def measure(n: int, text: str, bound: FitnessBound, best: Best, has: bool) -> Tr
         state = old[s.me] if has else None
         return await evaluate(s, shares[s.me], spec=spec, bound=bound, best=best, best_so_far=state)
 
-    return run_trio(node, lambda s: collect(s, n, spec=spec, bound=bound, best=best))
+    return run_parties(node, lambda s: collect(s, n, spec=spec, bound=bound, best=best))
 
 
 @pytest.mark.parametrize("text", TEXTS)

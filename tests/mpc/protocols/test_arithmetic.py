@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from tacit.mpc.local import deal_integers, run_trio
+from tacit.mpc.local import deal_integers, run_parties
 from tacit.mpc.planes import from_planes
 from tacit.mpc.protocols import a2b, b2a, bit_and, multiply, opening
 from tacit.mpc.ring import to_ring
@@ -23,7 +22,7 @@ def some(n: int) -> np.ndarray:
 def test_multiply(n: int) -> None:
     x, y = some(n), some(n)
     a, b = deal_integers(x), deal_integers(y)
-    run = run_trio(lambda s: multiply.multiply(s, a[s.me], b[s.me], label="m"))
+    run = run_parties(lambda s: multiply.multiply(s, a[s.me], b[s.me], label="m"))
     assert (reconstruct(run.results) == to_ring(x) * to_ring(y)).all()
     assert (run.rounds, run.sent) == (multiply.cost(n).rounds, multiply.cost(n).sent)
 
@@ -32,7 +31,7 @@ def test_multiply(n: int) -> None:
 def test_inner_product(n: int) -> None:
     x, y = some(n), some(n)
     a, b = deal_integers(x), deal_integers(y)
-    run = run_trio(lambda s: multiply.inner_product(s, a[s.me], b[s.me], label="m"))
+    run = run_parties(lambda s: multiply.inner_product(s, a[s.me], b[s.me], label="m"))
     assert reconstruct(run.results) == (to_ring(x) * to_ring(y)).sum()
     assert (run.rounds, run.sent) == (multiply.cost(1).rounds, multiply.cost(1).sent)
 
@@ -42,7 +41,7 @@ def test_matrix_product(shape: tuple[int, int, int]) -> None:
     i, j, k = shape
     x, y = some(i * j).reshape(i, j), some(j * k).reshape(j, k)
     a, b = deal_integers(x), deal_integers(y)
-    run = run_trio(lambda s: multiply.matrix_product(s, a[s.me], b[s.me], label="m"))
+    run = run_parties(lambda s: multiply.matrix_product(s, a[s.me], b[s.me], label="m"))
     assert (reconstruct(run.results) == to_ring(x) @ to_ring(y)).all()
     assert (run.rounds, run.sent) == (multiply.cost(i * k).rounds, multiply.cost(i * k).sent)
 
@@ -51,7 +50,7 @@ def test_matrix_product(shape: tuple[int, int, int]) -> None:
 def test_and(n: int) -> None:
     x, y = to_ring(some(n)), to_ring(some(n))
     a, b = deal_bits(x), deal_bits(y)
-    run = run_trio(lambda s: bit_and.and_bits(s, a[s.me], b[s.me], label="m"))
+    run = run_parties(lambda s: bit_and.and_bits(s, a[s.me], b[s.me], label="m"))
     assert (reconstruct(run.results) == x & y).all()
     assert (run.rounds, run.sent) == (bit_and.cost(n).rounds, bit_and.cost(n).sent)
 
@@ -61,7 +60,7 @@ def test_and(n: int) -> None:
 def test_arithmetic_to_bits(n: int, bits: int) -> None:
     x = some(n)
     a = deal_integers(x)
-    run = run_trio(lambda s: a2b.arithmetic_to_bits(s, a[s.me], bits=bits, label="b"))
+    run = run_parties(lambda s: a2b.arithmetic_to_bits(s, a[s.me], bits=bits, label="b"))
     planes = reconstruct(run.results)
     assert (from_planes(planes, n) == to_ring(x) & np.uint64(2**bits - 1)).all()
     declared = a2b.cost(n, bits=bits)
@@ -73,7 +72,7 @@ def test_arithmetic_to_bits(n: int, bits: int) -> None:
 @given(st.lists(st.integers(0, 1), min_size=1, max_size=70))
 def test_bits_to_arithmetic(values: list[int]) -> None:
     c = deal_bits(np.array(values, dtype=np.uint8))
-    run = run_trio(lambda s: b2a.bits_to_arithmetic(s, c[s.me], label="b"))
+    run = run_parties(lambda s: b2a.bits_to_arithmetic(s, c[s.me], label="b"))
     assert reconstruct(run.results).tolist() == values
     declared = b2a.cost(len(values))
     assert (run.rounds, run.sent) == (declared.rounds, declared.sent)
@@ -83,10 +82,10 @@ def test_bits_to_arithmetic(values: list[int]) -> None:
 def test_opening(n: int) -> None:
     x = some(n)
     a = deal_integers(x)
-    run = run_trio(lambda s: opening.open_to_nodes(s, a[s.me]))
+    run = run_parties(lambda s: opening.open_to_nodes(s, a[s.me]))
     assert all((r == to_ring(x)).all() for r in run.results)
     assert (run.rounds, run.sent) == (1, opening.cost_to_nodes(n).sent)
-    out = run_trio(
+    out = run_parties(
         lambda s: opening.open_to_coordinator(s, a[s.me], label="o"),
         lambda s: opening.receive_opened(s, n),
     )
@@ -97,12 +96,12 @@ def test_opening(n: int) -> None:
 def test_opening_bits() -> None:
     x = np.array([1, 0, 1], dtype=np.uint8)
     a = deal_bits(x)
-    run = run_trio(lambda s: opening.open_to_nodes(s, a[s.me]))
+    run = run_parties(lambda s: opening.open_to_nodes(s, a[s.me]))
     assert all((r == x).all() for r in run.results)
     assert run.sent == opening.cost_to_nodes(3, itemsize=1).sent
 
 
 def test_empty_conversions_cost_nothing() -> None:
     a = deal_integers(np.zeros(0, dtype=np.int64))
-    run = run_trio(lambda s: a2b.arithmetic_to_bits(s, a[s.me][:0], bits=5, label="b"))
+    run = run_parties(lambda s: a2b.arithmetic_to_bits(s, a[s.me][:0], bits=5, label="b"))
     assert run.sent == a2b.cost(0, bits=5).sent == (0, 0, 0)

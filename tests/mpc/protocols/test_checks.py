@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import AbortError
-from tacit.mpc.local import deal_integers, run_trio
+from tacit.mpc.local import deal_integers, run_parties
 from tacit.mpc.protocols import range_check, same
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare
@@ -13,10 +13,10 @@ RNG = np.random.default_rng(8)
 
 
 def test_same_data_and_components() -> None:
-    run = run_trio(lambda s: same.check_same_data(s, b"population"))
+    run = run_parties(lambda s: same.check_same_data(s, b"population"))
     assert (run.rounds, run.sent) == (same.cost().rounds, same.cost().sent)
     x = deal_integers([1, 2, 3])
-    run = run_trio(lambda s: same.check_same_components(s, x[s.me], label="c"))
+    run = run_parties(lambda s: same.check_same_components(s, x[s.me], label="c"))
     assert (run.rounds, run.sent) == (same.cost().rounds, same.cost().sent)
 
 
@@ -30,7 +30,7 @@ def test_who_received_something_else_is_named(liar: int) -> None:
         except AbortError as error:
             said[s.me] = error.peer
 
-    run_trio(node)
+    run_parties(node)
     assert said[(liar + 1) % 3] == said[(liar + 2) % 3] == f"node {liar}"
     assert "and" in said[liar]
 
@@ -46,7 +46,7 @@ def test_components_that_differ_are_noticed_by_both_holders() -> None:
         except AbortError as error:
             said[s.me] = error.peer
 
-    run_trio(node)
+    run_parties(node)
     assert said == {1: "node 2", 2: "node 1"}
 
 
@@ -63,7 +63,9 @@ def test_range_check(counts: list[int]) -> None:
         weights[p][RNG.integers(counts[p])] = bounds[p] + 1 if value is None else value
         expected[p] = False
     shares = deal_integers(np.concatenate(weights))
-    run = run_trio(lambda s: range_check.check_ranges(s, shares[s.me], counts, bounds, label="r"))
+    run = run_parties(
+        lambda s: range_check.check_ranges(s, shares[s.me], counts, bounds, label="r")
+    )
     for result in run.results:
         assert (result == expected).all()
     declared = range_check.cost(counts)
@@ -73,14 +75,14 @@ def test_range_check(counts: list[int]) -> None:
 @pytest.mark.parametrize("bound", [0, 1, 2**40, 2**63 - 1])
 def test_the_ends_of_the_range_belong_to_it(bound: int) -> None:
     shares = deal_integers([0, bound])
-    run = run_trio(lambda s: range_check.check_ranges(s, shares[s.me], [2], [bound], label="r"))
+    run = run_parties(lambda s: range_check.check_ranges(s, shares[s.me], [2], [bound], label="r"))
     assert run.results[0].tolist() == [True]
 
 
 def test_many_weights_are_compared_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(range_check, "CHUNK", 64)
     shares = deal_integers([3] * 100 + [-1] + [4] * 50)
-    run = run_trio(
+    run = run_parties(
         lambda s: range_check.check_ranges(s, shares[s.me], [100, 51], [9, 9], label="r")
     )
     assert run.results[0].tolist() == [True, False]

@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from tacit.mpc.local import deal_integers, run_trio
+from tacit.mpc.local import deal_integers, run_parties
 from tacit.mpc.protocols import less_than
 from tacit.mpc.protocols.less_than import compare_batch
 from tacit.mpc.shares import reconstruct
@@ -20,7 +19,7 @@ def test_signs_and_their_cost(bits: int, n: int, m: int) -> None:
     for edge in (x, y):
         edge[: min(4, len(edge))] = [low, high, 0, -1][: min(4, len(edge))]
     a, b = deal_integers(x), deal_integers(y)
-    run = run_trio(lambda s: compare_batch(s, a[s.me], b[s.me], bits=bits, label="c"))
+    run = run_parties(lambda s: compare_batch(s, a[s.me], b[s.me], bits=bits, label="c"))
     for signs in run.results:
         assert (signs.opened == (x < 0)).all()
     assert (reconstruct([signs.kept for signs in run.results]) == (y < 0)).all()
@@ -40,5 +39,5 @@ def test_less_than(data: st.DataObject) -> None:
     numbers = st.integers(-half, half - 1)
     pairs = data.draw(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=70))
     x, y = deal_integers([p[0] for p in pairs]), deal_integers([p[1] for p in pairs])
-    run = run_trio(lambda s: less_than.less_than(s, x[s.me], y[s.me], bits=bits, label="c"))
+    run = run_parties(lambda s: less_than.less_than(s, x[s.me], y[s.me], bits=bits, label="c"))
     assert reconstruct(run.results).tolist() == [int(a < b) for a, b in pairs]

@@ -2,12 +2,11 @@ import asyncio
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from tacit.mpc.local import deal_integers, reveal, run_trio
+from tacit.mpc.local import deal_integers, reveal, run_parties
 from tacit.mpc.protocols import labels, shuffle
-from tacit.mpc.protocols.shuffle import Order, draw_order
+from tacit.mpc.protocols.shuffle import SecretPermutation, draw_order
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare, Share, deal_bits, reconstruct
 
@@ -15,7 +14,7 @@ RNG = np.random.default_rng(7)
 SIZES = [1, 2, 3, 10, 64, 300]
 
 
-def composed(orders: list[Order]) -> np.ndarray:
+def composed(orders: list[SecretPermutation]) -> np.ndarray:
     """The original position of each shuffled one."""
     p = {**orders[0].known, **orders[1].known}
     path: np.ndarray = np.arange(len(p[0]))[p[1]][p[0]][p[2]]
@@ -28,17 +27,17 @@ def test_shuffle_there_and_back(n: int, columns: int) -> None:
     x = RNG.integers(-(2**63), 2**63, (n, columns))
     shares = deal_integers(x)
 
-    async def there(s: Session) -> tuple[Order, ArithmeticShare]:
+    async def there(s: Session) -> tuple[SecretPermutation, ArithmeticShare]:
         order = draw_order(s, n, label="o")
         return order, await shuffle.shuffle(s, shares[s.me], order, label="s")
 
-    run = run_trio(there)
+    run = run_parties(there)
     mixed = [share for _, share in run.results]
     orders = [order for order, _ in run.results]
     assert (reveal(mixed) == x[composed(orders)]).all()
     declared = shuffle.cost(n, row_bytes=8 * columns)
     assert (run.rounds, run.sent) == (declared.rounds, declared.sent)
-    back = run_trio(lambda s: shuffle.unshuffle(s, mixed[s.me], orders[s.me], label="b"))
+    back = run_parties(lambda s: shuffle.unshuffle(s, mixed[s.me], orders[s.me], label="b"))
     assert (reveal(back.results) == x).all()
     declared = shuffle.cost(n, row_bytes=8 * columns, back=True)
     assert (back.rounds, back.sent) == (declared.rounds, declared.sent)
@@ -56,7 +55,7 @@ def test_shuffle_of_bits_there_and_back(values: list[int]) -> None:
         back: BitShare = await shuffle.unshuffle(s, mixed, order, label="b")
         return mixed, back
 
-    run = run_trio(node)
+    run = run_parties(node)
     assert sorted(reconstruct([m for m, _ in run.results]).tolist()) == sorted(values)
     assert reconstruct([b for _, b in run.results]).tolist() == values
 
@@ -66,7 +65,7 @@ def test_shuffle_of_bits_there_and_back(values: list[int]) -> None:
 def test_back_to_the_coordinator(n: int, width: int) -> None:
     rows = RNG.integers(0, 256, (n, width), dtype=np.uint8)
 
-    async def node(s: Session) -> Order:
+    async def node(s: Session) -> SecretPermutation:
         order = draw_order(s, n, label="o")
         orders.append(order)
         await ready(s)
@@ -84,9 +83,9 @@ def test_back_to_the_coordinator(n: int, width: int) -> None:
             path = np.arange(n)[known[1]][known[0]][known[2]]
             shares.append(deal_bits(rows[path]))
 
-    orders: list[Order] = []
+    orders: list[SecretPermutation] = []
     shares: list[list[BitShare]] = []
-    run = run_trio(
+    run = run_parties(
         node,
         lambda s: shuffle.receive_unshuffled(s, (n, width), dtype=np.uint8, xor=True),
     )
@@ -99,12 +98,12 @@ def test_back_to_the_coordinator(n: int, width: int) -> None:
 def test_labels_to_the_coordinator_and_to_shares(n: int) -> None:
     public = RNG.integers(0, 2**32, n, dtype=np.uint32)
 
-    async def out(s: Session) -> Order:
+    async def out(s: Session) -> SecretPermutation:
         order = draw_order(s, n, label="o")
         await labels.labels_to_coordinator(s, public, order, label="l")
         return order
 
-    run = run_trio(out, lambda s: labels.receive_labels(s, n))
+    run = run_parties(out, lambda s: labels.receive_labels(s, n))
     original = np.empty_like(public)
     original[composed(run.results)] = public
     assert (run.coordinator == original).all()
@@ -113,7 +112,7 @@ def test_labels_to_the_coordinator_and_to_shares(n: int) -> None:
 
     orders = run.results
     words = public.astype(np.uint64)
-    shared = run_trio(lambda s: labels.labels_to_shares(s, words, orders[s.me], label="l"))
+    shared = run_parties(lambda s: labels.labels_to_shares(s, words, orders[s.me], label="l"))
     assert (reconstruct(shared.results) == original).all()
     for i in range(3):
         assert (shared.results[i].next == shared.results[(i + 1) % 3].mine).all()

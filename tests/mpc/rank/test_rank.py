@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tacit.errors import AbortError
-from tacit.mpc.local import deal_integers, run_trio
+from tacit.mpc.local import deal_integers, run_parties
 from tacit.mpc.rank import all_pairs, pivots
 from tacit.mpc.rank.all_pairs import pair_count, rank_all_pairs, ranks_of
 from tacit.mpc.rank.pivots import rank_by_pivots
@@ -18,7 +17,7 @@ RNG = np.random.default_rng(11)
 def test_both_ways_rank_alike(values: list[int], many: bool) -> None:
     keys = deal_integers(values)
     rank = rank_by_pivots if many else rank_all_pairs
-    run = run_trio(lambda s: rank(s, keys[s.me], keys[s.me], bits=11, label="r"))
+    run = run_parties(lambda s: rank(s, keys[s.me], keys[s.me], bits=11, label="r"))
     expected = np.argsort(np.argsort(-np.array(values)))
     for ranking in run.results:
         assert (ranking.ranks == expected).all()
@@ -37,7 +36,7 @@ def test_both_ways_rank_alike(values: list[int], many: bool) -> None:
 def test_pivots_take_three_batches(n: int) -> None:
     values = RNG.permutation(n)
     keys = deal_integers(values)
-    run = run_trio(lambda s: rank_by_pivots(s, keys[s.me], keys[s.me][:0], bits=14, label="r"))
+    run = run_parties(lambda s: rank_by_pivots(s, keys[s.me], keys[s.me][:0], bits=14, label="r"))
     assert (run.results[0].ranks == n - 1 - values).all()
     assert len(run.results[0].batches) == pivots.STAGES
     assert sum(run.results[0].batches) <= max(pair_count(n), 8 * n ** (4 / 3))
@@ -65,4 +64,4 @@ def test_pivots_notice_contradictions() -> None:
     values = RNG.permutation(60) * 40
     keys = deal_integers(values)
     with pytest.raises(AbortError, match="no order"):
-        run_trio(lambda s: rank_by_pivots(s, keys[s.me], keys[s.me][:0], bits=10, label="r"))
+        run_parties(lambda s: rank_by_pivots(s, keys[s.me], keys[s.me][:0], bits=10, label="r"))

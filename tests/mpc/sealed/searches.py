@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.mpc.local import TrioRun, deal_integers, run_trio
+from tacit.mpc.local import PartiesRun, deal_integers, run_parties
 from tacit.mpc.masks import MaskSource
 from tacit.mpc.sealed.generations import advance
 from tacit.mpc.sealed.moves import Step, Table
@@ -68,9 +68,9 @@ class Search:
         numbers = range(first, first + count)
         return [len(self.schedule.generation(n, horizon=1).meetings) for n in numbers]
 
-    def start(self) -> TrioRun[SealedState]:
+    def start(self) -> PartiesRun[SealedState]:
         shares = self.dealt()
-        return run_trio(lambda s: secret_start(s, shares[s.me], self.about, label="start"))
+        return run_parties(lambda s: secret_start(s, shares[s.me], self.about, label="start"))
 
     def advance(
         self,
@@ -81,8 +81,8 @@ class Search:
         horizon: int,
         tell: bool = False,
         coordinator: Callable[[Session], object] | None = None,
-    ) -> TrioRun[SealedState]:
-        return run_trio(
+    ) -> PartiesRun[SealedState]:
+        return run_parties(
             lambda s: advance(
                 s,
                 states[s.me],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import AbortError
-from tacit.mpc.local import deal_integers, reveal, run_trio
+from tacit.mpc.local import deal_integers, reveal, run_parties
 from tacit.mpc.protocols.opening import receive_opened
 from tacit.mpc.sealed import generations, start
 from tacit.mpc.sealed.winners import find_winners
@@ -114,4 +114,4 @@ def test_keys_that_form_no_order_abort() -> None:
         await find_winners(session, share, share[:0], children=3, bits=6, label="w")
 
     with pytest.raises(AbortError, match="form no order"):
-        run_trio(node)
+        run_parties(node)

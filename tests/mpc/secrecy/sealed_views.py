@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tacit.mpc.local import TrioRun
+from tacit.mpc.local import PartiesRun
 from tacit.mpc.ring import to_ring
 from tacit.mpc.sealed import winners
 from tacit.mpc.sealed.moves import Table
@@ -37,7 +37,7 @@ def seen_alike(table: NDArray[np.int64], observer: int, about: Table) -> list[Ar
     return [ArithmeticShare(words[i], words[(i + 1) % 3]) for i in range(3)]
 
 
-def arrived_bits(run: TrioRun[Any], observer: int) -> list[int]:
+def arrived_bits(run: PartiesRun[Any], observer: int) -> list[int]:
     """A few bits of everything that arrives at the observer."""
     arrived = [payload for _, payload in run.received[observer]]
     return [bit for p in arrived for bit in ((p[0] & 1), (p[0] >> 1) & 1, p[-1] & 1)]

@@ -13,7 +13,7 @@ from tacit.mpc.protocols import (
     labels,
     shuffle,
 )
-from tacit.mpc.protocols.shuffle import Order, draw_order
+from tacit.mpc.protocols.shuffle import SecretPermutation, draw_order
 from tacit.mpc.session import Session
 from tacit.mpc.shares import COORDINATOR, NODES, ArithmeticShare, BitShare, Share
 from tests.mpc.secrecy.leaks import Make, leaks, seeds, shares_seen_alike
@@ -167,6 +167,6 @@ def test_labels_to_shares(node: int) -> None:
 
 
 def test_an_order_needs_all_three_permutations() -> None:
-    order = Order({0: np.array([1, 0]), 1: np.array([0, 1])})
+    order = SecretPermutation({0: np.array([1, 0]), 1: np.array([0, 1])})
     with pytest.raises(KeyError):
         order.apply(2, np.array([1, 2]), back=False)

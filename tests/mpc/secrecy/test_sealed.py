@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tacit.mpc.local import TrioRun, trio
+from tacit.mpc.local import PartiesRun, parties
 from tacit.mpc.masks import KeyedMasks
 from tacit.mpc.ring import Words
 from tacit.mpc.sealed.generations import advance
-from tacit.mpc.sealed.meetings import meet
 from tacit.mpc.sealed.moves import Table
+from tacit.mpc.sealed.parent_selection import meet
 from tacit.mpc.sealed.state import SealedState, as_plans
 from tacit.mpc.sealed.update import take_winners
 from tacit.mpc.session import Session
@@ -81,7 +81,9 @@ async def observed(
 
     lines = []
     for number in numbers:
-        run: TrioRun[Any] = await trio(node, masks=fixed_for(observer, number, kind), record=True)
+        run: PartiesRun[Any] = await parties(
+            node, masks=fixed_for(observer, number, kind), record=True
+        )
         lines.append(arrived_bits(run, observer) + opened())
     return np.array(lines, dtype=np.uint8)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tacit.mpc.local import TrioRun, trio
+from tacit.mpc.local import PartiesRun, parties
 from tacit.mpc.masks import KeyedMasks
 from tacit.mpc.ring import Words
 from tacit.mpc.sealed.best import settle
@@ -61,7 +61,7 @@ def told_apart(parents: int, observer: int, masks: type[KeyedMasks], *, runs: in
         seen = []
         with opened_signs() as opened:
             for number in numbers:
-                run: TrioRun[Any] = await trio(
+                run: PartiesRun[Any] = await parties(
                     node, masks=fixed_for(observer, number, masks), record=True
                 )
                 seen.append(arrived_bits(run, observer) + opened())

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import chisquare
 
-from tacit.mpc.local import reveal, trio
+from tacit.mpc.local import parties, reveal
 from tacit.mpc.masks import KeyedMasks
 from tacit.mpc.ring import Words
 from tacit.mpc.sealed.start import secret_start
@@ -63,7 +63,7 @@ def p_of_any_order(kind: str, observer: int, masks: type[KeyedMasks], *, runs: i
     shares = search.dealt()
 
     async def order(number: int) -> tuple[int, ...]:
-        run = await trio(
+        run = await parties(
             lambda s: secret_start(s, shares[s.me], search.about, label="start"),
             masks=fixed_for(observer, number, masks),
         )
@@ -103,7 +103,7 @@ def p_of_two_starts(observer: int, masks: type[KeyedMasks], *, runs: int) -> flo
     async def count() -> Counter[tuple[int, ...]]:
         counts: Counter[tuple[int, ...]] = Counter()
         for number in range(runs):
-            run = await trio(
+            run = await parties(
                 lambda s: secret_start(s, shares[s.me], search.about, label="start"),
                 masks=fixed_for(observer, number, masks),
             )
@@ -139,7 +139,7 @@ def told_apart(kind: str, observer: int, masks: type[KeyedMasks]) -> float:
         shares = seen_alike(worths, observer, search.about)
         seen = []
         for number in numbers:
-            run = await trio(
+            run = await parties(
                 lambda s: secret_start(s, shares[s.me], search.about, label="start"),
                 masks=fixed_for(observer, number, masks),
                 record=True,

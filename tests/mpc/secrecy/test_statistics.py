@@ -15,7 +15,7 @@ from scipy.stats import chisquare
 
 from tacit.mpc import Best, FitnessBound, Session, Spec, check_ranges, collect, evaluate
 from tacit.mpc.disclose import node as node_module
-from tacit.mpc.local import TrioRun, deal_integers, trio
+from tacit.mpc.local import PartiesRun, deal_integers, parties
 from tacit.mpc.masks import KeyedMasks, MaskSource
 from tacit.mpc.rank.all_pairs import rank_all_pairs
 from tacit.mpc.rank.result import Ranking
@@ -41,7 +41,7 @@ async def opened_order(
     with monkeypatch.context() as patch:
         patch.setattr(node_module, "rank_all_pairs", noted)
         spec, bound = Spec.parse("order"), FitnessBound(0, 7)
-        await trio(
+        await parties(
             lambda s: evaluate(s, shares[s.me], spec=spec, bound=bound, best="nothing"),
             masks=masks,
         )
@@ -99,7 +99,7 @@ async def observed(
     shares = _seen_alike(f, observer)
     lines = []
     for number in numbers:
-        run: TrioRun[Any] = await trio(
+        run: PartiesRun[Any] = await parties(
             lambda s: evaluate(s, shares[s.me], spec=spec, bound=bound, best=best),
             lambda s: collect(s, len(f), spec=spec, bound=bound, best=best),
             masks=fixed_for(observer, number, kind),
@@ -137,7 +137,7 @@ def test_a_range_check_shows_a_node_one_bit_only(observer: int) -> None:
         shares = _seen_alike(weights, observer)
         seen = []
         for number in numbers:
-            run = await trio(
+            run = await parties(
                 lambda s: check_ranges(s, shares[s.me], [2], [100], label="r"),
                 masks=fixed_for(observer, number),
                 record=True,

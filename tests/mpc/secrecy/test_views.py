@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit.mpc.local import trio
+from tacit.mpc.local import parties
 from tacit.mpc.protocols import (
     a2b,
     b2a,
@@ -192,7 +192,7 @@ def test_hashes_of_components_are_keyed() -> None:
     share = [ArithmeticShare(np.zeros(1, np.uint64), np.zeros(1, np.uint64)) for _ in NODES]
 
     async def seen() -> bytes:
-        run = await trio(
+        run = await parties(
             lambda s: same.check_same_components(s, share[s.me], label="c"), record=True
         )
         return b"".join(p for _, p in run.received[0])

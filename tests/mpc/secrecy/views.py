@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.mpc.local import Party, trio
+from tacit.mpc.local import Party, parties
 from tacit.mpc.ring import Words
 from tacit.mpc.shares import COORDINATOR
 
@@ -113,7 +113,7 @@ async def views(
     """How often each view of the observers occurs over all masks that they do not know."""
     node, coordinator = protocol
     probe = Script(dict(setting.fixed), setting.weaken)
-    await trio(node, coordinator, masks=lambda me: probe)
+    await parties(node, coordinator, masks=lambda me: probe)
     held = {c for o in observers if o != COORDINATOR for c in (o, (o + 1) % 3)}
     rng = np.random.default_rng(seed)
     table: dict[Draw, NDArray[Any]] = {}
@@ -129,7 +129,7 @@ async def views(
     for values in itertools.product(*(list(setting.values(*spec)) for _, spec in unknown)):
         table.update(zip((draw for draw, _ in unknown), values, strict=True))
         script = Script(table, setting.weaken)
-        run = await trio(node, coordinator, masks=lambda me, s=script: s, record=True)  # type: ignore[misc]
+        run = await parties(node, coordinator, masks=lambda me, s=script: s, record=True)  # type: ignore[misc]
         seen = [(peer, p) for o in observers for peer, p in run.received[o]]
         counts[tuple((peer, _reduced(payload, ring)) for peer, payload in seen)] += 1
     return counts

@@ -89,10 +89,10 @@ def test_what_nobody_opens_expires() -> None:
 def test_a_notice_drops_what_nobody_opened() -> None:
     async def work() -> None:
         here, there = muxes()
-        for strand in range(3):
-            await here.open(ONE._replace(strand=strand)).send(1, b"early", timeout=1)
+        for substream in range(3):
+            await here.open(ONE._replace(substream=substream)).send(1, b"early", timeout=1)
         await here.notify(ONE, "node 2", timeout=1)
-        await here.open(ONE._replace(strand=3)).send(1, b"late", timeout=1)
+        await here.open(ONE._replace(substream=3)).send(1, b"late", timeout=1)
         await settle()
         assert len(there._early) == 0
         told: list[str] = []

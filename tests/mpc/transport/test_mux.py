@@ -127,8 +127,8 @@ def test_nothing_piles_up_for_a_finished_evaluation() -> None:
     async def work() -> None:
         here, there = muxes(limit=1000)
         there.finish(ONE)
-        for strand in range(3):
-            talk = here.open(ONE._replace(strand=strand))
+        for substream in range(3):
+            talk = here.open(ONE._replace(substream=substream))
             for _ in range(5):
                 await talk.send(1, bytes(900), timeout=1)
         await asyncio.sleep(0)

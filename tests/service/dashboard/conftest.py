@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from tacit.service.app import make_app
 from tacit.service.dashboard import mount
-from tacit.service.serve import make_server
+from tacit.service.server.app import make_app
+from tacit.service.server.serve import make_server
 from tests.service.conftest import generous
 from tests.service.stand_in import StandIn
 from tests.service.world import World, free_port

@@ -16,10 +16,10 @@ from playwright.sync_api import expect
 
 from tacit.participant import Profile, review, sign, submit
 from tacit.problems import Assignment, Problem
-from tacit.problems.participant_csv import save_participants
+from tacit.problems.files.participant_csv import save_participants
 from tacit.service.dashboard.drafts import drawn_problem
-from tacit.service.demo import join_as
-from tacit.service.local_platform import LocalPlatform
+from tacit.service.local.demo import join_as
+from tacit.service.local.platform import LocalPlatform
 from tests.service.dashboard.browser import PHONE, Watched, chromium, opened
 
 

@@ -9,7 +9,7 @@ import httpx
 from tacit.service.dashboard.api_client import ApiClient
 from tacit.service.dashboard.curves import MOST_CURVES, Curves
 from tacit.service.dashboard.sessions import Session
-from tacit.service.lifecycle import State
+from tacit.service.workflow.lifecycle import State
 from tests.service.world import World
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tacit.errors import FileError, ParameterError
 from tacit.problems import Assignment, Objective, Participant, save_problem
-from tacit.problems.csv_weights import read_csv_weights
+from tacit.problems.files.csv_weights import read_csv_weights
 from tacit.service.api.terms import RunTerms
 from tacit.service.dashboard.drafts import (
     KINDS,

@@ -6,8 +6,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tacit.service.dashboard.convergence import (
     MOST_POINTS,
@@ -15,8 +14,8 @@ from tacit.service.dashboard.convergence import (
     round_ticks,
     thinned,
 )
-from tacit.service.dashboard.plan_views import MATRIX_LIMIT, plan_matrix, plan_table, tour_map
-from tacit.service.dashboard.run_parts import (
+from tacit.service.dashboard.pages.plan_views import MATRIX_LIMIT, plan_matrix, plan_table, tour_map
+from tacit.service.dashboard.pages.run_parts import (
     figures,
     members_table,
     nodes_table,
@@ -24,8 +23,8 @@ from tacit.service.dashboard.run_parts import (
     warnings_list,
     way_of,
 )
-from tacit.service.dashboard.run_plan import plan_markup, summary
-from tacit.service.dashboard.signing_in import own_path
+from tacit.service.dashboard.pages.run_plan import plan_markup, summary
+from tacit.service.dashboard.pages.signing_in import own_path
 from tacit.service.dashboard.words import WAY, disclosed_so_far
 
 EVIL = '<img src=x onerror="alert(1)">&\''

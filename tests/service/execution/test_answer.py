@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tacit.engine.agreement import Agreement
-from tacit.engine.cast import example_cast
-from tacit.engine.sealed_terms import pin_sealed
+from tacit.engine.agreement.sealed_terms import pin_sealed
+from tacit.engine.agreement.terms import Agreement
+from tacit.engine.local.fixtures import example_cast
 from tacit.search.moves import SealedParameters
 from tacit.service.execution.answer import answer_of
 from tacit.service.execution.report import Report
-from tacit.service.lifecycle import State
+from tacit.service.workflow.lifecycle import State
 
 FOUND: dict[str, Any] = {
     "generation": 3,

@@ -16,11 +16,11 @@ import pytest
 from benchmarks.live_platform import ENDS, OPERATOR, LivePlatform
 
 from tacit.audit import load_record
-from tacit.engine.ledger import LedgerEntry
-from tacit.engine.log_receipt import check_log
-from tacit.engine.request import REVEAL_NUMBER
-from tacit.runs.replay import replay
-from tacit.service.recording import record_run
+from tacit.engine.records.ledger import LedgerEntry
+from tacit.engine.records.log_receipt import check_log
+from tacit.engine.wire.request import REVEAL_NUMBER
+from tacit.service.workflow.recording import record_run
+from tacit.verify.replay import replay
 
 NAMES = ("north", "south")
 LATE = 0.5

@@ -10,16 +10,22 @@ from pathlib import Path
 
 import pytest
 
-from tacit.engine.cast import example_cast
+from tacit.engine.local.fixtures import example_cast
 from tacit.service.execution import executor as executing
 from tacit.service.execution.agreed_runs import StoredAgreement
-from tacit.service.execution.deadlines import Conducted
 from tacit.service.execution.executor import Executor
 from tacit.service.execution.report import Report
-from tacit.service.lifecycle import State
-from tacit.service.settings import Settings
-from tacit.service.storage import Database, Run, create_account, create_run, read_run
-from tacit.service.storage import database as storing
+from tacit.service.execution.run_supervisor import RunSupervisor
+from tacit.service.server.settings import Settings
+from tacit.service.storage import (
+    Database,
+    Run,
+    create_account,
+    create_run,
+    database as storing,
+    read_run,
+)
+from tacit.service.workflow.lifecycle import State
 
 HELD_SECONDS = 0.4
 
@@ -58,7 +64,7 @@ async def while_held(settings: Settings) -> None:
 
 def agreed(run_id: str) -> StoredAgreement:
     return StoredAgreement(
-        run_id, State.RUNNING, "trio", "desk", 1.0, b"", example_cast().agreement, {}, []
+        run_id, State.RUNNING, "cluster", "desk", 1.0, b"", example_cast().agreement, {}, []
     )
 
 
@@ -66,7 +72,7 @@ def test_an_answer_is_stored_as_soon_as_it_can_be(
     settings: Settings, database: Database, run_id: str
 ) -> None:
     executor = Executor(settings, database)
-    conducted = Conducted(run_id, next(iter(executor._links.values())), executor._around)
+    conducted = RunSupervisor(run_id, next(iter(executor._links.values())), executor._around)
     report = Report(stage="running", generation=1, plans=[[1, 0]])
     answering = conducted._answer(report, agreed(run_id), time.monotonic())
 
@@ -82,7 +88,7 @@ def test_whatever_goes_wrong_a_run_is_not_left_running(
     settings: Settings, database: Database, run_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     executor = Executor(settings, database)
-    conducted = Conducted(run_id, next(iter(executor._links.values())), executor._around)
+    conducted = RunSupervisor(run_id, next(iter(executor._links.values())), executor._around)
 
     async def broken() -> bool:
         raise RuntimeError("a mistake")
@@ -102,7 +108,7 @@ def test_progress_is_told_again_afterwards(
     monkeypatch.setattr(executing, "TELL_EVERY_SECONDS", 0.02)
     executor = Executor(settings, database)
     links = next(iter(executor._links.values()))
-    executor._conducted[run_id] = Conducted(run_id, links, executor._around)
+    executor._conducted[run_id] = RunSupervisor(run_id, links, executor._around)
 
     async def work() -> None:
         telling = asyncio.ensure_future(executor._tell_progress())

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tacit.service.execution.queue import FairQueue, Waiting
 
@@ -23,7 +22,7 @@ def test_no_operator_waits_behind_all_runs_of_another() -> None:
     assert order == ["a1", "b1", "a2", "a3"]
 
 
-def test_trios_do_not_wait_for_each_other() -> None:
+def test_clusters_do_not_wait_for_each_other() -> None:
     queue = FairQueue({"north": 1, "south": 2})
     for k in range(4):
         queue.add(Waiting(f"n{k}", "north", "desk"))
@@ -67,16 +66,16 @@ def test_everybody_runs_once_and_waits_for_at_most_one_of_each_other(
     arrivals: list[tuple[str, str]],
 ) -> None:
     queue = FairQueue(dict.fromkeys("xyz", 1))
-    for k, (trio, operator) in enumerate(arrivals):
-        queue.add(Waiting(str(k), trio, operator))
+    for k, (cluster, operator) in enumerate(arrivals):
+        queue.add(Waiting(str(k), cluster, operator))
     served: list[Waiting] = []
     while taken := queue.take():
         served += taken
         for each in taken:
             queue.release(each.run_id)
     assert sorted(int(each.run_id) for each in served) == list(range(len(arrivals)))
-    for trio in "xyz":
-        operators = [each.operator for each in served if each.trio == trio]
+    for cluster in "xyz":
+        operators = [each.operator for each in served if each.cluster == cluster]
         for at, operator in enumerate(operators[1:], start=1):
             if operator == operators[at - 1]:  # twice in a row: nobody else was waiting
                 assert set(operators[at:]) == {operator}

@@ -15,15 +15,15 @@ import numpy as np
 import pytest
 from benchmarks.live_platform import OPERATOR, LivePlatform
 
-from tacit.engine.ledger import LedgerEntry
-from tacit.engine.node_log import verify_log
-from tacit.engine.request import REVEAL_NUMBER
+from tacit.engine.records.ledger import LedgerEntry
+from tacit.engine.records.node_log import verify_log
+from tacit.engine.wire.request import REVEAL_NUMBER
 from tacit.errors import LogError
 from tacit.participant import Profile, check_logs, join, new_key_file, result, review, sign, submit
-from tacit.participant.log_check import read_ledger
+from tacit.participant.account.shapes import Plan
 from tacit.participant.review_words import review_lines
-from tacit.participant.sealed_check import check_asked, check_opened, check_plan
-from tacit.participant.shapes import Plan
+from tacit.verify.log_check import read_ledger
+from tacit.verify.sealed_check import check_asked, check_opened, check_plan
 
 ROWS = 10
 NAMES = ("north", "south")

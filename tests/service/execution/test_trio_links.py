@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
-from tacit.engine.local_cluster import LocalCluster
-from tacit.service.execution.trio_links import TrioLinks
+from tacit.engine.local.cluster import LocalCluster
+from tacit.service.execution.cluster_links import ClusterLinks
 
 
 def test_who_is_there_and_whose_clock_is_off() -> None:
     async def look(cluster: LocalCluster) -> None:
-        links = TrioLinks("main", cluster.folder / "cluster.toml", slots=4)
+        links = ClusterLinks("main", cluster.folder / "cluster.toml", slots=4)
         assert [node.reachable for node in links.status(running=0, waiting=0).nodes] == [False] * 3
         await links.look()
         status = links.status(running=1, waiting=2)

@@ -18,7 +18,7 @@ from tacit.audit.attacks import (
     pointwise,
     regression,
 )
-from tacit.audit.view import Cells, View
+from tacit.audit.record.view import Cells, View
 
 Attack = Callable[[View, Mapping[str, Cells]], Cells | None]
 

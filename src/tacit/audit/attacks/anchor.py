@@ -11,9 +11,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from tacit.audit.attacks.disclosed import by_what_is_disclosed
-from tacit.audit.fit import Prior
-from tacit.audit.scale import cell_spread
-from tacit.audit.view import Cells, View
+from tacit.audit.record.view import Cells, View
+from tacit.audit.score.fit import Prior
+from tacit.audit.score.scale import cell_spread
 
 MOST_EQUATIONS = 200
 ITERATIONS = 60

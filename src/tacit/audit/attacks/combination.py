@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from tacit.audit.attacks import frequency
 from tacit.audit.attacks.anchor import anchored_prior
 from tacit.audit.attacks.disclosed import by_what_is_disclosed
-from tacit.audit.view import Cells, View
+from tacit.audit.record.view import Cells, View
 
 TRUST = 0.3
 """Of the counted frequency, as the correlation that it has by itself."""

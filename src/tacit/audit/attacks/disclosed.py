@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from tacit.audit.attacks.equations import by_equations
 from tacit.audit.attacks.pairwise import by_pairs
 from tacit.audit.attacks.pointwise import by_groups
-from tacit.audit.fit import ITERATIONS, Prior
-from tacit.audit.view import Cells, View
+from tacit.audit.record.view import Cells, View
+from tacit.audit.score.fit import ITERATIONS, Prior
 
 
 def by_what_is_disclosed(
@@ -23,7 +23,7 @@ def by_what_is_disclosed(
     """Fit what this disclosure gives, beginning from what the plain attack found, if it did.
 
     >>> from tacit.audit.example import example_view
-    >>> from tacit.audit.fit import flat_prior
+    >>> from tacit.audit.score.fit import flat_prior
     >>> by_what_is_disclosed(example_view("order"), prior=flat_prior(36), found={}).shape
     (36,)
     """

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from tacit.audit.design import one_hot
-from tacit.audit.fit import Prior, flat_prior
-from tacit.audit.scale import cell_spread
-from tacit.audit.view import Cells, View
+from tacit.audit.record.design import one_hot
+from tacit.audit.record.view import Cells, View
+from tacit.audit.score.fit import Prior, flat_prior
+from tacit.audit.score.scale import cell_spread
 
 NOISE = 0.01
 ITERATIONS = 400

@@ -12,7 +12,7 @@ import numpy as np
 
 from tacit.audit.attacks.anchor import ITERATIONS, anchored_prior
 from tacit.audit.attacks.disclosed import by_what_is_disclosed
-from tacit.audit.view import Cells, View
+from tacit.audit.record.view import Cells, View
 
 HALF_RANGE = sqrt(3)
 """Half of the range, in units of the spread of a cell that is anywhere in it."""

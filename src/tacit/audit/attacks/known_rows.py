@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.audit.attacks.disclosed import by_what_is_disclosed
-from tacit.audit.fit import Prior
-from tacit.audit.measure import cells_that_count
-from tacit.audit.view import Cells, View
+from tacit.audit.record.view import Cells, View
+from tacit.audit.score.fit import Prior
+from tacit.audit.score.measure import cells_that_count
 
 
 def recover(view: View, weights: NDArray[np.float64], rows: tuple[int, ...], /) -> Cells:

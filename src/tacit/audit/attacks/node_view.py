@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from tacit.audit.attacks.pairwise import by_pairs
 from tacit.audit.attacks.pointwise import by_groups
-from tacit.audit.design import shared_cells
-from tacit.audit.fit import flat_prior
-from tacit.audit.view import Cells, View, cells_of
+from tacit.audit.record.design import shared_cells
+from tacit.audit.record.view import Cells, View, cells_of
+from tacit.audit.score.fit import flat_prior
 
 MANY_CHILDREN = 3
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.audit.fit import ITERATIONS, NOISE, Judge, Prior, fit, flat_prior
-from tacit.audit.logistic import logistic_loss
-from tacit.audit.view import Cells, View
+from tacit.audit.record.view import Cells, View
+from tacit.audit.score.fit import ITERATIONS, NOISE, Judge, Prior, fit, flat_prior
+from tacit.audit.score.logistic import logistic_loss
 
 Places = NDArray[np.int64]
 MANY_GROUPS = 3

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tacit.audit.view import Cells, View
+from tacit.audit.record.view import Cells, View
 
 
 def recover(view: View, found: Mapping[str, Cells], /) -> Cells | None:  # noqa: ARG001

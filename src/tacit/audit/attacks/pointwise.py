@@ -12,9 +12,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.audit.fit import CURVATURE, ITERATIONS, NOISE, Judge, Prior, fit, flat_prior
-from tacit.audit.logistic import logistic_loss
-from tacit.audit.view import Cells, View
+from tacit.audit.record.view import Cells, View
+from tacit.audit.score.fit import CURVATURE, ITERATIONS, NOISE, Judge, Prior, fit, flat_prior
+from tacit.audit.score.logistic import logistic_loss
 
 MOST_GROUPS = 6
 """With more groups the thresholds stand in each other's way, and pairs find far more."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tacit.audit.view import Cells, View
+from tacit.audit.record.view import Cells, View
 
 RIDGE = 3.0
 ITERATIONS = 200

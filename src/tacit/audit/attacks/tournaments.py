@@ -19,9 +19,9 @@ from tacit.audit.attacks import frequency
 from tacit.audit.attacks.node_view import CarriedOver, place_by_rank
 from tacit.audit.attacks.pairwise import by_pairs, informative_pairs, judge_pairs
 from tacit.audit.attacks.pointwise import by_groups
-from tacit.audit.fit import fit, flat_prior
-from tacit.audit.replayed_search import Generation, Places, ReplayedSearch, replayed_search
-from tacit.audit.view import Cells, View
+from tacit.audit.record.replayed_search import Generation, Places, ReplayedSearch, replayed_search
+from tacit.audit.record.view import Cells, View
+from tacit.audit.score.fit import fit, flat_prior
 from tacit.disclosure import parse_disclosure
 from tacit.search.operators.selection.tournament import tournament
 

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.audit.attacks.disclosed import by_what_is_disclosed
-from tacit.audit.fit import ITERATIONS, flat_prior
-from tacit.audit.measure import as_matrix
-from tacit.audit.own_plan import best_plan_by
-from tacit.audit.view import Cells, View, cells_of
+from tacit.audit.record.view import Cells, View, cells_of
+from tacit.audit.score.attackers_plan import best_plan_by
+from tacit.audit.score.fit import ITERATIONS, flat_prior
+from tacit.audit.score.measure import as_matrix
 from tacit.disclosure import parse_disclosure
 
 ROUNDS = 4

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from tacit.experiments.leakage.perform import LeakageResult
+from tacit.experiments.leakage.run_job import LeakageResult
 from tacit.experiments.leakage.tables import Group, grouped
 from tacit.experiments.report.pictures import COLOURS, OTHER
 

@@ -14,8 +14,8 @@ import msgspec
 import tacit
 from tacit.disclosure import PAPER_CONFIGURATIONS, SEALED
 from tacit.errors import FileError
-from tacit.experiments.instances import InstanceSpec, expanded
-from tacit.experiments.job import Job
+from tacit.experiments.execution.job import Job
+from tacit.experiments.study.instances import InstanceSpec, expanded
 from tacit.search import preset_named
 
 FORMAT = 2

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from tacit.audit.attacks import ATTACKS
-from tacit.audit.table import Entry
-from tacit.experiments.leakage.perform import AttackResult, LeakageResult
+from tacit.audit.expected.table import Entry
+from tacit.experiments.leakage.run_job import AttackResult, LeakageResult
 from tacit.experiments.report.table import Cell, Table
 
 Group = tuple[str, int, int, str]

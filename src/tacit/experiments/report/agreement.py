@@ -30,7 +30,7 @@ class Assessed:
     finding: Finding
     holds: bool
     evidence: str
-    holding: int
+    state: int
     """On so many instances it holds taken alone."""
     instances: int
 
@@ -91,8 +91,8 @@ def assess(results: Results, figures: AllFigures, pooled: Pooled, /) -> list[Ass
             apart[studies] = list(_evidence_apart(results, figures, studies))
             together[studies] = _evidence_together(results, pooled, studies)
         holds, evidence = finding.check(together[studies])
-        holding = sum(finding.check(each)[0] for each in apart[studies])
-        assessed.append(Assessed(finding, holds, evidence, holding, len(apart[studies])))
+        state = sum(finding.check(each)[0] for each in apart[studies])
+        assessed.append(Assessed(finding, holds, evidence, state, len(apart[studies])))
     return assessed
 
 

@@ -7,13 +7,17 @@ from collections.abc import Mapping, Sequence
 from tacit.disclosure import PAPER_CONFIGURATIONS
 from tacit.disclosure.leakage import Leakage, leakage
 from tacit.experiments.engine_times import EngineTimes
-from tacit.experiments.observed_leakage import first_run_with, observed_leakage
+from tacit.experiments.execution.observed_leakage import first_run_with, observed_leakage
+from tacit.experiments.execution.time_budget import (
+    PAPER_BUDGET,
+    PAPER_SECONDS,
+    comparison_generations,
+)
 from tacit.experiments.paper import COLUMNS, published
 from tacit.experiments.report.agreement import Assessed, rankings
 from tacit.experiments.report.column_figures import ColumnFigures
 from tacit.experiments.report.table import Cell, Table, plain
-from tacit.experiments.study import Study
-from tacit.experiments.time_budget import PAPER_BUDGET, PAPER_SECONDS, comparison_generations
+from tacit.experiments.study.study import Study
 
 LEAST_SPEARMAN = {"ap": 0.9, "tsp": 0.9, "moap": 0.85}
 
@@ -185,7 +189,7 @@ def findings_table(assessed: Sequence[Assessed], /) -> Table:
         (
             *plain(each.finding.section, each.finding.text),
             Cell("yes" if each.holds else "no", not each.holds),
-            *plain(f"{each.holding} of {each.instances}", each.evidence),
+            *plain(f"{each.state} of {each.instances}", each.evidence),
         )
         for each in assessed
     )

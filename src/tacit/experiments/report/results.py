@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from tacit.experiments.paper import COLUMNS, Column
 from tacit.experiments.report.column_figures import ColumnFigures, Curves, measured_figures
-from tacit.experiments.store import Store
-from tacit.experiments.study import Study
+from tacit.experiments.results.store import Store
+from tacit.experiments.study.study import Study
 
 Fronts = Mapping[str, NDArray[np.float64]]
 """Per disclosure the points of one run's last set, one row each."""

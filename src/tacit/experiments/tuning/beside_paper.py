@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from tacit.experiments.paper import published
-from tacit.experiments.study import Study
+from tacit.experiments.study.study import Study
 from tacit.experiments.tuning.tune import Tuned, TunedSet
 
 
@@ -29,7 +29,7 @@ def published_sets(study: str, /) -> list[TunedSet]:
 def known_set(study: Study, /) -> tuple[str, TunedSet]:
     """What a tuned set is compared with, and whose it is; of a preset no values are on record.
 
-    >>> from tacit.experiments.study import shipped_study
+    >>> from tacit.experiments.study.study import shipped_study
     >>> known_set(shipped_study("sealed-tsp"))[0]
     'sealed-tsp'
     """

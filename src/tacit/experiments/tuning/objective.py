@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from tacit.experiments.conditions import Conditions
-from tacit.experiments.instances import InstanceSpec, named_problem
-from tacit.experiments.perform import perform
-from tacit.experiments.plugins import load_plugins
-from tacit.experiments.settings import Settings
+from tacit.experiments.execution.run_job import perform
+from tacit.experiments.study.conditions import Conditions
+from tacit.experiments.study.instances import InstanceSpec, named_problem
+from tacit.experiments.study.plugins import load_plugins
+from tacit.experiments.study.settings import Settings
 
 SINGLE_METRICS = ("relative_error",)
 MULTIPLE_METRICS = ("gd_plus_normalized", "igd_plus_normalized")
@@ -20,7 +20,7 @@ MULTIPLE_METRICS = ("gd_plus_normalized", "igd_plus_normalized")
 class Assessment(msgspec.Struct, frozen=True, kw_only=True):
     """How parameter sets are assessed; the smaller the values, the better.
 
-    >>> from tacit.experiments.settings import preset_settings
+    >>> from tacit.experiments.study.settings import preset_settings
     >>> small = preset_settings("paper-ap", {"population": 20, "elites": 2})
     >>> assessment = Assessment(
     ...     instances=(InstanceSpec(generate="assignment", size=6, seed=1),),

@@ -7,8 +7,8 @@ from itertools import combinations, product
 import msgspec
 
 from tacit.errors import ParameterError
-from tacit.experiments.instances import InstanceSpec
-from tacit.experiments.settings import Settings, changed
+from tacit.experiments.study.instances import InstanceSpec
+from tacit.experiments.study.settings import Settings, changed
 
 Choice = int | str
 

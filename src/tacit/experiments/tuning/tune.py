@@ -12,14 +12,14 @@ import msgspec
 
 from tacit.disclosure.sealed import SEALED
 from tacit.errors import ParameterError
-from tacit.experiments.settings import (
+from tacit.experiments.study.settings import (
     Settings,
     changed,
     check_disclosure,
     is_sealed,
     preset_settings,
 )
-from tacit.experiments.study import Study
+from tacit.experiments.study.study import Study
 from tacit.experiments.tuning.objective import Assessment, assessed
 from tacit.experiments.tuning.plan import Choice
 from tacit.experiments.tuning.sampling import ask_anew, completed, give_up, open_trials
@@ -87,7 +87,7 @@ def tuning_task(
 
     Settings of a sealed search change how long its generations take, so their budget always counts.
 
-    >>> from tacit.experiments.study import shipped_study
+    >>> from tacit.experiments.study.study import shipped_study
     >>> task = tuning_task(shipped_study("ap"), "trials.journal", disclosure="top:15")
     >>> task.name, task.trials, len(task.assessment.instances)
     ('ap top:15', 300, 10)

@@ -37,14 +37,14 @@ async def tell_best(
 
     `fitness` is shuffled as the ranking is. The first evaluation counts as an improvement.
 
-    >>> from tacit.mpc.local import deal_integers, reveal, run_trio
+    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> f, old = deal_integers([4, 9]), deal_integers([6])
     >>> async def node(s):
     ...     kept = BitShare(*(np.zeros(2, dtype=np.uint8),) * 2)
     ...     ranking = Ranking(np.array([1, 0]), kept, (1,))
     ...     return await tell_best(s, f[s.me], ranking, best="improvement",
     ...                            best_so_far=old[s.me], label="best")
-    >>> reveal(run_trio(node).results)  # the kept signs say that nobody is better
+    >>> reveal(run_parties(node).results)  # the kept signs say that nobody is better
     array([6])
     """
     where = ranking.position(0)

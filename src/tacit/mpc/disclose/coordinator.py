@@ -87,10 +87,10 @@ async def collect(
     and tells improvements by itself.
 
     >>> from tacit.mpc.disclose.node import evaluate
-    >>> from tacit.mpc.local import deal_integers, run_trio
+    >>> from tacit.mpc.local import deal_integers, run_parties
     >>> f = deal_integers([-5, 3])
     >>> ask = {"spec": Spec.parse("top:1"), "bound": FitnessBound(-9, 9), "best": "improvement"}
-    >>> run = run_trio(
+    >>> run = run_parties(
     ...     lambda s: evaluate(s, f[s.me], **ask),
     ...     lambda s: collect(s, 2, **ask),
     ... )
@@ -101,15 +101,15 @@ async def collect(
     if spec.kind == "none":
         return await _collect_none(session, n, bound, best, best_so_far)
 
-    async def told(strand: Session) -> NDArray[np.int64]:
+    async def told(substream: Session) -> NDArray[np.int64]:
         if spec.has_thresholds:
-            return await receive_thresholds(strand, n, spec=spec)
-        return (await labels.receive_labels(strand, n)).astype(np.int64)
+            return await receive_thresholds(substream, n, spec=spec)
+        return (await labels.receive_labels(substream, n)).astype(np.int64)
 
-    async def told_best(strand: Session) -> NDArray[np.int64]:
+    async def told_best(substream: Session) -> NDArray[np.int64]:
         if best == "value":
-            return from_ring(await opening.receive_opened(strand, 1))
-        bit = await opening.receive_opened(strand, 1, dtype=np.uint8, xor=True)
+            return from_ring(await opening.receive_opened(substream, 1))
+        bit = await opening.receive_opened(substream, 1, dtype=np.uint8, xor=True)
         return bit.astype(np.int64)
 
     if best == "nothing":

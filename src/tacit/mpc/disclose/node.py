@@ -24,14 +24,11 @@ from numpy.typing import NDArray
 
 from tacit.mpc.bound import FitnessBound, check_bound_fits, index_bits, key_bits
 from tacit.mpc.cost import Cost
-from tacit.mpc.disclose import best as best_of
-from tacit.mpc.disclose import thresholds
+from tacit.mpc.disclose import best as best_of, thresholds
 from tacit.mpc.linear import add_public, scale, subtract
 from tacit.mpc.protocols import labels, opening, shuffle
-from tacit.mpc.rank.all_pairs import cost as all_pairs_cost
-from tacit.mpc.rank.all_pairs import rank_all_pairs
-from tacit.mpc.rank.pivots import cost as pivots_cost
-from tacit.mpc.rank.pivots import rank_by_pivots
+from tacit.mpc.rank.all_pairs import cost as all_pairs_cost, rank_all_pairs
+from tacit.mpc.rank.pivots import cost as pivots_cost, rank_by_pivots
 from tacit.mpc.rank.result import Ranking
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare
@@ -100,10 +97,10 @@ async def evaluate(
     None before the first. Otherwise it comes back as it was.
 
     >>> from tacit.mpc.disclose.coordinator import collect
-    >>> from tacit.mpc.local import deal_integers, run_trio
+    >>> from tacit.mpc.local import deal_integers, run_parties
     >>> f = deal_integers([-5, 3, 3, 0])
     >>> ask = {"spec": Spec.parse("order"), "bound": FitnessBound(-9, 9), "best": "value"}
-    >>> run = run_trio(
+    >>> run = run_parties(
     ...     lambda s: evaluate(s, f[s.me], **ask),
     ...     lambda s: collect(s, 4, **ask),
     ... )
@@ -129,23 +126,23 @@ async def evaluate(
         kept = subtract(best_so_far, values)
     ranking = await _rank(session, mixed, kept, key_bits(bound, n))
 
-    async def tell(strand: Session) -> ArithmeticShare | None:
+    async def tell(substream: Session) -> ArithmeticShare | None:
         if spec.has_thresholds:
             await thresholds.tell_thresholds(
-                strand, values, ranking, order, spec=spec, bound=bound, label="tests"
+                substream, values, ranking, order, spec=spec, bound=bound, label="tests"
             )
         else:
             public = labels_of_ranks(ranking.ranks, spec)
-            await labels.labels_to_coordinator(strand, public, order, label="labels")
+            await labels.labels_to_coordinator(substream, public, order, label="labels")
         return best_so_far
 
-    async def tell_best(strand: Session) -> ArithmeticShare | None:
+    async def tell_best(substream: Session) -> ArithmeticShare | None:
         return await best_of.tell_best(
-            strand, values, ranking, best=best, best_so_far=best_so_far, label="best"
+            substream, values, ranking, best=best, best_so_far=best_so_far, label="best"
         )
 
-    strands = [tell] if best == "nothing" else [tell, tell_best]
-    states = await session.in_parallel(*strands)
+    substreams = [tell] if best == "nothing" else [tell, tell_best]
+    states = await session.in_parallel(*substreams)
     return Evaluated(states[-1], ranking.batches)
 
 

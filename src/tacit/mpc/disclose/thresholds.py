@@ -20,7 +20,7 @@ from tacit.errors import AbortError
 from tacit.mpc.bound import FitnessBound, threshold_bits
 from tacit.mpc.cost import Cost
 from tacit.mpc.protocols import less_than, shuffle
-from tacit.mpc.protocols.shuffle import Order
+from tacit.mpc.protocols.shuffle import SecretPermutation
 from tacit.mpc.rank.result import Ranking
 from tacit.mpc.ring import Words, public_word
 from tacit.mpc.session import Session
@@ -74,7 +74,7 @@ async def tell_thresholds(
     session: Session,
     fitness: ArithmeticShare,
     ranking: Ranking,
-    order: Order,
+    order: SecretPermutation,
     *,
     spec: Spec,
     bound: FitnessBound,
@@ -82,7 +82,7 @@ async def tell_thresholds(
 ) -> None:
     """A node's side; `fitness` is shuffled as the ranking is.
 
-    >>> from tacit.mpc.local import deal_integers, run_trio
+    >>> from tacit.mpc.local import deal_integers, run_parties
     >>> f = deal_integers([0, 50, 100])
     >>> async def node(s):
     ...     order = shuffle.draw_order(s, 3, label="o")
@@ -94,7 +94,7 @@ async def tell_thresholds(
     ...                           spec=spec, bound=FitnessBound(0, 100))
     >>> from tacit.mpc.protocols import opening
     >>> spec = Spec.parse("buckets:2")
-    >>> run_trio(node, lambda s: receive_thresholds(s, 3, spec=spec)).coordinator
+    >>> run_parties(node, lambda s: receive_thresholds(s, 3, spec=spec)).coordinator
     array([1, 0, 0])
     """
     n, tests = len(fitness), _tests(spec)
@@ -116,12 +116,12 @@ async def tell_thresholds(
 async def receive_thresholds(session: Session, n: int, *, spec: Spec) -> NDArray[np.int64]:
     """The coordinator's side: 0 or 1 for `above`, the number of the bucket for `buckets`.
 
-    >>> from tacit.mpc.local import run_trio
+    >>> from tacit.mpc.local import run_parties
     >>> spec = Spec.parse("buckets:3")
     >>> async def node(s):
     ...     if s.me < 2:  # what nodes 1 and 0 send, here without masks
     ...         await s.send(3, np.array([[3 * s.me], [s.me]], dtype=np.uint8))
-    >>> run_trio(node, lambda s: receive_thresholds(s, 2, spec=spec)).coordinator
+    >>> run_parties(node, lambda s: receive_thresholds(s, 2, spec=spec)).coordinator
     array([2, 1])
     """
     tests, width = _tests(spec), _row_bytes(spec)

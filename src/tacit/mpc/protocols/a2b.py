@@ -48,11 +48,11 @@ async def arithmetic_to_bits(
 ) -> BitShare:
     """XOR shares of the lowest bits of x, as planes of shape (bits, words).
 
-    >>> from tacit.mpc.local import deal_integers, run_trio
+    >>> from tacit.mpc.local import deal_integers, run_parties
     >>> from tacit.mpc.planes import from_planes
     >>> from tacit.mpc.shares import reconstruct
     >>> x = deal_integers([5, -1])
-    >>> run = run_trio(lambda s: arithmetic_to_bits(s, x[s.me], bits=4, label="a2b"))
+    >>> run = run_parties(lambda s: arithmetic_to_bits(s, x[s.me], bits=4, label="a2b"))
     >>> from_planes(reconstruct(run.results), 2)
     array([ 5, 15], dtype=uint64)
     """

@@ -36,10 +36,10 @@ def cost(n: int) -> Cost:
 async def bits_to_arithmetic(session: Session, bits: BitShare, *, label: str) -> ArithmeticShare:
     """Shares of 0 or 1 in the ring, from XOR shares of 0 or 1 (one bit per element).
 
-    >>> from tacit.mpc.local import reveal, run_trio
+    >>> from tacit.mpc.local import reveal, run_parties
     >>> from tacit.mpc.shares import deal_bits
     >>> c = deal_bits(np.array([1, 0], dtype=np.uint8))
-    >>> reveal(run_trio(lambda s: bits_to_arithmetic(s, c[s.me], label="b2a")).results)
+    >>> reveal(run_parties(lambda s: bits_to_arithmetic(s, c[s.me], label="b2a")).results)
     array([1, 0])
     """
     one = np.uint8(1)

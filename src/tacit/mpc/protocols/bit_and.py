@@ -32,10 +32,10 @@ async def reshare_xor(session: Session, part: Words, *, label: str) -> BitShare:
     """From XOR parts, one at each node, to replicated shares. 1 round, one word per word.
 
     >>> import numpy as np
-    >>> from tacit.mpc.local import run_trio
+    >>> from tacit.mpc.local import run_parties
     >>> from tacit.mpc.shares import reconstruct
     >>> parts = [np.array([p], dtype=np.uint64) for p in (1, 2, 4)]
-    >>> reconstruct(run_trio(lambda s: reshare_xor(s, parts[s.me], label="x")).results)
+    >>> reconstruct(run_parties(lambda s: reshare_xor(s, parts[s.me], label="x")).results)
     array([7], dtype=uint64)
     """
     return await pass_on(session, part ^ session.zero_xor(f"{label}.zero", part.shape))
@@ -45,9 +45,9 @@ async def pass_on(session: Session, blinded: Words) -> BitShare:
     """The second half of `reshare_xor`, for parts that are blinded already.
 
     >>> import numpy as np
-    >>> from tacit.mpc.local import run_trio
+    >>> from tacit.mpc.local import run_parties
     >>> one = np.ones(1, dtype=np.uint64)
-    >>> run_trio(lambda s: pass_on(s, one)).rounds
+    >>> run_parties(lambda s: pass_on(s, one)).rounds
     1
     """
     await session.send(session.previous, blinded)
@@ -67,10 +67,10 @@ async def and_bits(session: Session, x: BitShare, y: BitShare, *, label: str) ->
     """Shares of x & y.
 
     >>> import numpy as np
-    >>> from tacit.mpc.local import run_trio
+    >>> from tacit.mpc.local import run_parties
     >>> from tacit.mpc.shares import deal_bits, reconstruct
     >>> x, y = (deal_bits(np.array([v], dtype=np.uint64)) for v in (6, 3))
-    >>> reconstruct(run_trio(lambda s: and_bits(s, x[s.me], y[s.me], label="and")).results)
+    >>> reconstruct(run_parties(lambda s: and_bits(s, x[s.me], y[s.me], label="and")).results)
     array([2], dtype=uint64)
     """
     return await reshare_xor(session, and_part(x, y), label=label)

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.mpc.cost import Cost
-from tacit.mpc.protocols.shuffle import Order
+from tacit.mpc.protocols.shuffle import SecretPermutation
 from tacit.mpc.ring import Words
 from tacit.mpc.session import Session
 from tacit.mpc.shares import COORDINATOR, ArithmeticShare
@@ -37,21 +37,21 @@ from tacit.mpc.shares import COORDINATOR, ArithmeticShare
 Labels = NDArray[np.uint32]
 
 
-def _undo_two(order: Order, labels: NDArray[Any]) -> NDArray[Any]:
+def _undo_two(order: SecretPermutation, labels: NDArray[Any]) -> NDArray[Any]:
     return order.apply(0, order.apply(2, labels, back=True), back=True)
 
 
 async def labels_to_coordinator(
-    session: Session, labels: Labels, order: Order, *, label: str
+    session: Session, labels: Labels, order: SecretPermutation, *, label: str
 ) -> None:
     """A node's side of giving the coordinator the labels in the original order.
 
-    >>> from tacit.mpc.local import run_trio
+    >>> from tacit.mpc.local import run_parties
     >>> from tacit.mpc.protocols.shuffle import draw_order
     >>> async def node(s):
     ...     order = draw_order(s, 1, label="o")
     ...     await labels_to_coordinator(s, np.array([6], np.uint32), order, label="out")
-    >>> run_trio(node, lambda s: receive_labels(s, 1)).coordinator
+    >>> run_parties(node, lambda s: receive_labels(s, 1)).coordinator
     array([6], dtype=uint32)
     """
     n = len(labels)
@@ -70,12 +70,12 @@ async def labels_to_coordinator(
 async def receive_labels(session: Session, n: int) -> Labels:
     """The coordinator's side: the labels in the original order.
 
-    >>> from tacit.mpc.local import run_trio
+    >>> from tacit.mpc.local import run_parties
     >>> from tacit.mpc.protocols.shuffle import draw_order
     >>> async def node(s):
     ...     order = draw_order(s, 2, label="o")
     ...     await labels_to_coordinator(s, np.array([6, 6], np.uint32), order, label="out")
-    >>> run_trio(node, lambda s: receive_labels(s, 2)).coordinator
+    >>> run_parties(node, lambda s: receive_labels(s, 2)).coordinator
     array([6, 6], dtype=uint32)
     """
     first = await session.receive(0, n, np.uint32)
@@ -93,16 +93,16 @@ def cost_to_coordinator(n: int) -> Cost:
 
 
 async def labels_to_shares(
-    session: Session, labels: Words, order: Order, *, label: str
+    session: Session, labels: Words, order: SecretPermutation, *, label: str
 ) -> ArithmeticShare:
     """Replicated shares of the labels in the original order.
 
-    >>> from tacit.mpc.local import reveal, run_trio
+    >>> from tacit.mpc.local import reveal, run_parties
     >>> from tacit.mpc.protocols.shuffle import draw_order
     >>> async def node(s):
     ...     order = draw_order(s, 1, label="o")
     ...     return await labels_to_shares(s, np.array([6], np.uint64), order, label="out")
-    >>> reveal(run_trio(node).results)
+    >>> reveal(run_parties(node).results)
     array([6])
     """
     n = len(labels)

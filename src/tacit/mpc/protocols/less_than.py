@@ -80,9 +80,9 @@ async def sign_parts(
     `known` are the operands this node knows (`known_part`) of differences that must lie in
     [-2^(bits-1), 2^(bits-1)). One message short of the result.
 
-    >>> from tacit.mpc.local import run_trio
+    >>> from tacit.mpc.local import run_parties
     >>> known = [np.array(u, dtype=np.uint64) for u in ([5, 5], [6, 2], [6, 2])]  # 3 and -1
-    >>> a, b, c = run_trio(lambda s: sign_parts(s, [known[s.me]], bits=3, label="lt")).results
+    >>> a, b, c = run_parties(lambda s: sign_parts(s, [known[s.me]], bits=3, label="lt")).results
     >>> plane_to_bits(a ^ b ^ c, 2, bits=3)
     array([0, 1], dtype=uint8)
     """
@@ -117,10 +117,10 @@ async def compare_batch(
 
     Both kinds take the same rounds. Either may be empty.
 
-    >>> from tacit.mpc.local import deal_integers, run_trio
+    >>> from tacit.mpc.local import deal_integers, run_parties
     >>> from tacit.mpc.shares import reconstruct
     >>> d, e = deal_integers([3, -3]), deal_integers([-4])
-    >>> run = run_trio(lambda s: compare_batch(s, d[s.me], e[s.me], bits=3, label="lt"))
+    >>> run = run_parties(lambda s: compare_batch(s, d[s.me], e[s.me], bits=3, label="lt"))
     >>> run.results[0].opened, reconstruct([r.kept for r in run.results])
     (array([0, 1], dtype=uint8), array([1], dtype=uint8))
     """
@@ -136,9 +136,9 @@ async def compare_known(
     Taking them before differences are formed is half the work or less. Words of any width will
     do that holds `bits` bits.
 
-    >>> from tacit.mpc.local import run_trio
+    >>> from tacit.mpc.local import run_parties
     >>> known = [np.array([u], dtype=np.uint8) for u in (5, 2, 2)]  # -1 in 3 bits
-    >>> run = run_trio(lambda s: compare_known(s, known[s.me], known[0][:0], bits=3, label="lt"))
+    >>> run = run_parties(lambda s: compare_known(s, known[s.me], known[0][:0], bits=3, label="lt"))
     >>> run.results[0].opened
     array([1], dtype=uint8)
     """
@@ -186,10 +186,10 @@ async def less_than(
 ) -> BitShare:
     """XOR shares of [x < y] as 0 or 1, for |x - y| < 2^(bits-1). Nobody learns anything.
 
-    >>> from tacit.mpc.local import deal_integers, run_trio
+    >>> from tacit.mpc.local import deal_integers, run_parties
     >>> from tacit.mpc.shares import reconstruct
     >>> x, y = deal_integers([-2, 5]), deal_integers([3, 5])
-    >>> run = run_trio(lambda s: less_than(s, x[s.me], y[s.me], bits=5, label="lt"))
+    >>> run = run_parties(lambda s: less_than(s, x[s.me], y[s.me], bits=5, label="lt"))
     >>> reconstruct(run.results)
     array([1, 0], dtype=uint8)
     """

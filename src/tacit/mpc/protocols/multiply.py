@@ -21,9 +21,9 @@ from tacit.mpc.shares import ArithmeticShare
 async def reshare_sum(session: Session, part: NDArray[Any], *, label: str) -> ArithmeticShare:
     """From additive parts, one at each node, to replicated shares of their sum. 1 round.
 
-    >>> from tacit.mpc.local import reveal, run_trio
+    >>> from tacit.mpc.local import reveal, run_parties
     >>> parts = [np.array([p], dtype=np.uint64) for p in (1, 2, 3)]
-    >>> reveal(run_trio(lambda s: reshare_sum(s, parts[s.me], label="sum")).results)
+    >>> reveal(run_parties(lambda s: reshare_sum(s, parts[s.me], label="sum")).results)
     array([6])
     """
     mine = part + session.zero_sum(f"{label}.zero", part.shape, part.dtype)
@@ -46,9 +46,9 @@ async def multiply(
 ) -> ArithmeticShare:
     """Shares of x * y, entry by entry.
 
-    >>> from tacit.mpc.local import deal_integers, reveal, run_trio
+    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> x = deal_integers([3, -4])
-    >>> reveal(run_trio(lambda s: multiply(s, x[s.me], x[s.me], label="square")).results)
+    >>> reveal(run_parties(lambda s: multiply(s, x[s.me], x[s.me], label="square")).results)
     array([ 9, 16])
     """
     part = x.mine * (y.mine + y.next) + x.next * y.mine
@@ -60,9 +60,9 @@ async def inner_product(
 ) -> ArithmeticShare:
     """Shares of the sum of x * y, as one entry: no more traffic than one product.
 
-    >>> from tacit.mpc.local import deal_integers, reveal, run_trio
+    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> x = deal_integers([3, -4])
-    >>> reveal(run_trio(lambda s: inner_product(s, x[s.me], x[s.me], label="norm")).results)
+    >>> reveal(run_parties(lambda s: inner_product(s, x[s.me], x[s.me], label="norm")).results)
     array([25])
     """
     part = x.mine * (y.mine + y.next) + x.next * y.mine
@@ -74,9 +74,9 @@ async def matrix_product(
 ) -> ArithmeticShare:
     """Shares of the matrix product x @ y.
 
-    >>> from tacit.mpc.local import deal_integers, reveal, run_trio
+    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> x = deal_integers([[1, 2], [3, 4]])
-    >>> reveal(run_trio(lambda s: matrix_product(s, x[s.me], x[s.me], label="m")).results)
+    >>> reveal(run_parties(lambda s: matrix_product(s, x[s.me], x[s.me], label="m")).results)
     array([[ 7, 10],
            [15, 22]])
     """

@@ -25,9 +25,9 @@ from tacit.mpc.shares import COORDINATOR, BitShare, Share
 async def open_to_nodes(session: Session, x: Share) -> NDArray[Any]:
     """The value, at every node.
 
-    >>> from tacit.mpc.local import deal_integers, run_trio
+    >>> from tacit.mpc.local import deal_integers, run_parties
     >>> x = deal_integers([7])
-    >>> run_trio(lambda s: open_to_nodes(s, x[s.me])).results[2]
+    >>> run_parties(lambda s: open_to_nodes(s, x[s.me])).results[2]
     array([7], dtype=uint64)
     """
     await session.send(session.next, x.mine)
@@ -52,9 +52,9 @@ def cost_to_nodes(n: int, *, itemsize: int = 8) -> Cost:
 async def open_to_coordinator(session: Session, x: Share, *, label: str) -> None:
     """A node's side: send a masked part, if this node has one to send.
 
-    >>> from tacit.mpc.local import deal_integers, run_trio
+    >>> from tacit.mpc.local import deal_integers, run_parties
     >>> x = deal_integers([7])
-    >>> run_trio(
+    >>> run_parties(
     ...     lambda s: open_to_coordinator(s, x[s.me], label="out"),
     ...     lambda s: receive_opened(s, 1),
     ... ).coordinator
@@ -80,9 +80,9 @@ async def receive_opened(
     """The coordinator's side: the values, from what nodes 0 and 1 sent.
 
     >>> from tacit.mpc.shares import deal_bits
-    >>> from tacit.mpc.local import run_trio
+    >>> from tacit.mpc.local import run_parties
     >>> x = deal_bits(np.array([1, 0], dtype=np.uint8))
-    >>> run_trio(
+    >>> run_parties(
     ...     lambda s: open_to_coordinator(s, x[s.me], label="out"),
     ...     lambda s: receive_opened(s, 2, dtype=np.uint8, xor=True),
     ... ).coordinator

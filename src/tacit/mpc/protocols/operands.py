@@ -37,11 +37,11 @@ class Operands:
 def known_part(session: Session, x: ArithmeticShare) -> Words:
     """The operand this node knows: x0 + x1 at node 0, x2 at nodes 1 and 2.
 
-    >>> from tacit.mpc.local import deal_integers, run_trio
+    >>> from tacit.mpc.local import deal_integers, run_parties
     >>> x = deal_integers([5])
     >>> async def node(s):
     ...     return known_part(s, x[s.me])
-    >>> u, v, w = run_trio(node).results
+    >>> u, v, w = run_parties(node).results
     >>> u + v, bool((v == w).all())
     (array([5], dtype=uint64), True)
     """
@@ -65,10 +65,10 @@ async def share_operands(session: Session, known: Words, *, label: str) -> Opera
     """Shares of the generate and propagate bits, from the planes that each node knows.
 
     >>> import numpy as np
-    >>> from tacit.mpc.local import run_trio
+    >>> from tacit.mpc.local import run_parties
     >>> from tacit.mpc.shares import reconstruct
     >>> known = [np.array([[k]], dtype=np.uint64) for k in (6, 3, 3)]
-    >>> run = run_trio(lambda s: share_operands(s, known[s.me], label="o"))
+    >>> run = run_parties(lambda s: share_operands(s, known[s.me], label="o"))
     >>> reconstruct([o.generate for o in run.results]).item()
     2
     >>> reconstruct([o.propagate for o in run.results]).item()

@@ -70,9 +70,9 @@ async def check_ranges(
     `weights` has the participants' weights one after the other, `counts` how many each has, and
     `bounds` the largest weight each may have.
 
-    >>> from tacit.mpc.local import deal_integers, run_trio
+    >>> from tacit.mpc.local import deal_integers, run_parties
     >>> w = deal_integers([5, 10, 11, -1, 0])
-    >>> run = run_trio(lambda s: check_ranges(s, w[s.me], [2, 1, 2], [10, 10, 10], label="r"))
+    >>> run = run_parties(lambda s: check_ranges(s, w[s.me], [2, 1, 2], [10, 10, 10], label="r"))
     >>> run.results[0]
     array([ True, False, False])
     """

@@ -43,10 +43,10 @@ async def _compare(session: Session, ours: dict[int, bytes], what: str) -> None:
 async def check_same_data(session: Session, data: bytes) -> None:
     """Abort unless all nodes received the same public bytes.
 
-    >>> from tacit.mpc.local import run_trio
-    >>> run_trio(lambda s: check_same_data(s, b"request")).rounds
+    >>> from tacit.mpc.local import run_parties
+    >>> run_parties(lambda s: check_same_data(s, b"request")).rounds
     1
-    >>> run_trio(lambda s: check_same_data(s, bytes([s.me])))  # doctest: +ELLIPSIS
+    >>> run_parties(lambda s: check_same_data(s, bytes([s.me])))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     tacit.errors.AbortError: node ...: the data differs from ours; nothing was computed
     """
@@ -57,9 +57,9 @@ async def check_same_data(session: Session, data: bytes) -> None:
 async def check_same_components(session: Session, x: Share, *, label: str) -> None:
     """Abort unless the two holders of each component hold the same.
 
-    >>> from tacit.mpc.local import deal_integers, run_trio
+    >>> from tacit.mpc.local import deal_integers, run_parties
     >>> x = deal_integers([1, 2])
-    >>> run_trio(lambda s: check_same_components(s, x[s.me], label="same")).rounds
+    >>> run_parties(lambda s: check_same_components(s, x[s.me], label="same")).rounds
     1
     """
     ours = {}

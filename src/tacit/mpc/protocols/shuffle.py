@@ -43,7 +43,7 @@ S = TypeVar("S", bound=Share)
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class SecretPermutation:
     """What one node knows of a secret order: the permutations of its two components."""
 
     known: Mapping[int, NDArray[np.intp]]
@@ -51,7 +51,7 @@ class Order:
     def apply(self, component: int, rows: NDArray[Any], *, back: bool) -> NDArray[Any]:
         """Bring rows into the order of one component's permutation, or back out of it.
 
-        >>> order = Order({0: np.array([2, 0, 1])})
+        >>> order = SecretPermutation({0: np.array([2, 0, 1])})
         >>> order.apply(0, np.array([7, 8, 9]), back=False)
         array([9, 7, 8])
         >>> order.apply(0, np.array([9, 7, 8]), back=True)
@@ -65,17 +65,17 @@ class Order:
         return original
 
 
-def draw_order(session: Session, n: int, *, label: str) -> Order:
+def draw_order(session: Session, n: int, *, label: str) -> SecretPermutation:
     """A secret order of n rows: each node draws the two permutations that it may know.
 
-    >>> from tacit.mpc.local import run_trio
+    >>> from tacit.mpc.local import run_parties
     >>> async def node(s):
     ...     return sorted(draw_order(s, 3, label="order").known)
-    >>> run_trio(node).results
+    >>> run_parties(node).results
     [[0, 1], [1, 2], [0, 2]]
     """
     mine = (session.me, session.next)
-    return Order({c: session.permutation(f"{label}.p", c, n) for c in mine})
+    return SecretPermutation({c: session.permutation(f"{label}.p", c, n) for c in mine})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class _Passes:
     """The three passes in one direction, and what to add with."""
 
     session: Session
-    order: Order
+    order: SecretPermutation
     path: tuple[int, int, int]
     label: str
     xor: bool
@@ -150,35 +150,35 @@ class _Passes:
 
 
 def _passes(
-    session: Session, x: Share, order: Order, path: tuple[int, int, int], label: str
+    session: Session, x: Share, order: SecretPermutation, path: tuple[int, int, int], label: str
 ) -> _Passes:
     return _Passes(session, order, path, label, isinstance(x, BitShare))
 
 
-async def shuffle(session: Session, x: S, order: Order, *, label: str) -> S:
+async def shuffle(session: Session, x: S, order: SecretPermutation, *, label: str) -> S:
     """Shares of the rows in the secret order, with fresh components; columns go along.
 
-    >>> from tacit.mpc.local import deal_integers, reveal, run_trio
+    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> x = deal_integers([[1, 10], [2, 20]])
     >>> async def node(s):
     ...     return await shuffle(s, x[s.me], draw_order(s, 2, label="o"), label="shuffle")
-    >>> sorted(reveal(run_trio(node).results).tolist())
+    >>> sorted(reveal(run_parties(node).results).tolist())
     [[1, 10], [2, 20]]
     """
     passes = _passes(session, x, order, FORWARD, label)
     return await passes.second_round(await passes.first_round(x), x)
 
 
-async def unshuffle(session: Session, x: S, order: Order, *, label: str) -> S:
+async def unshuffle(session: Session, x: S, order: SecretPermutation, *, label: str) -> S:
     """Shares of the rows back at their original positions, with fresh components.
 
-    >>> from tacit.mpc.local import deal_integers, reveal, run_trio
+    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> x = deal_integers([1, 2, 3])
     >>> async def node(s):
     ...     order = draw_order(s, 3, label="o")
     ...     y = await shuffle(s, x[s.me], order, label="there")
     ...     return await unshuffle(s, y, order, label="back")
-    >>> reveal(run_trio(node).results)
+    >>> reveal(run_parties(node).results)
     array([1, 2, 3])
     """
     passes = _passes(session, x, order, BACKWARD, label)
@@ -197,15 +197,17 @@ def cost(n: int, *, row_bytes: int = 8, back: bool = False) -> Cost:
     return Cost.of(2, first, [size, size], last)
 
 
-async def unshuffle_to_coordinator(session: Session, x: Share, order: Order, *, label: str) -> None:
+async def unshuffle_to_coordinator(
+    session: Session, x: Share, order: SecretPermutation, *, label: str
+) -> None:
     """A node's side of opening the rows at their original positions to the coordinator alone.
 
-    >>> from tacit.mpc.local import deal_integers, run_trio
+    >>> from tacit.mpc.local import deal_integers, run_parties
     >>> x = deal_integers([4])
     >>> async def node(s):
     ...     order = draw_order(s, 1, label="o")
     ...     await unshuffle_to_coordinator(s, x[s.me], order, label="out")
-    >>> run_trio(node, lambda s: receive_unshuffled(s, 1)).coordinator
+    >>> run_parties(node, lambda s: receive_unshuffled(s, 1)).coordinator
     array([4], dtype=uint64)
     """
     passes = _passes(session, x, order, BACKWARD, label)
@@ -221,13 +223,13 @@ async def receive_unshuffled(
 ) -> NDArray[Any]:
     """The coordinator's side: the rows at their original positions.
 
-    >>> from tacit.mpc.local import run_trio
+    >>> from tacit.mpc.local import run_parties
     >>> from tacit.mpc.shares import deal_bits
     >>> x = deal_bits(np.array([[1, 2]], dtype=np.uint8))
     >>> async def node(s):
     ...     order = draw_order(s, 1, label="o")
     ...     await unshuffle_to_coordinator(s, x[s.me], order, label="out")
-    >>> run_trio(
+    >>> run_parties(
     ...     node, lambda s: receive_unshuffled(s, (1, 2), dtype=np.uint8, xor=True)
     ... ).coordinator
     array([[1, 2]], dtype=uint8)

@@ -83,9 +83,11 @@ async def rank_all_pairs(
 ) -> Ranking:
     """Public ranks of distinct shuffled keys; signs of the differences `kept` stay shares.
 
-    >>> from tacit.mpc.local import deal_integers, run_trio
+    >>> from tacit.mpc.local import deal_integers, run_parties
     >>> keys = deal_integers([10, 30, 20])
-    >>> run = run_trio(lambda s: rank_all_pairs(s, keys[s.me], keys[s.me][:0], bits=6, label="r"))
+    >>> run = run_parties(
+    ...     lambda s: rank_all_pairs(s, keys[s.me], keys[s.me][:0], bits=6, label="r")
+    ... )
     >>> run.results[0].ranks
     array([2, 0, 1])
     """

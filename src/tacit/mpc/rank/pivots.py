@@ -104,9 +104,11 @@ async def rank_by_pivots(
 ) -> Ranking:
     """Public ranks of distinct shuffled keys; signs of the differences `kept` stay shares.
 
-    >>> from tacit.mpc.local import deal_integers, run_trio
+    >>> from tacit.mpc.local import deal_integers, run_parties
     >>> keys = deal_integers([10, 30, 20, 50, 40])
-    >>> run = run_trio(lambda s: rank_by_pivots(s, keys[s.me], keys[s.me][:0], bits=7, label="r"))
+    >>> run = run_parties(
+    ...     lambda s: rank_by_pivots(s, keys[s.me], keys[s.me][:0], bits=7, label="r")
+    ... )
     >>> run.results[1].ranks
     array([4, 2, 3, 0, 1])
     """

@@ -43,10 +43,10 @@ async def choose(
 ) -> ArithmeticShare:
     """Line by line, `second` where the number is 1 and `first` where it is 0. 1 round.
 
-    >>> from tacit.mpc.local import deal_integers, reveal, run_trio
+    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> old, new = deal_integers([[7], [7]]), deal_integers([[9], [9]])
     >>> which = deal_integers([1, 0])
-    >>> reveal(run_trio(lambda s: choose(s, old[s.me], new[s.me], which[s.me],
+    >>> reveal(run_parties(lambda s: choose(s, old[s.me], new[s.me], which[s.me],
     ...                                  label="c")).results).ravel()
     array([9, 7])
     """
@@ -64,10 +64,10 @@ async def settle(
 
     Of equally good ones the first parent's counts, and of its two the older one.
 
-    >>> from tacit.mpc.local import deal_integers, reveal, run_trio
+    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> old, new = deal_integers([[7, 0, 1]]), deal_integers([[9, 1, 0]])
     >>> about = Table("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
-    >>> run = run_trio(lambda s: settle(s, old[s.me], new[s.me], about, label="end"))
+    >>> run = run_parties(lambda s: settle(s, old[s.me], new[s.me], about, label="end"))
     >>> reveal([best for best, _ in run.results])
     array([9, 1, 0])
     """

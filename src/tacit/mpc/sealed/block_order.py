@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.mpc.protocols.shuffle import Order
+from tacit.mpc.protocols.shuffle import SecretPermutation
 from tacit.mpc.session import Session
 
 
-def draw_block_order(session: Session, blocks: int, children: int, *, label: str) -> Order:
+def draw_block_order(
+    session: Session, blocks: int, children: int, *, label: str
+) -> SecretPermutation:
     """A secret order of rows that mixes each block in itself.
 
-    >>> from tacit.mpc.local import run_trio
+    >>> from tacit.mpc.local import run_parties
     >>> async def node(s):
     ...     return draw_block_order(s, 2, 3, label="o").known[s.me].tolist()
-    >>> [sorted(order[:3]) for order in run_trio(node).results]
+    >>> [sorted(order[:3]) for order in run_parties(node).results]
     [[0, 1, 2], [0, 1, 2], [0, 1, 2]]
     """
     first = np.arange(blocks)[:, None] * children
@@ -27,4 +29,4 @@ def draw_block_order(session: Session, blocks: int, children: int, *, label: str
         # As for any permutation: the order of 64-bit words under a label of their own.
         words = session.words(f"{label}.p", component, (blocks, children))
         known[component] = (first + np.argsort(words, axis=1, kind="stable")).reshape(-1)
-    return Order(known)
+    return SecretPermutation(known)

@@ -16,7 +16,7 @@ import numpy as np
 from tacit.mpc.cost import Cost
 from tacit.mpc.linear import subtract
 from tacit.mpc.protocols import b2a, opening
-from tacit.mpc.sealed import best, meetings, update, winners
+from tacit.mpc.sealed import best, parent_selection, update, winners
 from tacit.mpc.sealed.moves import Moves, Step, Table
 from tacit.mpc.sealed.state import SealedState, as_plans
 from tacit.mpc.session import Session
@@ -35,7 +35,7 @@ async def advance(
 
     Improvements are told of a search with one parent.
 
-    >>> from tacit.mpc.local import deal_integers, reveal, run_trio
+    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> from types import SimpleNamespace
     >>> swap = SimpleNamespace(positions=np.array([[0, 1]]), children=2,
     ...                        plus=np.array([[0, 0], [3, 1]]), minus=np.array([[0, 0], [0, 4]]),
@@ -46,17 +46,17 @@ async def advance(
     >>> async def node(s):
     ...     state = SealedState(table[s.me], plan[s.me], plan[s.me][0])
     ...     return await advance(s, state, [Step(swap, np.array([1, 0]), 2, 9)], about)
-    >>> reveal([state.plan for state in run_trio(node).results])
+    >>> reveal([state.plan for state in run_parties(node).results])
     array([21,  1,  0])
     """
-    strands = session.strands(2)
+    substreams = session.substreams(2)
     signs = []
     for number, step in enumerate(steps):
         if step.moves.children == 1:
             better = BitShare(*(np.zeros(about.parents, dtype=np.uint8),) * 2)
         else:
             state, better = await _generation(
-                session, strands, state, step, about, label=str(number)
+                session, substreams, state, step, about, label=str(number)
             )
         signs.append(better)
     plan, last = await best.settle(
@@ -75,7 +75,7 @@ async def advance(
 
 async def _generation(
     session: Session,
-    strands: list[Session],
+    substreams: list[Session],
     state: SealedState,
     step: Step,
     about: Table,
@@ -94,22 +94,29 @@ async def _generation(
         label=label,
     )
 
-    async def take(strand: Session) -> tuple[ArithmeticShare, ...]:
+    async def take(substream: Session) -> tuple[ArithmeticShare, ...]:
         table = await update.take_winners(
-            strand, state.table, await marks(strand), step.moves, about, label=f"{label}.update"
+            substream,
+            state.table,
+            await marks(substream),
+            step.moves,
+            about,
+            label=f"{label}.update",
         )
         return (table,)
 
-    async def keep(strand: Session) -> tuple[ArithmeticShare, ...]:
-        bits = await b2a.bits_to_arithmetic(strand, signs, label=f"{label}.signs")
+    async def keep(substream: Session) -> tuple[ArithmeticShare, ...]:
+        bits = await b2a.bits_to_arithmetic(substream, signs, label=f"{label}.signs")
         numbers = best.in_ring(bits, state.table.mine.dtype)
         kept = await best.choose(
-            strand, state.best, plans, numbers[:parents], label=f"{label}.best"
+            substream, state.best, plans, numbers[:parents], label=f"{label}.best"
         )
         return kept, numbers[parents:]
 
-    (table,), (kept, is_second) = await session.in_parallel(take, keep, strands=strands)
-    table = await meetings.meet(session, table, step.meetings, is_second, label=f"{label}.meet")
+    (table,), (kept, is_second) = await session.in_parallel(take, keep, substreams=substreams)
+    table = await parent_selection.meet(
+        session, table, step.meetings, is_second, label=f"{label}.meet"
+    )
     return SealedState(table, kept, state.plan), signs[:parents]
 
 
@@ -144,7 +151,9 @@ def cost(
             signs = about.parents + meet
             found = winners.cost(blocks, moves.children, signs, bits=bits, itemsize=itemsize)
             kept = best.cost_of_keeping(about, pairs=meet)
-            total = total.then(found).then(taken.beside(kept)).then(meetings.cost(meet, about))
+            total = (
+                total.then(found).then(taken.beside(kept)).then(parent_selection.cost(meet, about))
+            )
     total = total.then(best.cost_to_settle(about))
     if tell_improvements:
         total = total.then(opening.cost_to_coordinator(generations, itemsize=1))

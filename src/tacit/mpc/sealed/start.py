@@ -27,10 +27,10 @@ async def secret_start(
 ) -> SealedState:
     """The first parents, from shares of what each item is worth, items x rows.
 
-    >>> from tacit.mpc.local import deal_integers, reveal, run_trio
+    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> worths = deal_integers([[5, 1], [2, 7]])
     >>> about = Table("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
-    >>> run = run_trio(lambda s: secret_start(s, worths[s.me], about, label="start"))
+    >>> run = run_parties(lambda s: secret_start(s, worths[s.me], about, label="start"))
     >>> sorted(reveal([state.table for state in run.results])[0].tolist())
     [[2, 7, 1], [5, 1, 0]]
     """

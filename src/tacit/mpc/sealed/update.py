@@ -45,13 +45,13 @@ async def take_winners(
     """Shares of the next parents' tables, from the winners' indicators.
 
     >>> from types import SimpleNamespace
-    >>> from tacit.mpc.local import deal_integers, reveal, run_trio
+    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> table, marks = deal_integers([[[5, 1, 0], [2, 7, 1]]]), deal_integers([0, 1])
     >>> swap = SimpleNamespace(positions=np.array([[0, 1]]), children=2,
     ...                        moved_child=np.array([1, 1]), moved_to=np.array([0, 1]),
     ...                        moved_from=np.array([1, 0]))
     >>> about = Table("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
-    >>> reveal(run_trio(lambda s: take_winners(s, table[s.me], marks[s.me], swap, about,
+    >>> reveal(run_parties(lambda s: take_winners(s, table[s.me], marks[s.me], swap, about,
     ...                                        label="u")).results)
     array([[[2, 7, 1],
             [5, 1, 0]]])

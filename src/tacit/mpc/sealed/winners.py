@@ -76,13 +76,13 @@ async def find_winners(
     What comes back first is one message short of the indicators, so that it can be sent beside
     something else.
 
-    >>> from tacit.mpc.local import deal_integers, reveal, run_trio
+    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> keys = deal_integers([10, 30, 20, 9, 8, 7])
     >>> async def node(s):
     ...     k = keys[s.me]
     ...     marks, _ = await find_winners(s, k, k[:0], children=3, bits=6, label="w")
     ...     return await marks(s)
-    >>> reveal(run_trio(node).results)
+    >>> reveal(run_parties(node).results)
     array([0, 1, 0, 1, 0, 0])
     """
     blocks = len(keys) // children
@@ -100,8 +100,8 @@ async def find_winners(
     public = np.zeros(blocks * children, dtype=np.uint64)
     public[_largest(batch.opened.reshape(blocks, -1), children)] = 1
 
-    def marks(strand: Session) -> Awaitable[ArithmeticShare]:
-        return labels.labels_to_shares(strand, public, order, label=f"{label}.back")
+    def marks(substream: Session) -> Awaitable[ArithmeticShare]:
+        return labels.labels_to_shares(substream, public, order, label=f"{label}.back")
 
     return marks, batch.kept
 

@@ -4,7 +4,7 @@
 
     magic       4   "TAC1"
     kind        1   protocol, control, epoch or notice
-    strand      1   parallel strands of one evaluation
+    substream      1   parallel substreams of one evaluation
     depth       2   messages on the longest chain that led to this one: measured rounds
     objective   2   \
     attempt     2    |
@@ -48,7 +48,7 @@ class Kind(IntEnum):
 class Channel(NamedTuple):
     """The name of a conversation between two parties.
 
-    >>> Channel(agreement=bytes(16), evaluation=7).strand
+    >>> Channel(agreement=bytes(16), evaluation=7).substream
     0
     """
 
@@ -56,7 +56,7 @@ class Channel(NamedTuple):
     objective: int = 0
     evaluation: int = 0
     attempt: int = 0
-    strand: int = 0
+    substream: int = 0
     kind: Kind = Kind.PROTOCOL
 
 
@@ -89,7 +89,7 @@ def encode(header: Header) -> bytes:
     return _LAYOUT.pack(
         MAGIC,
         channel.kind,
-        channel.strand,
+        channel.substream,
         header.depth,
         channel.objective,
         channel.attempt,
@@ -112,12 +112,14 @@ def decode(data: Buffer, *, peer: str, limit: int = FRAME_LIMIT) -> Header:
     if size != HEADER_BYTES:
         raise FrameError(peer, f"sent a header of {size} bytes instead of {HEADER_BYTES}")
     fields = _LAYOUT.unpack(data)
-    magic, kind, strand, depth, objective, attempt, evaluation, agreement, tag, seq, length = fields
+    magic, kind, substream, depth, objective, attempt, evaluation, agreement, tag, seq, length = (
+        fields
+    )
     if magic != MAGIC:
         raise FrameError(peer, "sent something that is not a frame; see what runs at its address")
     if kind not in tuple(Kind):
         raise FrameError(peer, f"sent a frame of the unknown kind {kind}; is its version ours?")
     if length > limit:
         raise FrameError(peer, f"announced a frame of {length} bytes; the limit is {limit}")
-    channel = Channel(agreement, objective, evaluation, attempt, strand, Kind(kind))
+    channel = Channel(agreement, objective, evaluation, attempt, substream, Kind(kind))
     return Header(channel, tag, depth, seq, length)

@@ -76,14 +76,14 @@ def check_frame(header: Header, tag: bytes, sequence: int, *, peer: str) -> None
 
 
 def _whole(channel: Channel) -> Channel:
-    """The name that all strands of an evaluation, and notices of it, have in common.
+    """The name that all substreams of an evaluation, and notices of it, have in common.
 
-    A notice has the kind of what it is about in place of a strand.
+    A notice has the kind of what it is about in place of a substream.
     """
     if channel.kind is not Kind.NOTICE:
-        return channel._replace(strand=0)
-    about = Kind(channel.strand) if channel.strand in tuple(Kind) else Kind.NOTICE
-    return channel._replace(strand=0, kind=about)
+        return channel._replace(substream=0)
+    about = Kind(channel.substream) if channel.substream in tuple(Kind) else Kind.NOTICE
+    return channel._replace(substream=0, kind=about)
 
 
 def _remember(memory: OrderedDict[Channel, T], channel: Channel, what: T) -> None:
@@ -169,7 +169,7 @@ class Mux:
         _remember(self._closed, channel, None)
 
     def finish(self, channel: Channel) -> None:
-        """Drop all strands of an evaluation, also those that were never opened here.
+        """Drop all substreams of an evaluation, also those that were never opened here.
 
         For an evaluation that has ended or was refused: nothing of it may pile up.
 
@@ -177,14 +177,14 @@ class Mux:
         >>> async def refuse() -> None:
         ...     mux = Mux(memory_pair("node 0", "node 1")[0])
         ...     mux.finish(Channel(bytes(16), evaluation=7))
-        ...     _ = mux.open(Channel(bytes(16), evaluation=7, strand=1))
+        ...     _ = mux.open(Channel(bytes(16), evaluation=7, substream=1))
         >>> asyncio.run(refuse())  # doctest: +ELLIPSIS
         Traceback (most recent call last):
         tacit.errors.AbortError: node 1: Channel(...) was opened before; use the next attempt
         """
         whole = _whole(channel)
-        for strand in [name for name in self._inboxes if _whole(name) == whole]:
-            self.forget(strand)
+        for substream in [name for name in self._inboxes if _whole(name) == whole]:
+            self.forget(substream)
         self._early.drop(lambda name: _whole(name) == whole)
         self._watchers.pop(whole, None)
         self._notices.pop(whole, None)
@@ -225,7 +225,7 @@ class Mux:
         >>> asyncio.run(tell())
         """
         payload = culprit.encode()
-        notice = channel._replace(kind=Kind.NOTICE, strand=channel.kind)
+        notice = channel._replace(kind=Kind.NOTICE, substream=channel.kind)
         header = Header(notice, bytes(8), 0, 0, len(payload))
         await self.link.send(encode(header), payload, timeout=timeout)
 

@@ -27,7 +27,7 @@ PERMISSIONS: dict[Endpoint, frozenset[str]] = {
     ("POST", "/accounts"): OPERATORS,
     ("POST", "/accounts/{name}/invitation"): OPERATORS,
     ("DELETE", "/accounts/{name}"): OPERATORS,
-    ("GET", "/trios"): ANY_ROLE,
+    ("GET", "/clusters"): ANY_ROLE,
     ("POST", "/problems/generate"): OPERATORS,
     ("GET", "/runs"): ANY_ROLE,
     ("POST", "/runs"): OPERATORS,

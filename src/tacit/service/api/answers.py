@@ -64,7 +64,7 @@ def run_answer(
         **_summary(run),
         "terms": run.terms,
         "members": members,
-        "trio": run.trio,
+        "cluster": run.cluster,
         "agreement_hash": run.agreement_hash,
         "progress": run.progress,
         "warnings": run.warnings,

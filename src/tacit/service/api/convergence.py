@@ -18,7 +18,7 @@ from contextlib import suppress
 from typing import Any
 
 from tacit.errors import BusyError
-from tacit.service.turns import Turns
+from tacit.service.server.concurrency_limit import ConcurrencyLimit
 
 DRAW_SECONDS = 15.0
 NICE = 10
@@ -38,7 +38,7 @@ class Plots:
     """
 
     def __init__(self) -> None:
-        self._turns = Turns("plots", at_once=1, each=MOST_WAITING, within=DRAW_SECONDS)
+        self._turns = ConcurrencyLimit("plots", at_once=1, each=MOST_WAITING, within=DRAW_SECONDS)
         self._kept: dict[bytes, bytes] = {}
         self.drawn = 0
 

@@ -17,7 +17,7 @@ from fastapi.routing import APIRoute
 from tacit.errors import CredentialError, NotThereError
 from tacit.service.access.permissions import PERMISSIONS, Endpoint, check_role
 from tacit.service.access.tokens import Who, who_has
-from tacit.service.context import Platform
+from tacit.service.server.context import Platform
 from tacit.service.storage import read_member
 
 PREFIX = "/api/v1"

@@ -10,7 +10,7 @@ from fastapi.security import HTTPBearer
 from tacit.service.access.tokens import Who
 from tacit.service.api.errors import error_responses
 from tacit.service.api.gate import RUN_ID, GatedRoute, platform_of, who_asks
-from tacit.service.context import Platform
+from tacit.service.server.context import Platform
 
 Asker = Annotated[Who, Depends(who_asks)]
 ThePlatform = Annotated[Platform, Depends(platform_of)]

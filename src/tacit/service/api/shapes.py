@@ -117,7 +117,7 @@ class NodeAnswer(BaseModel):
     clock_offset_seconds: float | None
 
 
-class TrioAnswer(BaseModel):
+class ClusterAnswer(BaseModel):
     """Three nodes that work together, and how busy they are."""
 
     name: str
@@ -170,7 +170,7 @@ class RunAnswer(RunSummary):
 
     terms: RunTerms
     members: list[MemberAnswer]
-    trio: str | None
+    cluster: str | None
     agreement_hash: str | None
     progress: Progress | None
     warnings: list[str]

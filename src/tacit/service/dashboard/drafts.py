@@ -22,8 +22,8 @@ from tacit.problems import (
     generate_tour,
     load_problem,
 )
-from tacit.problems.participant_csv import save_participants
-from tacit.problems.problem_file import MatrixFile, decode_problem_file
+from tacit.problems.files.participant_csv import save_participants
+from tacit.problems.files.problem_file import MatrixFile, decode_problem_file
 
 KINDS = {
     "delays": "Flights and landing slots",

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tacit.errors import TooManyError
 from tacit.service.access.rate_limit import RateLimit
 from tacit.service.api.gate import network_of
-from tacit.service.dashboard.plain_pages import plain_page
+from tacit.service.dashboard.pages.plain_pages import plain_page
 from tacit.service.dashboard.sessions import Session, Sessions
 
 SESSION = "tacit_session"

@@ -11,12 +11,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tacit.audit.table import expected_leakage
-from tacit.audit.words import costs_or_values, in_words
+from tacit.audit.expected.table import expected_leakage
+from tacit.audit.expected.words import costs_or_values, in_words
 from tacit.disclosure import SEALED
 from tacit.errors import TacitError
 from tacit.service.api.terms import RunTerms
-from tacit.service.drafting import parameters_of_terms
+from tacit.service.workflow.drafting import parameters_of_terms
 
 
 def inferred(terms: dict[str, Any], /) -> list[tuple[str, str]]:

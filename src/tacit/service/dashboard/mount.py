@@ -6,24 +6,23 @@ from urllib.parse import quote
 
 from fastapi import FastAPI, Request
 from fastapi.responses import RedirectResponse, Response
-from nicegui import app as pages
-from nicegui import ui
+from nicegui import app as pages, ui
 
-from tacit.service.context import Platform
 from tacit.service.dashboard.api_client import RefusedError
 from tacit.service.dashboard.curves import Curves
 from tacit.service.dashboard.frame import STYLE, native, page_frame
 from tacit.service.dashboard.gate import Gate
-from tacit.service.dashboard.new_run_page import new_run_page
-from tacit.service.dashboard.people_page import people_page
-from tacit.service.dashboard.plain_pages import ICON, plain_page
-from tacit.service.dashboard.run_page import run_page
-from tacit.service.dashboard.runs_page import runs_page
+from tacit.service.dashboard.pages.new_run_page import new_run_page
+from tacit.service.dashboard.pages.people_page import people_page
+from tacit.service.dashboard.pages.plain_pages import ICON, plain_page
+from tacit.service.dashboard.pages.run_page import run_page
+from tacit.service.dashboard.pages.runs_page import runs_page
+from tacit.service.dashboard.pages.signing_in import add_session_pages, visitor_or_sign_in
 from tacit.service.dashboard.sessions import Sessions
-from tacit.service.dashboard.signing_in import add_session_pages, visitor_or_sign_in
 from tacit.service.dashboard.socket_guard import guard_socket
 from tacit.service.dashboard.words import sentence
-from tacit.service.settings import Settings
+from tacit.service.server.context import Platform
+from tacit.service.server.settings import Settings
 
 FILES = {
     "result.json": "result",

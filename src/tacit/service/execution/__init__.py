@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tacit.service.events import Announcer
     from tacit.service.execution.port import Execution
-    from tacit.service.settings import Settings
+    from tacit.service.server.settings import Settings
     from tacit.service.storage import Database
+    from tacit.service.workflow.events import Announcer
 
 
 def make_execution(settings: Settings, database: Database, announcer: Announcer, /) -> Execution:

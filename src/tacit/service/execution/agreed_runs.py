@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from tacit.engine.agreement import Agreement, read_agreement
-from tacit.engine.sealing import SealedRows
+from tacit.engine.agreement.sealing import SealedRows
+from tacit.engine.agreement.terms import Agreement, read_agreement
 from tacit.errors import NotThereError
 from tacit.service.execution.port import SignedManifest
-from tacit.service.lifecycle import State
 from tacit.service.storage import members_of, read_run, sealed_rows
+from tacit.service.workflow.lifecycle import State
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class StoredAgreement:
 
     run_id: str
     state: State
-    trio: str
+    cluster: str
     operator: str
     deadline_seconds: float
     data: bytes
@@ -83,7 +83,7 @@ def stored_agreement(session: Session, run_id: str, /) -> StoredAgreement:
     'stored_agreement'
     """
     run = read_run(session, run_id)
-    if run.agreement is None or run.trio is None:
+    if run.agreement is None or run.cluster is None:
         raise NotThereError("the run has no agreement yet; wait until all have joined")
     members = members_of(session, run_id)
     rows = [
@@ -98,7 +98,7 @@ def stored_agreement(session: Session, run_id: str, /) -> StoredAgreement:
     return StoredAgreement(
         run_id=run_id,
         state=run.where,
-        trio=run.trio,
+        cluster=run.cluster,
         operator=run.created_by,
         deadline_seconds=float(run.terms["deadline_seconds"]),
         data=run.agreement,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.engine.agreement import Agreement
+from tacit.engine.agreement.terms import Agreement
 from tacit.service.execution.report import Report
-from tacit.service.lifecycle import State
+from tacit.service.workflow.lifecycle import State
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def answer_of(
 ) -> Answer:
     """How a run that was running has ended; `is_due` says whether its deadline has come.
 
-    >>> from tacit.engine.cast import example_cast
+    >>> from tacit.engine.local.fixtures import example_cast
     >>> agreement = example_cast().agreement
     >>> answer_of(Report(stage="running"), agreement, is_due=True).state
     <State.INTERRUPTED: 'interrupted'>
@@ -67,7 +67,7 @@ def result_of(
 ) -> dict[str, Any] | None:
     """The best so far as the database keeps it, or None if nothing was found.
 
-    >>> from tacit.engine.cast import example_cast
+    >>> from tacit.engine.local.fixtures import example_cast
     >>> found = Report(stage="running", generation=1, plans=[[1, 0]])
     >>> result_of(found, example_cast().agreement)["items"]
     [1, 0]

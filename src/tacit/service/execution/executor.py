@@ -10,23 +10,23 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from tacit.engine.agreement import read_agreement
+from tacit.engine.agreement.terms import read_agreement
 from tacit.errors import NotThereError, WrongStateError
 from tacit.service.execution.agreed_runs import stored_agreement
 from tacit.service.execution.answer import result_of
-from tacit.service.execution.deadlines import Conducted, Surroundings
-from tacit.service.execution.liaison import Liaison
-from tacit.service.execution.port import LogAnswer, SignedLog, TrioStatus
+from tacit.service.execution.cluster_links import ClusterLinks
+from tacit.service.execution.port import ClusterStatus, LogAnswer, SignedLog
+from tacit.service.execution.provisioner import Provisioner
 from tacit.service.execution.queue import FairQueue, Waiting
 from tacit.service.execution.recovery import interrupt, recover
 from tacit.service.execution.report import Report
-from tacit.service.execution.surely import surely
-from tacit.service.execution.trio_links import TrioLinks
-from tacit.service.execution.worker_handle import Workshop
-from tacit.service.lifecycle import BEFORE_RUNNING, State
-from tacit.service.metrics import ServiceMetrics
-from tacit.service.settings import Settings
+from tacit.service.execution.retry_until_written import retry_until_written
+from tacit.service.execution.run_supervisor import RunServices, RunSupervisor
+from tacit.service.execution.worker_handle import WorkerPool
+from tacit.service.server.metrics import ServiceMetrics
+from tacit.service.server.settings import Settings
 from tacit.service.storage import Database, read_run, runs_in_state, set_progress, set_state
+from tacit.service.workflow.lifecycle import BEFORE_RUNNING, State
 
 TELL_EVERY_SECONDS = 0.5
 """Progress of all runs is written together, so often."""
@@ -45,25 +45,27 @@ class Executor:
     def __init__(self, settings: Settings, database: Database, /) -> None:
         self._database = database
         self._links = {
-            trio.name: TrioLinks(trio.name, settings.place(trio.cluster), slots=trio.slots)
-            for trio in settings.trio
+            cluster.name: ClusterLinks(
+                cluster.name, settings.place(cluster.file), slots=cluster.slots
+            )
+            for cluster in settings.cluster
         }
-        self._queue = FairQueue({trio.name: trio.slots for trio in settings.trio})
+        self._queue = FairQueue({cluster.name: cluster.slots for cluster in settings.cluster})
         self._progress: dict[str, Report] = {}
-        self._around = Surroundings(
+        self._around = RunServices(
             database=database,
             data=settings.data_folder,
-            workers=Workshop(),
+            workers=WorkerPool(),
             on_progress=self._progress.__setitem__,
             on_end=self._note_end,
         )
-        self._liaisons: dict[str, Liaison] = {}
-        self._conducted: dict[str, Conducted] = {}
+        self._liaisons: dict[str, Provisioner] = {}
+        self._conducted: dict[str, RunSupervisor] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._background: set[asyncio.Task[None]] = set()
         self._stopping = False
         self.metrics = ServiceMetrics()
-        self.metrics.watch_trios(self._statuses)
+        self.metrics.watch_clusters(self._statuses)
 
     # Beginning and ending.
 
@@ -76,8 +78,8 @@ class Executor:
             links.start()
         self._spawn(self._around.workers.open())
         self._spawn(self._tell_progress())
-        for run_id, trio in found.to_hand_over:
-            self._hand_over(run_id, trio)
+        for run_id, cluster in found.to_hand_over:
+            self._hand_over(run_id, cluster)
         for waiting in found.to_queue:
             self._queue.add(waiting)
         self._dispatch()
@@ -129,63 +131,65 @@ class Executor:
             except Exception as error:
                 log.error("progress is not told", exc_info=error)
 
-    # Trios.
+    # Clusters.
 
-    async def trio_for_new_run(self) -> str:
-        """The name of the least loaded trio."""
+    async def cluster_for_new_run(self) -> str:
+        """The name of the least loaded cluster."""
 
         def load(session: Session) -> dict[str, int]:
             loads = dict.fromkeys(self._links, 0)
             states = [State.INVITED, State.AGREED, State.SUBMITTED, State.RUNNING]
             for run in runs_in_state(session, states):
-                if run.trio in loads:
-                    loads[run.trio] += 1
+                if run.cluster in loads:
+                    loads[run.cluster] += 1
             return loads
 
         loads = await self._database.read(load)
         return min(loads, key=lambda name: loads[name] / self._links[name].slots)
 
-    async def trios(self) -> list[TrioStatus]:
-        """All trios, as last seen."""
+    async def clusters(self) -> list[ClusterStatus]:
+        """All clusters, as last seen."""
         return self._statuses()
 
-    def _statuses(self) -> list[TrioStatus]:
+    def _statuses(self) -> list[ClusterStatus]:
         return [
             links.status(running=self._queue.running(name), waiting=self._queue.waiting(name))
             for name, links in self._links.items()
         ]
 
-    def _links_of(self, trio: str) -> TrioLinks:
-        if trio not in self._links:
-            raise NotThereError(f"there is no trio {trio!r} in service.toml any more; add it again")
-        return self._links[trio]
+    def _links_of(self, cluster: str) -> ClusterLinks:
+        if cluster not in self._links:
+            raise NotThereError(
+                f"there is no cluster {cluster!r} in service.toml any more; add it again"
+            )
+        return self._links[cluster]
 
     # Handing over.
 
     async def agreed(self, run_id: str, /) -> None:
         """All have signed: hand the agreement to the nodes, however long that takes."""
         stored = await self._database.read(stored_agreement, run_id)
-        self._hand_over(run_id, stored.trio)
+        self._hand_over(run_id, stored.cluster)
 
     async def submission(self, run_id: str, /) -> None:
         """New sealed rows are stored: hand them over; when all are in, have them checked."""
-        liaison = self._liaisons.get(run_id)
-        if liaison is not None:
-            liaison.look_again()
+        provisioner = self._liaisons.get(run_id)
+        if provisioner is not None:
+            provisioner.look_again()
         else:
             await self.agreed(run_id)
 
-    def _hand_over(self, run_id: str, trio: str) -> None:
+    def _hand_over(self, run_id: str, cluster: str) -> None:
         if run_id in self._tasks or self._stopping:
             return
-        liaison = Liaison(run_id, self._links_of(trio), self._database)
-        self._liaisons[run_id] = liaison
+        provisioner = Provisioner(run_id, self._links_of(cluster), self._database)
+        self._liaisons[run_id] = provisioner
         self.metrics.handing_over(len(self._liaisons))
-        self._tasks[run_id] = self._spawn(self._see_to(run_id, liaison))
+        self._tasks[run_id] = self._spawn(self._see_to(run_id, provisioner))
 
-    async def _see_to(self, run_id: str, liaison: Liaison) -> None:
+    async def _see_to(self, run_id: str, provisioner: Provisioner) -> None:
         try:
-            is_ready = await liaison.hand_over()
+            is_ready = await provisioner.hand_over()
         finally:
             self._liaisons.pop(run_id, None)
             self._tasks.pop(run_id, None)
@@ -198,8 +202,8 @@ class Executor:
     async def resume(self, run_id: str, /) -> None:
         """A run is `submitted`: let it wait for a slot."""
         stored = await self._database.read(stored_agreement, run_id)
-        self._links_of(stored.trio)
-        self._queue.add(Waiting(run_id, stored.trio, stored.operator))
+        self._links_of(stored.cluster)
+        self._queue.add(Waiting(run_id, stored.cluster, stored.operator))
         self._dispatch()
 
     def _dispatch(self) -> None:
@@ -210,7 +214,7 @@ class Executor:
 
     async def _conduct(self, waiting: Waiting) -> None:
         run_id, pauses = waiting.run_id, iter(AGAIN_SECONDS)
-        conducted = Conducted(run_id, self._links_of(waiting.trio), self._around)
+        conducted = RunSupervisor(run_id, self._links_of(waiting.cluster), self._around)
         self._conducted[run_id] = conducted
         try:
             while not await self._tried(conducted, run_id):
@@ -221,14 +225,14 @@ class Executor:
             self._queue.release(run_id)
             self._dispatch()
 
-    async def _tried(self, conducted: Conducted, run_id: str) -> bool:
+    async def _tried(self, conducted: RunSupervisor, run_id: str) -> bool:
         """One attempt; whatever goes wrong in it, the run is not left in between."""
         try:
             return await conducted.to_its_end()
         except Exception as error:
             log.error("unforeseen error", exc_info=error, extra={"fields": {"run": run_id}})
         # One that did not run yet is tried again.
-        return await surely(
+        return await retry_until_written(
             lambda: self._database.write(interrupt, run_id, self._around.data, "a mistake of ours"),
             run=run_id,
         )
@@ -261,7 +265,7 @@ class Executor:
         stored = await self._database.read(stored_agreement, run_id)
         if stored.state in BEFORE_RUNNING - {State.SUBMITTED}:
             raise WrongStateError("the nodes have no log of this run yet; wait until it runs")
-        coordinator = self._links_of(stored.trio).coordinator(stored.agreement)
+        coordinator = self._links_of(stored.cluster).coordinator(stored.agreement)
         dones = await coordinator.start_agreement(stored.signatures, within=LOG_SECONDS)
         logs = await coordinator.fetch_logs(nonce)
         return LogAnswer(

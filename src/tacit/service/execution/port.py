@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from tacit.service.metrics import ServiceMetrics
+    from tacit.service.server.metrics import ServiceMetrics
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,10 +33,10 @@ class NodeStatus:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrioStatus:
+class ClusterStatus:
     """Three nodes that work together, and how busy they are with our runs.
 
-    >>> TrioStatus(name="main", nodes=(), slots=4).running
+    >>> ClusterStatus(name="main", nodes=(), slots=4).running
     0
     """
 
@@ -107,12 +107,12 @@ class Execution(Protocol):
         """End all workers; their runs are `interrupted` with their best so far."""
         ...
 
-    async def trio_for_new_run(self) -> str:
-        """The name of the least loaded trio."""
+    async def cluster_for_new_run(self) -> str:
+        """The name of the least loaded cluster."""
         ...
 
-    async def trios(self) -> list[TrioStatus]:
-        """All trios, as last seen."""
+    async def clusters(self) -> list[ClusterStatus]:
+        """All clusters, as last seen."""
         ...
 
     async def agreed(self, run_id: str, /) -> None:

@@ -1,7 +1,7 @@
 """Who runs next: first come, first served, but no operator waits behind all runs of another.
 
-Each trio has so many slots. A free one goes to the operator whose turn is longest ago, and of its
-runs to the one that came first.
+Each cluster has so many slots. A free one goes to the operator whose turn is longest ago, and of
+its runs to the one that came first.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ class Waiting:
     """A run that waits for a slot."""
 
     run_id: str
-    trio: str
+    cluster: str
     operator: str
 
 
 class FairQueue:
-    """The waiting and the running, by trio.
+    """The waiting and the running, by cluster.
 
     >>> queue = FairQueue({"main": 1})
     >>> for run, operator in (("a1", "north"), ("a2", "north"), ("b1", "south")):
@@ -52,28 +52,32 @@ class FairQueue:
     def take(self) -> list[Waiting]:
         """All runs that a slot is free for, in the order in which they get theirs."""
         taken = []
-        for trio, slots in self._slots.items():
-            while self.running(trio) < slots and (chosen := self._next(trio)) is not None:
+        for cluster, slots in self._slots.items():
+            while self.running(cluster) < slots and (chosen := self._next(cluster)) is not None:
                 self._waiting.remove(chosen)
-                self._running[chosen.run_id] = trio
-                self._served[trio, chosen.operator] = next(self._turn)
+                self._running[chosen.run_id] = cluster
+                self._served[cluster, chosen.operator] = next(self._turn)
                 taken.append(chosen)
         return taken
 
-    def _next(self, trio: str) -> Waiting | None:
+    def _next(self, cluster: str) -> Waiting | None:
         there = [
-            each for each in self._waiting if each.trio == trio and each.run_id not in self._running
+            each
+            for each in self._waiting
+            if each.cluster == cluster and each.run_id not in self._running
         ]
-        return min(there, key=lambda each: self._served.get((trio, each.operator), 0), default=None)
+        return min(
+            there, key=lambda each: self._served.get((cluster, each.operator), 0), default=None
+        )
 
     def release(self, run_id: str, /) -> None:
         """A run needs its slot no longer."""
         self._running.pop(run_id, None)
 
-    def running(self, trio: str, /) -> int:
-        """How many slots of a trio are taken."""
-        return sum(each == trio for each in self._running.values())
+    def running(self, cluster: str, /) -> int:
+        """How many slots of a cluster are taken."""
+        return sum(each == cluster for each in self._running.values())
 
-    def waiting(self, trio: str, /) -> int:
-        """How many runs wait for a trio."""
-        return sum(each.trio == trio for each in self._waiting)
+    def waiting(self, cluster: str, /) -> int:
+        """How many runs wait for a cluster."""
+        return sum(each.cluster == cluster for each in self._waiting)

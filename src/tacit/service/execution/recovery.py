@@ -7,12 +7,12 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session
 
-from tacit.engine.agreement import read_agreement
+from tacit.engine.agreement.terms import read_agreement
 from tacit.service.execution.answer import result_of
 from tacit.service.execution.queue import Waiting
 from tacit.service.execution.report import read_report, run_folder
-from tacit.service.lifecycle import State
 from tacit.service.storage import read_run, runs_in_state, set_progress, set_state
+from tacit.service.workflow.lifecycle import State
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Recovered:
 
     interrupted: list[str]
     to_hand_over: list[tuple[str, str]]
-    """Agreed runs with their trios."""
+    """Agreed runs with their clusters."""
     to_queue: list[Waiting]
 
 
@@ -65,6 +65,10 @@ def recover(session: Session, data: Path, /) -> Recovered:
     submitted = runs_in_state(session, [State.SUBMITTED])
     return Recovered(
         interrupted,
-        [(run.id, run.trio) for run in agreed if run.trio is not None],
-        [Waiting(run.id, run.trio, run.created_by) for run in submitted if run.trio is not None],
+        [(run.id, run.cluster) for run in agreed if run.cluster is not None],
+        [
+            Waiting(run.id, run.cluster, run.created_by)
+            for run in submitted
+            if run.cluster is not None
+        ],
     )

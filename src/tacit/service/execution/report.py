@@ -61,13 +61,13 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-class Order(msgspec.Struct, frozen=True):
+class RunRequest(msgspec.Struct, frozen=True):
     """What a worker needs to know of its run."""
 
     run_id: str
     folder: str
     cluster: str
-    """The path of the trio's cluster.toml."""
+    """The path of the cluster's cluster.toml."""
     agreement: bytes
     signatures: dict[str, bytes]
     manifests: dict[int, list[bytes]]

@@ -24,8 +24,8 @@ from queue import SimpleQueue
 
 import msgspec
 
-from tacit.engine.agreement import read_agreement
-from tacit.engine.config import ClusterConfig, load_cluster_config
+from tacit.engine.agreement.terms import read_agreement
+from tacit.engine.identity.config import ClusterConfig, load_cluster_config
 from tacit.errors import MpcError, RefusedError, TacitError
 from tacit.runs.agreed import Agreed, AgreedRun
 from tacit.runs.agreed_sealed import AgreedSealedRun
@@ -36,8 +36,8 @@ from tacit.runs.summarize import told_to_user
 from tacit.service.execution.progress_file import ProgressFile
 from tacit.service.execution.report import (
     LOCK,
-    Order,
     Report,
+    RunRequest,
     Stage,
     read_report,
     write_report,
@@ -54,7 +54,7 @@ SPEED_OVER = 20
 _PR_SET_PDEATHSIG = 1
 
 
-def work(line: socket.socket, order: Order, /) -> None:
+def work(line: socket.socket, order: RunRequest, /) -> None:
     """Carry out a run; the process ends with it.
 
     >>> work.__name__
@@ -83,7 +83,7 @@ def _end_with_the_platform() -> None:
 class Worker:
     """One run, its pipe to the platform and its files."""
 
-    def __init__(self, line: socket.socket, order: Order, /) -> None:
+    def __init__(self, line: socket.socket, order: RunRequest, /) -> None:
         self._line, self._order = line, order
         self._folder = Path(order.folder)
         self._started: SimpleQueue[float] = SimpleQueue()

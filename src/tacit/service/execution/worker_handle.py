@@ -15,19 +15,19 @@ from multiprocessing.process import BaseProcess
 
 import msgspec
 
-from tacit.service.execution.report import Order, Report
+from tacit.service.execution.report import Report, RunRequest
 
 PRELOADED = ["tacit.service.execution.preloaded"]
 LARGEST_REPORT = 64 << 20
 
 
-class Workshop:
+class WorkerPool:
     """Where workers come from; one per service.
 
     All processes are started and buried by one thread: the standard library keeps account of them,
     and does not expect several.
 
-    >>> Workshop().close()
+    >>> WorkerPool().close()
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Workshop:
 
     async def open(self) -> None:
         """Have the server import everything before the first worker is needed."""
-        await self.bury(await self.start(int))
+        await self.tombstone(await self.start(int))
 
     async def start(self, target: Callable[..., object], *arguments: object) -> BaseProcess:
         """A new process; the first waits until the server has imported everything."""
@@ -49,7 +49,7 @@ class Workshop:
 
         return await asyncio.get_running_loop().run_in_executor(self._thread, begin)
 
-    async def bury(self, process: BaseProcess, /) -> None:
+    async def tombstone(self, process: BaseProcess, /) -> None:
         """Wait for the end of a process, and forget it."""
 
         def wait() -> None:
@@ -63,7 +63,7 @@ class Workshop:
         self._thread.shutdown(wait=False)
 
 
-def _work(line: socket.socket, order: Order) -> None:
+def _work(line: socket.socket, order: RunRequest) -> None:
     # Imported by the server the worker is forked from; here it would cost the platform seconds.
     from tacit.service.execution.worker import work
 
@@ -73,7 +73,7 @@ def _work(line: socket.socket, order: Order) -> None:
 class WorkerHandle:
     """One worker and its last report."""
 
-    def __init__(self, workshop: Workshop, order: Order, /) -> None:
+    def __init__(self, workshop: WorkerPool, order: RunRequest, /) -> None:
         self._workshop, self._order = workshop, order
         self._process: BaseProcess | None = None
         self._writer: asyncio.StreamWriter | None = None
@@ -129,7 +129,7 @@ class WorkerHandle:
             self._writer.close()
         if self._process is not None:
             self._process.kill()
-            await self._workshop.bury(self._process)
+            await self._workshop.tombstone(self._process)
 
 
 def _kill_late(started: asyncio.Future[BaseProcess]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import JSON, ForeignKey, Index, LargeBinary, MetaData, String, Text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from tacit.service.lifecycle import State
+from tacit.service.workflow.lifecycle import State
 
 Json = dict[str, Any]
 
@@ -71,7 +71,7 @@ class Run(Base):
     state: Mapped[str] = mapped_column(String(16), index=True)
     reason: Mapped[str | None] = mapped_column(Text)
     terms: Mapped[Json] = mapped_column(JSON)
-    trio: Mapped[str | None] = mapped_column(String(100))
+    cluster: Mapped[str | None] = mapped_column(String(100))
     agreement: Mapped[bytes | None] = mapped_column(LargeBinary)
     agreement_hash: Mapped[str | None] = mapped_column(String(64))
     created_by: Mapped[str] = mapped_column(ForeignKey("account.name"))

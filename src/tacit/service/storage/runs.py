@@ -12,9 +12,9 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session, defer
 
 from tacit.errors import NotThereError
-from tacit.service.lifecycle import State, check_state, check_transition
 from tacit.service.storage.events import add_event, drop_progress
 from tacit.service.storage.models import Member, Run
+from tacit.service.workflow.lifecycle import State, check_state, check_transition
 
 KEEP_PROGRESS_SECONDS = 60.0
 """A watcher who was away for longer is told where a run stands, not each step there."""

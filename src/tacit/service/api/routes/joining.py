@@ -10,7 +10,7 @@ from tacit.service.access.tokens import revoke_token
 from tacit.service.api.errors import error_responses
 from tacit.service.api.routing import Asker, ThePlatform, gated_router
 from tacit.service.api.shapes import Health, Join, Joined, Me
-from tacit.service.inviting import join
+from tacit.service.workflow.inviting import join
 
 
 def joining_router() -> list[APIRouter]:

@@ -20,13 +20,13 @@ from tacit.service.api.shapes import (
     RunResult,
 )
 from tacit.service.api.terms import RunTerms
-from tacit.service.context import Platform
 from tacit.service.execution.port import LogAnswer
 from tacit.service.execution.progress_file import read_progress
 from tacit.service.execution.report import run_folder
-from tacit.service.lifecycle import ENDS, State, check_state
+from tacit.service.server.context import Platform
 from tacit.service.storage import Run, read_run
-from tacit.service.submitting import agreement_bytes
+from tacit.service.workflow.lifecycle import ENDS, State, check_state
+from tacit.service.workflow.submitting import agreement_bytes
 
 HAS_LOGS = frozenset(State) - {State.DRAFT, State.INVITED}
 

@@ -15,10 +15,10 @@ from tacit.service.api.errors import error_responses
 from tacit.service.api.routing import Asker, RunId, ThePlatform, gated_router
 from tacit.service.api.shapes import RunAnswer, RunInvited, RunSummary, Why
 from tacit.service.api.terms import RunTerms
-from tacit.service.drafting import check_terms
-from tacit.service.inviting import invite_members
-from tacit.service.lifecycle import BEFORE_RUNNING, State, check_state
 from tacit.service.storage import Event, Run, create_run, list_runs, read_run, set_state
+from tacit.service.workflow.drafting import check_terms
+from tacit.service.workflow.inviting import invite_members
+from tacit.service.workflow.lifecycle import BEFORE_RUNNING, State, check_state
 
 DRAFT = frozenset({State.DRAFT})
 
@@ -100,9 +100,9 @@ def runs_router() -> APIRouter:
         "/runs/{run_id}/invite", response_model=RunInvited, responses=error_responses(404, 409, 422)
     )
     async def invite(run_id: RunId, platform: ThePlatform) -> Response:
-        """Choose a trio and invite the participants; new ones get a code, shown once."""
-        trio = await platform.execution.trio_for_new_run()
-        codes = await platform.database.write(invite_members, platform.settings, run_id, trio)
+        """Choose a cluster and invite the participants; new ones get a code, shown once."""
+        cluster = await platform.execution.cluster_for_new_run()
+        codes = await platform.database.write(invite_members, platform.settings, run_id, cluster)
         return await platform.database.read(run_answer, run_id, invitations=codes)
 
     @router.post(

@@ -5,14 +5,20 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 from sqlalchemy.orm import Session
 
-from tacit.engine.sealing import box_hash
+from tacit.engine.agreement.sealing import box_hash
 from tacit.service.api.answers import run_answer
 from tacit.service.api.errors import error_responses
 from tacit.service.api.routing import Asker, RunId, ThePlatform, gated_router
 from tacit.service.api.shapes import RunAnswer, Signed, Submission, SubmissionAnswer, Why
-from tacit.service.lifecycle import BEFORE_RUNNING, State
 from tacit.service.storage import Sealed, sealed_of, set_state
-from tacit.service.submitting import agreement_bytes, check_signature, sealed_from, sign, submit
+from tacit.service.workflow.lifecycle import BEFORE_RUNNING, State
+from tacit.service.workflow.submitting import (
+    agreement_bytes,
+    check_signature,
+    sealed_from,
+    sign,
+    submit,
+)
 
 
 def _shown(sealed: Sealed) -> SubmissionAnswer:

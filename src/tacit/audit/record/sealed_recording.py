@@ -1,0 +1,80 @@
+"""The record of a sealed search: the plans that were opened, and hardly anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tacit.audit.record.record import Record, RecordedObjective, deflated
+from tacit.audit.record.recorder import recorded_problem
+from tacit.disclosure import SEALED
+from tacit.errors import ParameterError
+from tacit.problems import Problem
+from tacit.runs import Result
+
+
+def sealed_record(problem: Problem, result: Result, /) -> Record:
+    """What the platform saw of a sealed run; `problem` as it was solved, with its disclosures.
+
+    >>> from tacit.problems import generate_assignment
+    >>> from tacit.runs import solve
+    >>> from tacit.runs.solve import with_disclosures
+    >>> problem = with_disclosures(generate_assignment(1, rows=8), "sealed", None)
+    >>> record = sealed_record(problem, solve(problem, generations=9, engine="simulated"))
+    >>> record.sizes, sorted(record.published)
+    ([], [0, 1, 2, 3, 4, 5, 6, 7])
+    """
+    if result.algorithm != SEALED:
+        raise ParameterError("this run was not sealed; record it with a Recorder")
+    settings = {
+        name: value
+        for name, value in result.parameters.items()
+        if isinstance(value, (bool, int, str))
+    }
+    return record_of_plans(
+        problem,
+        result.best_known.plans,
+        search={"algorithm": SEALED, **settings},
+        improved=[each[0] for each in result.history.told_best if isinstance(each[0], bool)],
+        value=result.best_known.told[0],
+    )
+
+
+def record_of_plans(
+    problem: Problem,
+    plans: Sequence[Sequence[int]],
+    /,
+    *,
+    search: dict[str, bool | int | str],
+    improved: Sequence[bool] = (),
+    value: float | bool | None = None,
+) -> Record:
+    """A record from what a sealed search opened and, where it was agreed, told besides."""
+    nothing = deflated(np.empty(0), "<u2")
+    objectives = []
+    for each in problem.objectives:
+        told: list[int | bool | None] = list(improved)
+        if each.best_mode.value == "value" and value is not None:
+            told = [each.sign * round(value * each.scale)]
+        objectives.append(
+            RecordedObjective(
+                name=each.name,
+                sense=each.sense,
+                weight_bound=each.weight_bound,
+                disclosure=SEALED,
+                best=each.best_mode.value,
+                told=told,
+                disclosed=nothing,
+            )
+        )
+    first, *others = [[int(column) for column in plan] for plan in plans]
+    return Record(
+        problem=recorded_problem(problem),
+        objectives=objectives,
+        search=search,
+        sizes=[],
+        plans=nothing,
+        published=first,
+        published_too=others,
+    )

@@ -1,0 +1,1 @@
+"""How close an attack came: fits, measures, reports."""

@@ -1,0 +1,148 @@
+"""How close an estimate comes to the secret matrix.
+
+Sums over whole plans cannot tell a matrix from one with other constants added to its rows and
+columns, so both are taken out before anything is compared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.audit.record.record import RecordedProblem
+from tacit.audit.record.view import Cells, cells_of
+from tacit.audit.score.attackers_plan import best_plan_by
+
+Matrix = NDArray[np.float64]
+SWEEPS = 200
+"""Rows and columns are centred in turn, as often as forbidden cells make it necessary."""
+
+
+class Score(msgspec.Struct, frozen=True):
+    """What an attack came to."""
+
+    correlation: float
+    """With the secret matrix, rows and columns centred: 0 is nothing, 1 is everything."""
+    nrmse: float
+    """The error of the centred matrix in units of its spread, by the attacker's own scale."""
+    best_columns: float
+    """The share of rows whose most valuable column was found."""
+    plan_quality: float
+    """What the attacker's own plan is worth, in percent of the best plan known."""
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """The secret matrix, internal (larger is better), to measure estimates against.
+
+    >>> problem = RecordedProblem("p", "assignment", 2, 2, False, [], [])
+    >>> truth = Truth(problem, np.array([[1.0, 9.0], [8.0, 3.0]]), sign=1)
+    >>> truth.score(np.array([0.0, 1.0, 1.0, 0.0])).plan_quality
+    100.0
+    """
+
+    problem: RecordedProblem
+    weights: Matrix
+    sign: int
+    known_rows: tuple[int, ...] = ()
+    """Rows that the attacker knows anyway: they do not count."""
+    optimum: float | None = None
+    """The best possible fitness, where it is known; otherwise that of our own best plan."""
+
+    @cached_property
+    def counts(self) -> NDArray[np.bool_]:
+        """Cells that count."""
+        return cells_that_count(self.problem, self.known_rows)
+
+    @cached_property
+    def best_fitness(self) -> float:
+        """What plans are measured against."""
+        if self.optimum is not None:
+            return self.optimum
+        return self._worth(best_plan_by(self.problem, self.weights))
+
+    def _worth(self, plan: NDArray[np.int32]) -> float:
+        return float(self.weights.ravel()[cells_of(self.problem, plan[None, :])[0]].sum())
+
+    def score(self, estimate: Cells, /, *, unit: float = 1.0) -> Score:
+        """Measure an estimate; `unit` is what the attacker takes its numbers times."""
+        matrix = as_matrix(self.problem, estimate)
+        ours = centred(matrix, self.counts)[self.counts]
+        theirs = centred(self.weights, self.counts)[self.counts]
+        norms = float(np.linalg.norm(ours) * np.linalg.norm(theirs))
+        worth = self._worth(best_plan_by(self.problem, matrix))
+        # A cost above the best known one gives more than 100, as everywhere.
+        quality = 100 * worth / self.best_fitness if self.best_fitness else 100.0
+        return Score(
+            correlation=float(ours @ theirs) / norms if norms else 0.0,
+            nrmse=float(np.linalg.norm(unit * ours - theirs) / np.linalg.norm(theirs)),
+            best_columns=self._best_columns(matrix),
+            plan_quality=quality,
+        )
+
+    def _best_columns(self, matrix: Matrix) -> float:
+        rows = self.counts.any(axis=1)
+        hidden = np.where(self.counts, matrix, -np.inf)[rows]
+        true = np.where(self.counts, self.weights, -np.inf)[rows]
+        found = np.take_along_axis(true, hidden.argmax(axis=1)[:, None], axis=1)[:, 0]
+        return float((found == true.max(axis=1)).mean())
+
+
+def cells_that_count(
+    problem: RecordedProblem, known_rows: tuple[int, ...] = (), /
+) -> NDArray[np.bool_]:
+    """Which cells an attack has to find: allowed, off a tour's diagonal, not known anyway.
+
+    >>> cells_that_count(RecordedProblem("t", "tour", 2, 2, True, [], [])).tolist()
+    [[False, True], [True, False]]
+    """
+    counts = np.ones((problem.rows, problem.columns), dtype=np.bool_)
+    if problem.kind == "tour":
+        np.fill_diagonal(counts, False)
+    for row, column in problem.forbidden:
+        counts[row, column] = False
+    counts[list(known_rows)] = False
+    if problem.symmetric:
+        counts[:, list(known_rows)] = False
+    return counts
+
+
+def as_matrix(problem: RecordedProblem, estimate: Cells, /) -> Matrix:
+    """An estimate as a matrix; of a symmetric one both halves.
+
+    >>> tours = RecordedProblem("t", "tour", 2, 2, True, [], [])
+    >>> as_matrix(tours, np.array([0.0, 5.0, 0.0, 0.0])).tolist()
+    [[0.0, 5.0], [5.0, 0.0]]
+    """
+    matrix = estimate.reshape(problem.rows, problem.columns)
+    if problem.symmetric:
+        upper = np.triu(matrix, 1)
+        return np.asarray(upper + upper.T)
+    return matrix
+
+
+def centred(matrix: Matrix, counts: NDArray[np.bool_], /) -> Matrix:
+    """Take out what rows and columns have in common, over the cells that count.
+
+    Where there are more columns than rows, plans differ in the columns they use, so that a
+    column's constant can be told, and stays.
+
+    >>> everything = np.ones((2, 2), dtype=np.bool_)
+    >>> centred(np.array([[1.0, 2.0], [3.0, 4.0]]), everything).tolist()
+    [[0.0, 0.0], [0.0, 0.0]]
+    """
+    left = np.where(counts, matrix, 0.0)
+    per_row, per_column = (np.maximum(counts.sum(axis=axis), 1) for axis in (1, 0))
+    square = counts.shape[0] == counts.shape[1]
+    for _ in range(SWEEPS):
+        by_row = left.sum(axis=1) / per_row
+        left = np.where(counts, left - by_row[:, None], 0.0)
+        by_column = left.sum(axis=0) / per_column
+        if not square or np.abs(by_column).max() < 1e-9 * max(float(np.abs(left).max()), 1e-300):
+            break
+        left = np.where(counts, left - by_column, 0.0)
+    return left

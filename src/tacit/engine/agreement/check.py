@@ -1,0 +1,152 @@
+"""Whether an agreement makes sense, before anybody signs it and before a node takes it."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from tacit.disclosure import parse_disclosure
+from tacit.engine.agreement.frame_sizes import check_frame_sizes
+from tacit.engine.agreement.sealed_terms import check_sealed
+from tacit.engine.agreement.terms import Agreement, ObjectiveTerms
+from tacit.errors import AgreementError, InputError
+from tacit.mpc import Spec, check_bound_fits
+
+MOST_COLUMNS = 1 << 16
+"""Candidates travel as numbers of at most 16 bits."""
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Kinds of characters that change what a text looks like and are not seen themselves."""
+_KEY_CHARACTERS = frozenset("0123456789abcdef")
+
+
+def check_agreement(agreement: Agreement) -> None:
+    """Refuse an agreement that contradicts itself, or whose bounds do not fit the ring.
+
+    >>> from msgspec.structs import replace
+    >>> from tacit.engine.local.fixtures import example_cast
+    >>> agreement = example_cast().agreement
+    >>> check_agreement(agreement)
+    >>> check_agreement(replace(agreement, nodes=agreement.nodes[:2]))
+    Traceback (most recent call last):
+    tacit.errors.AgreementError: the agreement names 2 nodes; it takes three
+    """
+    _check_problem(agreement)
+    _check_names(agreement)
+    _check_keys(agreement)
+    _check_limits(agreement)
+    names = [terms.name for terms in agreement.objectives]
+    if not names or len(set(names)) < len(names):
+        raise AgreementError("objectives are missing or share a name; name each apart")
+    for number, terms in enumerate(agreement.objectives):
+        if terms.weight_bound < 0 or terms.scale < 1:
+            raise AgreementError(f"objective {terms.name!r}: bound and scale must be positive")
+        if terms.confidential:
+            _check_owners(agreement, terms)
+            if not terms.sealed:
+                _check_disclosure(agreement, number)
+        elif terms.owners or terms.public_weights is None:
+            raise AgreementError(
+                f"objective {terms.name!r} is public; give the digest of its weights, no owners"
+            )
+    if agreement.sealed:
+        check_sealed(agreement)
+    check_frame_sizes(agreement)
+
+
+def _check_problem(agreement: Agreement) -> None:
+    problem = agreement.problem
+    if not 1 <= problem.rows <= problem.columns <= MOST_COLUMNS:
+        raise AgreementError(
+            f"the problem has {problem.rows} rows and {problem.columns} columns; "
+            f"rows must not outnumber columns, nor columns {MOST_COLUMNS}"
+        )
+    if problem.kind == "tour" and (problem.rows != problem.columns or problem.forbidden):
+        raise AgreementError("a tour has as many rows as columns and nothing forbidden")
+    if problem.kind != "tour" and problem.symmetric:
+        raise AgreementError("only tours are symmetric or not; leave the flag out")
+    for row, column in problem.forbidden:
+        if not (0 <= row < problem.rows and 0 <= column < problem.columns):
+            raise AgreementError(f"the forbidden pair {row}, {column} lies outside the matrix")
+
+
+def _check_names(agreement: Agreement) -> None:
+    """Names are read by people who decide by them, and printed on terminals that obey."""
+    problem = agreement.problem
+    for what, labels, count in (
+        ("rows", problem.row_names, problem.rows),
+        ("columns", problem.column_names, problem.columns),
+    ):
+        if labels is not None and len(labels) != count:
+            raise AgreementError(f"{len(labels)} names for {count} {what}; give each one, or none")
+    names = [problem.name, *(problem.row_names or []), *(problem.column_names or [])]
+    names += [each.name for each in agreement.participants]
+    names += [each.name for each in agreement.objectives]
+    names += [node.host for node in agreement.nodes]
+    for name in names:
+        if any(unicodedata.category(character) in _UNSEEN for character in name):
+            raise AgreementError(
+                f"the name {ascii(name)[:70]} has characters that cannot be seen; leave them out"
+            )
+
+
+def _check_keys(agreement: Agreement) -> None:
+    if len(agreement.nodes) != 3:
+        raise AgreementError(f"the agreement names {len(agreement.nodes)} nodes; it takes three")
+    names = [participant.name for participant in agreement.participants]
+    if not names or len(set(names)) < len(names):
+        raise AgreementError("participants are missing or share a name; name each apart")
+    signing = [each.signing_key for each in agreement.participants]
+    signing += [node.signing_key for node in agreement.nodes]
+    certificates = [*(node.certificate for node in agreement.nodes), agreement.platform]
+    sealing = [node.sealing_key for node in agreement.nodes]
+    for what, keys in (
+        ("signing key", signing),
+        ("sealing key", sealing),
+        ("certificate", certificates),
+    ):
+        for key in keys:
+            if len(key) != 64 or not _KEY_CHARACTERS.issuperset(key):
+                raise AgreementError(f"{key[:70]!r} is no {what}; give 64 hexadecimal digits")
+        if len(set(keys)) < len(keys):
+            raise AgreementError(f"two parties share a {what}; each has its own")
+
+
+def _check_limits(agreement: Agreement) -> None:
+    limits = agreement.limits
+    if not 1 <= limits.population_min <= limits.population_max:
+        raise AgreementError("the population's limits are empty; 1 <= min <= max")
+    if limits.evaluations < 1 or not 1 <= limits.distinct_min <= limits.population_max:
+        raise AgreementError("limits must allow an evaluation, and distinct candidates that fit")
+    if len(bytes.fromhex(agreement.nonce)) < 16:
+        raise AgreementError("the nonce is short; draw 16 bytes or more")
+
+
+def _check_owners(agreement: Agreement, terms: ObjectiveTerms) -> None:
+    owner: dict[int, str] = {}
+    for ownership in terms.owners:
+        agreement.participant(ownership.participant)
+        for row in ownership.rows:
+            if row in owner or not 0 <= row < agreement.problem.rows:
+                raise AgreementError(
+                    f"objective {terms.name!r}: row {row} of {ownership.participant!r} does not "
+                    "exist or has another owner"
+                )
+            owner[row] = ownership.participant
+    missing = set(range(agreement.problem.rows)) - set(owner)
+    if missing or len({each.participant for each in terms.owners}) < len(terms.owners):
+        raise AgreementError(
+            f"objective {terms.name!r}: {len(missing)} rows have no owner, or an owner is listed "
+            "twice; every row has one"
+        )
+
+
+def _check_disclosure(agreement: Agreement, number: int) -> None:
+    terms, limits = agreement.objectives[number], agreement.limits
+    try:
+        if parse_disclosure(terms.disclosure).text != terms.disclosure:
+            raise AgreementError(f"write {terms.disclosure!r} in its plain form")
+        terms.spec.check(limits.population_min)
+        bound = agreement.fitness_bound(number)
+        check_bound_fits(bound, limits.population_max, terms.spec)
+        check_bound_fits(bound, limits.population_max, Spec.parse("top:1"))
+    except InputError as error:
+        raise AgreementError(f"objective {terms.name!r}: {error}") from error

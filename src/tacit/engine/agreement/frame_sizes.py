@@ -1,0 +1,63 @@
+"""Whether all messages of an agreement fit a frame: said when drafting, not found out in a run."""
+
+from __future__ import annotations
+
+from tacit.engine.agreement.terms import Agreement, canonical
+from tacit.errors import AgreementError
+from tacit.mpc.bound import key_bits
+from tacit.mpc.disclose.node import ALL_PAIRS_LIMIT
+from tacit.mpc.transport import FRAME_LIMIT
+
+MOST_CANDIDATES = 1 << 20
+"""No population is larger, whatever an agreement says."""
+ROOM = FRAME_LIMIT - (1 << 16)
+"""What is left beside the other fields of a message."""
+
+
+def check_frame_sizes(agreement: Agreement, /) -> None:
+    """Refuse an agreement with a message that could exceed the largest frame.
+
+    >>> from msgspec.structs import replace
+    >>> from tacit.engine.local.fixtures import example_cast
+    >>> agreement = example_cast().agreement
+    >>> check_frame_sizes(agreement)
+    >>> limits = replace(agreement.limits, population_max=1 << 21)
+    >>> check_frame_sizes(replace(agreement, limits=limits))
+    Traceback (most recent call last):
+    tacit.errors.AgreementError: populations of up to 2097152 candidates; nodes take 1048576
+    """
+    most, problem = agreement.limits.population_max, agreement.problem
+    if most > MOST_CANDIDATES:
+        raise AgreementError(
+            f"populations of up to {most} candidates; nodes take {MOST_CANDIDATES}"
+        )
+    _check("the agreement itself", 2 * len(canonical(agreement)))
+    _check("a population", most * problem.rows * (1 if problem.columns <= 256 else 2))
+    for objective in agreement.confidential():
+        terms = agreement.objectives[objective]
+        for owner in terms.owners:
+            # Two components of eight bytes per weight.
+            _check(f"the box of {owner.participant!r}", 16 * len(owner.rows) * problem.columns)
+        if not terms.sealed:
+            _check(f"an evaluation of {terms.name!r}", _largest_batch(agreement, objective))
+
+
+def _largest_batch(agreement: Agreement, objective: int) -> int:
+    """Bytes of the largest message between nodes: one bit per bit of the largest comparison."""
+    n, spec = agreement.limits.population_max, agreement.objectives[objective].spec
+    if spec.kind == "none":
+        return 8 * n
+    # Pivots need about n^(4/3) comparisons at a time, with luck fewer; twice that is safe.
+    comparisons = n * n // 2 if n <= ALL_PAIRS_LIMIT else int(2 * float(n) ** (4 / 3))
+    if spec.kind == "buckets":
+        comparisons = max(comparisons, n * spec.parameter)
+    bits = key_bits(agreement.fitness_bound(objective), n) + 8
+    return max(comparisons * bits // 8, 16 * n)
+
+
+def _check(what: str, size: int) -> None:
+    if size > ROOM:
+        raise AgreementError(
+            f"{what} would take a message of {size >> 20} MB; {ROOM >> 20} MB fit: lower "
+            "population_max or the number of buckets, or split the rows among more owners"
+        )

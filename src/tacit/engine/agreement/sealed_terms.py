@@ -1,0 +1,170 @@
+"""What an agreement says of a sealed search, and the public course that follows from it.
+
+An agreement names one search per weighting of its objectives; each opens one plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+
+import msgspec
+
+from tacit.disclosure.sealed import SEALED
+from tacit.engine.agreement.frame_sizes import ROOM
+from tacit.engine.agreement.terms import Agreement, PinnedSearch
+from tacit.errors import AgreementError, ParameterError
+from tacit.mpc.ring import RING_BITS
+from tacit.mpc.sealed.moves import Table
+from tacit.search.moves import (
+    ONE_PARENT_IMPROVES,
+    PublicShape,
+    Schedule,
+    SealedParameters,
+    weighted_shape,
+)
+
+MOST_SEARCHES = 64
+MOST_FACTOR = 1 << 20
+
+
+@dataclass(frozen=True)
+class SealedTerms:
+    """The pinned settings, and one list of whole factors per search, one for each objective."""
+
+    parameters: SealedParameters
+    weightings: tuple[tuple[int, ...], ...]
+
+
+def pin_sealed(
+    parameters: SealedParameters, weightings: Sequence[Sequence[int]] = ((1,),), /
+) -> PinnedSearch:
+    """How an agreement names a sealed search; its seed follows from the manifests.
+
+    >>> pin_sealed(SealedParameters(), [(3, 1), (1, 3)]).parameters["weightings"]
+    '3:1 1:3'
+    """
+    written = " ".join(":".join(map(str, factors)) for factors in weightings)
+    return PinnedSearch(SEALED, {**asdict(parameters), "weightings": written}, None)
+
+
+def sealed_terms(agreement: Agreement, /) -> SealedTerms:
+    """Read the settings of a sealed search, or refuse them with an `AgreementError`.
+
+    >>> from tacit.engine.local.fixtures import example_cast
+    >>> sealed_terms(example_cast().agreement)
+    Traceback (most recent call last):
+    tacit.errors.AgreementError: the agreement pins the search 'genetic'; sealed objectives take \
+'sealed' with its seed left out
+    """
+    search = agreement.search
+    if search.algorithm != SEALED or search.seed is not None:
+        raise AgreementError(
+            f"the agreement pins the search {search.algorithm!r}; sealed objectives take "
+            f"{SEALED!r} with its seed left out"
+        )
+    settings = dict(search.parameters)
+    written = str(settings.pop("weightings", ""))
+    unknown = set(settings) - {field.name for field in fields(SealedParameters)}
+    if unknown:
+        raise AgreementError(f"a sealed search has no setting {min(unknown)!r}; leave it out")
+    try:
+        parameters = msgspec.convert(settings, type=SealedParameters)
+        weightings = tuple(
+            tuple(int(factor) for factor in each.split(":")) for each in written.split()
+        )
+    except (msgspec.ValidationError, ParameterError, ValueError) as error:
+        raise AgreementError(f"the sealed search's settings are wrong ({error})") from None
+    return SealedTerms(parameters, weightings)
+
+
+def check_sealed(agreement: Agreement, /) -> None:
+    """Refuse a sealed search that contradicts itself or does not fit the ring.
+
+    >>> from msgspec.structs import replace
+    >>> from tacit.engine.local.fixtures import example_cast
+    >>> agreement = example_cast().agreement
+    >>> pay = replace(agreement.objectives[0], disclosure="sealed")
+    >>> check_sealed(replace(agreement, objectives=[pay]))
+    Traceback (most recent call last):
+    tacit.errors.AgreementError: a sealed search opens its plan and has nothing to reveal after \
+it; leave reveal_best out
+    """
+    if agreement.reveal_best:
+        raise AgreementError(
+            "a sealed search opens its plan and has nothing to reveal after it; leave reveal_best "
+            "out"
+        )
+    if not all(terms.sealed for terms in agreement.objectives):
+        raise AgreementError("one objective is sealed and another is not; seal all or none")
+    if len({terms.best for terms in agreement.objectives}) > 1:
+        raise AgreementError("sealed objectives tell their best in different ways; choose one")
+    terms = sealed_terms(agreement)
+    if terms.parameters.parents > 1 and agreement.objectives[0].best == "improvement":
+        raise AgreementError(ONE_PARENT_IMPROVES)
+    if not 1 <= len(terms.weightings) <= MOST_SEARCHES:
+        raise AgreementError(
+            f"{len(terms.weightings)} weightings; give one per search, 1 to {MOST_SEARCHES}"
+        )
+    if len(set(terms.weightings)) < len(terms.weightings):
+        raise AgreementError(
+            "two searches have the same weighting, and would open two plans of it; give each once"
+        )
+    for factors in terms.weightings:
+        fits = all(0 <= factor <= MOST_FACTOR for factor in factors) and any(factors)
+        if len(factors) != len(agreement.objectives) or not fits:
+            raise AgreementError(
+                f"the weighting {':'.join(map(str, factors))} does not fit; give each objective a "
+                f"factor of 0 to {MOST_FACTOR}, not all 0"
+            )
+    for search in range(len(terms.weightings)):
+        _check_sizes(schedule_of(agreement, search, seed=0), search)
+
+
+def _check_sizes(schedule: Schedule, search: int) -> None:
+    about = table_of(schedule)
+    needed = max(about.key_bits, about.settle_bits)
+    if needed > RING_BITS:
+        raise AgreementError(
+            f"search {search} compares {needed} bits, the ring has {RING_BITS}; scale the "
+            "weights or the weighting down"
+        )
+    # The largest messages: the tables at the start, and one bit per bit of a comparison.
+    comparisons = schedule.blocks * (schedule.children * (schedule.children - 1) // 2)
+    cells = about.parents * about.columns * (about.rows + 1)
+    most = max(cells * about.word.itemsize, comparisons * needed // 8)
+    if most > ROOM:
+        raise AgreementError(
+            f"search {search} would take a message of {most >> 20} MB; {ROOM >> 20} MB fit: take "
+            "fewer parents, fewer children or smaller blocks, or a smaller problem"
+        )
+
+
+def shape_of(agreement: Agreement, search: int, /) -> PublicShape:
+    """What is public of the table of one search."""
+    factors = sealed_terms(agreement).weightings[search]
+    problem = agreement.problem
+    return weighted_shape(
+        problem.kind,
+        problem.rows,
+        problem.columns,
+        objectives=[
+            (factor if terms.sense == "maximize" else -factor, terms.weight_bound)
+            for factor, terms in zip(factors, agreement.objectives, strict=True)
+        ],
+        symmetric=problem.symmetric,
+        forbids=bool(problem.forbidden),
+    )
+
+
+def schedule_of(agreement: Agreement, search: int, /, *, seed: int) -> Schedule:
+    """The public course of one search."""
+    parameters = sealed_terms(agreement).parameters
+    return Schedule(shape_of(agreement, search), parameters, seed=seed, stream=search)
+
+
+def table_of(schedule: Schedule, /) -> Table:
+    """What the protocols need to know of the table."""
+    shape = schedule.shape
+    bits = schedule.key_bits, schedule.total_bits
+    return Table(shape.kind, shape.rows, shape.columns, *bits, schedule.parameters.parents)

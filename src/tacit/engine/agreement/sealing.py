@@ -1,0 +1,201 @@
+"""Sealed shares: how a participant's weights reach the nodes through hands it does not trust.
+
+The participant draws the shares itself. Each node's part is signed (a sealed box does not say who
+closed it) together with everything it is bound to, and then sealed to that node's key. A signed
+manifest with the hashes of the three boxes lets the nodes see that they got parts of one whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from nacl.exceptions import CryptoError
+from nacl.public import PrivateKey, PublicKey, SealedBox
+from numpy.typing import NDArray
+
+from tacit.engine.agreement.signatures import is_signed, sign
+from tacit.engine.agreement.terms import Agreement, agreement_hash
+from tacit.engine.identity.keys import Keys
+from tacit.errors import SealError
+from tacit.mpc import NODES, ArithmeticShare, deal, to_ring
+
+
+class _Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the participant signs inside a box."""
+
+    agreement: bytes
+    participant: str
+    objective: int
+    rows: list[int]
+    node: int
+    salt: bytes
+    mine: bytes
+    next: bytes
+
+
+class _Contents(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    body: bytes
+    signature: bytes
+
+
+class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which three boxes a participant sealed for an objective; signed as it stands."""
+
+    agreement: str
+    participant: str
+    objective: int
+    boxes: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class SealedRows:
+    """A participant's three boxes for one objective, with their manifest."""
+
+    boxes: tuple[bytes, ...]
+    manifest: bytes
+    signature: bytes
+
+
+def seal_rows(
+    agreement: Agreement,
+    participant: str,
+    objective: int,
+    weights: NDArray[np.int64],
+    *,
+    key: Ed25519PrivateKey,
+) -> SealedRows:
+    """Share and seal a participant's rows (in the agreement's order) to the three nodes.
+
+    >>> from tacit.engine.local.fixtures import example_cast
+    >>> cast = example_cast()
+    >>> sealed = seal_rows(cast.agreement, "owner", 0, np.array([[1, 9], [8, 3]]),
+    ...                    key=cast.participants["owner"])
+    >>> len(sealed.boxes)
+    3
+    """
+    rows = agreement.rows_of(participant, objective)
+    if weights.shape != (len(rows), agreement.problem.columns):
+        raise SealError(
+            f"{participant!r} owns {len(rows)} rows of {agreement.problem.columns} weights and "
+            f"gave an array of shape {weights.shape}; give its rows only"
+        )
+    digest = agreement_hash(agreement)
+    boxes = []
+    for node, share in zip(NODES, deal(to_ring(weights)), strict=True):
+        body = msgspec.msgpack.encode(
+            _Body(
+                agreement=digest,
+                participant=participant,
+                objective=objective,
+                rows=rows,
+                node=node,
+                salt=secrets.token_bytes(32),
+                mine=share.mine.astype("<u8").tobytes(),
+                next=share.next.astype("<u8").tobytes(),
+            )
+        )
+        contents = msgspec.msgpack.encode(_Contents(body, sign(key, "box", body)))
+        to = PublicKey(bytes.fromhex(agreement.nodes[node].sealing_key))
+        boxes.append(SealedBox(to).encrypt(contents))
+    manifest = Manifest(digest.hex(), participant, objective, [box_hash(box) for box in boxes])
+    told = msgspec.json.encode(manifest, order="sorted")
+    return SealedRows(tuple(boxes), told, sign(key, "manifest", told))
+
+
+def box_hash(box: bytes) -> str:
+    """How a manifest names a box.
+
+    >>> len(box_hash(b""))
+    64
+    """
+    return hashlib.sha256(box).hexdigest()
+
+
+def read_manifest(agreement: Agreement, data: bytes, signature: bytes) -> Manifest:
+    """Check a manifest's signature and what it is bound to.
+
+    >>> from tacit.engine.local.fixtures import example_cast
+    >>> read_manifest(example_cast().agreement, b"{}", b"")
+    Traceback (most recent call last):
+    tacit.errors.SealError: this is no manifest; let the participant seal its rows again
+    """
+    try:
+        manifest = msgspec.json.decode(data, type=Manifest)
+    except msgspec.DecodeError:
+        raise SealError("this is no manifest; let the participant seal its rows again") from None
+    if manifest.agreement != agreement_hash(agreement).hex():
+        raise SealError(f"the manifest of {manifest.participant!r} belongs to another agreement")
+    if manifest.objective not in agreement.confidential() or len(manifest.boxes) != 3:
+        raise SealError(f"the manifest of {manifest.participant!r} fits no confidential objective")
+    if not agreement.rows_of(manifest.participant, manifest.objective):
+        raise SealError(
+            f"{manifest.participant!r} owns no rows of objective {manifest.objective}; "
+            "see the agreement"
+        )
+    key = agreement.participant(manifest.participant).signing_key
+    if not is_signed(key, "manifest", data, signature):
+        raise SealError(f"the manifest is not signed by {manifest.participant!r}")
+    return manifest
+
+
+def open_box(
+    agreement: Agreement, manifest: Manifest, box: bytes, *, node: int, keys: Keys
+) -> ArithmeticShare:
+    """A node's shares from its box, after checking everything that they are bound to.
+
+    >>> from tacit.engine.local.fixtures import example_cast
+    >>> cast = example_cast()
+    >>> sealed = seal_rows(cast.agreement, "owner", 0, np.array([[1, 9], [8, 3]]),
+    ...                    key=cast.participants["owner"])
+    >>> manifest = read_manifest(cast.agreement, sealed.manifest, sealed.signature)
+    >>> open_box(cast.agreement, manifest, sealed.boxes[2], node=2, keys=cast.nodes[2]).shape
+    (2, 2)
+    """
+    who = repr(manifest.participant)
+    if box_hash(box) != manifest.boxes[node]:
+        raise SealError(f"the box is not the one that the manifest of {who} names for node {node}")
+    contents = _contents(box, keys, who)
+    key = agreement.participant(manifest.participant).signing_key
+    if not is_signed(key, "box", contents.body, contents.signature):
+        raise SealError(f"what is in the box is not signed by {who}")
+    body = _body(contents, who)
+    if body.agreement != agreement_hash(agreement):
+        raise SealError(f"the box of {who} was sealed for another agreement")
+    if (body.participant, body.objective, body.node) != (
+        manifest.participant,
+        manifest.objective,
+        node,
+    ):
+        raise SealError(f"the box of {who} was sealed for another node, objective or participant")
+    if body.rows != agreement.rows_of(manifest.participant, manifest.objective):
+        raise SealError(f"the box of {who} holds other rows than the agreement gives it")
+    shape = (len(body.rows), agreement.problem.columns)
+    if not len(body.mine) == len(body.next) == 8 * shape[0] * shape[1]:
+        raise SealError(f"the box of {who} does not hold {shape[0]} rows of {shape[1]} weights")
+    mine, following = (
+        np.frombuffer(part, dtype="<u8").astype(np.uint64).reshape(shape)
+        for part in (body.mine, body.next)
+    )
+    return ArithmeticShare(mine, following)
+
+
+def _contents(box: bytes, keys: Keys, who: str) -> _Contents:
+    opener = SealedBox(PrivateKey(keys.sealing.private_bytes_raw()))
+    try:
+        return msgspec.msgpack.decode(opener.decrypt(box), type=_Contents)
+    except (CryptoError, ValueError, TypeError):
+        raise SealError(f"the box of {who} does not open: it is damaged, or not for us") from None
+    except msgspec.DecodeError:
+        raise SealError(f"the box of {who} holds something else than signed shares") from None
+
+
+def _body(contents: _Contents, who: str) -> _Body:
+    try:
+        return msgspec.msgpack.decode(contents.body, type=_Body)
+    except msgspec.DecodeError:
+        raise SealError(f"the box of {who} holds something else than shares") from None

@@ -1,0 +1,197 @@
+"""The agreement: what every participant signs and every node enforces.
+
+It is canonical JSON: keys sorted, no spaces, integers only. So it has one form, and the SHA-256
+of that form names it. Keys and fingerprints are written as lower-case hexadecimal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Literal
+
+import msgspec
+
+from tacit.disclosure.sealed import SEALED
+from tacit.errors import AgreementError
+from tacit.mpc import FitnessBound, Spec
+
+FORMAT = "tacit-agreement/1"
+
+
+class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What all parts of an agreement have in common: immutable, and no field that we ignore."""
+
+
+class PublicProblem(_Part, frozen=True):
+    """What everybody may know of the problem."""
+
+    name: str
+    kind: Literal["assignment", "tour"]
+    rows: int
+    columns: int
+    row_names: list[str] | None = None
+    column_names: list[str] | None = None
+    forbidden: list[tuple[int, int]] = []
+    """Pairs of a row and a column that it may not take."""
+    symmetric: bool = False
+    """Whether a tour costs the same in both directions, so that both count as one candidate."""
+
+
+class ParticipantTerms(_Part, frozen=True):
+    """A participant and the Ed25519 key that it signs with."""
+
+    name: str
+    signing_key: str
+
+
+class NodeTerms(_Part, frozen=True):
+    """A node: where it listens, what it signs with, what is sealed to it, and its certificate."""
+
+    host: str
+    port: int
+    signing_key: str
+    sealing_key: str
+    certificate: str
+    """The SHA-256 of its TLS certificate."""
+
+
+class Ownership(_Part, frozen=True):
+    """Which rows of an objective's matrix a participant seals."""
+
+    participant: str
+    rows: list[int]
+
+
+class ObjectiveTerms(_Part, frozen=True):
+    """An objective; a public one has no owners, and the digest of its weights instead."""
+
+    name: str
+    sense: Literal["maximize", "minimize"]
+    scale: int
+    weight_bound: int
+    confidential: bool
+    disclosure: str
+    best: Literal["value", "improvement", "nothing"]
+    owners: list[Ownership]
+    public_weights: str | None = None
+
+    @property
+    def spec(self) -> Spec:
+        """The disclosure as the protocols take it."""
+        return Spec.parse(self.disclosure)
+
+    @property
+    def sealed(self) -> bool:
+        """Whether the nodes search themselves, so that nothing of it is ever evaluated for us."""
+        return self.disclosure == SEALED
+
+    @property
+    def keeps_best(self) -> bool:
+        """Whether each evaluation builds on the best fitness so far."""
+        return self.best == "improvement" and not self.sealed and self.spec.kind != "none"
+
+
+class PinnedSearch(_Part, frozen=True):
+    """The search that the platform has promised to follow."""
+
+    algorithm: str
+    parameters: dict[str, bool | int | str]
+    seed: int | None
+    """None: the seed is derived from all manifests, so that nobody chooses it."""
+
+
+class AgreementLimits(_Part, frozen=True):
+    """What a node allows at most, or at least."""
+
+    evaluations: int
+    population_min: int
+    population_max: int
+    distinct_min: int
+    expires: int
+    """Seconds since 1970; from then on nodes refuse."""
+
+
+class Agreement(_Part, frozen=True):
+    """Everything that the parties have agreed on. `engine.agree` makes one from a problem."""
+
+    format: str
+    problem: PublicProblem
+    participants: list[ParticipantTerms]
+    nodes: list[NodeTerms]
+    platform: str
+    """The SHA-256 of the platform's TLS certificate."""
+    objectives: list[ObjectiveTerms]
+    search: PinnedSearch
+    limits: AgreementLimits
+    reveal_best: bool
+    """Whether the nodes tell at the end which of the estimated-best plans is truly best."""
+    nonce: str
+
+    def fitness_bound(self, objective: int) -> FitnessBound:
+        """The public limits of an objective's fitness."""
+        terms = self.objectives[objective]
+        negate = terms.sense == "minimize"
+        return FitnessBound.of_sum(self.problem.rows, terms.weight_bound, negate=negate)
+
+    def confidential(self) -> list[int]:
+        """The objectives that the nodes evaluate."""
+        return [k for k, terms in enumerate(self.objectives) if terms.confidential]
+
+    @property
+    def sealed(self) -> bool:
+        """Whether it is about a sealed search."""
+        return any(terms.sealed for terms in self.objectives)
+
+    def participant(self, name: str) -> ParticipantTerms:
+        """The participant of this name, or an `AgreementError`."""
+        for terms in self.participants:
+            if terms.name == name:
+                return terms
+        raise AgreementError(f"{name!r} is no participant of this agreement; see its list")
+
+    def rows_of(self, name: str, objective: int) -> list[int]:
+        """The rows that a participant seals for an objective; none if it takes no part in it."""
+        owners = self.objectives[objective].owners
+        return next((each.rows for each in owners if each.participant == name), [])
+
+
+def canonical(value: msgspec.Struct) -> bytes:
+    """The one form of a value as JSON: keys sorted, no spaces.
+
+    >>> canonical(Ownership("north", [0, 1]))
+    b'{"participant":"north","rows":[0,1]}'
+    """
+    return msgspec.json.encode(value, order="sorted")
+
+
+def agreement_hash(agreement: Agreement) -> bytes:
+    """The SHA-256 that names an agreement. See `tacit.engine.agreement.draft.draft_agreement`.
+
+    >>> from tacit.engine.local.fixtures import example_cast
+    >>> len(agreement_hash(example_cast().agreement))
+    32
+    """
+    return hashlib.sha256(canonical(agreement)).digest()
+
+
+def read_agreement(data: bytes) -> Agreement:
+    """Read an agreement, which must be in its one canonical form.
+
+    >>> from tacit.engine.local.fixtures import example_cast
+    >>> agreement = example_cast().agreement
+    >>> read_agreement(canonical(agreement)) == agreement
+    True
+    >>> read_agreement(b'{"format": "x"}')
+    Traceback (most recent call last):
+    tacit.errors.AgreementError: this is no agreement (Object missing required field `problem`); \
+draft it anew
+    """
+    try:
+        agreement = msgspec.json.decode(data, type=Agreement)
+    except msgspec.DecodeError as error:
+        raise AgreementError(f"this is no agreement ({error}); draft it anew") from None
+    if agreement.format != FORMAT:
+        raise AgreementError(f"the agreement has format {agreement.format!r}; this is {FORMAT}")
+    if canonical(agreement) != data:
+        raise AgreementError("the agreement is not in canonical form; sort keys, leave out spaces")
+    return agreement

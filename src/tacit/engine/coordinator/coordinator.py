@@ -1,0 +1,341 @@
+"""The platform's coordinator: asks three nodes, puts their answers together, tries again.
+
+An attempt fails as a whole as soon as one node fails, and the next one begins with fresh keys.
+Whatever happens, the caller hears by the instant `until`, and hears the name of the node that is
+to blame as far as anybody can tell.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, TypeVar, cast
+
+import msgspec
+
+from tacit.engine.agreement.sealing import SealedRows
+from tacit.engine.agreement.terms import Agreement, agreement_hash, canonical
+from tacit.engine.coordinator.node_client import NodeClient
+from tacit.engine.records.ledger import Parts
+from tacit.engine.wire.context import bound_context
+from tacit.engine.wire.messages import (
+    Agree,
+    Done,
+    FetchLog,
+    Message,
+    OpenEpoch,
+    Prepare,
+    Submit,
+)
+from tacit.engine.wire.recording_mux import RecordingMux
+from tacit.errors import MpcError, PeerError, PeerTimeoutError, RefusedError
+from tacit.mpc import COORDINATOR, Context, Session, open_session
+from tacit.mpc.transport import Mux
+
+T = TypeVar("T")
+
+PING_SECONDS = 0.1
+"""How often nodes are asked whether they are there, while one of them is waited for."""
+PATIENCE_SECONDS = 2.0
+"""A node that has not answered for so long is given up, until it comes back."""
+GIVE_UP_SECONDS = 30.0
+"""Without a deadline, so long after the first failure the caller is told."""
+PAUSE_SECONDS = 0.05
+_NEVER = 86400.0
+
+Asks = Callable[[NodeClient, int, int], Message]
+"""A request for a node, given the epoch and the number of the attempt."""
+
+
+class Coordinator:
+    """Talks to the three nodes of one agreement."""
+
+    def __init__(self, agreement: Agreement, clients: Iterable[NodeClient], /) -> None:
+        self.agreement, self.hash = agreement, agreement_hash(agreement)
+        self.clients = tuple(clients)
+        self.numbers: dict[int, int] = dict.fromkeys(agreement.confidential(), 0)
+        """Per objective, the last number that counts as used."""
+        self.bases: dict[int, str] = {}
+        """Per objective, the attempt that all nodes' shares of the best so far come from."""
+        self.states: dict[int, list[str]] = {}
+        """Per sealed search, the attempts whose state all nodes keep."""
+        self.kept: dict[int, list[list[str]]] = {}
+        """Per objective, the attempts that each node had shares of when the epoch began."""
+        self._epoch: int | None = None
+        self._last_epoch = 0
+        self._opening = asyncio.Lock()
+        self._attempts = 0
+
+    # Set-up.
+
+    async def start(
+        self, signatures: Mapping[str, bytes], sealed: Iterable[SealedRows], /, *, within: float
+    ) -> None:
+        """Hand over the agreement and the sealed rows, and have the inputs checked and frozen."""
+        frozen = await self.start_agreement(signatures, within=within)
+        for rows in sealed:
+            await self.ask_all(partial(self._submit, rows), within=within)
+        for objective in self.agreement.confidential():
+            if not all(objective in done.frozen for done in frozen):
+                until = asyncio.get_running_loop().time() + within
+                await self.prepare(objective, until=until)
+
+    async def start_agreement(
+        self, signatures: Mapping[str, bytes], /, *, within: float
+    ) -> list[Done]:
+        """Connect and hand over the agreement."""
+        until = asyncio.get_running_loop().time() + within
+        await self.persist(self._connect, until=until)
+        dones = await self.ask_all(
+            lambda client: Agree(
+                id=client.new_id(),
+                agreement=canonical(self.agreement),
+                signatures=dict(signatures),
+            ),
+            within=within,
+        )
+        self._last_epoch = max(self._last_epoch, *(done.epoch for done in dones))
+        return dones
+
+    def _submit(self, rows: SealedRows, client: NodeClient) -> Submit:
+        return Submit(
+            id=client.new_id(),
+            agreement=self.hash,
+            manifest=rows.manifest,
+            signature=rows.signature,
+            box=rows.boxes[client.number],
+        )
+
+    async def prepare(self, objective: int, /, *, until: float) -> None:
+        """Have an objective's inputs compared, range-checked and frozen."""
+
+        async def once() -> None:
+            epoch = await self.epoch()
+
+            async def nothing(session: Session) -> None:
+                """The coordinator takes no part in the check."""
+
+            def ask(client: NodeClient, epoch: int, attempt: int) -> Message:
+                return Prepare(
+                    id=client.new_id(),
+                    agreement=self.hash,
+                    objective=objective,
+                    epoch=epoch,
+                    attempt=attempt,
+                )
+
+            context = bound_context(
+                self.hash,
+                objective,
+                0,
+                epoch=epoch,
+                attempt=self.new_attempt(),
+                request=b"prepare",
+            )
+            _, asked, _ = await self.attempt(epoch, context, ask, nothing)
+            await self.watch(asyncio.gather(*asked), asked)
+
+        await self.persist(once, until=until)
+
+    async def ask_all(
+        self, make: Callable[[NodeClient], Message], /, *, within: float
+    ) -> list[Done]:
+        """The same question to all nodes; a refusal of one is the answer."""
+        async with asyncio.timeout(within):
+            futures = [await client.ask(make(client)) for client in self.clients]
+            return list(await asyncio.gather(*futures))
+
+    async def fetch_logs(self, nonce: bytes = b"", /) -> list[Done]:
+        """The three nodes' logs of this agreement, each signed for whoever drew the nonce."""
+        async with asyncio.timeout(GIVE_UP_SECONDS):
+            logs = [self._fetch_log(client, nonce) for client in self.clients]
+            return list(await asyncio.gather(*logs))
+
+    async def _fetch_log(self, client: NodeClient, nonce: bytes) -> Done:
+        """A log, page by page; the signature of the last page is that of the whole."""
+        log = b""
+        while True:
+            request = FetchLog(
+                id=client.new_id(), agreement=self.hash, offset=len(log), nonce=nonce
+            )
+            done = await (await client.ask(request))
+            log += done.log
+            if not done.more or not done.log:
+                return msgspec.structs.replace(done, log=log)
+
+    # Epochs and attempts.
+
+    async def _connect(self) -> None:
+        results = await asyncio.gather(
+            *(client.connect() for client in self.clients), return_exceptions=True
+        )
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+
+    async def epoch(self) -> int:
+        """The current epoch; a new one if there is none or a link broke."""
+        async with self._opening:
+            if self._epoch is None or not all(client.connected for client in self.clients):
+                self._epoch = None
+                await self._connect()
+                number = self._next_epoch()
+                asked = [
+                    await client.ask(
+                        OpenEpoch(id=client.new_id(), agreement=self.hash, epoch=number)
+                    )
+                    for client in self.clients
+                ]
+                dones = await self.watch(asyncio.gather(*asked), asked)
+                for objective in self.numbers:
+                    told = max(done.numbers.get(objective, 0) for done in dones)
+                    self.numbers[objective] = max(self.numbers[objective], told)
+                    self.kept[objective] = [done.kept.get(objective, []) for done in dones]
+                    bases = {done.bases.get(objective, "") for done in dones}
+                    if len(bases) == 1:
+                        self.bases.setdefault(objective, bases.pop())
+                for search in dones[0].states:
+                    kept = [set(done.states.get(search, [])) for done in dones]
+                    self.states[search] = sorted(set.intersection(*kept))
+                self._epoch = number
+            return self._epoch
+
+    def end_epoch(self) -> None:
+        """Something did not come to its end, as far as we know: begin the next with new keys."""
+        self._epoch = None
+
+    def _next_epoch(self) -> int:
+        """Nodes take numbers that grow only, also those of a coordinator that starts again."""
+        self._last_epoch = max(self._last_epoch + 1, time.time_ns())
+        return self._last_epoch
+
+    def new_attempt(self) -> int:
+        """A number that tells attempts apart."""
+        self._attempts = (self._attempts + 1) % (1 << 16)
+        return self._attempts
+
+    async def attempt(
+        self,
+        epoch: int,
+        context: Context,
+        ask: Asks,
+        receive: Callable[[Session], Awaitable[T]],
+        /,
+    ) -> tuple[T, list[asyncio.Future[Done]], Parts]:
+        """One attempt: ask all nodes and receive what they send; the replies may come later."""
+        records = {client.number: RecordingMux(client.mux) for client in self.clients}
+        muxes = {number: cast(Mux, record) for number, record in records.items()}
+        requests = [ask(client, epoch, context.attempt) for client in self.clients]
+        asked: list[asyncio.Future[Done]] = []
+        try:
+            async with open_session(
+                context, me=COORDINATOR, muxes=muxes, epoch=None, timeout=_NEVER
+            ) as session:
+                for client, request in zip(self.clients, requests, strict=True):
+                    asked.append(await client.ask(request))
+                result = await self.watch(asyncio.ensure_future(receive(session)), asked)
+        except BaseException:
+            if self._epoch == epoch:
+                self._epoch = None
+            for client, request in zip(self.clients, requests, strict=True):
+                await client.cancel(request.id)
+            raise
+        return result, asked, [records[k].received() for k in sorted(records)]
+
+    async def watch(self, work: asyncio.Future[T], asked: Iterable[asyncio.Future[Done]], /) -> T:
+        """The result of some work, unless a node fails or stays silent first."""
+        replies = list(asked)
+        try:
+            while not work.done() and not any(_failed(reply) for reply in replies):
+                everything: set[asyncio.Future[Any]] = {work}
+                everything.update(reply for reply in replies if not reply.done())
+                done, _ = await asyncio.wait(
+                    everything, timeout=PING_SECONDS, return_when=asyncio.FIRST_COMPLETED
+                )
+                if not done:
+                    await self._look_around()
+            if work.done() and not _failed(work):
+                return work.result()
+            raise await self._why(work, replies)
+        finally:
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+
+    async def _why(
+        self, work: asyncio.Future[T], replies: list[asyncio.Future[Done]]
+    ) -> BaseException:
+        """The reason of a failure: a refusal counts most, and comes right after its notice."""
+        missing = [reply for reply in replies if not reply.done()]
+        if missing:
+            await asyncio.wait(missing, timeout=PING_SECONDS)
+        reasons = [_reason(reply) for reply in replies if _failed(reply)]
+        refusals = [reason for reason in reasons if isinstance(reason, RefusedError)]
+        if _failed(work):
+            reasons.append(_reason(work))
+        return (*refusals, *reasons)[0]
+
+    async def _look_around(self) -> None:
+        for client in self.clients:
+            if client.silent_for() > PATIENCE_SECONDS:
+                client.give_up()
+                what = f"has not answered for {PATIENCE_SECONDS:g} s"
+                raise PeerTimeoutError(client.name, what)
+            await client.ping()
+
+    # Trying again.
+
+    async def persist(self, once: Callable[[], Awaitable[T]], /, *, until: float | None) -> T:
+        """Try until it works, the instant `until` has come, or a node refuses."""
+        loop = asyncio.get_running_loop()
+        give_up: float | None = None
+        trouble: MpcError | None = None
+        try:
+            async with asyncio.timeout_at(until):
+                while True:
+                    try:
+                        return await once()
+                    except MpcError as error:
+                        trouble = error
+                        self._epoch = None
+                    except RefusedError:
+                        # Nodes end an epoch with whatever did not come to its end in it.
+                        self._epoch = None
+                        raise
+                    if give_up is None:
+                        give_up = loop.time() + GIVE_UP_SECONDS
+                    if until is None and loop.time() > give_up:
+                        raise trouble
+                    await asyncio.sleep(PAUSE_SECONDS)
+        except TimeoutError:
+            raise self._blame(trouble) from trouble
+
+    def _blame(self, trouble: MpcError | None) -> MpcError:
+        """Who it was, as far as we can tell."""
+        silent = max(self.clients, key=lambda client: client.silent_for())
+        gone = next((client for client in self.clients if not client.connected), None)
+        if silent.silent_for() > PING_SECONDS:
+            what = f"has not answered for {silent.silent_for():.1f} s, and time is up"
+            return PeerTimeoutError(silent.name, what)
+        if gone is not None:
+            return PeerTimeoutError(
+                gone.name, "cannot be reached, and time is up; see whether it runs"
+            )
+        if isinstance(trouble, PeerError):
+            return PeerTimeoutError(trouble.peer, f"{trouble.what}, and time is up")
+        return PeerTimeoutError("the nodes", "did not finish in time")
+
+    async def close(self) -> None:
+        """Leave the nodes."""
+        await asyncio.gather(*(client.disconnect() for client in self.clients))
+
+
+def _reason(future: asyncio.Future[Any]) -> BaseException:
+    # Whoever waited for it before may have been cancelled, and that is no reason to cancel us.
+    error = None if future.cancelled() else future.exception()
+    return error or MpcError("nobody waited for the end of the evaluation")
+
+
+def _failed(future: asyncio.Future[Any]) -> bool:
+    return future.done() and (future.cancelled() or future.exception() is not None)

@@ -1,0 +1,309 @@
+"""The evaluations of one objective, one after the other, on the nodes.
+
+The answer is passed on as soon as it is there; whether every node has also kept what it needs later
+(its shares of the best so far, the candidates for the final reveal, the line that proves what it
+sent) is looked at before the next evaluation, and where one has not, the last one is computed again
+under its number. So only the last answer of all can lack a node's line.
+
+A coordinator that follows another one under the same agreement (`go_on_after`) takes the nodes up
+where that one left them: what was asked for and not answered is asked for again under its number.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.engine.coordinator.coordinator import Coordinator
+from tacit.engine.coordinator.node_client import NodeClient
+from tacit.engine.records.ledger import Parts
+from tacit.engine.wire.context import bound_context
+from tacit.engine.wire.messages import Done, Evaluate, Message, Reveal, attempt_name, number_of
+from tacit.engine.wire.request import REVEAL_NUMBER, pack_candidates, request_hash
+from tacit.errors import EngineError, MpcError, PeerError, RefusedError
+from tacit.mpc import Outcome, Session, Spec, collect
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """An evaluation that has a number and no answer yet."""
+
+    number: int
+    candidates: bytes
+    individuals: int
+    basis: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """An evaluation that was answered, and what a repetition of it takes."""
+
+    started: Started
+    outcome: Outcome
+    request: bytes
+    attempt: str
+    replies: list[asyncio.Future[Done]]
+    parts: Parts
+
+    @property
+    def number(self) -> int:
+        """The number that it counts as."""
+        return self.started.number
+
+    @property
+    def candidates(self) -> bytes:
+        """What was evaluated, as it was sent."""
+        return self.started.candidates
+
+
+class Evaluations:
+    """One objective on the nodes."""
+
+    def __init__(
+        self,
+        coordinator: Coordinator,
+        objective: int,
+        /,
+        *,
+        told_again: Callable[[Evaluated], object] = lambda _: None,
+    ) -> None:
+        self._coordinator, self._objective = coordinator, objective
+        self._told_again = told_again
+        self._terms = coordinator.agreement.objectives[objective]
+        self._keeps_best = self._terms.keeps_best
+        self._last: Evaluated | None = None
+        self._started: Started | None = None
+        self._broken_off: Started | None = None
+        self._answered_before: Started | None = None
+        self._again: int | None = None
+        """The number that the next evaluation already has, if the nodes know it."""
+        self.sent = 0
+        self.rounds = 0
+
+    def go_on_after(self, number: int, plans: NDArray[np.integer[Any]], /) -> None:
+        """Follow a coordinator that saw this evaluation answered last; 0 if it saw none."""
+        candidates = pack_candidates(self._coordinator.agreement.problem, plans) if number else b""
+        self._answered_before = Started(number, candidates, len(plans), "")
+
+    async def evaluate(
+        self, plans: NDArray[np.integer[Any]], /, *, until: float | None
+    ) -> Evaluated:
+        """Evaluate plans; at `until` at the latest there is an error that names a node."""
+        candidates = pack_candidates(self._coordinator.agreement.problem, plans)
+
+        if self._keeps_best and self._started is not None:
+            self._broken_off = self._started
+        self._started = None
+
+        async def once() -> Evaluated:
+            epoch = await self._coordinator.epoch()
+            await self._take_up(epoch)
+            await self._settle(epoch)
+            await self._make_up(epoch)
+            started = self._start(candidates, len(plans))
+            return await self._attempt(epoch, started)
+
+        try:
+            self._last = await self._coordinator.persist(once, until=until)
+        except RefusedError:
+            self._started = self._broken_off = None
+            if self._again is None:
+                raise
+            # A node that lost its last lines in a power cut knows the number, not the request.
+            self._again = None
+            return await self.evaluate(plans, until=until)
+        self._started = None
+        self._count(self._last.number)
+        return self._last
+
+    def _count(self, number: int) -> None:
+        numbers = self._coordinator.numbers
+        numbers[self._objective] = max(numbers[self._objective], number)
+        self._again = number + 1 if number < numbers[self._objective] else None
+
+    async def _take_up(self, epoch: int) -> None:
+        """See that all nodes completed what another coordinator saw answered last."""
+        last = self._answered_before
+        if last is None:
+            return
+        if self._keeps_best:
+            after, before = (self._all_keep(up_to) for up_to in (last.number, last.number - 1))
+            if after is not None and number_of(after) == last.number:
+                self._coordinator.bases[self._objective] = after
+            elif before is None:
+                raise EngineError("the nodes keep bests of different evaluations; start a new run")
+            else:
+                self._last = await self._repeat(epoch, replace(last, basis=before))
+        elif last.number:
+            self._last = await self._repeat(epoch, last)
+        await self._settle(epoch)
+        used = self._coordinator.numbers[self._objective]
+        self._again = last.number + 1 if last.number < used else None
+        self._answered_before = None
+
+    def _all_keep(self, up_to: int) -> str | None:
+        """The latest attempt up to this number that shares are kept of, if all nodes agree."""
+        latest = {
+            max((a for a in kept if number_of(a) <= up_to), key=number_of, default="")
+            for kept in self._coordinator.kept[self._objective]
+        }
+        return latest.pop() if len(latest) == 1 else None
+
+    def _start(self, candidates: bytes, individuals: int) -> Started:
+        """With the next free number, or the one that these candidates already have."""
+        used = self._coordinator.numbers[self._objective]
+        number = used + 1
+        if self._started is not None and self._started.number >= used:
+            number = self._started.number
+        elif self._again is not None:
+            number = self._again
+        basis = self._coordinator.bases.get(self._objective, "") if self._keeps_best else ""
+        self._started = Started(number, candidates, individuals, basis)
+        return self._started
+
+    async def _make_up(self, epoch: int) -> None:
+        """Bring an evaluation to its end that ran out of time: the next one builds on its best."""
+        started = self._broken_off
+        if started is None:
+            return
+        if started.number >= self._coordinator.numbers[self._objective]:
+            self._last = await self._repeat(epoch, started)
+            self._count(started.number)
+            await self._settle(epoch)
+        self._broken_off = None
+
+    async def _settle(self, epoch: int) -> None:
+        """See that all nodes completed the last evaluation, and repeat it where one did not."""
+        last = self._last
+        if last is None:
+            return
+        try:
+            dones = await self._coordinator.watch(asyncio.gather(*last.replies), last.replies)
+        except (MpcError, PeerError):
+            self._last = await self._repeat(epoch, last.started)
+            await self._settle(epoch)
+            return
+        self.sent = max(done.sent for done in dones)
+        self.rounds = max([last.outcome.rounds, *(done.rounds for done in dones)])
+        self._last = None
+        if self._keeps_best:
+            self._coordinator.bases[self._objective] = last.attempt
+
+    async def _repeat(self, epoch: int, started: Started) -> Evaluated | None:
+        """Compute an evaluation again, so that every node completes and logs it.
+
+        None if a node no longer knows the request, after a power cut, and nothing builds on it.
+        """
+        try:
+            again = await self._attempt(epoch, started)
+        except RefusedError:
+            if self._keeps_best or self._coordinator.agreement.reveal_best:
+                raise
+            return None
+        self._told_again(again)
+        return again
+
+    @property
+    def open_replies(self) -> list[asyncio.Future[Done]]:
+        """Nodes that have answered the last evaluation and may not have logged it yet."""
+        return [] if self._last is None else [r for r in self._last.replies if not r.done()]
+
+    async def settle(self, *, until: float | None) -> None:
+        """Wait until all nodes have completed the last evaluation, for measuring."""
+
+        async def once() -> None:
+            await self._settle(await self._coordinator.epoch())
+
+        await self._coordinator.persist(once, until=until)
+
+    async def _attempt(self, epoch: int, started: Started) -> Evaluated:
+        terms, objective = self._terms, self._objective
+        coordinator = self._coordinator
+        request = request_hash("evaluate", terms.disclosure, terms.best, started.candidates)
+        attempt = coordinator.new_attempt()
+        context = bound_context(
+            coordinator.hash,
+            objective,
+            started.number,
+            epoch=epoch,
+            attempt=attempt,
+            request=request,
+            basis=started.basis,
+        )
+
+        def ask(client: NodeClient, epoch: int, attempt: int) -> Message:
+            return Evaluate(
+                id=client.new_id(),
+                agreement=coordinator.hash,
+                objective=objective,
+                number=started.number,
+                epoch=epoch,
+                attempt=attempt,
+                disclosure=terms.disclosure,
+                best=terms.best,
+                basis=started.basis,
+                candidates=started.candidates,
+            )
+
+        async def receive(session: Session) -> Outcome:
+            return await collect(
+                session,
+                started.individuals,
+                spec=terms.spec,
+                bound=coordinator.agreement.fitness_bound(objective),
+                best="value" if terms.spec.kind == "none" else terms.best,
+            )
+
+        outcome, replies, parts = await coordinator.attempt(epoch, context, ask, receive)
+        name = attempt_name(started.number, epoch, attempt)
+        return Evaluated(started, outcome, request, name, replies, parts)
+
+    async def reveal_best(self, plans: NDArray[np.integer[Any]], /, *, until: float | None) -> int:
+        """Which of these evaluated plans is truly best, once, if the agreement allows it."""
+        coordinator, objective = self._coordinator, self._objective
+        candidates = pack_candidates(coordinator.agreement.problem, plans)
+        request = request_hash("reveal", "top:1", "nothing", candidates)
+
+        def ask(client: NodeClient, epoch: int, attempt: int) -> Message:
+            return Reveal(
+                id=client.new_id(),
+                agreement=coordinator.hash,
+                objective=objective,
+                epoch=epoch,
+                attempt=attempt,
+                candidates=candidates,
+            )
+
+        async def receive(session: Session) -> Outcome:
+            return await collect(
+                session,
+                len(plans),
+                spec=Spec.parse("top:1"),
+                bound=coordinator.agreement.fitness_bound(objective),
+                best="nothing",
+            )
+
+        async def once() -> Outcome:
+            epoch = await coordinator.epoch()
+            # What was evaluated last must be known to all nodes before they choose among it.
+            await self._take_up(epoch)
+            await self._settle(epoch)
+            attempt = coordinator.new_attempt()
+            context = bound_context(
+                coordinator.hash,
+                objective,
+                REVEAL_NUMBER,
+                epoch=epoch,
+                attempt=attempt,
+                request=request,
+            )
+            outcome, _, _ = await coordinator.attempt(epoch, context, ask, receive)
+            return outcome
+
+        outcome = await coordinator.persist(once, until=until)
+        return int(np.flatnonzero(outcome.labels)[0])

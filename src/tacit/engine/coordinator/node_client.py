@@ -1,0 +1,191 @@
+"""The coordinator's side of its link to one node: requests out, replies in, signs of life."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+
+from tacit.engine.identity.config import parse_address
+from tacit.engine.node.links.peer_links import delayed
+from tacit.engine.wire.messages import (
+    TALK,
+    Cancel,
+    Done,
+    Failed,
+    Message,
+    Ping,
+    Refused,
+    decode_reply,
+    encode_message,
+)
+from tacit.errors import PeerError, PeerLostError, PeerTimeoutError, RefusedError, TacitError
+from tacit.mpc.shares import party_name
+from tacit.mpc.transport import Conversation, Identity, Mux, connect
+
+CONNECT_SECONDS = 2.0
+SEND_SECONDS = 5.0
+
+
+@dataclass(slots=True)
+class _Line:
+    """An open link and its conversation."""
+
+    mux: Mux
+    talk: Conversation
+    reader: asyncio.Task[None]
+
+
+class NodeClient:
+    """One node as the coordinator sees it."""
+
+    def __init__(self, number: int, address: str, identity: Identity, delay_ms: float) -> None:
+        self.number, self.name = number, party_name(number)
+        self._address, self._identity, self._delay = address, identity, delay_ms
+        self._line: _Line | None = None
+        self._waiting: dict[int, asyncio.Future[Done]] = {}
+        self._next_id = 0
+        self._asked_at: float | None = None
+        self._leaving: asyncio.Task[None] | None = None
+        self._connecting = asyncio.Lock()
+        self.clock_offset: float | None = None
+        """How much later the node's clock is than ours, in seconds, once it has told its time."""
+
+    @property
+    def connected(self) -> bool:
+        """Whether the link is up, as far as we know."""
+        return self._line is not None and self._line.mux.failure is None
+
+    @property
+    def mux(self) -> Mux:
+        """The link, which must be up."""
+        if self._line is None:
+            raise PeerLostError(self.name, "is not connected; see whether it runs")
+        return self._line.mux
+
+    def silent_for(self) -> float:
+        """Seconds since a ping that was not answered yet, or 0."""
+        if self._asked_at is None:
+            return 0.0
+        return asyncio.get_running_loop().time() - self._asked_at
+
+    async def connect(self) -> None:
+        """Make the link, if it is not up."""
+        async with self._connecting:
+            await self._connect()
+
+    async def _connect(self) -> None:
+        if self._leaving is not None:
+            await self._leaving
+            self._leaving = None
+        if self.connected:
+            return
+        await self.disconnect()
+        host, port = parse_address(self._address)
+        link = await connect(
+            host, port, peer=self.name, identity=self._identity, timeout=CONNECT_SECONDS
+        )
+        mux = Mux(delayed(link, self._delay))
+        talk = mux.open(TALK)
+        reader = asyncio.get_running_loop().create_task(self._read(talk))
+        self._line = _Line(mux, talk, reader)
+        self._asked_at = None
+
+    async def disconnect(self) -> None:
+        """Drop the link; whoever waits for a reply is told."""
+        line, self._line = self._line, None
+        if line is not None:
+            line.reader.cancel()
+        self._fail_all(PeerLostError(self.name, "the link was closed"))
+        if line is not None:
+            await asyncio.gather(line.reader, return_exceptions=True)
+            await line.mux.close()
+
+    def give_up(self) -> None:
+        """Drop the link without waiting for a node that does not answer."""
+        self._leaving = asyncio.get_running_loop().create_task(self.disconnect())
+
+    async def _read(self, talk: Conversation) -> None:
+        while True:
+            try:
+                frame = await talk.receive(timeout=3600.0)
+                reply = decode_reply(frame.payload, peer=self.name)
+            except PeerTimeoutError:
+                continue
+            except PeerError as error:
+                self._fail_all(error)
+                return
+            self._asked_at = None
+            future = self._waiting.pop(reply.id, None)
+            if future is None or future.done():
+                continue
+            if isinstance(reply, Done):
+                future.set_result(reply)
+            elif isinstance(reply, Refused):
+                future.set_exception(
+                    RefusedError(
+                        self.name, reply.reason, kind=reply.kind, participants=reply.participants
+                    )
+                )
+            else:
+                future.set_exception(self._as_error(reply))
+
+    def _as_error(self, reply: Failed) -> PeerError:
+        told_by = "" if reply.peer == self.name else f" (says {self.name})"
+        return PeerError(reply.peer, f"{reply.what}{told_by}")
+
+    def _fail_all(self, error: PeerError) -> None:
+        waiting, self._waiting = self._waiting, {}
+        for future in waiting.values():
+            if not future.done():
+                future.set_exception(type(error)(error.peer, error.what))
+
+    def new_id(self) -> int:
+        """The number of the next request."""
+        self._next_id += 1
+        return self._next_id
+
+    async def ask(self, request: Message, /) -> asyncio.Future[Done]:
+        """Send a request; the future has the reply, or a `RefusedError` or `PeerError`."""
+        if self._line is None:
+            raise PeerLostError(self.name, "is not connected; see whether it runs")
+        future: asyncio.Future[Done] = asyncio.get_running_loop().create_future()
+        # Whoever gave up waiting does not come back for the error.
+        future.add_done_callback(lambda done: done.cancelled() or done.exception())
+        self._waiting[request.id] = future
+        await self._line.talk.send(1, encode_message(request), timeout=SEND_SECONDS)
+        return future
+
+    async def ping(self) -> None:
+        """Ask whether the node is there, unless a question is still open."""
+        if self._asked_at is not None or self._line is None:
+            return
+        self._asked_at = asyncio.get_running_loop().time()
+        try:
+            await self.ask(Ping(id=self.new_id()))
+        except TacitError:
+            return  # a broken link shows where its replies are awaited
+
+    async def compare_clocks(self, *, within: float) -> float:
+        """Ask the node for its time; gives how much later its clock is than ours.
+
+        It is right to half of the time that the question took, so a slow answer tells little.
+        """
+        async with asyncio.timeout(within):
+            await self.connect()
+            asked, started = time.time(), time.monotonic()
+            done = await (await self.ask(Ping(id=self.new_id())))
+            took = time.monotonic() - started
+        self.clock_offset = done.clock - (asked + took / 2)
+        return self.clock_offset
+
+    async def cancel(self, request: int, /) -> None:
+        """Tell the node to stop working on a request."""
+        self._waiting.pop(request, None)
+        if self._line is None:
+            return
+        try:
+            cancel = Cancel(id=self.new_id(), target=request)
+            await self._line.talk.send(1, encode_message(cancel), timeout=SEND_SECONDS)
+        except TacitError:
+            return  # nothing is left to stop

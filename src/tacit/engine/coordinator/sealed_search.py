@@ -1,0 +1,289 @@
+"""A sealed search as the coordinator drives it: generations until it is time, then one opening.
+
+A node that dies ends the generations under way; once it is back, all three go on from the last
+state that they have in common. When the coordinator dies, the next one learns from the nodes' logs
+what was begun, and asks for it as it was. The plan can be opened as long as two nodes answer, as it
+stood after the last generations that all three finished.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.engine.agreement.sealed_terms import schedule_of, table_of
+from tacit.engine.coordinator.coordinator import Coordinator
+from tacit.engine.coordinator.node_client import NodeClient
+from tacit.engine.node.work.sealed_work import advance_context, advance_hash
+from tacit.engine.records.ledger import Parts
+from tacit.engine.records.node_log import verify_log
+from tacit.engine.wire.messages import Advance, Done, Message, OpenPlan, attempt_name
+from tacit.errors import AbortError, EngineError, MpcError, PeerTimeoutError, RefusedError
+from tacit.mpc import NODES, Session
+from tacit.mpc.protocols.opening import receive_opened
+from tacit.mpc.ring import from_ring
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Generations that are asked for together."""
+
+    first: int
+    count: int
+    horizon: int
+
+    @property
+    def end(self) -> int:
+        """How many generations there are after it."""
+        return self.first + self.count
+
+
+@dataclass(frozen=True, slots=True)
+class Advanced:
+    """What came of a batch; whether each generation improved the best, where that is told."""
+
+    batch: Batch
+    improved: list[bool]
+    request: bytes
+    parts: Parts
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The one plan, and its value where that is told."""
+
+    plan: list[int]
+    value: int | None
+    generation: int
+    parts: Parts
+
+
+class SealedSearch:
+    """One sealed search of an agreement."""
+
+    def __init__(self, coordinator: Coordinator, search: int, /) -> None:
+        self._coordinator, self._search = coordinator, search
+        self._terms = coordinator.agreement.objectives[0]
+        self._batches: dict[int, Batch] = {}
+        self._common: str | None = None
+        """The attempt whose state all nodes keep, until something goes wrong."""
+        self._last = ""
+        """The last attempt of which that was known."""
+        self.opened = False
+        """Whether a node was asked to open a plan before; then nothing but that plan follows."""
+        self.seed = 0
+        self.sent = 0
+        self.rounds = 0
+
+    @property
+    def generation(self) -> int:
+        """How many generations all nodes have finished, as far as we know."""
+        return _generation(self._last) if self._last else 0
+
+    async def start(self, *, until: float | None) -> None:
+        """Have the nodes draw the secret start, unless the search has begun before."""
+
+        async def once() -> None:
+            epoch = await self._coordinator.epoch()
+            if self._state_before() is None:
+                await self._attempt(epoch, Batch(0, 0, 1), "")
+            elif not self._batches:
+                await self._recall()
+
+        await self._coordinator.persist(once, until=until)
+
+    async def _recall(self) -> None:
+        """Learn what a coordinator before us has begun: nodes take it as it was and not otherwise.
+
+        The epoch is ours by now, so nothing of an earlier coordinator is added any more.
+        """
+        for done in await self._coordinator.fetch_logs():
+            for line in verify_log(done.log):
+                if line.get("search") != self._search:
+                    continue
+                if line["event"] == "generations":
+                    batch = Batch(line["first"], line["count"], line["horizon"])
+                    self._batches[batch.first] = batch
+                elif line["event"] == "open plan":
+                    self.opened, self._common = True, line["basis"]
+                    self._last = line["basis"]
+
+    async def advance(self, count: int, horizon: int, /, *, until: float | None) -> Advanced:
+        """Go on by so many generations; raises by the instant `until` if that did not work.
+
+        What was begun before and not heard of is asked for again as it was, in place of this.
+        """
+        first = self.generation
+        batch = self._batches.setdefault(first, Batch(first, count, horizon))
+
+        async def once() -> Advanced:
+            epoch = await self._coordinator.epoch()
+            while True:
+                basis = self._state_before(batch.first)
+                if basis is None:
+                    raise EngineError("the nodes keep no common state of this search; start it")
+                # One that a node lost comes again just as it was, before what is new.
+                done = await self._attempt(epoch, self._batches[_generation(basis)], basis)
+                if done.batch.end == batch.end:
+                    return done
+
+        try:
+            return await self._coordinator.persist(once, until=until)
+        except BaseException:
+            self._common = None
+            raise
+
+    def _state_before(self, generation: int | None = None) -> str | None:
+        """The newest state that all nodes keep, up to a generation.
+
+        After a failure it is as the nodes told when the new epoch began.
+        """
+        if self._common is None:
+            told = self._coordinator.states.get(self._search, [])
+            if generation is not None:
+                # Whatever they have beyond it we did not hear the end of, and ask for again.
+                told = [name for name in told if _generation(name) <= generation]
+            self._common = max(told, key=_generation, default=None)
+            self._last = self._common or self._last
+        return self._common
+
+    async def _attempt(self, epoch: int, batch: Batch, basis: str) -> Advanced:
+        coordinator = self._coordinator
+        attempt = coordinator.new_attempt()
+
+        def request(client: NodeClient, epoch: int, attempt: int) -> Advance:
+            return Advance(
+                id=client.new_id(),
+                agreement=coordinator.hash,
+                search=self._search,
+                first=batch.first,
+                count=batch.count,
+                horizon=batch.horizon,
+                epoch=epoch,
+                attempt=attempt,
+                basis=basis,
+            )
+
+        def ask(client: NodeClient, epoch: int, attempt: int) -> Message:
+            return request(client, epoch, attempt)
+
+        context = advance_context(
+            coordinator.hash,
+            request(coordinator.clients[0], epoch, attempt),
+            epoch=epoch,
+            attempt=attempt,
+        )
+        self._common = None
+        try:
+            improved, replies, parts = await coordinator.attempt(
+                epoch, context, ask, lambda session: self._told(session, batch)
+            )
+            dones = await coordinator.watch(asyncio.gather(*replies), replies)
+        except BaseException:
+            # What the nodes keep by now, they tell when the next epoch begins.
+            coordinator.end_epoch()
+            raise
+        self._finish(dones)
+        self._common = self._last = attempt_name(batch.end, epoch, attempt)
+        digest = advance_hash(self._search, batch.first, batch.count, batch.horizon)
+        return Advanced(batch, improved, digest, parts)
+
+    async def _told(self, session: Session, batch: Batch) -> list[bool]:
+        if self._terms.best != "improvement" or not batch.count:
+            return []
+        bits = await receive_opened(session, batch.count, dtype=np.uint8, xor=True)
+        if (bits > 1).any():
+            raise AbortError("the nodes", "sent improvements that are neither yes nor no")
+        return [bool(bit) for bit in bits]
+
+    def _finish(self, dones: list[Done]) -> None:
+        seeds = {done.seed for done in dones}
+        if len(seeds) > 1:
+            raise AbortError("the nodes", "derive different seeds from their inputs")
+        self.seed = seeds.pop()
+        self.sent = max(done.sent for done in dones)
+        self.rounds = max(done.rounds for done in dones)
+
+    # The opening.
+
+    async def open(self, *, until: float | None) -> Opened:
+        """The plan, from two nodes or all three; raises by the instant `until` if fewer answer."""
+        if not self._last:
+            raise EngineError("nothing was searched yet, so there is no plan to open")
+        answers: dict[int, list[bytes]] = {}
+        asking = [
+            asyncio.ensure_future(self._ask_for_plan(client, answers))
+            for client in self._coordinator.clients
+        ]
+        try:
+            async with asyncio.timeout_at(until):
+                done: set[asyncio.Future[None]] = set()
+                while len(done) < len(asking) and len(answers) < len(NODES):
+                    # Whoever comes third is not waited for, but is heard if it is there already.
+                    patience = 0.02 if len(answers) == 2 else None
+                    more, _ = await asyncio.wait(
+                        set(asking) - done, timeout=patience, return_when=asyncio.FIRST_COMPLETED
+                    )
+                    if not more:
+                        break
+                    done |= more
+        except TimeoutError:
+            pass
+        finally:
+            for task in asking:
+                task.cancel()
+            trouble = await asyncio.gather(*asking, return_exceptions=True)
+        if len(answers) < 2:
+            raise self._why(trouble)
+        return self._put_together(answers)
+
+    async def _ask_for_plan(self, client: NodeClient, answers: dict[int, list[bytes]]) -> None:
+        if not client.connected:
+            await client.connect()
+        request = OpenPlan(
+            id=client.new_id(),
+            agreement=self._coordinator.hash,
+            search=self._search,
+            basis=self._last,
+        )
+        done = await (await client.ask(request))
+        answers[client.number] = done.components
+
+    def _why(self, trouble: list[BaseException | None]) -> BaseException:
+        for kind in (RefusedError, MpcError):
+            for error in trouble:
+                if isinstance(error, kind):
+                    return error
+        return PeerTimeoutError(
+            "the nodes", "did not open the plan in time; two of them must answer"
+        )
+
+    def _put_together(self, answers: dict[int, list[bytes]]) -> Opened:
+        agreement = self._coordinator.agreement
+        word = table_of(schedule_of(agreement, self._search, seed=0)).word
+        components: dict[int, NDArray[np.unsignedinteger]] = {}
+        tells_value = self._terms.best == "value"
+        due = (agreement.problem.rows + tells_value) * word.itemsize
+        for node, parts in sorted(answers.items()):
+            if [len(part) for part in parts] != [due, due]:
+                raise AbortError(f"node {node}", "sent something that is no plan")
+            for number, part in zip((node, (node + 1) % 3), parts, strict=True):
+                words = np.frombuffer(part, dtype=word)
+                if number in components and not np.array_equal(components[number], words):
+                    raise AbortError(f"node {node}", "opened another plan than its neighbour")
+                components[number] = words
+        values = from_ring(components[0] + components[1] + components[2])
+        plan = [int(item) for item in values[tells_value:]]
+        if len(set(plan)) < len(plan) or not all(0 <= i < agreement.problem.columns for i in plan):
+            raise AbortError("the nodes", "opened something that is no plan")
+        value = int(values[0]) if tells_value else None
+        parts_by_node: Parts = [[(0, answers[node])] if node in answers else [] for node in NODES]
+        return Opened(plan, value, self.generation, parts_by_node)
+
+
+def _generation(name: str) -> int:
+    """After which generation an attempt left its state."""
+    return int(name.split(":")[0])

@@ -1,0 +1,284 @@
+"""Evaluation on three nodes behind the same synchronous call as everything else.
+
+The coordinator lives on an event loop of its own in a background thread; the search waits for it
+outside, never longer than it was told to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from concurrent.futures import Future
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.disclosure import Disclosure, Estimator, linear, parse_best_mode, parse_disclosure
+from tacit.engine.agreement.sealing import SealedRows
+from tacit.engine.agreement.terms import Agreement
+from tacit.engine.coordinator.coordinator import Coordinator
+from tacit.engine.coordinator.evaluations import Evaluated, Evaluations
+from tacit.engine.coordinator.node_client import NodeClient
+from tacit.engine.coordinator.sealed_search import Opened, SealedSearch
+from tacit.engine.evaluators.decode import as_evaluation, told_best
+from tacit.engine.evaluators.objective_evaluator import ObjectiveEvaluation
+from tacit.engine.identity.certificates import CertificateFiles, read_certificate
+from tacit.engine.identity.config import ClusterConfig
+from tacit.engine.records.ledger import Ledger, LedgerEntry
+from tacit.engine.wire.messages import Done
+from tacit.engine.wire.request import REVEAL_NUMBER
+from tacit.errors import EngineError, PeerTimeoutError
+from tacit.mpc.shares import party_name
+
+T = TypeVar("T")
+
+SET_UP_SECONDS = 60.0
+LEAVE_SECONDS = 0.02
+GRACE_SECONDS = 0.05
+"""If even our own event loop hangs, the caller still hears by then."""
+
+
+class SecureEngine:
+    """A connection to three nodes for one agreement. Use it in a `with` statement."""
+
+    def __init__(
+        self, agreement: Agreement, cluster: ClusterConfig, /, *, ledger: Ledger | None = None
+    ) -> None:
+        self.agreement = agreement
+        self.ledger = ledger if ledger is not None else Ledger()
+        folder = Path(cluster.folder)
+        pinned = {
+            party_name(i): read_certificate(folder / node.certificate)
+            for i, node in enumerate(cluster.nodes)
+        }
+        files = CertificateFiles(folder / cluster.certificate, folder / cluster.tls_key)
+        identity = files.identity(pinned)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._coordinator = Coordinator(
+            agreement,
+            [
+                NodeClient(i, node.address, identity, cluster.delay_ms)
+                for i, node in enumerate(cluster.nodes)
+            ],
+        )
+        self._searches: dict[int, SealedSearch] = {}
+        self._objectives = {
+            k: Evaluations(self._coordinator, k, told_again=partial(self.record, k, again=True))
+            for k in agreement.confidential()
+        }
+
+    def __enter__(self) -> SecureEngine:
+        """Start the event loop."""
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Leave the nodes and stop the event loop."""
+        leaving = self.submit(self._leave())
+        try:
+            leaving.result(timeout=2.0)
+        finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(timeout=1.0)
+            if not self._thread.is_alive():
+                self._loop.close()
+
+    async def _leave(self) -> None:
+        replies = [r for each in self._objectives.values() for r in each.open_replies]
+        if replies:  # what was answered a moment ago is about to be logged
+            await asyncio.wait(replies, timeout=LEAVE_SECONDS)
+        # A node that hangs does not say good-bye, and nobody waits for it.
+        closing = asyncio.ensure_future(self._coordinator.close())
+        await asyncio.wait({closing}, timeout=LEAVE_SECONDS)
+        tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def submit(self, work: Coroutine[Any, Any, T], /) -> Future[T]:
+        """Start some work on the event loop."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def wait(self, future: Future[T], /, *, until: float | None) -> T:
+        """Wait for work, at most until shortly after the instant it was to end by."""
+        left = None if until is None else max(0.0, until - time.monotonic()) + GRACE_SECONDS
+        try:
+            return future.result(timeout=left)
+        except TimeoutError:
+            future.cancel()
+            raise PeerTimeoutError("the nodes", "did not finish in time") from None
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
+
+    def start(self, signatures: Mapping[str, bytes], sealed: Iterable[SealedRows], /) -> None:
+        """Hand over the agreement and the sealed rows, and have them checked and frozen."""
+        rows = list(sealed)
+        work = self._coordinator.start(signatures, rows, within=SET_UP_SECONDS)
+        self.wait(self.submit(work), until=None)
+
+    def enter(self, signatures: Mapping[str, bytes], /, *, within: float) -> dict[int, str]:
+        """Take up an agreement whose inputs are frozen; gives what the nodes drew for its seed."""
+        return self.wait(self.submit(self._enter(signatures, within)), until=None)
+
+    async def _enter(self, signatures: Mapping[str, bytes], within: float) -> dict[int, str]:
+        coordinator = self._coordinator
+        until = self._loop.time() + within
+        dones = await coordinator.start_agreement(signatures, within=within)
+        words = dones[0].words
+        if set(words) != set(self.agreement.confidential()) or any(
+            done.words != words for done in dones
+        ):
+            raise EngineError("not all nodes have checked and frozen the inputs; prepare them")
+        await coordinator.persist(coordinator.epoch, until=until)
+        return words
+
+    def evaluations(self, objective: int, /) -> Evaluations:
+        """What runs on the event loop for an objective."""
+        return self._objectives[objective]
+
+    def sealed(self, search: int, /) -> SecureSealedSearch:
+        """A sealed search of the agreement."""
+        if search not in self._searches:
+            self._searches[search] = SealedSearch(self._coordinator, search)
+        return SecureSealedSearch(self, self._searches[search], search)
+
+    def record(
+        self, objective: int, evaluated: Evaluated, /, *, again: bool = False
+    ) -> int | bool | None:
+        """Write down what an evaluation told; gives what it told of the best."""
+        terms, outcome = self.agreement.objectives[objective], evaluated.outcome
+        disclosure, mode = parse_disclosure(terms.disclosure), parse_best_mode(terms.best)
+        told = told_best(outcome.best_value, outcome.improved, disclosure, mode)
+        self.ledger.add(
+            LedgerEntry(
+                objective,
+                evaluated.number,
+                evaluated.request.hex(),
+                [int(value) for value in outcome.labels],
+                told,
+                evaluated.parts,
+                again,
+            )
+        )
+        return told
+
+    def fetch_logs(self, nonce: bytes = b"", /) -> list[Done]:
+        """The three nodes' logs of this agreement, signed for whoever drew the nonce."""
+        return self.wait(self.submit(self._coordinator.fetch_logs(nonce)), until=None)
+
+
+class SecureSealedSearch:
+    """A sealed search on three nodes behind synchronous calls; what is told goes to the ledger."""
+
+    def __init__(self, engine: SecureEngine, search: SealedSearch, number: int, /) -> None:
+        self._engine, self._search, self._number = engine, search, number
+
+    @property
+    def generation(self) -> int:
+        """How many generations all nodes have finished, as far as we know."""
+        return self._search.generation
+
+    @property
+    def opened(self) -> bool:
+        """Whether the plan was opened before this coordinator came; nothing follows then."""
+        return self._search.opened
+
+    @property
+    def seed(self) -> int:
+        """What the public schedule follows from; the nodes derive it from the inputs."""
+        return self._search.seed
+
+    @property
+    def cost(self) -> tuple[int, int]:
+        """Rounds of the last request, and bytes of the node that sent most."""
+        return self._search.rounds, self._search.sent
+
+    def start(self, *, until: float | None = None) -> None:
+        """Have the nodes draw the secret start."""
+        self._engine.wait(self._engine.submit(self._search.start(until=until)), until=until)
+
+    def advance(self, count: int, horizon: int, /, *, until: float | None) -> list[bool]:
+        """Go on; tells whether each generation improved the best, if that was agreed."""
+        work = self._search.advance(count, horizon, until=until)
+        done = self._engine.wait(self._engine.submit(work), until=until)
+        if done.improved:
+            self._engine.ledger.add(
+                LedgerEntry(
+                    self._number,
+                    done.batch.first + 1,
+                    done.request.hex(),
+                    [int(bit) for bit in done.improved],
+                    None,
+                    done.parts,
+                )
+            )
+        return done.improved
+
+    def open(self, *, until: float | None) -> Opened:
+        """Open the best plan: once, and the search ends with it."""
+        opened = self._engine.wait(self._engine.submit(self._search.open(until=until)), until=until)
+        self._engine.ledger.add(
+            LedgerEntry(self._number, REVEAL_NUMBER, "", opened.plan, opened.value, opened.parts)
+        )
+        return opened
+
+
+class SecureObjective:
+    """One confidential objective on three nodes; the twin of `SimulatedObjective`."""
+
+    def __init__(
+        self, engine: SecureEngine, objective: int, /, *, estimator: Estimator = linear
+    ) -> None:
+        terms = engine.agreement.objectives[objective]
+        self._engine, self._objective, self._estimator = engine, objective, estimator
+        self._disclosure: Disclosure = parse_disclosure(terms.disclosure)
+        self._best_mode = parse_best_mode(terms.best)
+        self.best_so_far: int | None = None
+
+    def evaluate(
+        self, candidates: NDArray[np.int32], /, *, until: float | None
+    ) -> ObjectiveEvaluation:
+        """What the nodes tell, and the estimates made from it; raises by the instant `until`."""
+        return self.begin(candidates, until=until)()
+
+    def begin(
+        self, candidates: NDArray[np.int32], /, *, until: float | None
+    ) -> Callable[[], ObjectiveEvaluation]:
+        """Start an evaluation; call what is returned to wait for it."""
+        work = self._engine.evaluations(self._objective).evaluate(candidates, until=until)
+        future = self._engine.submit(work)
+        return lambda: self._told(self._engine.wait(future, until=until))
+
+    def _told(self, evaluated: Evaluated) -> ObjectiveEvaluation:
+        outcome = evaluated.outcome
+        value = outcome.best_value
+        if value is not None and (self.best_so_far is None or value > self.best_so_far):
+            self.best_so_far = value
+        told = self._engine.record(self._objective, evaluated)
+        return as_evaluation(
+            outcome.labels,
+            told,
+            disclosure=self._disclosure,
+            best_mode=self._best_mode,
+            estimator=self._estimator,
+        )
+
+    def reveal_best(self, candidates: NDArray[np.int32], /, *, until: float | None) -> int:
+        """Which of these evaluated candidates is truly best: once, if the agreement allows it."""
+        work = self._engine.evaluations(self._objective).reveal_best(candidates, until=until)
+        index = self._engine.wait(self._engine.submit(work), until=until)
+        self._engine.ledger.add(LedgerEntry(self._objective, REVEAL_NUMBER, "", [index], None))
+        return index

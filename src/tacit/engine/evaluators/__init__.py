@@ -1,0 +1,1 @@
+"""Evaluating objectives: in the clear, simulated, and decoding what nodes disclose."""

@@ -1,0 +1,1 @@
+"""Who is who: keys, certificates, and the config files that name them."""

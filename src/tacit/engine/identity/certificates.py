@@ -1,0 +1,67 @@
+"""Pinned TLS certificates on disk: self-signed, one per node and one for the platform."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tacit.engine.identity.keys import check_private, write_private
+from tacit.errors import FileError
+from tacit.mpc.transport import Identity, fingerprint, make_certificate
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateFiles:
+    """Where a party's certificate and its private key lie."""
+
+    certificate: Path
+    key: Path
+
+    @property
+    def pem(self) -> str:
+        """The certificate."""
+        return read_certificate(self.certificate)
+
+    @property
+    def fingerprint(self) -> str:
+        """The SHA-256 that an agreement names it by."""
+        return fingerprint(self.pem)
+
+    def identity(self, pinned: Mapping[str, str], /) -> Identity:
+        """Who we are to these peers; a private key that others can read is refused."""
+        check_private(self.key, remedy="make it with tacit cluster new")
+        return Identity(self.certificate, self.key, pinned)
+
+
+def new_certificate(name: str, folder: Path) -> CertificateFiles:
+    """Write NAME.pem and NAME.tls.key into a folder; the key is readable by its owner alone.
+
+    >>> import tempfile
+    >>> len(new_certificate("node-0", Path(tempfile.mkdtemp())).fingerprint)
+    64
+    """
+    files = CertificateFiles(folder / f"{name}.pem", folder / f"{name}.tls.key")
+    pem, secret = make_certificate(name)
+    write_private(files.key, secret.encode())
+    files.certificate.write_text(pem)
+    return files
+
+
+def read_certificate(path: Path) -> str:
+    """Read a certificate in PEM.
+
+    >>> read_certificate(Path("no-such.pem"))
+    Traceback (most recent call last):
+    tacit.errors.FileError: no-such.pem: cannot be read (No such file or directory); fetch the \
+certificate from its owner
+    """
+    remedy = "fetch the certificate from its owner"
+    try:
+        pem = path.read_text()
+        fingerprint(pem)
+    except OSError as error:
+        raise FileError(path, None, f"cannot be read ({error.strerror})", remedy) from None
+    except ValueError:
+        raise FileError(path, None, "is not a certificate in PEM", remedy) from None
+    return pem

@@ -1,0 +1,85 @@
+"""Keys, pinned certificates and config files for a cluster, in one go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from tacit.engine.identity.certificates import new_certificate
+from tacit.engine.identity.config import (
+    ClusterConfig,
+    ClusterNode,
+    NodeConfig,
+    PeerConfig,
+    show_cluster_config,
+    show_node_config,
+)
+from tacit.engine.identity.keys import Keys, save_keys
+from tacit.errors import InputError
+from tacit.mpc.shares import NODES
+
+
+def write_cluster(
+    folder: Path,
+    addresses: Sequence[str],
+    /,
+    *,
+    listen: Sequence[str] | None = None,
+    timeout_seconds: float = 10.0,
+    delay_ms: float = 0.0,
+) -> tuple[Path, ...]:
+    """Write node-0.toml to node-2.toml and cluster.toml with all they name; the paths come back.
+
+    `addresses` are where the platform and the other nodes find each node, `listen` where it
+    listens, if that is something else.
+
+    >>> import tempfile
+    >>> files = write_cluster(Path(tempfile.mkdtemp()), ["localhost:9000", "localhost:9001",
+    ...                                                  "localhost:9002"])
+    >>> [file.name for file in files]
+    ['node-0.toml', 'node-1.toml', 'node-2.toml', 'cluster.toml']
+    """
+    if len(addresses) != 3 or len(set(addresses)) < 3:
+        raise InputError("a cluster has three nodes at three addresses; give host:port for each")
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    names = [f"node-{i}" for i in NODES]
+    keys = [Keys.new(name) for name in names]
+    for name, pair in zip(names, keys, strict=True):
+        save_keys(pair, folder / f"{name}.key")
+        new_certificate(name, folder)
+    new_certificate("platform", folder)
+    files = []
+    for i in NODES:
+        config = _node_config(i, names, addresses, (listen or addresses)[i])
+        config = replace(config, timeout_seconds=timeout_seconds, delay_ms=delay_ms)
+        files.append(folder / f"{names[i]}.toml")
+        files[-1].write_text(show_node_config(config))
+    cluster = ClusterConfig(
+        certificate="platform.pem",
+        tls_key="platform.tls.key",
+        nodes=[
+            ClusterNode(
+                addresses[i], f"{names[i]}.pem", keys[i].signing_public, keys[i].sealing_public
+            )
+            for i in NODES
+        ],
+        delay_ms=delay_ms,
+    )
+    files.append(folder / "cluster.toml")
+    files[-1].write_text(show_cluster_config(cluster))
+    return tuple(files)
+
+
+def _node_config(i: int, names: Sequence[str], addresses: Sequence[str], listen: str) -> NodeConfig:
+    return NodeConfig(
+        node=i,
+        listen=listen,
+        keys=f"{names[i]}.key",
+        certificate=f"{names[i]}.pem",
+        tls_key=f"{names[i]}.tls.key",
+        data=f"{names[i]}.data",
+        peers=[PeerConfig(j, addresses[j], f"{names[j]}.pem") for j in NODES if j != i],
+        platforms=["platform.pem"],
+    )

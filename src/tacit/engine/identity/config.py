@@ -1,0 +1,166 @@
+"""The files that say who is who: `node.toml` for a node, `cluster.toml` for the platform.
+
+Paths in them are relative to the file's own folder.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from tacit.errors import FileError
+
+T = TypeVar("T")
+
+
+class PeerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Another node: its number, its address, its pinned certificate."""
+
+    node: int
+    address: str
+    certificate: str
+
+
+class NodeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Everything a node needs to know before it starts."""
+
+    node: int
+    listen: str
+    keys: str
+    certificate: str
+    tls_key: str
+    data: str
+    peers: list[PeerConfig]
+    platforms: list[str]
+    """The certificates of the platforms that may connect."""
+    timeout_seconds: float = 10.0
+    """How long a node waits for another within an evaluation."""
+    delay_ms: float = 0.0
+    """Added to everything that is sent: for measuring, not for use."""
+    most_links: int = 64
+    """Links that one platform may have at the same time; each of its runs takes one."""
+    most_agreements: int = 1000
+    """Agreements that are kept for one platform, whoever signed them."""
+    most_megabytes: int = 10_000
+    """What is kept for one platform on the disk, logs included."""
+    keep_days: float = 30.0
+    """How long an agreement with its log is kept after it has expired."""
+    metrics: str = ""
+    """Where Prometheus finds the node's figures, such as "127.0.0.1:9100"; nowhere if empty."""
+    folder: str = "."
+
+
+class ClusterNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One node of a cluster as the platform sees it."""
+
+    address: str
+    certificate: str
+    signing_key: str
+    sealing_key: str
+
+
+class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the three nodes are, and what the platform shows them."""
+
+    certificate: str
+    tls_key: str
+    nodes: list[ClusterNode]
+    delay_ms: float = 0.0
+    folder: str = "."
+
+
+def _load(path: Path, kind: type[T]) -> T:
+    try:
+        table = tomllib.loads(path.read_text())
+    except OSError as error:
+        raise FileError(path, None, f"cannot be read ({error.strerror})", "check it") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FileError(path, None, f"is not TOML ({error})", "correct it") from None
+    try:
+        return msgspec.convert({**table, "folder": str(path.parent)}, type=kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise FileError(path, None, str(error), "see docs/nodes.md for an example") from None
+
+
+def load_node_config(path: Path, /) -> NodeConfig:
+    """Read a node's file.
+
+    >>> load_node_config(Path("no-such.toml"))
+    Traceback (most recent call last):
+    tacit.errors.FileError: no-such.toml: cannot be read (No such file or directory); check it
+    """
+    config = _load(path, NodeConfig)
+    if sorted([config.node, *(peer.node for peer in config.peers)]) != [0, 1, 2]:
+        raise FileError(path, "node and peers", "must be 0, 1 and 2", "number the cluster so")
+    return config
+
+
+def load_cluster_config(path: Path, /) -> ClusterConfig:
+    """Read the platform's file.
+
+    >>> load_cluster_config(Path("no-such.toml"))
+    Traceback (most recent call last):
+    tacit.errors.FileError: no-such.toml: cannot be read (No such file or directory); check it
+    """
+    config = _load(path, ClusterConfig)
+    if len(config.nodes) != 3:
+        raise FileError(path, "nodes", f"there are {len(config.nodes)}", "give three")
+    return config
+
+
+def parse_address(text: str, /) -> tuple[str, int]:
+    """Host and port.
+
+    >>> parse_address("node.example:9000"), parse_address("[::1]:9001")
+    (('node.example', 9000), ('::1', 9001))
+    """
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isdecimal():
+        raise FileError(text, None, "is no address", "write host:port")
+    return host.strip("[]"), int(port)
+
+
+def show_node_config(config: NodeConfig, /) -> str:
+    """A node's file as text.
+
+    >>> "listen" in show_node_config(NodeConfig(0, "h:1", "k", "c", "t", "d", [], ["p"]))
+    True
+    """
+    platforms = ", ".join(f'"{each}"' for each in config.platforms)
+    lines = [
+        f"node = {config.node}",
+        f'listen = "{config.listen}"',
+        f'keys = "{config.keys}"',
+        f'certificate = "{config.certificate}"',
+        f'tls_key = "{config.tls_key}"',
+        f'data = "{config.data}"',
+        f"platforms = [{platforms}]",
+        f"timeout_seconds = {config.timeout_seconds}",
+    ]
+    if config.delay_ms:
+        lines.append(f"delay_ms = {config.delay_ms}")
+    if config.metrics:
+        lines.append(f'metrics = "{config.metrics}"')
+    for peer in config.peers:
+        lines += ["", "[[peers]]", f"node = {peer.node}", f'address = "{peer.address}"']
+        lines.append(f'certificate = "{peer.certificate}"')
+    return "\n".join(lines) + "\n"
+
+
+def show_cluster_config(config: ClusterConfig, /) -> str:
+    """The platform's file as text.
+
+    >>> "tls_key" in show_cluster_config(ClusterConfig("c", "k", []))
+    True
+    """
+    lines = [f'certificate = "{config.certificate}"', f'tls_key = "{config.tls_key}"']
+    if config.delay_ms:
+        lines.append(f"delay_ms = {config.delay_ms}")
+    for node in config.nodes:
+        lines += ["", "[[nodes]]", f'address = "{node.address}"']
+        lines += [f'certificate = "{node.certificate}"', f'signing_key = "{node.signing_key}"']
+        lines.append(f'sealing_key = "{node.sealing_key}"')
+    return "\n".join(lines) + "\n"

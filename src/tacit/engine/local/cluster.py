@@ -1,0 +1,169 @@
+"""Three nodes on this machine, as processes of their own, for as long as a `with` block lasts.
+
+Each node holds the end of a pipe from this process and stops when the pipe closes, which the
+operating system does whatever happens to us; it then removes the folder, if we did not. So neither
+processes nor keys are left behind.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+from tacit.engine.identity.cluster_files import write_cluster
+from tacit.engine.identity.config import ClusterConfig, load_cluster_config
+from tacit.errors import EngineError
+from tacit.mpc.shares import NODES
+
+FOLDER_PREFIX = "tacit-"
+START_SECONDS = 30.0
+ROOM = 1 << 30
+"""Bytes that must be free in memory for the nodes' files to go there."""
+
+
+def free_addresses(count: int, /) -> list[str]:
+    """Addresses on this machine that nobody listens at.
+
+    >>> len(set(free_addresses(3)))
+    3
+    """
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [f"127.0.0.1:{each.getsockname()[1]}" for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()
+
+
+def memory_folder() -> Path | None:
+    """Where files stay in memory, if there is plenty of room, so that no key meets a disk.
+
+    >>> memory_folder() in (None, Path("/dev/shm"))
+    True
+    """
+    place = Path("/dev/shm")
+    if not os.access(place, os.W_OK) or shutil.disk_usage(place).free < ROOM:
+        return None
+    return place
+
+
+class LocalCluster:
+    """Three nodes in a temporary folder.
+
+    >>> with LocalCluster() as cluster:
+    ...     len(cluster.config.nodes)
+    3
+    """
+
+    def __init__(
+        self,
+        *,
+        timeout_seconds: float = 10.0,
+        delay_ms: float = 0.0,
+        addresses: Sequence[str] | None = None,
+    ) -> None:
+        """`addresses` are where others find the nodes, if something stands in between."""
+        self._timeout, self._delay = timeout_seconds, delay_ms
+        self.listen = free_addresses(3)
+        self._addresses = list(addresses or self.listen)
+        self.folder = Path()
+        self.processes: list[subprocess.Popen[bytes]] = []
+
+    def __enter__(self) -> LocalCluster:
+        """Make keys and certificates, and start the nodes."""
+        self.folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX, dir=memory_folder()))
+        try:
+            write_cluster(
+                self.folder,
+                self._addresses,
+                listen=self.listen,
+                timeout_seconds=self._timeout,
+                delay_ms=self._delay,
+            )
+            for i in NODES:
+                self.processes.append(self._launch(i))
+            self._wait_until_up()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop the nodes and remove the folder."""
+        self.stop()
+
+    @property
+    def config(self) -> ClusterConfig:
+        """What the platform needs to know of the nodes."""
+        return load_cluster_config(self.folder / "cluster.toml")
+
+    def _launch(self, node: int) -> subprocess.Popen[bytes]:
+        path = self.folder / f"node-{node}.toml"
+        with (self.folder / f"node-{node}.err").open("ab") as errors:
+            return subprocess.Popen(
+                [sys.executable, "-m", "tacit.engine.node.process", str(path), "--throw-away"],
+                stdin=subprocess.PIPE,
+                stdout=errors,
+                stderr=errors,
+                # Ctrl-C is for us; the nodes stop when we do.
+                start_new_session=True,
+            )
+
+    def _wait_until_up(self) -> None:
+        """Wait for the line in each node's log that says that it listens."""
+        logs = [self.folder / f"node-{i}.data" / "log.jsonl" for i in NODES]
+        deadline = time.monotonic() + START_SECONDS
+        while not all(log.exists() and b'"started"' in log.read_bytes() for log in logs):
+            self.check_alive()
+            if time.monotonic() > deadline:
+                raise EngineError(f"the nodes did not start within {START_SECONDS:g} s")
+            time.sleep(0.01)
+
+    def kill(self, node: int, /) -> None:
+        """End a node at once, as a crash would."""
+        process = self.processes[node]
+        process.kill()
+        process.wait()
+        if process.stdin is not None:
+            process.stdin.close()
+
+    def restart(self, node: int, /) -> None:
+        """Start a node again, with what it has on disk."""
+        self.processes[node] = self._launch(node)
+
+    def check_alive(self) -> None:
+        """Raise an error with what a node said last, if one has ended by itself."""
+        for i, process in enumerate(self.processes):
+            if process.poll() is not None:
+                said = (self.folder / f"node-{i}.err").read_text()[-500:].strip()
+                raise EngineError(f"node {i} ended with code {process.returncode}: {said}")
+
+    def stop(self) -> None:
+        """Stop all nodes, those that hang too, and remove their folder."""
+        for process in self.processes:
+            if process.stdin is not None:
+                process.stdin.close()
+        # Their folder goes with them, so there is nothing to wait for, and a result may be due.
+        for process in self.processes:
+            process.kill()
+        for process in self.processes:
+            process.wait()
+        self.processes.clear()
+        if self.folder != Path():
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.folder = Path()

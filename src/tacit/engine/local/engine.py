@@ -1,0 +1,99 @@
+"""A problem whose weights are all here, evaluated on nodes: every participant is played by us.
+
+What `tacit solve` uses: the weights are shared and sealed for their owners just as the owners would
+do it, so that the run is the real thing from the nodes on.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.engine.agreement.draft import draft_agreement
+from tacit.engine.agreement.sealing import SealedRows, seal_rows
+from tacit.engine.agreement.terms import AgreementLimits, NodeTerms, PinnedSearch
+from tacit.engine.coordinator.secure import SecureEngine
+from tacit.engine.identity.certificates import read_certificate
+from tacit.engine.identity.config import ClusterConfig, parse_address
+from tacit.engine.local.fixtures import all_sign, participant_keys, public_keys
+from tacit.engine.records.ledger import Ledger
+from tacit.errors import ProblemError
+from tacit.mpc.transport import fingerprint
+from tacit.problems import Problem
+
+LIFETIME_SECONDS = 7 * 24 * 3600
+
+
+def node_terms(cluster: ClusterConfig, /) -> list[NodeTerms]:
+    """What an agreement says of a cluster's nodes.
+
+    >>> node_terms.__name__
+    'node_terms'
+    """
+    terms = []
+    for node in cluster.nodes:
+        host, port = parse_address(node.address)
+        certificate = fingerprint(read_certificate(Path(cluster.folder) / node.certificate))
+        terms.append(NodeTerms(host, port, node.signing_key, node.sealing_key, certificate))
+    return terms
+
+
+def open_engine(
+    problem: Problem,
+    cluster: ClusterConfig,
+    /,
+    *,
+    search: PinnedSearch,
+    evaluations: int,
+    population: tuple[int, int],
+    distinct: int = 1,
+    reveal_best: bool = False,
+    ledger: Ledger | None = None,
+) -> tuple[SecureEngine, dict[str, bytes], list[SealedRows]]:
+    """An engine that is not started yet, with the signatures and boxes that start it.
+
+    >>> open_engine.__name__
+    'open_engine'
+    """
+    keys = participant_keys(participant.name for participant in problem.participants)
+    platform = fingerprint(read_certificate(Path(cluster.folder) / cluster.certificate))
+    agreement = draft_agreement(
+        problem,
+        participants=public_keys(keys),
+        nodes=node_terms(cluster),
+        platform=platform,
+        search=search,
+        limits=AgreementLimits(
+            evaluations=evaluations,
+            population_min=population[0],
+            population_max=population[1],
+            distinct_min=distinct,
+            expires=int(time.time()) + LIFETIME_SECONDS,
+        ),
+        reveal_best=reveal_best,
+    )
+    sealed = [
+        seal_rows(
+            agreement,
+            owner.participant,
+            k,
+            _weights(problem, k)[owner.rows],
+            key=keys[owner.participant],
+        )
+        for k in agreement.confidential()
+        for owner in agreement.objectives[k].owners
+    ]
+    return SecureEngine(agreement, cluster, ledger=ledger), all_sign(agreement, keys), sealed
+
+
+def _weights(problem: Problem, objective: int) -> NDArray[np.int64]:
+    chosen = problem.objectives[objective]
+    if chosen.weights is None:
+        raise ProblemError(
+            f"the weights of objective {chosen.name!r} are not here: its participants seal them "
+            "themselves"
+        )
+    return chosen.weights

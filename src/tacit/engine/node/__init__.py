@@ -1,0 +1,1 @@
+"""A node: holds shares and computes what agreements allow."""

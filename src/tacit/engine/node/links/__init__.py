@@ -1,0 +1,1 @@
+"""A node's links to its peers."""

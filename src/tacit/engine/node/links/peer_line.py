@@ -1,0 +1,120 @@
+"""One node's link to another node: whether the other is there, and which plan it is bound to.
+
+An evaluation that stalls is no sign of a broken link: perhaps the platform asked only one of the
+nodes. So a link is given up only if the peer does not answer on the link itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from tacit.engine.wire.messages import TALK
+from tacit.engine.wire.peer_messages import (
+    Bind,
+    Bound,
+    Here,
+    PeerMessage,
+    There,
+    decode_peer_message,
+    encode_peer_message,
+)
+from tacit.errors import PeerError, PeerTimeoutError
+from tacit.mpc.transport import Mux
+
+QUIET_SECONDS = 3600.0
+ANSWER_SECONDS = 5.0
+
+T = TypeVar("T")
+
+Binder = Callable[[Bind], Awaitable[str]]
+"""Binds this node as a peer asks, and says to what it is bound."""
+
+
+class PeerLine:
+    """A link between two nodes. `listen` must run for as long as it is used.
+
+    >>> from tacit.mpc.transport import memory_pair
+    >>> async def bind(asked: Bind) -> str:
+    ...     return asked.basis
+    >>> async def ask() -> tuple[bool, str]:
+    ...     ends = [PeerLine(Mux(link), bind) for link in memory_pair("node 0", "node 1")]
+    ...     tasks = [asyncio.ensure_future(line.listen()) for line in ends]
+    ...     answers = await ends[0].answers(), await ends[0].bind(bytes(32), 0, "40:7:2", timeout=1)
+    ...     for line in ends:
+    ...         await line.mux.close()
+    ...     await asyncio.gather(*tasks)
+    ...     return answers
+    >>> asyncio.run(ask())
+    (True, '40:7:2')
+    """
+
+    def __init__(self, mux: Mux, bind: Binder) -> None:
+        self.mux = mux
+        self._bind = bind
+        self._talk = mux.open(TALK)
+        self._asked: asyncio.Future[None] | None = None
+        self._binding: dict[int, asyncio.Future[str]] = {}
+        self._number = 0
+
+    async def listen(self) -> str:
+        """Answer the peer's questions until the link breaks, and say why it did."""
+        while True:
+            try:
+                frame = await self._talk.receive(timeout=QUIET_SECONDS)
+                await self._heard(decode_peer_message(frame.payload, peer=self.mux.link.peer))
+            except PeerTimeoutError:
+                continue
+            except PeerError as error:
+                for waiting in self._binding.values():
+                    _settle(waiting, "")
+                return error.what
+
+    async def _heard(self, said: PeerMessage) -> None:
+        match said:
+            case There():
+                await self._say(Here(), timeout=ANSWER_SECONDS)
+            case Here():
+                if self._asked is not None:
+                    _settle(self._asked, None)
+            case Bind():
+                answer = Bound(said.number, await self._bind(said))
+                await self._say(answer, timeout=ANSWER_SECONDS)
+            case Bound():
+                waiting = self._binding.get(said.number)
+                if waiting is not None:
+                    _settle(waiting, said.basis)
+
+    async def _say(self, message: PeerMessage, *, timeout: float) -> None:
+        await self._talk.send(1, encode_peer_message(message), timeout=timeout)
+
+    async def answers(self, *, timeout: float = ANSWER_SECONDS) -> bool:
+        """Whether the peer answers in time; whoever asks meanwhile waits for the same answer."""
+        if self._asked is None or self._asked.done():
+            self._asked = asyncio.get_running_loop().create_future()
+            try:
+                await self._say(There(), timeout=timeout)
+            except PeerError:
+                return False
+        done, _ = await asyncio.wait([self._asked], timeout=timeout)
+        return bool(done)
+
+    async def bind(self, agreement: bytes, search: int, basis: str, *, timeout: float) -> str:
+        """Tell the peer which plan we open; the basis that it is bound to, "" if it cannot say."""
+        self._number += 1
+        number, answer = self._number, asyncio.get_running_loop().create_future()
+        self._binding[number] = answer
+        try:
+            await self._say(Bind(number, agreement, search, basis), timeout=timeout)
+            done, _ = await asyncio.wait([answer], timeout=timeout)
+            return str(answer.result()) if done else ""
+        except PeerError:
+            return ""
+        finally:
+            del self._binding[number]
+
+
+def _settle(waiting: asyncio.Future[T], result: T) -> None:
+    if not waiting.done():
+        waiting.set_result(result)

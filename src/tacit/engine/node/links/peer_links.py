@@ -1,0 +1,154 @@
+"""A node's links to the two other nodes: kept up, and made again when they break.
+
+The node with the higher number dials. A link that breaks ends every epoch that was agreed on it. An
+evaluation that stalls does not break a link: that takes a peer that no longer answers on it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from tacit.engine.identity.config import NodeConfig, parse_address
+from tacit.engine.node.links.peer_line import ANSWER_SECONDS, Binder, PeerLine
+from tacit.errors import MpcError, PeerLostError
+from tacit.mpc.shares import party_name
+from tacit.mpc.transport import Faults, FaultyLink, Identity, Link, Mux, TlsLink, connect
+
+DIAL_SECONDS = 3.0
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
+EARLY_PATIENCE = 3.0
+"""What a peer sends early is kept for so many times as long as an evaluation waits."""
+
+
+def delayed(link: TlsLink, delay_ms: float, /) -> Link:
+    """The link itself, or one that is slower by so much, for measuring.
+
+    >>> delayed.__name__
+    'delayed'
+    """
+    return FaultyLink(link, Faults(delay=delay_ms / 1000)) if delay_ms else link
+
+
+class PeerLinks:
+    """The links of one node to its two peers."""
+
+    def __init__(
+        self,
+        config: NodeConfig,
+        identity: Identity,
+        *,
+        frame_limit: int,
+        log: Callable[[str, str, str], None],
+        lost: Callable[[], None],
+        bind: Binder,
+    ) -> None:
+        self._config, self._identity = config, identity
+        self._frame_limit, self._log, self._lost, self._bind = frame_limit, log, lost, bind
+        self._lines: dict[int, PeerLine] = {}
+        self._asking: set[PeerLine] = set()
+        self._changed = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self) -> None:
+        """Dial the peers with lower numbers, for as long as the node runs."""
+        for peer in self._config.peers:
+            if peer.node < self._config.node:
+                self._spawn(self._keep_dialling(peer.node, peer.address))
+
+    def _spawn(self, work: asyncio._CoroutineLike[None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _keep_dialling(self, peer: int, address: str) -> None:
+        host, port = parse_address(address)
+        pause = SHORTEST_PAUSE
+        while True:
+            try:
+                link = await connect(
+                    host,
+                    port,
+                    peer=party_name(peer),
+                    identity=self._identity,
+                    timeout=DIAL_SECONDS,
+                    limit=self._frame_limit,
+                )
+            except MpcError:
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE)
+                continue
+            pause = SHORTEST_PAUSE
+            await self._use(peer, link)
+
+    def accept(self, peer: int, link: TlsLink) -> None:
+        """A peer with a higher number has dialled us; its newest link counts."""
+        self._spawn(self._use(peer, link))
+
+    async def _use(self, peer: int, link: TlsLink) -> None:
+        mux = Mux(
+            delayed(link, self._config.delay_ms),
+            early_seconds=EARLY_PATIENCE * self._config.timeout_seconds,
+        )
+        line = PeerLine(mux, self._bind)
+        # The new link is in its place before anything is waited for: nobody finds a gap, and of
+        # two links that arrive together each finds the other.
+        old = self._lines.get(peer)
+        self._lines[peer] = line
+        self._changed.set()
+        self._log("connected", party_name(peer), "")
+        if old is not None:
+            self._lost()
+            self._spawn(old.mux.close())
+        reason = await line.listen()
+        self._log("link lost", party_name(peer), reason)
+        if self._lines.get(peer) is line:
+            del self._lines[peer]
+            self._lost()
+        await mux.close()
+
+    def check(self, name: str) -> None:
+        """Ask a peer that kept somebody waiting whether it is there; if not, close its link."""
+        for peer, line in self._lines.items():
+            if party_name(peer) == name and line not in self._asking:
+                self._asking.add(line)
+                self._spawn(self._close_unless_it_answers(line))
+
+    async def _close_unless_it_answers(self, line: PeerLine) -> None:
+        try:
+            if not await line.answers(timeout=ANSWER_SECONDS):
+                await line.mux.close()
+        finally:
+            self._asking.discard(line)
+
+    def current(self) -> dict[int, Mux]:
+        """The links that are up."""
+        return {peer: line.mux for peer, line in self._lines.items()}
+
+    def lines(self) -> list[PeerLine]:
+        """The links that are up, for questions to the peers."""
+        return list(self._lines.values())
+
+    async def both(self, *, timeout: float) -> dict[int, Mux]:
+        """The links to both peers; waits for them, and names the one that is missing."""
+        deadline = asyncio.get_running_loop().time() + timeout
+        while len(self._lines) < 2:
+            left = deadline - asyncio.get_running_loop().time()
+            if left <= 0:
+                missing = [p.node for p in self._config.peers if p.node not in self._lines]
+                raise PeerLostError(party_name(missing[0]), "is not connected; see if it runs")
+            self._changed.clear()
+            try:
+                async with asyncio.timeout(left):
+                    await self._changed.wait()
+            except TimeoutError:
+                continue
+        return self.current()
+
+    async def close(self) -> None:
+        """Close all links."""
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for line in self._lines.values():
+            await line.mux.close()

@@ -1,0 +1,285 @@
+"""A node: a long-running process that holds shares and computes what agreements allow.
+
+It listens for its two peers and for platforms, all with pinned certificates. `run_node` is what
+`tacit node run` calls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tacit.engine.agreement.terms import Agreement, agreement_hash
+from tacit.engine.identity.certificates import CertificateFiles, read_certificate
+from tacit.engine.identity.config import NodeConfig, parse_address
+from tacit.engine.identity.keys import load_keys
+from tacit.engine.node.json_lines import LOGGER
+from tacit.engine.node.line_limit import LineLimit, shorten
+from tacit.engine.node.links.peer_links import PeerLinks, delayed
+from tacit.engine.node.platform_connection import PENDING_LIMIT, PlatformConnection
+from tacit.engine.node.quota import Quota, is_buried, remove_folder, remove_leftovers, tombstone
+from tacit.engine.node.state.agreement_state import AgreementState
+from tacit.engine.node.state.policy import refuse
+from tacit.engine.node.state.store import Store, folder_name
+from tacit.engine.node.work.plan_binding import bind_for_peer
+from tacit.engine.records.node_log import NodeLog
+from tacit.errors import FileError, LogError
+from tacit.mpc import Epoch
+from tacit.mpc.shares import NODES, party_name
+from tacit.mpc.transport import Mux, TlsLink, fingerprint
+from tacit.mpc.transport.listener import Listener
+
+if TYPE_CHECKING:
+    from tacit.engine.node.metrics import NodeMetrics
+
+FRAME_LIMIT = 64 << 20
+"""Larger frames are refused before anything is allocated for them."""
+TIDY_EVERY_SECONDS = 3600.0
+"""How often the node looks for what need not be kept any longer."""
+
+
+class Node:
+    """One of three nodes."""
+
+    def __init__(self, config: NodeConfig, /) -> None:
+        folder = Path(config.folder)
+        self.config, self.number, self.name = config, config.node, party_name(config.node)
+        self.keys = load_keys(folder / config.keys)
+        self._certificate = CertificateFiles(folder / config.certificate, folder / config.tls_key)
+        pinned = {
+            party_name(peer.node): read_certificate(folder / peer.certificate)
+            for peer in config.peers
+        }
+        self._fingerprints = {name: fingerprint(pem) for name, pem in pinned.items()}
+        self._fingerprints[self.name] = self._certificate.fingerprint
+        self._platforms: dict[str, str] = {}
+        for path in config.platforms:
+            pem = read_certificate(folder / path)
+            name = f"platform {fingerprint(pem)[:16]}"
+            self._platforms[name], pinned[name] = fingerprint(pem), pem
+        self._identity = self._certificate.identity(pinned)
+        self._data = folder / config.data
+        self._data.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.log = NodeLog(self._data / "log.jsonl")
+        self._strangers = LineLimit(burst=100, per_minute=10)
+        self._lines = {name: LineLimit(burst=1000, per_minute=60) for name in self._platforms}
+        self._links: Counter[str] = Counter()
+        self.agreement_states: dict[bytes, AgreementState] = {}
+        self.broken: set[str] = set()
+        """Folders of agreements that cannot be read; these are refused until somebody looks."""
+        self.epochs: dict[tuple[bytes, int], Epoch] = {}
+        self._talks: set[asyncio.Task[None]] = set()
+        self.peers = PeerLinks(
+            config,
+            self._identity,
+            frame_limit=FRAME_LIMIT,
+            log=lambda event, peer, what: self.note(event, peer=peer, what=what),
+            lost=self.end_epochs,
+            bind=lambda asked: bind_for_peer(self, asked),
+        )
+        remove_leftovers(self._data)
+        self._load_agreement_states()
+        self.quota = Quota(config, self.agreement_states.values)
+        self.metrics = self._metrics()
+
+    def _metrics(self) -> NodeMetrics | None:
+        if not self.config.metrics:
+            return None
+        # Here, since a node does without it where nobody looks.
+        from tacit.engine.node.metrics import NodeMetrics
+
+        return NodeMetrics(
+            agreements=lambda: len(self.agreement_states),
+            peers=lambda: len(self.peers.current()),
+            stored=lambda: sum(each.store.size for each in list(self.agreement_states.values())),
+        )
+
+    def tidy(self) -> None:
+        """Remove what has expired so long ago that it need not be kept."""
+        for agreement_state in self.quota.outlived(time.time()):
+            self.end_epoch(agreement_state.hash)
+            tombstone(self._data, agreement_state.hash)
+            del self.agreement_states[agreement_state.hash]
+            remove_folder(agreement_state.store.folder)
+            self.note("removed", agreement=agreement_state.hash.hex(), what="it has long expired")
+
+    async def _tidy_up(self) -> None:
+        while True:
+            self.tidy()
+            await asyncio.sleep(TIDY_EVERY_SECONDS)
+
+    def _load_agreement_states(self) -> None:
+        for folder in sorted(self._data.iterdir()):
+            if not (folder / "agreement.json").exists():
+                continue
+            try:
+                self._hold(Store(folder))
+            except Exception as error:
+                # Whatever it is, the other agreements are not to blame.
+                self.broken.add(folder.name)
+                self.note("broken", agreement=folder.name, what=shorten(f"{error!r}"))
+                print(f"{folder}: cannot be used ({error})", file=sys.stderr, flush=True)
+
+    def note(self, event: str, /, **fields: int | str) -> None:
+        """A line in the node's own log; a platform or a stranger may cause so many.
+
+        A full disk does not stop the node here: what must be written down before it is done stands
+        in the logs of the agreements.
+        """
+        limit = self._lines.get(str(fields.get("peer")))
+        if limit is None and event == "turned away":
+            limit = self._strangers
+        left_out = limit.admit() if limit is not None else 0
+        if left_out is None:
+            return
+        if left_out:
+            fields["left_out"] = left_out
+        logging.getLogger(LOGGER).info(event, extra={"fields": fields})
+        try:
+            self.log.append(event, **fields)
+        except LogError as error:
+            print(f"{error}; not noted: {event} {fields}", file=sys.stderr, flush=True)
+
+    def _hold(self, store: Store) -> AgreementState:
+        agreement_state = AgreementState(store, node=self.number, keys=self.keys)
+        self.agreement_states[agreement_state.hash] = agreement_state
+        return agreement_state
+
+    def end_epoch(self, agreement: bytes, /) -> None:
+        """Nothing is ever drawn again from the keys of this agreement's epoch."""
+        for key in [key for key in self.epochs if key[0] == agreement]:
+            self.epochs.pop(key).close()
+
+    def end_epochs(self) -> None:
+        """A link broke: nothing is ever drawn again from keys agreed before."""
+        for epoch in self.epochs.values():
+            epoch.close()
+        self.epochs.clear()
+
+    def take_agreement(
+        self, agreement: Agreement, signatures: dict[str, bytes], platform: str, /
+    ) -> AgreementState:
+        """Keep an agreement (checked, signed by all) if its nodes and platform are who we know."""
+        self._check_unbroken(agreement_hash(agreement))
+        if is_buried(self._data, agreement_hash(agreement)):
+            raise refuse("the agreement has expired and was removed here; make a new one")
+        for node in NODES:
+            terms = agreement.nodes[node]
+            if terms.certificate != self._fingerprints[party_name(node)]:
+                raise refuse(f"the agreement gives node {node} another certificate than we know")
+        ours = agreement.nodes[self.number]
+        if (ours.signing_key, ours.sealing_key) != (
+            self.keys.signing_public,
+            self.keys.sealing_public,
+        ):
+            raise refuse("the agreement gives us other keys than we have")
+        if agreement.platform != platform:
+            raise refuse("the agreement is with another platform than the one that sends it")
+        self.quota.check_agreement(platform)
+        return self._hold(Store.create(self._data, agreement, signatures))
+
+    def agreement_state(self, agreement: bytes, platform: str, /) -> AgreementState:
+        """What we hold for an agreement with this platform."""
+        self._check_unbroken(agreement)
+        agreement_state = self.agreement_states.get(agreement)
+        if agreement_state is None or agreement_state.agreement.platform != platform:
+            raise refuse("this agreement is not known here; send it first")
+        return agreement_state
+
+    def _check_unbroken(self, agreement: bytes) -> None:
+        if folder_name(agreement) in self.broken:
+            raise refuse("what the node keeps of this agreement is damaged; ask whoever runs it")
+
+    def _accept(self, link: TlsLink) -> None:
+        for peer in self.config.peers:
+            if party_name(peer.node) == link.peer:
+                self.peers.accept(peer.node, link)
+                return
+        most = self.config.most_links
+        if self._links[link.peer] >= most:
+            self.note("turned away", peer=link.peer, what=f"it has {most} links already")
+            link.abort()
+            return
+        self.note("connected", peer=link.peer, what="")
+        mux = Mux(delayed(link, self.config.delay_ms), pending_limit=PENDING_LIMIT)
+        talk = PlatformConnection(self, mux, self._platforms[link.peer])
+        task = asyncio.get_running_loop().create_task(talk.serve())
+        self._talks.add(task)
+        self._links[link.peer] += 1
+
+        def ended(_: asyncio.Task[None]) -> None:
+            self._talks.discard(task)
+            self._links[link.peer] -= 1
+
+        task.add_done_callback(ended)
+
+    def _turned_away(self, where: str, why: str) -> None:
+        self.note("turned away", peer=where, what=why)
+
+    def _serve_metrics(self) -> Callable[[], None]:
+        if self.metrics is None:
+            return _nothing
+        try:
+            return self.metrics.serve(self.config.metrics)
+        except OSError as error:
+            what = f"cannot listen for metrics ({error})"
+            raise FileError(self.config.metrics, None, what, "choose another address") from None
+
+    async def run(self, stop: asyncio.Event, /) -> None:
+        """Serve until `stop` is set."""
+        listener = Listener(self._identity, self._accept, self._turned_away, limit=FRAME_LIMIT)
+        host, port = parse_address(self.config.listen)
+        try:
+            await listener.start(host, port)
+        except OSError as error:
+            raise FileError(self.config.listen, None, f"cannot listen ({error})", "see") from None
+        tidying = asyncio.get_running_loop().create_task(self._tidy_up())
+        stop_metrics = self._serve_metrics()
+        self.note("started", node=self.number)
+        self.peers.start()
+        try:
+            await stop.wait()
+        finally:
+            tidying.cancel()
+            stop_metrics()
+            await listener.close()
+            for task in list(self._talks):
+                task.cancel()
+            await asyncio.gather(*self._talks, return_exceptions=True)
+            await self.peers.close()
+            self.note("stopped", node=self.number)
+
+
+def _nothing() -> None:
+    """There is nothing to stop."""
+
+
+def run_node(config: NodeConfig, /, *, until_input_ends: bool = False) -> None:
+    """Run a node until it is told to stop: by a signal, or by the end of its standard input.
+
+    The latter ties a node to the process that started it: a pipe closes even if that is killed.
+    """
+
+    async def serve() -> None:
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop.set)
+        if until_input_ends:
+            threading.Thread(target=_watch_input, args=(loop, stop), daemon=True).start()
+        await Node(config).run(stop)
+
+    asyncio.run(serve())
+
+
+def _watch_input(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
+    sys.stdin.buffer.read()
+    loop.call_soon_threadsafe(stop.set)

@@ -1,0 +1,252 @@
+"""A node's conversation with a platform: requests come in, each gets one reply.
+
+Requests are worked on side by side, up to a number and a size; meanwhile nothing more is read, and
+the network slows the platform down. A refusal is logged with its reason, and so is whatever breaks
+off; what arrives that is no request at all ends the link.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from tacit.engine.agreement.check import check_agreement
+from tacit.engine.agreement.signatures import check_signatures
+from tacit.engine.agreement.terms import agreement_hash, read_agreement
+from tacit.engine.node.line_limit import shorten
+from tacit.engine.node.state.policy import RefusalKind, check_still_valid
+from tacit.engine.node.work import evaluation, sealed_work
+from tacit.engine.node.work.input_check import prepare
+from tacit.engine.records.log_receipt import sign_head
+from tacit.engine.wire.messages import (
+    TALK,
+    Advance,
+    Agree,
+    Cancel,
+    Done,
+    Evaluate,
+    Failed,
+    FetchLog,
+    Message,
+    OpenEpoch,
+    OpenPlan,
+    Ping,
+    Prepare,
+    Refused,
+    Reply,
+    Request,
+    Reveal,
+    Submit,
+    decode_request,
+    encode_message,
+)
+from tacit.errors import (
+    EngineError,
+    FrameError,
+    InputError,
+    LogError,
+    MpcError,
+    PeerError,
+    PeerTimeoutError,
+    RefusedError,
+    SealError,
+)
+from tacit.mpc.transport import Mux
+
+if TYPE_CHECKING:
+    from tacit.engine.node.node import Node
+
+REPLY_SECONDS = 10.0
+QUIET_SECONDS = 3600.0
+"""A link on which nothing is asked for so long, and nothing worked on, is closed."""
+MOST_REQUESTS = 256
+"""Requests of one platform that are worked on at the same time; it waits with more."""
+MOST_BYTES = 64 << 20
+"""So long may they be together, except for one alone."""
+PENDING_LIMIT = 32 << 20
+"""So many bytes may lie unread on the link of a platform; a peer may leave more."""
+
+
+class PlatformConnection:
+    """One platform's link to a node."""
+
+    def __init__(self, node: Node, mux: Mux, platform: str) -> None:
+        self._node, self.mux, self.platform = node, mux, platform
+        self._talk = mux.open(TALK)
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._bytes = 0
+        self._room = asyncio.Event()
+
+    async def serve(self) -> None:
+        """Answer requests until the link ends."""
+        what = "the node stops"
+        try:
+            while True:
+                await self._take_one()
+        except PeerError as error:
+            what = error.what
+        finally:
+            for task in list(self._tasks.values()):
+                task.cancel()
+            await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+            self._note("link lost", shorten(what))
+            await self.mux.close()
+
+    async def _take_one(self) -> None:
+        try:
+            frame = await self._talk.receive(timeout=QUIET_SECONDS)
+        except PeerTimeoutError:
+            if self._tasks:
+                return
+            raise
+        request = decode_request(frame.payload, peer=self.mux.link.peer)
+        if isinstance(request, Ping):
+            await self._send(Done(id=request.id, clock=time.time()))
+        elif isinstance(request, Cancel):
+            task = self._tasks.get(request.target)
+            if task is not None:
+                task.cancel()
+        else:
+            await self._begin(request, frame.header.length)
+
+    async def _begin(self, request: Request, size: int) -> None:
+        """Work on a request as soon as there is room for it."""
+        if request.id in self._tasks:
+            raise FrameError(self.mux.link.peer, f"used the number {request.id} for two requests")
+        while self._tasks and (
+            len(self._tasks) >= MOST_REQUESTS or self._bytes + size > MOST_BYTES
+        ):
+            self._room.clear()
+            await self._room.wait()
+        task = asyncio.get_running_loop().create_task(self._answer(request))
+        self._tasks[request.id] = task
+        self._bytes += size
+
+        def finished(_: asyncio.Task[None]) -> None:
+            del self._tasks[request.id]
+            self._bytes -= size
+            self._room.set()
+
+        task.add_done_callback(finished)
+
+    async def _send(self, reply: Message) -> None:
+        await self._talk.send(1, encode_message(reply), timeout=REPLY_SECONDS)
+
+    async def _answer(self, request: Request) -> None:
+        begun = time.monotonic()
+        reply = await self._reply_to(request)
+        if self._node.metrics is not None:
+            kind, outcome = (type(each).__name__.lower() for each in (request, reply))
+            self._node.metrics.answered(kind, outcome, time.monotonic() - begun)
+        if not isinstance(reply, Done):
+            self._log_trouble(request, reply)
+        try:
+            await self._send(reply)
+        except PeerTimeoutError:
+            # Whoever takes no replies gets no more of them.
+            await self.mux.link.close()
+        except PeerError:
+            return  # the link is gone, and `serve` says so in the log
+
+    async def _reply_to(self, request: Request) -> Reply:
+        try:
+            return await self._carry_out(request)
+        except RefusedError as error:
+            return Refused(
+                id=request.id,
+                reason=shorten(error.reason),
+                kind=error.kind,
+                participants=list(error.participants),
+            )
+        except (EngineError, InputError) as error:
+            kind = RefusalKind.ROWS if isinstance(error, SealError) else ""
+            return Refused(id=request.id, reason=shorten(str(error)), kind=kind)
+        except PeerError as error:
+            if isinstance(error, PeerTimeoutError):
+                self._node.peers.check(error.peer)
+            return Failed(id=request.id, peer=error.peer, what=shorten(error.what))
+        except MpcError as error:
+            return Failed(id=request.id, peer=self._node.name, what=shorten(str(error)))
+        except Exception as error:
+            # A mistake of ours: the platform must not wait for an answer, and the node goes on.
+            # What exactly it was may say more than a platform should know.
+            self._note("failed itself", shorten(repr(error)))
+            what = f"failed itself ({type(error).__name__})"
+            return Failed(id=request.id, peer=self._node.name, what=what)
+
+    def _note(self, event: str, what: str, /) -> None:
+        """A line in the node's own log, of which a platform may cause so many."""
+        self._node.note(event, peer=self.mux.link.peer, what=what)
+
+    def _log_trouble(self, request: Request, reply: Refused | Failed) -> None:
+        what = type(request).__name__.lower()
+        agreement_state = self._node.agreement_states.get(getattr(request, "agreement", b""))
+        if isinstance(reply, Refused):
+            event, fields = "refused", {"request_kind": what, "reason": reply.reason}
+        else:
+            event = "failed"
+            fields = {"request_kind": what, "peer": reply.peer, "what": reply.what}
+        if (
+            agreement_state is None
+            or agreement_state.agreement.platform != self.platform
+            or self._node.quota.is_full(self.platform)
+        ):
+            # That log has a limit of its own.
+            self._node.note(event, **{**fields, "peer": self.mux.link.peer})
+            return
+        try:
+            agreement_state.store.log.append(event, **fields)
+        except LogError as error:
+            self._note("log failed", str(error))
+
+    async def _carry_out(self, request: Request) -> Done:
+        node = self._node
+        if isinstance(request, Agree):
+            return self._agree(request)
+        if isinstance(request, Ping | Cancel):
+            return Done(id=request.id)
+        agreement_state = node.agreement_state(request.agreement, self.platform)
+        if not isinstance(request, FetchLog):
+            node.quota.check_room(self.platform, len(getattr(request, "box", b"")))
+        match request:
+            case Submit():
+                agreement_state.submit(request)
+                return Done(id=request.id)
+            case FetchLog():
+                agreement_state.store.log.sync()
+                page, more = agreement_state.store.log.page(request.offset)
+                head, now = agreement_state.store.log.head, int(time.time())
+                signed = sign_head(node.keys.signing, head, nonce=request.nonce, seconds=now)
+                return Done(id=request.id, log=page, more=more, signature=signed, seconds=now)
+            case OpenEpoch():
+                return await evaluation.open_epoch(node, agreement_state, request)
+            case Prepare():
+                return await prepare(node, agreement_state, request)
+            case Evaluate():
+                return await evaluation.evaluate(node, agreement_state, request, self.mux)
+            case Reveal():
+                return await evaluation.reveal(node, agreement_state, request, self.mux)
+            case Advance():
+                return await sealed_work.advance(node, agreement_state, request, self.mux)
+            case OpenPlan():
+                return await sealed_work.open_plan(node, agreement_state, request)
+
+    def _agree(self, request: Agree) -> Done:
+        agreement = read_agreement(request.agreement)
+        agreement_state = self._node.agreement_states.get(agreement_hash(agreement))
+        if agreement_state is None:
+            check_agreement(agreement)
+            check_still_valid(agreement, time.time())
+            check_signatures(agreement, request.signatures)
+            agreement_state = self._node.take_agreement(
+                agreement, request.signatures, self.platform
+            )
+        return Done(
+            id=request.id,
+            frozen=sorted(agreement_state.frozen),
+            epoch=agreement_state.last_epoch,
+            words=agreement_state.words,
+            states=agreement_state.sealed_states(),
+            clock=time.time(),
+        )

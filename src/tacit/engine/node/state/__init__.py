@@ -1,0 +1,1 @@
+"""What a node keeps of each agreement, and what it allows."""

@@ -1,0 +1,280 @@
+"""What a node allows: pure checks, each with the reason of its refusal.
+
+A `Refusal` is raised inside a node; the coordinator sees a `RefusedError` with the node's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.engine.agreement.terms import Agreement, PublicProblem
+from tacit.engine.wire.request import candidate_hashes
+from tacit.errors import RefusedError
+
+MOST_GENERATIONS = 4096
+"""Generations of a sealed search in one request, so that frames can count their rounds."""
+
+
+class RefusalKind(StrEnum):
+    """Refusals that whoever asked can do something about.
+
+    >>> RefusalKind.SEALED.value
+    'sealed'
+    """
+
+    MISSING = "missing"
+    """Rows are not here; submit them again."""
+    DIFFERS = "differs"
+    """The nodes had different rows and dropped them; submit them again to all."""
+    OUTSIDE = "outside"
+    """Weights out of range, dropped everywhere; their participants have to seal anew."""
+    SEALED = "sealed"
+    """Other rows of the same participant are here; `Prepare` drops what differs."""
+    ROWS = "rows"
+    """What a participant sealed is not what it should be; it has to seal anew."""
+    FULL = "full"
+    """The node keeps nothing more for this platform; later it may."""
+
+
+def refuse(
+    reason: str, /, *, kind: RefusalKind | None = None, participants: Collection[str] = ()
+) -> RefusedError:
+    """A refusal, before the node's name is known.
+
+    >>> refuse("the agreement has expired").reason
+    'the agreement has expired'
+    """
+    return RefusedError("the node", reason, kind=kind or "", participants=tuple(participants))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An evaluation as a node was asked for it."""
+
+    objective: int
+    number: int
+    disclosure: str
+    best: str
+    request: bytes
+    """The request's hash."""
+    plans: NDArray[np.integer[Any]]
+
+
+def check_still_valid(agreement: Agreement, now: float, /) -> None:
+    """Refuse everything once the agreement has expired.
+
+    >>> from tacit.engine.local.fixtures import example_cast
+    >>> check_still_valid(example_cast().agreement, 1e12)
+    Traceback (most recent call last):
+    tacit.errors.RefusedError: the node refuses: the agreement has expired; make a new one
+    """
+    if now >= agreement.limits.expires:
+        raise refuse("the agreement has expired; make a new one")
+
+
+def check_number(
+    number: int, request: bytes, used: Mapping[int, bytes | None], highest: int, most: int, /
+) -> bool:
+    """Whether the request counts; False for one that was asked before under the same number.
+
+    `used` has the hashes of used numbers, None where the node itself has lost it.
+
+    >>> check_number(3, b"c", {1: b"a", 2: b"b"}, 2, 10), check_number(2, b"b", {2: b"b"}, 2, 10)
+    (True, False)
+    >>> check_number(2, b"x", {2: b"b"}, 2, 10)
+    Traceback (most recent call last):
+    tacit.errors.RefusedError: the node refuses: number 2 was used for another request; use 3
+    """
+    if number < 1:
+        raise refuse(f"evaluations are counted from 1, this one is {number}")
+    if number <= highest:
+        if used.get(number) != request:
+            raise refuse(f"number {number} was used for another request; use {highest + 1}")
+        return False
+    if number > most:
+        raise refuse(f"the agreement allows {most} evaluations, this would be number {number}")
+    if number != highest + 1:
+        raise refuse(f"evaluation {number} would leave a gap; the next one is {highest + 1}")
+    return True
+
+
+def check_not_revealed(revealed: bool, /) -> None:
+    """Refuse a new evaluation after the final reveal, which is the end.
+
+    >>> check_not_revealed(True)
+    Traceback (most recent call last):
+    tacit.errors.RefusedError: the node refuses: the truly best plan is revealed, which was the \
+end; nothing new is evaluated
+    """
+    if revealed:
+        raise refuse("the truly best plan is revealed, which was the end; nothing new is evaluated")
+
+
+def check_repeat(number: int, latest: int, /) -> None:
+    """Refuse to repeat any but the last evaluation, where each builds on the one before.
+
+    >>> check_repeat(7, 7)
+    >>> check_repeat(3, 7)
+    Traceback (most recent call last):
+    tacit.errors.RefusedError: the node refuses: only the last evaluation, 7, is repeated where \
+the best so far is kept, not 3
+    """
+    if number != latest:
+        raise refuse(
+            f"only the last evaluation, {latest}, is repeated where the best so far is kept, "
+            f"not {number}"
+        )
+
+
+def check_epoch(number: int, last: int, /) -> None:
+    """Refuse an epoch that was begun before: their numbers only grow.
+
+    >>> check_epoch(5, 4)
+    >>> check_epoch(4, 4)
+    Traceback (most recent call last):
+    tacit.errors.RefusedError: the node refuses: epoch 4 comes after epoch 4; numbers of epochs \
+only grow
+    """
+    if number <= last:
+        raise refuse(f"epoch {number} comes after epoch {last}; numbers of epochs only grow")
+
+
+def check_population(agreement: Agreement, asked: Asked, /) -> None:
+    """Refuse another disclosure, and a population that is too small, too large or too uniform.
+
+    >>> from tacit.engine.local.fixtures import example_cast
+    >>> asked = Asked(0, 1, "order", "value", b"", np.array([[0, 1]]))
+    >>> check_population(example_cast().agreement, asked)
+    Traceback (most recent call last):
+    tacit.errors.RefusedError: the node refuses: 'pay' may disclose top:1 with the best as \
+value, not order with value
+    """
+    terms, limits = agreement.objectives[asked.objective], agreement.limits
+    if terms.sealed:
+        raise refuse(f"{terms.name!r} is sealed: nothing of it is evaluated for anybody")
+    if (asked.disclosure, asked.best) != (terms.disclosure, terms.best):
+        raise refuse(
+            f"{terms.name!r} may disclose {terms.disclosure} with the best as {terms.best}, "
+            f"not {asked.disclosure} with {asked.best}"
+        )
+    n = len(asked.plans)
+    if not limits.population_min <= n <= limits.population_max:
+        raise refuse(
+            f"a population of {n} candidates; the agreement allows {limits.population_min} to "
+            f"{limits.population_max}"
+        )
+    check_feasible(agreement.problem, asked.plans)
+    distinct = count_distinct(agreement.problem, asked.plans)
+    if distinct < limits.distinct_min:
+        raise refuse(
+            f"only {distinct} of {n} candidates differ; the agreement asks for "
+            f"{limits.distinct_min} distinct ones"
+        )
+
+
+def count_distinct(problem: PublicProblem, plans: NDArray[np.integer[Any]], /) -> int:
+    """How many feasible candidates differ in more than their spelling.
+
+    A tour is the same wherever it begins and, if the problem is symmetric, whichever way it goes.
+
+    >>> tours = np.array([[0, 1, 2, 3], [2, 3, 0, 1], [3, 2, 1, 0]])
+    >>> count_distinct(PublicProblem("p", "tour", 4, 4), tours)
+    2
+    >>> count_distinct(PublicProblem("p", "tour", 4, 4, symmetric=True), tours)
+    1
+    """
+    if problem.kind == "tour":
+        at = np.argmin(plans, axis=1)[:, None] + np.arange(plans.shape[1])
+        plans = np.take_along_axis(plans, at % plans.shape[1], axis=1)
+        if problem.symmetric and plans.shape[1] > 2:
+            back = plans[:, 1] > plans[:, -1]
+            plans[back, 1:] = plans[back, :0:-1]
+    size = plans.shape[1] * plans.itemsize
+    return len(set(np.ascontiguousarray(plans).view(f"V{size}").reshape(-1).tolist()))
+
+
+def check_feasible(problem: PublicProblem, plans: NDArray[np.integer[Any]], /) -> None:
+    """Refuse candidates that are no plans of the problem.
+
+    >>> check_feasible(PublicProblem("p", "assignment", 2, 3), np.array([[1, 1]]))
+    Traceback (most recent call last):
+    tacit.errors.RefusedError: the node refuses: candidate 0 takes a column twice
+    """
+    columns = problem.columns
+    if plans.max() >= columns:
+        beyond = int((plans >= columns).any(axis=1).argmax())
+        raise refuse(f"candidate {beyond} takes a column that does not exist")
+    # A stable sort of numbers this small is a radix sort, several times faster than others.
+    in_order = np.sort(plans, axis=1, kind="stable")
+    same = in_order[:, 1:] == in_order[:, :-1]
+    if same.any():
+        raise refuse(f"candidate {int(same.any(axis=1).argmax())} takes a column twice")
+    if problem.forbidden:
+        pairs = np.array(problem.forbidden)
+        wrong = np.flatnonzero((plans[:, pairs[:, 0]] == pairs[:, 1]).any(axis=1))
+        if len(wrong):
+            raise refuse(f"candidate {wrong[0]} takes a pair that is forbidden")
+
+
+def check_reveal(
+    agreement: Agreement,
+    plans: NDArray[np.integer[Any]],
+    evaluated: Collection[bytes],
+    earlier: bytes | None,
+    request: bytes,
+    /,
+) -> None:
+    """Refuse the final reveal unless agreed, once, and among candidates evaluated before.
+
+    >>> from tacit.engine.local.fixtures import example_cast
+    >>> check_reveal(example_cast().agreement, np.array([[0, 1]]), set(), None, b"")
+    Traceback (most recent call last):
+    tacit.errors.RefusedError: the node refuses: a candidate was never evaluated, so nothing is \
+revealed of it
+    """
+    if not agreement.reveal_best:
+        raise refuse("the agreement does not allow to reveal which plan is truly best")
+    if earlier is not None and earlier != request:
+        raise refuse("the truly best plan was revealed already, which happens once")
+    if not 1 <= len(plans) <= agreement.limits.population_max:
+        raise refuse(f"{len(plans)} candidates to choose from; give 1 to the largest population")
+    check_feasible(agreement.problem, plans)
+    if not candidate_hashes(plans) <= set(evaluated):
+        raise refuse("a candidate was never evaluated, so nothing is revealed of it")
+
+
+def check_generations(
+    first: int, count: int, horizon: int, /, *, most: int, ends: Mapping[int, int]
+) -> None:
+    """Refuse generations of a sealed search beyond those agreed, or beside those done before.
+
+    `ends` has the runs of generations that were begun: where each starts, and where it ends.
+
+    >>> check_generations(40, 20, 100, most=100, ends={0: 40})
+    >>> check_generations(40, 80, 100, most=100, ends={0: 40})
+    Traceback (most recent call last):
+    tacit.errors.RefusedError: the node refuses: the agreement allows 100 generations, these would \
+be up to 120
+    >>> check_generations(20, 20, 100, most=100, ends={0: 40})
+    Traceback (most recent call last):
+    tacit.errors.RefusedError: the node refuses: generations 20 to 40 do not follow those done \
+before, which end at 40
+    """
+    if not 1 <= count <= MOST_GENERATIONS or horizon < 1:
+        raise refuse(f"{count} generations of {horizon} at a time; ask for 1 to {MOST_GENERATIONS}")
+    if first + count > most:
+        raise refuse(
+            f"the agreement allows {most} generations, these would be up to {first + count}"
+        )
+    last = max(ends.values(), default=0)
+    if first != last and ends.get(first) != first + count:
+        raise refuse(
+            f"generations {first} to {first + count} do not follow those done before, which end "
+            f"at {last}"
+        )

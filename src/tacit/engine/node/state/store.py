@@ -1,0 +1,240 @@
+"""What a node keeps on disk about one agreement, and how it gets there without tearing.
+
+::
+
+    agreement.json        the agreement, canonical
+    signatures            of all participants
+    inputs/O-P            sealed rows of participant P for objective O, still sealed
+    log.jsonl             the hash chain: it is also the record of all evaluation numbers
+    lease                 numbers that count as used after a power cut, fsynced before they are
+    best-O                shares of the best fitness so far, where `improvement` is disclosed
+    sealed-S-G            shares of sealed search S after generation G, the last two of them
+    evaluated-O           hashes of evaluated candidates, where the final reveal is allowed
+
+Every evaluation is appended to the log before it is computed. That survives the death of the
+process. A power cut may lose what was appended last, so a lease of numbers is fsynced ahead: after
+a restart of the machine all numbers of the lease count as used, and none is used twice.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import msgspec
+
+from tacit.engine.agreement.terms import Agreement, agreement_hash, canonical, read_agreement
+from tacit.engine.records.node_log import NodeLog
+
+LEASE = 64
+"""How many evaluation numbers are set aside at a time."""
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+class StoredInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A participant's sealed rows as they were submitted."""
+
+    manifest: bytes
+    signature: bytes
+    box: bytes
+
+
+class StoredBest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Shares of the best fitness after an evaluation; `basis` names the attempt they come from."""
+
+    number: int
+    basis: str
+    mine: int
+    next: int
+
+
+class _Lease(msgspec.Struct, forbid_unknown_fields=True):
+    boot: str
+    numbers: dict[int, int]
+
+
+def write_atomically(path: Path, data: bytes, /) -> None:
+    """Replace a file as a whole, and return when it is on the disk.
+
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp()) / "file"
+    >>> write_atomically(place, b"new")
+    >>> place.read_bytes()
+    b'new'
+    """
+    draft = path.with_name(path.name + ".partial")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def boot_identity() -> str | None:
+    """What changes when the machine restarts, where the system tells.
+
+    >>> boot_identity() == boot_identity()
+    True
+    """
+    try:
+        return _BOOT_ID.read_text().strip()
+    except OSError:
+        return None
+
+
+def folder_name(agreement: bytes, /) -> str:
+    """What the folder of an agreement with this hash is called.
+
+    >>> len(folder_name(bytes(32)))
+    32
+    """
+    return agreement.hex()[:32]
+
+
+class Store:
+    """One agreement's folder. `Store.create` makes it, `Store(folder)` opens it again."""
+
+    def __init__(self, folder: Path, /) -> None:
+        self.folder = folder
+        self.agreement = read_agreement((folder / "agreement.json").read_bytes())
+        self.hash = agreement_hash(self.agreement)
+        self.log = NodeLog(folder / "log.jsonl")
+        self._boot = boot_identity()
+        self._lease_lock = threading.Lock()
+        self._lease = self._read_lease()
+        self.lost_numbers = dict(self._lease.numbers) if self._lease.boot != self._boot else {}
+        """Per objective, up to where numbers count as used after a restart of the machine."""
+        files = (path for path in folder.rglob("*") if path.name != "log.jsonl" and path.is_file())
+        self._bytes = sum(path.stat().st_size for path in files)
+
+    @classmethod
+    def create(cls, root: Path, agreement: Agreement, signatures: dict[str, bytes], /) -> Store:
+        """Write a new agreement's folder.
+
+        >>> import tempfile
+        >>> from tacit.engine.local.fixtures import example_cast
+        >>> cast = example_cast()
+        >>> store = Store.create(Path(tempfile.mkdtemp()), cast.agreement, cast.signatures)
+        >>> Store(store.folder).agreement == cast.agreement
+        True
+        """
+        folder = root / folder_name(agreement_hash(agreement))
+        (folder / "inputs").mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_atomically(folder / "signatures", msgspec.msgpack.encode(signatures))
+        # Last, since a folder without it does not count.
+        write_atomically(folder / "agreement.json", canonical(agreement))
+        store = cls(folder)
+        if not store.log.entries:
+            store.log.append("agreed", agreement=store.hash.hex())
+            store.log.sync()
+        return store
+
+    @property
+    def size(self) -> int:
+        """What is kept here, as far as it grows."""
+        return self._bytes + self.log.size
+
+    # Sealed inputs.
+
+    def _input(self, objective: int, participant: str) -> Path:
+        names = [each.name for each in self.agreement.participants]
+        return self.folder / "inputs" / f"{objective}-{names.index(participant)}"
+
+    def inputs(self, objective: int, /) -> dict[str, StoredInput]:
+        """The sealed rows that are there, by participant."""
+        found = {}
+        for owner in self.agreement.objectives[objective].owners:
+            path = self._input(objective, owner.participant)
+            if path.exists():
+                found[owner.participant] = msgspec.msgpack.decode(
+                    path.read_bytes(), type=StoredInput
+                )
+        return found
+
+    def save_input(self, objective: int, participant: str, stored: StoredInput, /) -> None:
+        """Keep a participant's sealed rows."""
+        data = msgspec.msgpack.encode(stored)
+        write_atomically(self._input(objective, participant), data)
+        self._bytes += len(data)
+
+    def drop_input(self, objective: int, participant: str, /) -> None:
+        """Forget rows that turned out to be unusable, so that they can be sealed again."""
+        path = self._input(objective, participant)
+        if path.exists():
+            self._bytes -= path.stat().st_size
+            path.unlink()
+
+    # Leases of numbers.
+
+    def _read_lease(self) -> _Lease:
+        path = self.folder / "lease"
+        if path.exists():
+            return msgspec.msgpack.decode(path.read_bytes(), type=_Lease)
+        return _Lease(self._boot or "", {})
+
+    def lease_left(self, objective: int, number: int, /) -> int:
+        """How many numbers after this one are already set aside."""
+        if self._boot is None or self._lease.boot != self._boot:
+            return -1
+        return self._lease.numbers.get(objective, 0) - number
+
+    def extend_lease(self, objective: int, number: int, /) -> None:
+        """Set this number and the next ones aside, on the disk.
+
+        Where the system does not say whether it restarted, that is this number alone.
+        """
+        ahead = LEASE if self._boot is not None else 0
+        # Objectives extend theirs from threads, side by side, and the file is one.
+        with self._lease_lock:
+            numbers = {**self.lost_numbers, **self._lease.numbers}
+            numbers[objective] = max(numbers.get(objective, 0), number + ahead)
+            lease = _Lease(self._boot or "", numbers)
+            write_atomically(self.folder / "lease", msgspec.msgpack.encode(lease))
+            self._lease = lease
+
+    # Best so far.
+
+    def save_best(self, objective: int, states: list[StoredBest], /) -> None:
+        """Keep the shares of the best fitness after the last evaluations."""
+        write_atomically(self.folder / f"best-{objective}", msgspec.msgpack.encode(states))
+
+    def load_best(self, objective: int, /) -> list[StoredBest]:
+        """The kept shares, none before the first evaluation."""
+        path = self.folder / f"best-{objective}"
+        if not path.exists():
+            return []
+        return msgspec.msgpack.decode(path.read_bytes(), type=list[StoredBest])
+
+    # Sealed searches.
+
+    def save_sealed(self, search: int, generation: int, data: bytes, /) -> None:
+        """Keep a node's shares of a sealed search after a generation."""
+        write_atomically(self.folder / f"sealed-{search}-{generation}", data)
+
+    def drop_sealed(self, search: int, generation: int, /) -> None:
+        """Forget an older state."""
+        (self.folder / f"sealed-{search}-{generation}").unlink(missing_ok=True)
+
+    def load_sealed(self, search: int, /) -> list[bytes]:
+        """The kept states of a sealed search."""
+        return [path.read_bytes() for path in self.folder.glob(f"sealed-{search}-*[0-9]")]
+
+    # Evaluated candidates.
+
+    def add_evaluated(self, objective: int, hashes: set[bytes], /) -> None:
+        """Remember that these candidates were evaluated."""
+        with (self.folder / f"evaluated-{objective}").open("ab") as file:
+            self._bytes += file.write(b"".join(hashes))
+
+    def load_evaluated(self, objective: int, /) -> set[bytes]:
+        """All candidates evaluated so far, as hashes of 16 bytes."""
+        path = self.folder / f"evaluated-{objective}"
+        data = path.read_bytes() if path.exists() else b""
+        return {data[at : at + 16] for at in range(0, len(data) - 15, 16)}

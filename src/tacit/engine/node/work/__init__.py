@@ -1,0 +1,1 @@
+"""What a node computes with its peers."""

@@ -1,0 +1,194 @@
+"""The check of an objective's inputs before they are frozen: one after the other per agreement.
+
+The nodes tell each other what each has of every owner, compare the components that two of them
+hold in common, and check all ranges. What is frozen is what was checked. A node that froze before,
+when another lost its last message, takes part again, so that all come to the same end. While
+inputs are not frozen, whatever differs between nodes is dropped, and can be submitted again.
+
+With the first message the nodes open a word that is drawn from the keys of all three pairs: no
+participant can know it when it seals its rows, and the seed of the search depends on it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tacit.engine.agreement.sealing import box_hash
+from tacit.engine.node.state.agreement_state import AgreementState
+from tacit.engine.node.state.policy import RefusalKind, refuse
+from tacit.engine.node.state.store import StoredInput
+from tacit.engine.node.work.session import node_session, refusals_told
+from tacit.engine.wire.context import bound_context
+from tacit.engine.wire.messages import Done, Prepare
+from tacit.errors import AbortError
+from tacit.mpc import (
+    ArithmeticShare,
+    Session,
+    check_ranges,
+    check_same_components,
+)
+from tacit.mpc.linear import concatenate
+
+if TYPE_CHECKING:
+    from tacit.engine.node.node import Node
+
+Inputs = dict[str, StoredInput]
+_HASH = 32
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """What the nodes told each other of an objective's inputs."""
+
+    different: dict[str, list[str]]
+    """Owners whose manifests are not the same everywhere, with the nodes where they differ."""
+    word: str
+
+
+async def prepare(node: Node, agreement_state: AgreementState, request: Prepare) -> Done:
+    """Compare manifests and common components, check all ranges, and freeze the inputs.
+
+    >>> prepare.__name__
+    'prepare'
+    """
+    async with agreement_state.preparing:
+        return await _prepare(node, agreement_state, request)
+
+
+async def _prepare(node: Node, agreement_state: AgreementState, request: Prepare) -> Done:
+    objective = request.objective
+    context = bound_context(
+        agreement_state.hash,
+        objective,
+        0,
+        epoch=request.epoch,
+        attempt=request.attempt,
+        request=b"prepare",
+    )
+    async with refusals_told(node, context, None):
+        agreement_state.check_objective(objective)
+    inputs = agreement_state.store.inputs(objective)
+    missing = agreement_state.missing(objective)
+    outside: list[str] = []
+    async with node_session(node, agreement_state, context, request.epoch, None) as session:
+        compared = await _compare(session, agreement_state, objective, inputs)
+        if not compared.different and not missing:
+            weights = agreement_state.weights(objective)
+            await _same(check_same_components(session, weights, label="inputs"))
+            outside = await _out_of_range(agreement_state, session, objective, weights)
+    # Only now, when every node has its answer: an error inside would end the session for all.
+    _drop_different(agreement_state, objective, inputs, compared)
+    if missing:
+        raise refuse(
+            f"{', '.join(map(repr, missing))} has not submitted its rows yet",
+            kind=RefusalKind.MISSING,
+            participants=missing,
+        )
+    _drop_outside(agreement_state, objective, inputs, outside)
+    agreement_state.freeze(objective, inputs, word=compared.word)
+    return Done(
+        id=request.id,
+        sent=session.sent,
+        rounds=session.depth,
+        frozen=sorted(agreement_state.frozen),
+        words=agreement_state.words,
+    )
+
+
+async def _compare(
+    session: Session, agreement_state: AgreementState, objective: int, inputs: Inputs
+) -> _Compared:
+    """Tell both peers what is here, and hear what is there. 1 round."""
+    owners = [each.participant for each in agreement_state.agreement.objectives[objective].owners]
+    ours = [
+        hashlib.sha256(inputs[who].manifest).digest() if who in inputs else bytes(_HASH)
+        for who in owners
+    ]
+    drawn = {c: session.words("word", c, 4).tobytes() for c in (session.me, session.next)}
+    kept = bytes.fromhex(agreement_state.words.get(objective, "")) or bytes(_HASH)
+    told = np.frombuffer(b"".join([kept, drawn[session.me], *ours]), dtype=np.uint8)
+    for peer in (session.next, session.previous):
+        await session.send(peer, told)
+    different: dict[str, list[str]] = {}
+    for peer in (session.next, session.previous):
+        data = (await session.receive(peer, len(told), np.uint8)).tobytes()
+        theirs = [data[at : at + _HASH] for at in range(0, len(data), _HASH)]
+        kept = kept if any(kept) else theirs[0]
+        drawn[peer] = theirs[1]
+        for who, here, there in zip(owners, ours, theirs[2:], strict=True):
+            if here != there:
+                different.setdefault(who, []).append(session.name_of(peer))
+    if any(kept):
+        # Where one node has frozen already, its word counts: nobody gets a second draw.
+        return _Compared(different, kept.hex())
+    parts = np.frombuffer(b"".join(drawn.values()), dtype=np.uint8).reshape(3, _HASH)
+    return _Compared(different, np.bitwise_xor.reduce(parts).tobytes().hex())
+
+
+async def _same(comparison: Awaitable[None]) -> None:
+    try:
+        await comparison
+    except AbortError as error:
+        if "differs" not in error.what:
+            raise
+        raise refuse(
+            f"the common shares here and at {error.peer} differ; let the participants seal again "
+            "under a new agreement"
+        ) from None
+
+
+async def _out_of_range(
+    agreement_state: AgreementState, session: Session, objective: int, weights: ArithmeticShare
+) -> list[str]:
+    """The participants with a weight out of range; which weight it is, nobody learns."""
+    terms = agreement_state.agreement.objectives[objective]
+    parts = [weights[owner.rows] for owner in terms.owners]
+    flat = [ArithmeticShare(part.mine.reshape(-1), part.next.reshape(-1)) for part in parts]
+    counts = [len(part) for part in flat]
+    bounds = [terms.weight_bound] * len(counts)
+    fits = await check_ranges(session, concatenate(flat), counts, bounds, label="range")
+    return [owner.participant for owner, ok in zip(terms.owners, fits, strict=True) if not ok]
+
+
+def _drop(
+    agreement_state: AgreementState, objective: int, inputs: Inputs, who: str, why: str
+) -> None:
+    if objective not in agreement_state.frozen and who in inputs:
+        agreement_state.forget_input(objective, who, box_hash(inputs[who].box))
+        agreement_state.store.log.append(why, objective=objective, participant=who)
+
+
+def _drop_different(
+    agreement_state: AgreementState, objective: int, inputs: Inputs, compared: _Compared
+) -> None:
+    if not compared.different:
+        return
+    for who in compared.different:
+        _drop(agreement_state, objective, inputs, who, "differs")
+    peers = sorted({peer for names in compared.different.values() for peer in names})
+    raise refuse(
+        f"the manifests here and at {' and '.join(peers)} differ for "
+        f"{', '.join(map(repr, compared.different))}; submit these rows again to all nodes",
+        kind=RefusalKind.DIFFERS,
+        participants=list(compared.different),
+    )
+
+
+def _drop_outside(
+    agreement_state: AgreementState, objective: int, inputs: Inputs, outside: list[str]
+) -> None:
+    terms = agreement_state.agreement.objectives[objective]
+    for who in outside:
+        _drop(agreement_state, objective, inputs, who, "out of range")
+    if outside:
+        raise refuse(
+            f"a weight of {', '.join(map(repr, outside))} for {terms.name!r} is outside "
+            f"0..{terms.weight_bound}; let it seal its rows again",
+            kind=RefusalKind.OUTSIDE,
+            participants=outside,
+        )

@@ -1,0 +1,177 @@
+"""What a node does for a sealed search: generations with its peers, and the one opening."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.engine.agreement.sealed_terms import schedule_of, sealed_terms, shape_of, table_of
+from tacit.engine.node.state.agreement_state import AgreementState
+from tacit.engine.node.state.sealed_progress import Kept, SealedProgress
+from tacit.engine.node.work.plan_binding import confirm_basis
+from tacit.engine.node.work.session import node_session, refusals_told
+from tacit.engine.wire.context import bound_context
+from tacit.engine.wire.messages import Advance, Done, OpenPlan, attempt_name
+from tacit.engine.wire.recording_mux import RecordingMux, sent_digest
+from tacit.mpc import ArithmeticShare, Context
+from tacit.mpc.ring import public_word
+from tacit.mpc.sealed.generations import advance as compute
+from tacit.mpc.sealed.moves import Step
+from tacit.mpc.sealed.start import secret_start
+from tacit.mpc.transport import Mux
+from tacit.search.moves import Schedule
+
+if TYPE_CHECKING:
+    from tacit.engine.node.node import Node
+
+
+def advance_hash(search: int, first: int, count: int, horizon: int, /) -> bytes:
+    """What names a request for generations.
+
+    >>> len(advance_hash(0, 40, 20, 1000))
+    32
+    """
+    words = f"tacit request/2\nadvance\n{search}\n{first}\n{count}\n{horizon}\n"
+    return hashlib.sha256(words.encode()).digest()
+
+
+def advance_context(agreement: bytes, request: Advance, /, *, epoch: int, attempt: int) -> Context:
+    """The context of one attempt at generations, for nodes and coordinator alike.
+
+    >>> request = Advance(id=1, agreement=bytes(32), search=0, first=40, count=20, horizon=99,
+    ...                   epoch=7, attempt=3, basis="40:7:2")
+    >>> advance_context(bytes(32), request, epoch=7, attempt=3).evaluation
+    41
+    """
+    digest = advance_hash(request.search, request.first, request.count, request.horizon)
+    return bound_context(
+        agreement,
+        request.search,
+        request.first + 1,
+        epoch=epoch,
+        attempt=attempt,
+        request=digest,
+        basis=request.basis,
+    )
+
+
+def worth_shares(agreement_state: AgreementState, search: int, /) -> ArithmeticShare:
+    """Shares of what each cell is worth under the weighting of a search, a line per item."""
+    agreement, problem = agreement_state.agreement, agreement_state.agreement.problem
+    factors = sealed_terms(agreement).weightings[search]
+    parts = []
+    for number in (0, 1):
+        total = np.zeros((problem.rows, problem.columns), dtype=np.uint64)
+        for objective, factor in enumerate(factors):
+            sign = 1 if agreement.objectives[objective].sense == "maximize" else -1
+            weights = agreement_state.weights(objective)
+            total += public_word(sign * factor) * (weights.next if number else weights.mine)
+        parts.append(total)
+    if problem.forbidden:
+        _forbid(parts, agreement_state, search)
+    if problem.kind != "tour":
+        parts = [np.ascontiguousarray(part.T) for part in parts]
+    return ArithmeticShare(parts[0], parts[1])
+
+
+def _forbid(parts: list[NDArray[np.uint64]], agreement_state: AgreementState, search: int) -> None:
+    """Give forbidden pairs their public worth, as component 0, which nodes 0 and 2 hold."""
+    pairs = np.array(agreement_state.agreement.problem.forbidden)
+    low = public_word(shape_of(agreement_state.agreement, search).low)
+    zero = np.uint64(0)
+    for part, holds in zip(
+        parts, (agreement_state.node == 0, agreement_state.node == 2), strict=True
+    ):
+        part[pairs[:, 0], pairs[:, 1]] = low if holds else zero
+
+
+def _steps(schedule: Schedule, request: Advance) -> Iterator[Step]:
+    factor, bits = schedule.gain_factor, schedule.key_bits
+    for number in range(request.first, request.first + request.count):
+        now = schedule.generation(number, horizon=request.horizon)
+        yield Step(now.moves, now.offsets, factor, bits, now.meetings)
+
+
+async def advance(
+    node: Node, agreement_state: AgreementState, request: Advance, platform: Mux
+) -> Done:
+    """Some generations, or the secret start, if the agreement allows them."""
+    context = advance_context(
+        agreement_state.hash, request, epoch=request.epoch, attempt=request.attempt
+    )
+    async with refusals_told(node, context, platform):
+        progress = agreement_state.search(request.search)
+    async with progress.alone():
+        return await _advance(node, agreement_state, request, platform, progress, context)
+
+
+async def _advance(
+    node: Node,
+    agreement_state: AgreementState,
+    request: Advance,
+    platform: Mux,
+    progress: SealedProgress,
+    context: Context,
+) -> Done:
+    starts = request.count == 0 and request.first == 0 and not request.basis
+    attempt = attempt_name(request.first + request.count, request.epoch, request.attempt)
+    before: Kept | None = None
+    async with refusals_told(node, context, platform):
+        agreement_state.search(
+            request.search
+        )  # again: it may have expired while others were at work
+        if starts:
+            progress.begin_start(attempt)
+        else:
+            before = progress.begin(
+                request.basis,
+                request.first,
+                request.count,
+                request.horizon,
+                request=advance_hash(request.search, request.first, request.count, request.horizon),
+                attempt=attempt,
+                most=agreement_state.agreement.limits.evaluations,
+            )
+    schedule = schedule_of(
+        agreement_state.agreement, request.search, seed=agreement_state.search_seed()
+    )
+    about = table_of(schedule)
+    tells = agreement_state.agreement.objectives[0].best == "improvement" and not starts
+    sent = RecordingMux(platform)
+    async with node_session(node, agreement_state, context, request.epoch, sent) as session:
+        if before is None:
+            worths = worth_shares(agreement_state, request.search)
+            state = await secret_start(session, worths, about, label="start")
+        else:
+            steps = _steps(schedule, request)
+            state = await compute(session, before.state, steps, about, tell_improvements=tells)
+    if tells:
+        first = request.first + 1
+        agreement_state.log_sent("told improvements", request.search, first, sent, attempt=attempt)
+    await progress.keep(Kept(request.first + request.count, attempt, state))
+    return Done(id=request.id, sent=session.sent, rounds=session.depth, seed=schedule.seed)
+
+
+async def open_plan(node: Node, agreement_state: AgreementState, request: OpenPlan) -> Done:
+    """The node's shares of the best plan, once; of its value too where that was agreed.
+
+    The components of a plan are fresh and uniform but for their sum, which the coordinator is to
+    know; so it may see all of them. Two nodes hold all three, so the third may be gone. Nothing
+    leaves before one of the two others is bound to the same plan.
+    """
+    progress = agreement_state.search(request.search)
+    plan = (await progress.begin_open(request.basis)).state.plan
+    await confirm_basis(node, agreement_state, request.search, request.basis)
+    first = 0 if agreement_state.agreement.objectives[0].best == "value" else 1
+    parts = [np.ascontiguousarray(part[first:]).tobytes() for part in (plan.mine, plan.next)]
+    salt = secrets.token_bytes(16)
+    digest = sent_digest(salt, [hashlib.sha256(part).digest() for part in parts])
+    agreement_state.store.log.append(
+        "opened", search=request.search, basis=request.basis, salt=salt.hex(), digest=digest
+    )
+    return Done(id=request.id, components=parts)

@@ -1,0 +1,1 @@
+"""What is written down: nodes' logs, the coordinator's ledger, signed receipts."""

@@ -1,0 +1,1 @@
+"""Messages between coordinator, nodes and peers, and the hashes that name requests."""

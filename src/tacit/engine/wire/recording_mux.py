@@ -1,0 +1,115 @@
+"""An answer on its way to the platform: hashed where it leaves, kept where it arrives.
+
+The hash goes into the node's log with a salt, the parts into the platform's ledger; together they
+show afterwards what was told.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+
+from tacit.errors import PeerError
+from tacit.mpc.transport import Channel, Conversation, Frame, Link, Mux
+from tacit.mpc.transport.frame import Buffer
+
+
+def sent_digest(salt: bytes, substreams: Iterable[bytes], /) -> str:
+    """What the log says of an answer: a hash of the salt and of the hash of each substream.
+
+    >>> sent_digest(b"salt", [b"one"]) == sent_digest(b"more", [b"one"])
+    False
+    """
+    return hashlib.sha256(b"".join([b"tacit sent/1\n", salt, *substreams])).hexdigest()
+
+
+def substream_digest(frames: Iterable[Buffer], /) -> bytes:
+    """A hash of the frames of one substream, in their order.
+
+    >>> substream_digest([b"a", b"b"]) == substream_digest([b"ab"])
+    False
+    """
+    whole = hashlib.sha256()
+    for frame in frames:
+        _add(whole, frame)
+    return whole.digest()
+
+
+def _add(whole: hashlib._Hash, frame: Buffer) -> None:
+    whole.update(memoryview(frame).nbytes.to_bytes(8, "little"))
+    whole.update(frame)
+
+
+class _RecordedConversation:
+    """A conversation that hashes what goes out and keeps what comes in."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+        self.sent = hashlib.sha256()
+        self.received: list[bytes] = []
+
+    async def send(self, depth: int, payload: Buffer, *, timeout: float) -> None:
+        """Hash and send."""
+        _add(self.sent, payload)
+        await self._conversation.send(depth, payload, timeout=timeout)
+
+    async def receive(self, *, timeout: float) -> Frame:
+        """Receive and keep."""
+        frame = await self._conversation.receive(timeout=timeout)
+        self.received.append(bytes(frame.payload))
+        return frame
+
+    def fail(self, error: PeerError) -> None:
+        """Fail as it is."""
+        self._conversation.fail(error)
+
+    def close(self) -> None:
+        """Close the conversation."""
+        self._conversation.close()
+
+
+class RecordingMux:
+    """Stands where the link between node and platform would, and records every substream."""
+
+    def __init__(self, mux: Mux) -> None:
+        self._mux = mux
+        self._substreams: dict[int, _RecordedConversation] = {}
+
+    def open(self, channel: Channel, *, tag: bytes) -> _RecordedConversation:
+        """Open a conversation on the link."""
+        opened = _RecordedConversation(self._mux.open(channel, tag=tag))
+        self._substreams[channel.substream] = opened
+        return opened
+
+    @property
+    def begun(self) -> bool:
+        """Whether a part of the answer may be out."""
+        return bool(self._substreams)
+
+    @property
+    def link(self) -> Link:
+        """The link itself."""
+        return self._mux.link
+
+    def watch(self, channel: Channel, handler: Callable[[PeerError], None] | None) -> None:
+        """Listen for the other side giving up."""
+        self._mux.watch(channel, handler)
+
+    async def notify(self, channel: Channel, culprit: str, *, timeout: float) -> None:
+        """Tell the other side that the evaluation failed."""
+        await self._mux.notify(channel, culprit, timeout=timeout)
+
+    def finish(self, channel: Channel) -> None:
+        """Drop what may still arrive for the evaluation."""
+        self._mux.finish(channel)
+
+    def digest(self, salt: bytes, /) -> str:
+        """One hash of all that was sent, in the order of the substreams."""
+        return sent_digest(
+            salt, (self._substreams[k].sent.digest() for k in sorted(self._substreams))
+        )
+
+    def received(self) -> list[tuple[int, list[bytes]]]:
+        """What arrived: the number of each substream, with its frames."""
+        substreams = sorted((k, each.received) for k, each in self._substreams.items())
+        return [(k, frames) for k, frames in substreams if frames]

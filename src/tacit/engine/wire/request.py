@@ -1,0 +1,67 @@
+"""Candidates on the wire: whole numbers in one or two bytes, and the hash that names a request."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.engine.agreement.frame_sizes import MOST_CANDIDATES
+from tacit.engine.agreement.terms import PublicProblem
+
+REVEAL_NUMBER = 1 << 63
+"""The number of the final reveal, beyond those of all evaluations."""
+
+
+def _dtype(columns: int) -> np.dtype[Any]:
+    return np.dtype("u1") if columns <= 256 else np.dtype("<u2")
+
+
+def pack_candidates(problem: PublicProblem, plans: NDArray[np.integer[Any]], /) -> bytes:
+    r"""Plans, one per row, as the nodes take them.
+
+    >>> pack_candidates(PublicProblem("p", "assignment", 2, 3), np.array([[2, 0]]))
+    b'\x02\x00'
+    """
+    return np.ascontiguousarray(plans, dtype=_dtype(problem.columns)).tobytes()
+
+
+def unpack_candidates(problem: PublicProblem, data: bytes, /) -> NDArray[np.integer[Any]] | None:
+    """Plans from their bytes, or None if these are no whole number of plans.
+
+    >>> unpack_candidates(PublicProblem("p", "assignment", 2, 3), bytes([2, 0, 1, 2]))
+    array([[2, 0],
+           [1, 2]], dtype=uint8)
+    """
+    dtype = _dtype(problem.columns)
+    size = problem.rows * dtype.itemsize
+    if not data or len(data) % size or len(data) // size > MOST_CANDIDATES:
+        return None
+    return np.frombuffer(data, dtype=dtype).reshape(-1, problem.rows)
+
+
+def request_hash(kind: str, disclosure: str, best: str, candidates: bytes, /) -> bytes:
+    """What names a request: two with the same hash get the same answer.
+
+    >>> len(request_hash("evaluate", "top:1", "value", b"..."))
+    32
+    """
+    words = f"tacit request/1\n{kind}\n{disclosure}\n{best}\n".encode()
+    return hashlib.sha256(words + candidates).digest()
+
+
+def candidate_hashes(plans: NDArray[np.integer[Any]], /) -> set[bytes]:
+    """A short hash of each plan, to know it again.
+
+    >>> len(candidate_hashes(np.array([[0, 1], [1, 0], [0, 1]])))
+    2
+    """
+    rows = np.ascontiguousarray(plans, dtype="<u2")
+    size = rows.shape[1] * 2
+    data = rows.tobytes()
+    return {
+        hashlib.blake2b(data[at : at + size], digest_size=16).digest()
+        for at in range(0, len(data), size)
+    }

@@ -1,0 +1,1 @@
+"""Running studies: jobs, executors, time budgets, progress."""

@@ -1,0 +1,45 @@
+"""One run of a study, described so that any process on any machine can compute it."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+import tacit
+from tacit.experiments.study.instances import InstanceSpec
+
+ROWS_FORMAT = 1
+"""Counts up when the meaning of a stored run changes, so that old ones are computed anew."""
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """A run: its result is a function of these fields and of the version of tacit.
+
+    >>> job = Job(instance=InstanceSpec(shipped="kroD100"), disclosure="order", generations=5)
+    >>> len(job.key), job.key == msgspec.structs.replace(job, seed=1).key
+    (32, False)
+    """
+
+    instance: InstanceSpec
+    settings: tuple[tuple[str, Any], ...] = ()
+    """Every setting of the search, by name."""
+    disclosure: str
+    obfuscate: tuple[str, ...] | None = None
+    generations: int
+    seed: int = 0
+    plugins: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """What the stored run is called: a hash of everything its rows depend on."""
+        spec = self.instance
+        if spec.digest is not None:
+            # The content counts, not where it lies.
+            spec = msgspec.structs.replace(spec, file=None)
+        described = msgspec.json.encode(
+            [ROWS_FORMAT, tacit.__version__, msgspec.structs.replace(self, instance=spec)],
+            order="deterministic",
+        )
+        return hashlib.sha256(described).hexdigest()[:32]

@@ -1,0 +1,94 @@
+"""Conducting a study: compute what is missing, keep each run as it comes, then merge."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+from tacit.errors import TacitError
+from tacit.experiments.execution.job import Job
+from tacit.experiments.execution.run_job import perform_encoded
+from tacit.experiments.results.store import Store
+from tacit.experiments.study.study import Study
+
+Advance = Callable[[int], None]
+"""Told how many more runs are finished."""
+
+
+@dataclass(frozen=True)
+class Conducted:
+    """What was done.
+
+    >>> Conducted(Store(Path("out/ap")), computed=3, reused=1, seconds=0.5).runs
+    4
+    """
+
+    store: Store
+    computed: int
+    reused: int
+    seconds: float
+
+    @property
+    def runs(self) -> int:
+        """All runs of the study."""
+        return self.computed + self.reused
+
+
+def conduct(
+    study: Study, out: Path, pool: Executor, /, *, advance: Advance | None = None
+) -> Conducted:
+    """Bring a study to its end in the folder `out`/name; finished runs are not computed again.
+
+    >>> import tempfile
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from tacit.experiments.study.instances import InstanceSpec
+    >>> from tacit.experiments.study.study import Seeds
+    >>> study = Study(name="tiny", preset="paper-ap", disclosures=("order",), generations=3,
+    ...     parameters={"population": 20}, seeds=Seeds(count=2),
+    ...     instances=(InstanceSpec(generate="assignment", size=5, seed=1),))
+    >>> with tempfile.TemporaryDirectory() as out, ThreadPoolExecutor(1) as pool:
+    ...     first = conduct(study, Path(out), pool)
+    ...     again = conduct(study, Path(out), pool)
+    >>> first.computed, again.computed
+    (2, 0)
+    """
+    started = time.monotonic()
+    store = Store(out / study.name)
+    jobs = list(study.jobs())
+    missing = store.missing(jobs)
+    store.describe(study)
+    if advance is not None:
+        advance(len(jobs) - len(missing))
+    _compute(missing, store, pool, advance)
+    store.merge(study)
+    seconds = time.monotonic() - started
+    return Conducted(store, len(missing), len(jobs) - len(missing), seconds)
+
+
+def _compute(missing: Sequence[Job], store: Store, pool: Executor, advance: Advance | None) -> None:
+    futures: dict[Future[bytes], Job] = {pool.submit(perform_encoded, job): job for job in missing}
+    try:
+        for future in as_completed(futures):
+            job = futures.pop(future)
+            store.keep(job, _result_of(future, job))
+            if advance is not None:
+                advance(1)
+    except BaseException:
+        for future in futures:
+            future.cancel()
+        raise
+
+
+def _result_of(future: Future[bytes], job: Job) -> bytes:
+    try:
+        return future.result()
+    except TacitError:
+        raise
+    except Exception as error:
+        raise TacitError(
+            f"the run with {job.disclosure} and seed {job.seed} failed ({error!r}); "
+            "finished runs are kept, so correct the cause and start again"
+        ) from error

@@ -1,0 +1,86 @@
+"""How long a generation of a sealed search takes: modelled from what it costs, which is public.
+
+Settings with more children or larger blocks get further per generation and have fewer generations,
+so they can only be compared at equal time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from tacit.engine.agreement.sealed_terms import table_of
+from tacit.mpc.sealed.generations import cost
+from tacit.problems import Problem
+from tacit.runs.sealed import SimulatedSealedSearch
+from tacit.search.moves import Schedule, SealedParameters
+
+
+@dataclass(frozen=True)
+class GenerationCost:
+    """What one generation asks of the nodes."""
+
+    rounds: float
+    megabytes: float
+    """Of the node that sends most; comparing grows with them."""
+    megaproducts: float
+    """Millions of products of numbers in the update of the parent's table."""
+
+
+class SealedPace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Seconds that each part of a cost takes, from measurements as of `benchmarks/sealed.py`.
+
+    >>> from tacit.problems import generate_assignment
+    >>> from tacit.search.moves import sealed_parameters_for
+    >>> pace = SealedPace(per_round=0.001, per_megabyte=0.01, per_megaproduct=0.004)
+    >>> tuned = sealed_parameters_for("assignment")
+    >>> round(pace.generation_seconds(generate_assignment(1), tuned), 4)
+    0.0163
+    """
+
+    per_round: float
+    per_megabyte: float = 0.0
+    per_megaproduct: float = 0.0
+
+    def generation_seconds(self, problem: Problem, parameters: SealedParameters, /) -> float:
+        """What one generation takes."""
+        each = generation_cost(schedule_for(problem, parameters))
+        return (
+            each.rounds * self.per_round
+            + each.megabytes * self.per_megabyte
+            + each.megaproducts * self.per_megaproduct
+        )
+
+
+def schedule_for(problem: Problem, parameters: SealedParameters, /) -> Schedule:
+    """The public course of a search, of which any seed costs the same."""
+    return SimulatedSealedSearch(problem, parameters, [1], seed=0, stream=0).twin.schedule
+
+
+def generation_cost(schedule: Schedule, /) -> GenerationCost:
+    """What one generation more costs.
+
+    >>> from tacit.problems import generate_assignment
+    >>> generation_cost(schedule_for(generate_assignment(1), SealedParameters()))
+    GenerationCost(rounds=10.0, megabytes=0.505652, megaproducts=1.01)
+    """
+    moves, about = schedule.generation(0, horizon=1).moves, table_of(schedule)
+    one, two = (cost(moves, generations, about) for generations in (1, 2))
+    met, often = one, 0.0
+    if schedule.parameters.parents > 1 and schedule.parameters.meet_every:
+        met = cost(moves, 1, about, pairs=[schedule.parameters.parents // 2])
+        often = 1 / schedule.parameters.meet_every
+    blocks, size = moves.positions.shape
+    # Each block's matrix times its lines of the table, for a tour also times its columns.
+    products = blocks * size * size * schedule.shape.width * (2 if about.is_tour else 1)
+    return GenerationCost(
+        rounds=two.rounds - one.rounds + often * (met.rounds - one.rounds),
+        megabytes=(
+            two.bytes_per_node
+            - one.bytes_per_node
+            + often * (met.bytes_per_node - one.bytes_per_node)
+        )
+        / 1e6,
+        megaproducts=products / 1e6,
+    )

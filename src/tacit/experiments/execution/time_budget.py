@@ -1,0 +1,101 @@
+"""How many generations a time budget leaves to each disclosure (the paper's section 4.3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+
+import msgspec
+
+from tacit.disclosure.sealed import SEALED
+from tacit.errors import ParameterError
+from tacit.experiments.execution.sealed_pace import SealedPace
+from tacit.experiments.study.settings import Settings
+from tacit.problems import Problem
+from tacit.search.moves import SealedParameters
+
+PAPER_SECONDS = {
+    "none": 0.27,
+    "buckets": 2.45,
+    "above": 0.74,
+    "order": 0.78,
+    "quantiles": 1.22,
+    "top": 0.79,
+}
+"""The paper's Table 2: seconds to evaluate 300 individuals, by method."""
+PAPER_GENERATIONS = 500
+
+
+class TimeBudget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Seconds to spend, and what they go on: an evaluation under each method, or a sealed search.
+
+    >>> PAPER_BUDGET.last_generation("buckets:5")
+    54
+    """
+
+    seconds: float
+    evaluation_seconds: dict[str, float] = {}
+    sealed: SealedPace | None = None
+
+    def generations(self, disclosure: str, problem: Problem, settings: Settings, /) -> int:
+        """How many generations a run has time for.
+
+        >>> from tacit.problems import generate_assignment
+        >>> budget = TimeBudget(40, sealed=SealedPace(0.001, 0.04))
+        >>> [budget.generations("sealed", generate_assignment(1), SealedParameters(block=size))
+        ...  for size in (4, 6)]
+        [3150, 1934]
+        """
+        if not isinstance(settings, SealedParameters):
+            return self.last_generation(disclosure)
+        if self.sealed is None:
+            raise ParameterError(
+                f"the budget says nothing of {SEALED}; add a table with its seconds per_round, "
+                "per_megabyte and per_megaproduct"
+            )
+        each = self.sealed.generation_seconds(problem, settings)
+        if each <= 0:
+            raise ParameterError("a sealed generation takes no time; give its seconds")
+        return math.floor(self.seconds / each)
+
+    def last_generation(self, disclosure: str, /) -> int:
+        """The last generation that fits; the initial population is evaluated too.
+
+        Exact arithmetic on the decimals as written: 135.27 / 0.27 is 501 and not a little less.
+        """
+        method = disclosure.partition(":")[0]
+        if method not in self.evaluation_seconds:
+            raise ParameterError(
+                f"the budget says nothing of {method}; add its seconds to evaluation_seconds"
+            )
+        each = Fraction(repr(self.evaluation_seconds[method]))
+        if each <= 0:
+            raise ParameterError(f"an evaluation under {method} takes no time; give its seconds")
+        return math.floor(Fraction(repr(self.seconds)) / each) - 1
+
+
+def budget_of(evaluation_seconds: Mapping[str, float], /) -> TimeBudget:
+    """The paper's way to a budget: 501 evaluations without obfuscation.
+
+    >>> budget_of({"none": 0.27}).seconds
+    135.27
+    """
+    each = Fraction(repr(evaluation_seconds["none"]))
+    return TimeBudget(float(each * (PAPER_GENERATIONS + 1)), dict(evaluation_seconds))
+
+
+PAPER_BUDGET = budget_of(PAPER_SECONDS)
+"""135.27 seconds."""
+
+
+def comparison_generations(budget: TimeBudget, /) -> dict[str, int]:
+    """Per method the generation at which runs are compared, at most the paper's 500.
+
+    >>> comparison_generations(PAPER_BUDGET)
+    {'none': 500, 'buckets': 54, 'above': 181, 'order': 172, 'quantiles': 109, 'top': 170}
+    """
+    return {
+        method: min(PAPER_GENERATIONS, budget.last_generation(method))
+        for method in budget.evaluation_seconds
+    }

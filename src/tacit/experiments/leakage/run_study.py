@@ -1,0 +1,104 @@
+"""Conducting the study of leakage: attack what is missing, then the table and the pictures."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from tacit.experiments.leakage.pictures import draw_growth, draw_privacy
+from tacit.experiments.leakage.plan import LeakageJob, LeakageStudy
+from tacit.experiments.leakage.run_job import (
+    AttackResult,
+    LeakageResult,
+    perform_attacks,
+    perform_leakage,
+)
+from tacit.experiments.leakage.tables import attack_table, leakage_table_entries, leakage_tables
+from tacit.experiments.report.table import Table
+from tacit.experiments.results.store import versions, write_whole
+
+Kind = TypeVar("Kind")
+
+
+@dataclass(frozen=True)
+class LeakageConducted:
+    """What was done."""
+
+    folder: Path
+    results: list[LeakageResult]
+    attacks: list[AttackResult]
+    computed: int
+    seconds: float
+
+    def tables(self) -> list[Table]:
+        """Everything as tables to read."""
+        tables = leakage_tables(self.results)
+        return [*tables, attack_table(self.attacks)] if self.attacks else tables
+
+
+def conduct_leakage(
+    study: LeakageStudy,
+    out: Path,
+    pool: Executor,
+    /,
+    *,
+    advance: Callable[[int], None] | None = None,
+) -> LeakageConducted:
+    """Bring the study to its end in `out`/name; finished runs are not computed again.
+
+    There are then `leakage.json`, which is the table that the audit ships, `tables.md`, and the
+    plots `privacy.png` and `growth.png`.
+    """
+    started = time.monotonic()
+    folder = out / study.name
+    work = [(job, perform_leakage, _path(folder, job)) for job in study.jobs()]
+    work += [(job, perform_attacks, _path(folder, job, "-attacks")) for job in study.attack_jobs()]
+    missing = [each for each in work if not each[2].exists()]
+    if advance is not None:
+        advance(len(work) - len(missing))
+    # The longest first, so that all cores stay busy to the end.
+    missing.sort(key=lambda each: not (each[0].worst_case or each[1] is perform_attacks))
+    futures = {pool.submit(perform, job): path for job, perform, path in missing}
+    for future in as_completed(futures):
+        write_whole(futures[future], future.result())
+        if advance is not None:
+            advance(1)
+    done = LeakageConducted(
+        folder,
+        [_read(path, LeakageResult) for _, perform, path in work if perform is perform_leakage],
+        [_read(path, AttackResult) for _, perform, path in work if perform is perform_attacks],
+        len(missing),
+        time.monotonic() - started,
+    )
+    _write(study, done)
+    return done
+
+
+def _path(folder: Path, job: LeakageJob, suffix: str = "") -> Path:
+    return folder / "runs" / f"{job.key}{suffix}.json"
+
+
+def _read(path: Path, kind: type[Kind]) -> Kind:
+    return msgspec.json.decode(path.read_bytes(), type=kind)
+
+
+def _write(study: LeakageStudy, done: LeakageConducted) -> None:
+    folder, results = done.folder, done.results
+    table = {"format": "tacit-leakage/1", "entries": leakage_table_entries(results)}
+    about = {"study": msgspec.to_builtins(study), "versions": versions()}
+    written = "\n\n".join(each.markdown() for each in done.tables()) + "\n"
+    write_whole(folder / "leakage.json", _json(table))
+    write_whole(folder / "study.json", _json(about))
+    write_whole(folder / "tables.md", written.encode())
+    draw_privacy(results, folder / "privacy.png")
+    draw_growth(results, folder / "growth.png")
+
+
+def _json(value: object) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n"

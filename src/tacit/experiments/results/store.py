@@ -1,0 +1,128 @@
+"""Finished runs on disk, and the Parquet files made of them.
+
+Each run is one file, named by its job's key and put in place in one step, so that whatever kills
+the process, a run is there whole or not at all. The Parquet files are made from the runs in the
+order of the study; they hold the same rows however, and however often, the study was started.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import msgspec
+
+from tacit.experiments.execution.job import Job
+from tacit.experiments.execution.run_job import RunRecord
+from tacit.experiments.results.rows import study_rows
+from tacit.experiments.study.instances import reference_of
+from tacit.experiments.study.study import Study
+
+LIBRARIES = ("tacit", "numpy", "numba", "scipy", "moocore", "polars", "msgspec")
+
+
+@dataclass(frozen=True)
+class Store:
+    """The folder of one study.
+
+    `generations.parquet` has one row per run and generation, `fronts.parquet` the plans of the
+    last estimated-best sets, `timing.parquet` the seconds per run (the only file that differs from
+    one machine to the next), `study.json` the full configuration, `versions.json` the versions.
+    """
+
+    folder: Path
+
+    @property
+    def generations(self) -> Path:
+        """One row per run and generation."""
+        return self.folder / "generations.parquet"
+
+    @property
+    def fronts(self) -> Path:
+        """One row per plan of a last estimated-best set."""
+        return self.folder / "fronts.parquet"
+
+    @property
+    def timing(self) -> Path:
+        """One row per run."""
+        return self.folder / "timing.parquet"
+
+    def path_of(self, job: Job, /) -> Path:
+        """Where the run of a job is kept."""
+        return self.folder / "runs" / f"{job.key}.npz"
+
+    def missing(self, jobs: Sequence[Job], /) -> list[Job]:
+        """The jobs whose runs are still to be computed."""
+        runs = self.folder / "runs"
+        there = {entry.name for entry in runs.iterdir()} if runs.is_dir() else set()
+        return [job for job in jobs if self.path_of(job).name not in there]
+
+    def keep(self, job: Job, encoded: bytes, /) -> None:
+        """Put a finished run in its place."""
+        write_whole(self.path_of(job), encoded)
+
+    def describe(self, study: Study, /) -> None:
+        """Write the configuration, and the versions unless they are on record already."""
+        described = msgspec.to_builtins(study)
+        described["parameters"] = msgspec.to_builtins(study.search)
+        described["yardsticks"] = dict(_yardsticks(study))
+        write_whole(self.folder / "study.json", _json(described))
+        path = self.folder / "versions.json"
+        known = msgspec.json.decode(path.read_bytes()) if path.exists() else []
+        if versions() not in known:
+            write_whole(path, _json([*known, versions()]))
+
+    def merge(self, study: Study, /) -> None:
+        """Make the Parquet files from the runs, in the order of the study."""
+        jobs = list(study.jobs())
+        rows = study_rows(jobs, [self.run_of(job) for job in jobs])
+        for path, frame in (
+            (self.generations, rows.generations),
+            (self.fronts, rows.fronts),
+            (self.timing, rows.timing),
+        ):
+            unfinished = path.with_suffix(".unfinished")
+            frame.write_parquet(unfinished, compression="zstd")
+            unfinished.replace(path)
+
+    def run_of(self, job: Job, /) -> RunRecord:
+        """Read a finished run."""
+        return RunRecord.decoded(self.path_of(job).read_bytes())
+
+
+def versions() -> dict[str, str]:
+    """What the rows depend on beside the configuration.
+
+    >>> sorted(versions())[:3]
+    ['moocore', 'msgspec', 'numba']
+    """
+    found = {"python": platform.python_version(), "system": platform.system()}
+    for name in LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def write_whole(path: Path, content: bytes, /) -> None:
+    """Write a file so that it is there whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    unfinished.write_bytes(content)
+    unfinished.replace(path)
+
+
+def _json(value: object) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n"
+
+
+def _yardsticks(study: Study) -> Iterator[tuple[str, dict[str, object]]]:
+    for spec in study.instances:
+        reference = reference_of(spec)
+        truth = None if reference.truth is None else reference.truth.tolist()
+        yield reference.problem.name, {"optimum": reference.optimum, "ground_truth": truth}

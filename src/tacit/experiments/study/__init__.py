@@ -1,0 +1,1 @@
+"""What a study is: its problems, settings and conditions."""

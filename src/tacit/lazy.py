@@ -1,0 +1,58 @@
+"""Packages whose names are imported when one of them is first used.
+
+A node starts without what only a search needs, and a command without what only others need. The
+names of such a package stand once, in the imports that type checkers read:
+
+    if TYPE_CHECKING:
+        from tacit.search.evolution import Evolution as Evolution
+    else:
+        __getattr__ = lazily(__name__)
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+
+def lazily(package: str, /) -> Callable[[str], object]:
+    """The `__getattr__` of a package that imports its names on first use.
+
+    >>> lazily("tacit.search")("Evolution").__name__
+    'Evolution'
+    >>> lazily("tacit.search")("Revolution")
+    Traceback (most recent call last):
+    AttributeError: module 'tacit.search' has no attribute 'Revolution'
+    """
+
+    def load(name: str) -> object:
+        home = public_names(package).get(name)
+        if home is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        found = getattr(import_module(home), name)
+        setattr(sys.modules[package], name, found)
+        return found
+
+    return load
+
+
+@cache
+def public_names(package: str, /) -> dict[str, str]:
+    """The names that a package offers lazily, each with the module that it comes from.
+
+    >>> public_names("tacit.search")["Evolution"]
+    'tacit.search.evolution'
+    """
+    source = Path(str(import_module(package).__file__)).read_text(encoding="utf-8")
+    guarded = (node for node in ast.parse(source).body if isinstance(node, ast.If))
+    return {
+        alias.name: str(statement.module)
+        for node in guarded
+        for statement in node.body
+        if isinstance(statement, ast.ImportFrom)
+        for alias in statement.names
+    }

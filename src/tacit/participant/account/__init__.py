@@ -1,0 +1,1 @@
+"""A participant's account: its profile folder, the platform's API, and the keys it trusts."""

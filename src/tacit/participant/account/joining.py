@@ -1,0 +1,94 @@
+"""Becoming a participant: an invitation is handed in once, and a profile remains."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tacit.engine.agreement.signatures import sign_joining
+from tacit.engine.identity.certificates import read_certificate
+from tacit.engine.identity.keys import Keys, load_keys, save_keys
+from tacit.errors import FileError, InputError, PlatformError
+from tacit.participant.account.client import PlatformClient, checked_url
+from tacit.participant.account.profile import Profile, default_folder, load_profile, replace_private
+from tacit.participant.account.shapes import Joined
+
+
+def new_key_file(name: str, folder: Path, /) -> Path:
+    """Draw keys into NAME.key in a profile's folder, readable by its owner alone.
+
+    >>> import tempfile
+    >>> new_key_file("north", Path(tempfile.mkdtemp())).name
+    'north.key'
+    """
+    if not name or Path(name).name != name:
+        raise InputError(f"{name!r} is no name for a key; use letters and digits")
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = folder / f"{name}.key"
+    save_keys(Keys.new(name), path)
+    return path
+
+
+def find_key_file(folder: Path, /) -> Path:
+    """The only key in a profile's folder.
+
+    >>> find_key_file(Path("no-such-folder"))
+    Traceback (most recent call last):
+    tacit.errors.FileError: no-such-folder: there is no key in it; run tacit participant keys new \
+NAME first
+    """
+    found = sorted(folder.glob("*.key"))
+    if not found:
+        remedy = "run tacit participant keys new NAME first"
+        raise FileError(folder, None, "there is no key in it", remedy)
+    if len(found) > 1:
+        names = ", ".join(path.name for path in found)
+        raise FileError(folder, None, f"there are several keys ({names})", "choose one with --key")
+    return found[0]
+
+
+def join(
+    url: str,
+    code: str,
+    /,
+    *,
+    profile: Path | None = None,
+    key: Path | None = None,
+    ca: Path | None = None,
+) -> Profile:
+    """Hand in an invitation; the token comes into the profile's folder and is shown nowhere.
+
+    Whoever has joined before, and whose token has expired, joins again with a new code.
+
+    >>> join("https://platform.example", "code", profile=Path("no-such-folder"))
+    Traceback (most recent call last):
+    tacit.errors.FileError: no-such-folder: there is no key in it; run tacit participant keys new \
+NAME first
+    """
+    folder = profile or default_folder()
+    url = checked_url(url)
+    if (folder / "profile.json").exists() and (old := load_profile(folder)).url != url:
+        raise FileError(
+            folder, None, f"has the profile of {old.account!r} at {old.url}", "give --profile DIR"
+        )
+    key_file = key or find_key_file(folder)
+    keys = load_keys(key_file)
+    if ca is not None:
+        # Kept before anything is asked: an invitation works only once.
+        replace_private(folder / "ca.pem", read_certificate(ca).encode())
+    pinned = folder / "ca.pem"
+    with PlatformClient(url, ca=pinned if pinned.exists() else None) as client:
+        signature = sign_joining(code, keys.signing).hex()
+        asked = {"code": code, "signing_key": keys.signing_public, "signature": signature}
+        try:
+            joined = client.post("/join", asked, Joined)
+        except PlatformError as error:
+            if error.status in (401, 403, 404):
+                raise PlatformError(
+                    "the platform does not take this invitation: it was used, has expired or was "
+                    "mistyped; ask the operator for a new one",
+                    status=error.status,
+                ) from None
+            raise
+    made = Profile(folder, url, joined.account, joined.token, joined.expires, key_file)
+    made.save()
+    return made

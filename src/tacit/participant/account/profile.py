@@ -1,0 +1,203 @@
+"""A participant's folder: where the platform is, the token, the keys, and what was signed.
+
+::
+
+    profile.json            the platform's address, the account and its token
+    ca.pem                  the platform's certificate, if it was pinned
+    NAME.key                the secret keys
+    trust.toml              keys of nodes and participants that came over another channel
+    runs/RUN/agreement.json     what this machine signed
+    runs/RUN/manifest-0-1.json  what it sealed: objective 0, first time; never a weight or a share
+    runs/RUN/reviewed           the hash of the agreement that it showed last for a review
+    runs/RUN/plan.json          the plan that it showed last
+
+All files can be read by their owner alone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from tacit.engine.agreement.terms import Agreement, canonical, read_agreement
+from tacit.engine.identity.keys import Keys, check_private, load_keys
+from tacit.errors import AgreementError, FileError, InputError, TrustError
+from tacit.participant.account.client import PlatformClient
+
+FORMAT = "tacit-profile/1"
+_RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
+
+
+class _ProfileFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    format: str
+    url: str
+    account: str
+    token: str
+    expires: float
+    key: str
+
+
+def default_folder() -> Path:
+    """Where the profile lies if nobody says otherwise.
+
+    >>> default_folder().name
+    'tacit'
+    """
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "tacit"
+
+
+def replace_private(path: Path, data: bytes, /) -> None:
+    """Write a file that only its owner can read, whole or not at all.
+
+    >>> place = Path(tempfile.mkdtemp()) / "runs" / "note"
+    >>> replace_private(place, b"x")
+    >>> place.stat().st_mode & 0o777 == 0o600
+    True
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # mkstemp makes files that only their owner can read.
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except OSError as error:
+        what = f"cannot be written ({error.strerror})"
+        raise FileError(path, None, what, "make room, or choose another --profile") from None
+
+
+@dataclass(frozen=True, repr=False)
+class Profile:
+    """An account at a platform, and what this machine has signed and sealed for it."""
+
+    folder: Path
+    url: str
+    account: str
+    token: str
+    expires: float
+    key_file: Path
+
+    @property
+    def ca(self) -> Path | None:
+        """The pinned certificate of the platform, if there is one."""
+        path = self.folder / "ca.pem"
+        return path if path.exists() else None
+
+    @property
+    def trust_file(self) -> Path:
+        """Where the pinned keys are kept, once there are some."""
+        return self.folder / "trust.toml"
+
+    def __repr__(self) -> str:
+        return f"Profile({self.account!r} at {self.url}, {self.folder})"
+
+    def keys(self) -> Keys:
+        """The secret keys."""
+        return load_keys(self.key_file)
+
+    def connect(self) -> PlatformClient:
+        """A connection with this account's token."""
+        return PlatformClient(self.url, token=self.token, ca=self.ca)
+
+    def save(self) -> None:
+        """Write profile.json."""
+        inside = self.key_file.resolve().parent == self.folder.resolve()
+        key = self.key_file.name if inside else str(self.key_file.resolve())
+        stored = _ProfileFile(FORMAT, self.url, self.account, self.token, self.expires, key)
+        data = msgspec.json.format(msgspec.json.encode(stored), indent=2) + b"\n"
+        replace_private(self.folder / "profile.json", data)
+
+    # What was signed and sealed.
+
+    def _run_folder(self, run: str) -> Path:
+        if not _RUN.fullmatch(run):
+            raise InputError(f"{run[:70]!r} is no run; see tacit participant runs")
+        return self.folder / "runs" / run
+
+    def signed_agreement(self, run: str, /) -> Agreement | None:
+        """The agreement that this machine signed for a run, or None."""
+        path = self._run_folder(run) / "agreement.json"
+        if not path.exists():
+            return None
+        check_private(path, remedy="chmod 600 it")
+        try:
+            return read_agreement(path.read_bytes())
+        except AgreementError as error:
+            raise FileError(path, None, "was changed", f"restore it: {error}") from None
+
+    def need_signed_agreement(self, run: str, /) -> Agreement:
+        """The agreement that this machine signed for a run; without one nothing is sealed."""
+        signed = self.signed_agreement(run)
+        if signed is None:
+            raise TrustError(
+                f"this machine has signed nothing for {run}; run tacit participant review {run}, "
+                f"then tacit participant sign {run}"
+            )
+        return signed
+
+    def keep_agreement(self, run: str, agreement: Agreement, /) -> None:
+        """Remember what is about to be signed."""
+        replace_private(self._run_folder(run) / "agreement.json", canonical(agreement))
+
+    def reviewed_hash(self, run: str, /) -> str | None:
+        """The hash of the agreement that this machine has shown last, before anything is signed."""
+        path = self._run_folder(run) / "reviewed"
+        return path.read_text().strip() if path.exists() else None
+
+    def keep_reviewed(self, run: str, agreement_hash: str, /) -> None:
+        """Remember which agreement somebody has read."""
+        replace_private(self._run_folder(run) / "reviewed", f"{agreement_hash}\n".encode())
+
+    def shown_plan(self, run: str, /) -> list[int] | None:
+        """The plan that this machine has shown last for a run, or None."""
+        path = self._run_folder(run) / "plan.json"
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=list[int])
+        except FileNotFoundError:
+            return None
+        except msgspec.DecodeError as error:
+            raise FileError(path, None, f"was changed ({error})", "remove it") from None
+
+    def keep_shown_plan(self, run: str, items: list[int], /) -> None:
+        """Remember which plan somebody has seen, to compare it with the one that is checked."""
+        replace_private(self._run_folder(run) / "plan.json", msgspec.json.encode(items))
+
+    def manifests(self, run: str, objective: int, /) -> list[bytes]:
+        """What this machine sealed for an objective, the latest last."""
+        paths = self._run_folder(run).glob(f"manifest-{objective}-*.json")
+        return [p.read_bytes() for p in sorted(paths, key=lambda p: int(p.stem.split("-")[2]))]
+
+    def keep_manifest(self, run: str, objective: int, manifest: bytes, /) -> None:
+        """Remember what is about to be uploaded."""
+        count = len(self.manifests(run, objective)) + 1
+        replace_private(self._run_folder(run) / f"manifest-{objective}-{count}.json", manifest)
+
+
+def load_profile(folder: Path | None = None, /) -> Profile:
+    """Read the profile in a folder.
+
+    >>> load_profile(Path("no-such-folder"))
+    Traceback (most recent call last):
+    tacit.errors.FileError: no-such-folder: there is no profile in it; run tacit participant join \
+with your invitation
+    """
+    folder = folder or default_folder()
+    path = folder / "profile.json"
+    if not path.exists():
+        remedy = "run tacit participant join with your invitation"
+        raise FileError(folder, None, "there is no profile in it", remedy)
+    check_private(path, remedy="join again")
+    try:
+        stored = msgspec.json.decode(path.read_bytes(), type=_ProfileFile)
+    except (OSError, msgspec.DecodeError) as error:
+        raise FileError(path, None, f"is no profile ({error})", "join again") from None
+    return Profile(
+        folder, stored.url, stored.account, stored.token, stored.expires, folder / stored.key
+    )

@@ -1,0 +1,1 @@
+"""Problem files in and out: JSON, CSV, .npy, TSPLIB."""

@@ -1,0 +1,187 @@
+"""Weights from a CSV file: comma, semicolon or tab, with or without names around them.
+
+Places are named as a spreadsheet shows them: rows and columns from 1, and the cell as in B3.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.errors import FileError
+from tacit.problems.files.csv_names import has_header, has_ids
+from tacit.problems.files.decimals import CellError, is_number, parse_decimal, scale_needed, scaled
+from tacit.problems.files.reading import read_text
+from tacit.problems.model.objective import FITNESS_BITS
+
+_ROWS_TO_JUDGE = 20
+
+
+@dataclass(frozen=True, eq=False)
+class WeightTable:
+    """A matrix of scaled weights, and the names that stood around it."""
+
+    weights: NDArray[np.int64]
+    scale: int
+    row_names: tuple[str, ...] | None = None
+    column_names: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class _Row:
+    number: int
+    """As a spreadsheet counts, from 1."""
+    cells: list[str]
+
+
+def read_csv_weights(
+    path: Path,
+    /,
+    *,
+    scale: int | None = None,
+    limit: int | None = None,
+    header: bool | None = None,
+    ids: bool | None = None,
+    columns: int | None = None,
+) -> WeightTable:
+    r"""Read a matrix of weights.
+
+    Without a `scale` the smallest power of ten that keeps all decimals is taken. `limit` is the
+    largest weight, after scaling. `header` and `ids` say whether the first row and the first
+    column hold names; left out, the cells tell, and so do `columns`, the number of weights in a
+    row where it is known: one cell more is a name.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "w.csv")
+    ...     _ = file.write_text("flight,s1,s2\nF1,1.5,2\nF2,3,4\n")
+    ...     table = read_csv_weights(file)
+    >>> table.weights.tolist(), table.scale, table.row_names
+    ([[15, 20], [30, 40]], 10, ('F1', 'F2'))
+    """
+    rows = _read_rows(path)
+    cells = [row.cells for row in rows]
+    if ids is None and columns is not None and len(cells[0]) == columns + 1:
+        ids = True
+    if header is None:
+        header = has_header(cells)
+    if ids is None:
+        ids = has_ids(cells, header=header)
+    body = rows[1:] if header else rows
+    first = 1 if ids else 0
+    if not body or len(rows[0].cells) <= first:
+        raise FileError(path, None, "there are names but no weights", "add rows of numbers")
+    numbers = [_parse_row(path, row, first, is_first=row is rows[0]) for row in body]
+    if scale is None:
+        scale = scale_needed(number for row in numbers for number in row)
+    if limit is None:
+        limit = (2**FITNESS_BITS - 1) // len(body)
+    weights = np.array(
+        [
+            _scale_row(path, row, first, line, scale, limit)
+            for row, line in zip(body, numbers, strict=True)
+        ],
+        dtype=np.int64,
+    )
+    return WeightTable(
+        weights,
+        scale,
+        tuple(row.cells[0] for row in body) if ids else None,
+        tuple(rows[0].cells[first:]) if header else None,
+    )
+
+
+def cell_place(row: int, column: int, /) -> str:
+    """Name a cell, both counted from 1.
+
+    >>> cell_place(3, 28)
+    'row 3, column 28 (cell AB3)'
+    """
+    letters, rest = "", column
+    while rest:
+        rest, letter = divmod(rest - 1, 26)
+        letters = chr(ord("A") + letter) + letters
+    return f"row {row}, column {column} (cell {letters}{row})"
+
+
+def _read_rows(path: Path) -> list[_Row]:
+    text = read_text(path)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
+    rows: list[_Row] = []
+    try:
+        for number, cells in enumerate(reader, start=1):
+            if cells:
+                rows.append(_Row(number, [cell.strip() for cell in cells]))
+    except csv.Error as error:
+        raise FileError(
+            path, f"line {reader.line_num}", f"the CSV breaks off ({error})", "check its quotes"
+        ) from None
+    while rows and not any(rows[-1].cells):
+        rows.pop()
+    if not rows:
+        raise FileError(path, None, "the file is empty", "give one row of weights per line")
+    for row in rows:
+        if len(row.cells) != len(rows[0].cells):
+            raise FileError(
+                path,
+                f"row {row.number}",
+                f"has {len(row.cells)} cells where row {rows[0].number} has {len(rows[0].cells)}",
+                "give every row the same number of cells",
+            )
+    return rows
+
+
+def _delimiter(text: str) -> str:
+    """The delimiter that splits the first rows evenly and into numbers.
+
+    A decimal comma counts as a number here, so that its file is told about the comma and not
+    taken apart at it; semicolon and tab come first for the same reason.
+    """
+    head = [line for line in text.splitlines() if line.strip()][:_ROWS_TO_JUDGE]
+
+    def quality(delimiter: str) -> tuple[bool, bool, float]:
+        try:
+            rows = list(csv.reader(head, delimiter=delimiter))
+        except csv.Error:
+            rows = []
+        splits = any(len(row) > 1 for row in rows)
+        cells = [cell.strip().replace(",", ".", 1) for row in rows for cell in row]
+        even = splits and len({len(row) for row in rows}) == 1
+        return splits, even, sum(map(is_number, cells)) / max(len(cells), 1)
+
+    return max(";\t,", key=quality)
+
+
+def _parse_row(path: Path, row: _Row, first: int, *, is_first: bool) -> list[Decimal]:
+    numbers = []
+    for column, cell in enumerate(row.cells[first:], start=first + 1):
+        try:
+            numbers.append(parse_decimal(cell))
+        except CellError as error:
+            remedy = error.remedy
+            if is_first and cell and not is_number(cell):
+                remedy += ", or say that the first row is a header"
+            elif column == 1 and cell and not is_number(cell):
+                remedy += ", or say that the first column holds ids"
+            raise FileError(path, cell_place(row.number, column), error.what, remedy) from None
+    return numbers
+
+
+def _scale_row(
+    path: Path, row: _Row, first: int, numbers: Sequence[Decimal], scale: int, limit: int
+) -> list[int]:
+    values = []
+    for column, number in enumerate(numbers, start=first + 1):
+        try:
+            values.append(scaled(number, scale, limit=limit))
+        except CellError as error:
+            place = cell_place(row.number, column)
+            raise FileError(path, place, error.what, error.remedy) from None
+    return values

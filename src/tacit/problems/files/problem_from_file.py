@@ -1,0 +1,281 @@
+"""From a decoded problem file to a problem: reads the matrices and names every bad place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.disclosure import Disclosure, Sealed, parse_best_mode, parse_disclosure
+from tacit.errors import FileError
+from tacit.problems.files.csv_weights import WeightTable
+from tacit.problems.files.decimals import CellError, is_power_of_ten, scaled
+from tacit.problems.files.problem_file import (
+    MatrixFile,
+    ObjectiveEntry,
+    ProblemFile,
+    decode_problem_file,
+)
+from tacit.problems.files.reading import naming_file
+from tacit.problems.files.tsplib_distances import LARGEST_COORDINATE, METRICS
+from tacit.problems.files.weight_file import read_mask, read_weights
+from tacit.problems.model.assignment import Assignment
+from tacit.problems.model.objective import FITNESS_BITS, Objective, Sense
+from tacit.problems.model.problem import Participant, Problem
+from tacit.problems.model.tour import Tour
+
+MOST_PAIRS = 10**8
+"""A matrix of more would not fit the memory of an ordinary machine."""
+
+
+def read_problem_file(path: Path, /) -> Problem:
+    """Read a problem in our JSON format.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "p.json")
+    ...     _ = file.write_text(
+    ...         '{"format": "tacit-problem/1", "kind": "assignment", '
+    ...         '"objectives": [{"name": "pay", "weights": [[1, 9], [8, 3]]}]}'
+    ...     )
+    ...     problem = read_problem_file(file)
+    >>> problem.name, problem.rows, problem.columns
+    ('p', 2, 2)
+    """
+    return _Builder(path, decode_problem_file(path)).problem()
+
+
+@dataclass
+class _Builder:
+    """Holds what is known so far of one file's problem: its path and the names in its matrices."""
+
+    path: Path
+    content: ProblemFile
+    names: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def problem(self) -> Problem:
+        content = self.content
+        if content.row_names is not None:
+            self.names["row"] = tuple(content.row_names)
+        if content.column_names is not None:
+            self.names["column"] = tuple(content.column_names)
+        coordinates = self._coordinates()
+        entries = content.objectives
+        if not entries and content.metric:
+            entries = [ObjectiveEntry("length")]
+        objectives = tuple(self._objective(i, entry) for i, entry in enumerate(entries))
+        objectives = self._with_distances(objectives, coordinates)
+        rows, columns = self._size(objectives)
+        optimum = self._optimum(objectives)
+        with naming_file(self.path):
+            if content.kind == "tour":
+                if content.forbidden is not None:
+                    raise self._error("forbidden", "a tour has no forbidden pairs", "remove them")
+                return Tour(
+                    name=content.name or self.path.stem,
+                    source=content.source,
+                    rows=rows,
+                    columns=columns,
+                    objectives=objectives,
+                    participants=self._participants(),
+                    row_names=self.names.get("row"),
+                    column_names=self.names.get("column"),
+                    optimum=optimum,
+                    coordinates=coordinates,
+                )
+            return Assignment(
+                name=content.name or self.path.stem,
+                source=content.source,
+                rows=rows,
+                columns=columns,
+                objectives=objectives,
+                participants=self._participants(),
+                row_names=self.names.get("row"),
+                column_names=self.names.get("column"),
+                optimum=optimum,
+                forbidden=self._forbidden(rows, columns),
+            )
+
+    def _error(self, place: str, what: str, remedy: str) -> FileError:
+        return FileError(self.path, place, what, remedy)
+
+    def _participants(self) -> tuple[Participant, ...]:
+        return tuple(Participant(p.name, tuple(p.rows)) for p in self.content.participants)
+
+    def _objective(self, index: int, entry: ObjectiveEntry) -> Objective:
+        place = f"objectives[{index}]"
+        if entry.scale is not None and not is_power_of_ten(entry.scale):
+            raise self._error(
+                f"{place}.scale", f"{entry.scale} is not a power of ten", "use 1, 10, 100 or so"
+            )
+        scale = entry.scale or 1
+        most = 2**FITNESS_BITS - 1
+        bound = None
+        if entry.weight_bound is not None:
+            bound = self._scaled(f"{place}.weight_bound", entry.weight_bound, scale, most)
+        table = self._weights(f"{place}.weights", entry, scale, bound)
+        default: Sense = "minimize" if self.content.kind == "tour" else "maximize"
+        with naming_file(self.path, f"{place}.disclosure"):
+            disclosure = parse_disclosure(entry.disclosure)
+        with naming_file(self.path, f"{place}.best"):
+            best_mode = parse_best_mode(
+                _usual_best(disclosure) if entry.best is None else entry.best
+            )
+        # Distances come later, from the metric; until then a bound of 0 stands in.
+        awaits_distances = table is None and bound is None and self.content.metric is not None
+        with naming_file(self.path, place):
+            return Objective(
+                entry.name,
+                None if table is None else table.weights,
+                sense=entry.sense or default,
+                confidential=entry.confidential,
+                disclosure=disclosure,
+                best_mode=best_mode,
+                scale=scale,
+                weight_bound=(0 if awaits_distances else -1) if bound is None else bound,
+            )
+
+    def _scaled(self, place: str, number: Decimal, scale: int, limit: int) -> int:
+        try:
+            return scaled(number, scale, limit=limit)
+        except CellError as error:
+            raise self._error(place, error.what, error.remedy) from None
+
+    def _weights(
+        self, place: str, entry: ObjectiveEntry, scale: int, bound: int | None
+    ) -> WeightTable | None:
+        source = entry.weights
+        if source is None:
+            return None
+        if isinstance(source, MatrixFile):
+            table = read_weights(
+                self.path.parent / source.file,
+                scale=scale,
+                limit=bound,
+                header=source.header,
+                ids=source.ids,
+            )
+            self._agree_on_names("row", table.row_names, source.file, place)
+            self._agree_on_names("column", table.column_names, source.file, place)
+            return table
+        if not source or not source[0]:
+            raise self._error(place, "the matrix is empty", "give one list of weights per row")
+        limit = (2**FITNESS_BITS - 1) // len(source) if bound is None else bound
+        matrix = np.empty((len(source), len(source[0])), dtype=np.int64)
+        for r, row in enumerate(source):
+            if len(row) != len(source[0]):
+                raise self._error(
+                    f"{place}[{r}]",
+                    f"has {len(row)} weights where {place}[0] has {len(source[0])}",
+                    "give every row the same number",
+                )
+            for c, number in enumerate(row):
+                matrix[r, c] = self._scaled(f"{place}[{r}][{c}]", number, scale, limit)
+        return WeightTable(matrix, scale)
+
+    def _agree_on_names(
+        self, what: str, names: tuple[str, ...] | None, file: str, place: str
+    ) -> None:
+        """Two files in different order would be added up wrongly, and their names tell."""
+        if names is None:
+            return
+        for i, (known, name) in enumerate(
+            zip(self.names.setdefault(what, names), names, strict=False)
+        ):
+            if known != name:
+                raise self._error(
+                    place,
+                    f"{file} calls {what} {i} {name!r} where {known!r} is expected",
+                    "bring all files into the same order",
+                )
+
+    def _coordinates(self) -> NDArray[np.float64] | None:
+        content = self.content
+        if content.kind != "tour":
+            for name in ("coordinates", "metric"):
+                if getattr(content, name) is not None:
+                    raise self._error(name, "only a tour has it", 'remove it or use "kind": "tour"')
+        if content.coordinates is None:
+            if content.metric is not None:
+                raise self._error("metric", "there are no coordinates to measure", "add them")
+            return None
+        for i, point in enumerate(content.coordinates):
+            if max(map(abs, point)) > LARGEST_COORDINATE:
+                raise self._error(
+                    f"coordinates[{i}]", f"{point} is too far away", "use a larger unit"
+                )
+        return np.array(content.coordinates, dtype=np.float64).reshape(-1, 2)
+
+    def _with_distances(
+        self, objectives: tuple[Objective, ...], coordinates: NDArray[np.float64] | None
+    ) -> tuple[Objective, ...]:
+        metric = self.content.metric
+        if metric is None or coordinates is None:
+            return objectives
+        bare = [i for i, objective in enumerate(objectives) if objective.weights is None]
+        if len(bare) != 1:
+            what = f"{len(bare)} objectives without weights could use the distances"
+            raise self._error("metric", what, "leave exactly one without weights")
+        objective = objectives[bare[0]]
+        entry = self.content.objectives[bare[0]] if self.content.objectives else None
+        bound = -1 if entry is None or entry.weight_bound is None else objective.weight_bound
+        with naming_file(self.path, f"objectives[{bare[0]}]"):
+            measured = replace(
+                objective,
+                weights=METRICS[metric](coordinates) * objective.scale,
+                weight_bound=bound,
+            )
+        return (*objectives[: bare[0]], measured, *objectives[bare[0] + 1 :])
+
+    def _size(self, objectives: tuple[Objective, ...]) -> tuple[int, int]:
+        if not objectives:
+            raise self._error("objectives", "there is no objective", "give at least one")
+        rows, columns = self.content.rows, self.content.columns
+        for objective in objectives:
+            if objective.weights is not None:
+                rows = objective.weights.shape[0] if rows is None else rows
+                columns = objective.weights.shape[1] if columns is None else columns
+        if self.content.kind == "tour":
+            rows, columns = rows or columns, columns or rows
+        for name, value in (("rows", rows), ("columns", columns)):
+            if value is None:
+                raise self._error(name, "the size is unknown without weights", f"add {name!r}")
+        size = int(rows or 0), int(columns or 0)
+        if size[0] * size[1] > MOST_PAIRS:
+            what = f"{size[0]} x {size[1]} is more than {MOST_PAIRS} pairs"
+            raise self._error("rows", what, "use a smaller problem")
+        return size
+
+    def _optimum(self, objectives: tuple[Objective, ...]) -> int | None:
+        if self.content.optimum is None:
+            return None
+        if len(objectives) != 1:
+            raise self._error(
+                "optimum", f"{len(objectives)} objectives have no single optimum", "remove it"
+            )
+        return self._scaled("optimum", self.content.optimum, objectives[0].scale, 2**62)
+
+    def _forbidden(self, rows: int, columns: int) -> NDArray[np.bool_] | None:
+        source = self.content.forbidden
+        if source is None:
+            return None
+        if isinstance(source, MatrixFile):
+            return read_mask(self.path.parent / source.file, header=source.header, ids=source.ids)
+        mask = np.zeros((rows, columns), dtype=np.bool_)
+        for i, (row, column) in enumerate(source):
+            if not (0 <= row < rows and 0 <= column < columns):
+                raise self._error(
+                    f"forbidden[{i}]",
+                    f"there is no row {row}, column {column} in a {rows} x {columns} problem",
+                    "count both from 0",
+                )
+            mask[row, column] = True
+        return mask
+
+
+def _usual_best(disclosure: Disclosure) -> str:
+    """What is told of the best where the file does not say: nothing of a sealed search."""
+    return "nothing" if isinstance(disclosure, Sealed) else "value"

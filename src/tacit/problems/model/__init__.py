@@ -1,0 +1,1 @@
+"""What is optimized: problems, objectives, plans, and the Evaluator contract."""

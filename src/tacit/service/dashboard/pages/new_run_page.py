@@ -1,0 +1,173 @@
+"""Creating a run: a problem, drawn or uploaded, then the rules of the run."""
+
+from __future__ import annotations
+
+import asyncio
+from html import escape
+
+from nicegui import events, ui
+
+from tacit.errors import TacitError
+from tacit.problems import Problem
+from tacit.service.dashboard.drafts import (
+    KINDS,
+    costs_archive,
+    drawn_problem,
+    has_weights,
+    run_terms,
+    uploaded_problem,
+)
+from tacit.service.dashboard.frame import (
+    Visitor,
+    button,
+    html,
+    native,
+    page_frame,
+    section,
+    tell_problem,
+)
+from tacit.service.dashboard.pages.rules_form import RulesForm, whole_number
+from tacit.service.dashboard.words import number
+
+MOST_UPLOADED = 16_000_000
+
+
+def new_run_page(visitor: Visitor, /) -> None:
+    """Build the page."""
+    with page_frame("New run", visitor, here="/new"):
+        native("h1", "New run")
+        _NewRun(visitor)
+
+
+class _NewRun:
+    def __init__(self, visitor: Visitor) -> None:
+        self._visitor = visitor
+        self._problem: Problem | None = None
+        self._is_drawn = False
+        with section("1. The problem"):
+            self._choice()
+        self._rest = ui.element("div")
+
+    def _choice(self) -> None:
+        way = ui.toggle({"draw": "Generate one", "upload": "Upload one"}, value="draw").props(
+            'no-caps unelevated aria-label="Where the problem comes from"'
+        )
+        with ui.element("div").classes("fields") as draw:
+            draw.bind_visibility_from(way, "value", value="draw")
+            self._draw_form()
+        with ui.element("div").classes("stack") as upload:
+            upload.bind_visibility_from(way, "value", value="upload")
+            native(
+                "p",
+                "A problem file (JSON) with its participants and their rows. It should hold no "
+                "costs: participants submit theirs sealed. Costs in it are dropped unread.",
+            )
+            upload = ui.upload(
+                auto_upload=True,
+                max_file_size=MOST_UPLOADED,
+                on_upload=self._uploaded,
+                on_rejected=lambda: tell_problem("this file is too large, or is no .json file"),
+            ).props('accept=".json"')
+            # Its own buttons have no names for those who do not see them; ours has. Hidden by
+            # style alone, since nothing can be uploaded to what is invisible to the server.
+            upload.style("display: none")
+            ui.button("Choose a problem file (.json)").props("no-caps outline").on(
+                "click", js_handler=f"() => getElement({upload.id}).$refs.qRef.pickFiles()"
+            )
+
+    def _draw_form(self) -> None:
+        kind = ui.select(KINDS, value="delays", label="Kind").props("outlined dense")
+        rows = whole_number("Rows (flights, cities)", 24, 2, 500)
+        columns = whole_number("Columns (slots)", 28, 2, 500)
+        columns.bind_visibility_from(kind, "value", backward=lambda value: value != "tsp")
+        participants = whole_number("Participants", 3, 1, 50)
+        seed = whole_number("Seed", 1, 0, 2**53)
+
+        async def draw() -> None:
+            try:
+                problem = drawn_problem(
+                    str(kind.value),
+                    rows=int(rows.value or 0),
+                    columns=int(columns.value or 0),
+                    participants=int(participants.value or 0),
+                    seed=int(seed.value or 0),
+                )
+            except TacitError as error:
+                tell_problem(str(error))
+                return
+            self._take(problem, is_drawn=True)
+
+        button("Generate", draw, kind="main")
+
+    async def _uploaded(self, event: events.UploadEventArguments) -> None:
+        try:
+            content = await event.file.read()
+            problem = await asyncio.to_thread(uploaded_problem, content)
+        except TacitError as error:
+            tell_problem(str(error))
+            return
+        self._take(problem, is_drawn=False)
+
+    def _take(self, problem: Problem, *, is_drawn: bool) -> None:
+        self._problem, self._is_drawn = problem, is_drawn
+        self._rest.clear()
+        with self._rest:
+            self._summary(problem)
+            self._rules(problem)
+
+    def _summary(self, problem: Problem) -> None:
+        with section("2. What everybody will know"):
+            native(
+                "p",
+                f"{problem.name}: {problem.kind} of {problem.rows} rows and {problem.columns} "
+                f"columns, {' and '.join(objective.name for objective in problem.objectives)} "
+                f"to {problem.objectives[0].sense}.",
+            )
+            if has_weights(problem) and not self._is_drawn:
+                native(
+                    "p",
+                    "This file held costs. They were dropped and are not stored; each "
+                    "participant submits its own.",
+                ).classes("problem")
+            lines = "".join(
+                f'<tr><th scope="row">{escape(each.name)}</th><td>{number(len(each.rows))}</td>'
+                f"<td>{escape(_row_names(problem, each.rows))}</td></tr>"
+                for each in problem.participants
+            )
+            html(
+                '<div class="scroll" tabindex="0" role="region" aria-label="Participants">'
+                '<table class="data"><thead><tr><th scope="col">Participant</th>'
+                f'<th scope="col">Rows</th><th scope="col">Which</th></tr></thead>'
+                f"<tbody>{lines}</tbody></table></div>"
+            )
+            if self._is_drawn:
+                native(
+                    "p", "The drawn costs are for trying things out. Hand each participant its own."
+                )
+                ui.button(
+                    "Download the drawn costs (zip)",
+                    on_click=lambda: ui.download.content(
+                        costs_archive(problem), f"{problem.name}-costs.zip"
+                    ),
+                ).props("no-caps outline")
+
+    def _rules(self, problem: Problem) -> None:
+        with section("3. The rules"):
+            form = RulesForm(problem)
+
+            async def create() -> None:
+                try:
+                    terms = run_terms(problem, form.rules())
+                except TacitError as error:
+                    tell_problem(str(error))
+                    return
+                made = await self._visitor.api.post("/runs", terms)
+                ui.navigate.to(f"/runs/{made['id']}")
+
+            button("Create the run", create, kind="main")
+
+
+def _row_names(problem: Problem, rows: tuple[int, ...]) -> str:
+    names = problem.row_names
+    shown = [names[row] if names else str(row) for row in rows[:6]]
+    return ", ".join(shown) + (f" and {len(rows) - 6} more" if len(rows) > 6 else "")

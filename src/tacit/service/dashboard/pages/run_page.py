@@ -1,0 +1,201 @@
+"""A run's page: where it stands, live while it runs, and its plan in the end."""
+
+from __future__ import annotations
+
+import time
+from html import escape
+from typing import Any
+
+from nicegui import ui
+
+from tacit.service.dashboard.api_client import RefusedError
+from tacit.service.dashboard.convergence import Point, convergence_svg
+from tacit.service.dashboard.curves import Curves
+from tacit.service.dashboard.frame import Visitor, html, native, page_frame, section, tell_error
+from tacit.service.dashboard.leakage import inferred, inferred_markup
+from tacit.service.dashboard.pages.run_actions import RunActions
+from tacit.service.dashboard.pages.run_parts import (
+    figures,
+    hint,
+    is_sealed,
+    members_of,
+    members_table,
+    nodes_table,
+    population_of,
+    terms_list,
+    warnings_list,
+    way_of,
+)
+from tacit.service.dashboard.pages.run_plan import RunPlan
+from tacit.service.dashboard.words import (
+    SEALED_WORDS,
+    disclosed_so_far,
+    sentence,
+    state_meaning,
+    state_name,
+    time_left,
+)
+
+Run = dict[str, Any]
+
+EVERY_SECONDS = 1.0
+
+
+async def run_page(visitor: Visitor, run: Run, curves: Curves, /) -> None:
+    """Build the page of a run and keep it up to date."""
+    with page_frame(run["name"], visitor):
+        page = _RunPage(visitor, run, curves)
+    await page.refresh(run)
+    ui.timer(EVERY_SECONDS, page.tick)
+
+
+class _RunPage:
+    """Parts are made once; what changes is their content, and only if it differs."""
+
+    def __init__(self, visitor: Visitor, run: Run, curves: Curves) -> None:
+        self._visitor, self._id = visitor, run["id"]
+        self._population = population_of(run["terms"])
+        self._curves = curves
+        self._points: list[Point] = []
+        self._ticks = 0
+        self._shown: dict[str, str] = {}
+        self._plan_of: str | None = None
+        self._inferred_from: dict[str, Any] | None = None
+        with ui.element("div").classes("title-line"):
+            native("h1", run["name"])
+            self._state = native("span").classes("state")
+        self._meaning = native("p").classes("lead").props('role="status"')
+        self._way = html()
+        self._warnings = html()
+        self.actions = RunActions(visitor, self._id, self.tick)
+        with ui.element("div").classes("parts"):
+            self._plan = RunPlan(self._id)
+            with section("Progress", classes="wide"):
+                with ui.element("p").classes("countdown"):
+                    self._left = native("span").classes("left").props('role="timer"')
+                    self._left_of = native("span").classes("left-of")
+                self._plot = html()
+                self._figures = html()
+            with section("Participants"):
+                self._members = html()
+            with section("Nodes"):
+                self._nodes = html()
+            with section("Disclosed so far", classes="wide"):
+                self._disclosed = html()
+            with section("What could be inferred", classes="wide"):
+                self._inferred = html()
+            with section("Terms", classes="wide"):
+                self._terms = html()
+
+    async def tick(self) -> None:
+        """Look again."""
+        try:
+            await self.refresh(await self._visitor.api.get(f"/runs/{self._id}"))
+        except RefusedError as error:
+            if error.status != 429:
+                tell_error(error)
+
+    async def refresh(self, run: Run, /) -> None:
+        """Show a run as it is now."""
+        self._ticks += 1
+        await self._learn_points(run)
+        self._state.set_text(state_name(run["state"]))
+        self._state.classes(replace=f"state {run['state']}")
+        why = sentence(run["reason"]) if run["reason"] else state_meaning(run["state"])
+        self._meaning.set_text(why)
+        self._set("way", self._way, way_of(run["state"]))
+        self._set("warnings", self._warnings, warnings_list(run["warnings"]))
+        self._countdown(run)
+        self._draw(run)
+        self._set("figures", self._figures, figures(run, population=self._population))
+        self._set("members", self._members, members_table(members_of(run)))
+        if self._ticks % 5 == 1:
+            self._set("nodes", self._nodes, nodes_table(await self._cluster(run)))
+        self._set("disclosed", self._disclosed, self._ledger(run))
+        if run["terms"] != self._inferred_from:
+            self._inferred_from = run["terms"]
+            self._set("inferred", self._inferred, inferred_markup(inferred(run["terms"])))
+        self._set("terms", self._terms, terms_list(run))
+        self.actions.show(run)
+        await self._show_plan(run)
+
+    def _set(self, key: str, element: ui.html, content: str) -> None:
+        if self._shown.get(key) != content:
+            self._shown[key] = content
+            element.set_content(content)
+
+    async def _learn_points(self, run: Run) -> None:
+        progress = run["progress"]
+        if progress is None or is_sealed(run):
+            return
+        shared = await self._curves.points(self._visitor.api, run)
+        until = shared[-1][0] if shared else -1.0
+        # What this page has seen of the run since its curve was fetched.
+        seen = [point for point in self._points if until < point[0] <= progress["seconds"]]
+        self._points = [*shared, *seen]
+        best = progress["best"][0] if progress["best"] else None
+        if best is None or isinstance(best, bool):
+            return
+        if not self._points or self._points[-1][0] < progress["seconds"]:
+            self._points.append((progress["seconds"], float(best)))
+
+    def _countdown(self, run: Run) -> None:
+        if run["state"] == "running" and run["deadline_at"]:
+            left = run["deadline_at"] - time.time()
+            self._left.set_text(time_left(left))
+            self._left_of.set_text(f"left of {time_left(run['terms']['deadline_seconds'])}")
+        elif run["progress"] is not None:
+            self._left.set_text(f"{run['progress']['seconds']:.1f} s")
+            self._left_of.set_text("used")
+        else:
+            self._left.set_text(time_left(run["terms"]["deadline_seconds"]))
+            self._left_of.set_text("to search, once all costs are in")
+
+    def _draw(self, run: Run) -> None:
+        objective = run["terms"]["objectives"][0]
+        if is_sealed(run):
+            plot = hint(sentence(SEALED_WORDS))
+        elif self._points:
+            is_live = run["state"] == "running"
+            until = run["terms"]["deadline_seconds"] if is_live else None
+            plot = convergence_svg(self._points, label=objective["name"], until=until, live=is_live)
+        elif run["progress"] is not None and objective["best"] != "value":
+            plot = hint("The best value is not disclosed in this run, so there is no curve.")
+        elif run["state"] in ("draft", "invited", "agreed", "submitted"):
+            plot = hint("The curve of the best value appears here while the run goes on.")
+        else:
+            plot = hint("There is no curve: nothing was evaluated.")
+        self._set("plot", self._plot, plot)
+
+    def _ledger(self, run: Run) -> str:
+        progress = run["progress"]
+        answers = 0 if progress is None else progress["generation"] + 1
+        if is_sealed(run):
+            answers = int(run["state"] == "finished")
+        lines = disclosed_so_far(run["terms"]["objectives"], answers, self._population)
+        items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+        return f'<ul class="sentences">{items}</ul>'
+
+    async def _cluster(self, run: Run) -> dict[str, Any] | None:
+        if run["cluster"] is None:
+            return None
+        try:
+            clusters = await self._visitor.api.get("/clusters")
+        except RefusedError:
+            return None
+        return next((cluster for cluster in clusters if cluster["name"] == run["cluster"]), None)
+
+    async def _show_plan(self, run: Run) -> None:
+        if run["state"] not in ("finished", "interrupted", "cancelled", "failed"):
+            # A run that is taken up again has no plan until it ends again.
+            self._plan_of = None
+            self._plan.hide()
+            return
+        if self._plan_of == run["state"]:
+            return
+        try:
+            result = await self._visitor.api.get(f"/runs/{self._id}/result")
+        except RefusedError:
+            result = None
+        self._plan_of = run["state"]
+        self._plan.show(run, result)

@@ -1,0 +1,233 @@
+"""The parts of a run's page that are markup only. Everything from outside is escaped here."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from tacit.disclosure import SEALED
+from tacit.service.api.terms import RunTerms
+from tacit.service.dashboard.convergence import Point
+from tacit.service.dashboard.words import WAY, best_words, disclosure_words, number, state_name
+from tacit.service.workflow.drafting import population_of_terms
+
+CLOCK_SECONDS = 2.0
+"""A clock that is off by more is worth a word."""
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]], label: str, /) -> str:
+    """A table whose cells are markup already; the first of each row is its head.
+
+    >>> table(["name"], [["a"]], "people").count("<th")
+    3
+    """
+    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
+    body = "".join(
+        f'<tr><th scope="row">{row[0]}</th>{"".join(f"<td>{cell}</td>" for cell in row[1:])}</tr>'
+        for row in rows
+    )
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(label)}">'
+        f'<table class="data"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    )
+
+
+def hint(text: str, /) -> str:
+    """A quiet sentence where there is nothing to show.
+
+    >>> hint("Nothing yet.")
+    '<p class="hint">Nothing yet.</p>'
+    """
+    return f'<p class="hint">{escape(text)}</p>'
+
+
+def way_of(state: str, /) -> str:
+    """The states of a run in their order, with the one it is in.
+
+    >>> way_of("agreed").count('class="done"'), way_of("failed")
+    (2, '')
+    """
+    if state not in WAY:
+        return ""
+    here = WAY.index(state)
+    steps = []
+    for i, each in enumerate(WAY):
+        kind = "done" if i < here or state == "finished" else "here" if i == here else "ahead"
+        current = ' aria-current="step"' if i == here else ""
+        steps.append(f'<li class="{kind}"{current}>{escape(state_name(each))}</li>')
+    return f'<ol class="way" aria-label="The way of a run">{"".join(steps)}</ol>'
+
+
+def warnings_list(warnings: Sequence[str], /) -> str:
+    """Warnings, if there are any.
+
+    >>> warnings_list([]), warnings_list(["a & b"]).count("&amp;")
+    ('', 1)
+    """
+    if not warnings:
+        return ""
+    items = "".join(f"<li>{escape(text)}</li>" for text in warnings)
+    return f'<ul class="warnings" aria-label="Warnings">{items}</ul>'
+
+
+def members_of(run: dict[str, Any], /) -> list[dict[str, Any]]:
+    """The members of a run; those of a draft are to be.
+
+    >>> members_of({"members": [], "terms": {"participants": {"a": [0]}}})[0]["joined"]
+    False
+    """
+    if run["members"]:
+        return list(run["members"])
+    nothing = {"joined": False, "signed": False, "submission_state": "missing"}
+    named = run["terms"]["participants"]
+    return [{"name": name, "rows": rows, **nothing} for name, rows in named.items()]
+
+
+def members_table(members: Sequence[dict[str, Any]], /) -> str:
+    """How far each participant is.
+
+    >>> one = {"name": "a", "rows": [0], "joined": True, "signed": False,
+    ...        "submission_state": "missing"}
+    >>> members_table([one]).count("tick")
+    1
+    """
+    costs = {
+        "missing": _mark(False, "not yet"),
+        "waiting": _mark(None, "being checked"),
+        "accepted": _mark(True, "checked"),
+        "refused": _mark(None, "refused by the nodes"),
+    }
+    rows = [
+        [
+            escape(each["name"]),
+            number(len(each["rows"])),
+            _mark(each["joined"], "yes" if each["joined"] else "not yet"),
+            _mark(each["signed"], "yes" if each["signed"] else "not yet"),
+            costs[each["submission_state"]],
+        ]
+        for each in members
+    ]
+    shown = table(["Name", "Rows", "Joined", "Signed", "Costs"], rows, "Participants")
+    return f'<div class="members">{shown}</div>'
+
+
+def nodes_table(cluster: dict[str, Any] | None, /) -> str:
+    """How the nodes are.
+
+    >>> nodes_table(None)
+    '<p class="hint">Nodes are chosen when participants are invited.</p>'
+    """
+    if cluster is None:
+        return hint("Nodes are chosen when participants are invited.")
+    rows = []
+    for i, node in enumerate(cluster["nodes"]):
+        offset = node["clock_offset_seconds"]
+        # Adding zero turns the minus zero of rounding into zero.
+        clock = "–" if offset is None else f"{round(offset, 1) + 0.0:+.1f} s"
+        is_off = offset is not None and abs(offset) > CLOCK_SECONDS
+        rows.append(
+            [
+                f"{i}: {escape(node['host'])}:{node['port']}",
+                _mark(node["reachable"], "reachable" if node["reachable"] else "not reachable"),
+                f'<strong class="bad">{clock}</strong>' if is_off else clock,
+            ]
+        )
+    return table(["Node", "State", "Clock"], rows, f"Nodes of {cluster['name']}")
+
+
+def population_of(terms: dict[str, Any], /) -> int:
+    """How many plans an evaluation is about."""
+    return population_of_terms(RunTerms.model_validate(terms))
+
+
+def is_sealed(run: dict[str, Any], /) -> bool:
+    """Whether nothing is told of a run before its plan is opened.
+
+    >>> is_sealed({"terms": {"objectives": [{"disclosure": "sealed"}]}})
+    True
+    """
+    return any(each["disclosure"] == SEALED for each in run["terms"]["objectives"])
+
+
+def figures(run: dict[str, Any], /, *, population: int) -> str:
+    """How fast the search is and how far it got.
+
+    >>> figures({"progress": None}, population=300)
+    ''
+    """
+    progress = run["progress"]
+    if progress is None:
+        return ""
+    seconds = progress["seconds"]
+    rate = progress["generation"] / seconds if seconds > 0 else 0.0
+    told = [
+        (objective["name"], best)
+        for objective, best in zip(run["terms"]["objectives"], progress["best"], strict=False)
+        if best is not None and not isinstance(best, bool)
+    ]
+    items = [(f"Best {name}", number(best)) for name, best in told]
+    items += [
+        ("Generations", number(progress["generation"])),
+        ("Generations per second", number(round(rate, 1))),
+    ]
+    if not is_sealed(run):
+        evaluations = progress["evaluations_per_second"]
+        items += [
+            ("Evaluations per second", number(round(evaluations, 1))),
+            ("Plans per second", number(round(evaluations * population))),
+        ]
+    cells = "".join(f"<div><dt>{escape(name)}</dt><dd>{value}</dd></div>" for name, value in items)
+    return f'<dl class="figures">{cells}</dl>'
+
+
+def terms_list(run: dict[str, Any], /) -> str:
+    """What the run is about and what its rules are."""
+    terms = run["terms"]
+    problem, limits = terms["problem"], terms["limits"]
+    items = [("Problem", f"{problem['kind']}, {problem['rows']} x {problem['columns']}")]
+    for objective in terms["objectives"]:
+        best = best_words(objective["best"])
+        items.append(
+            (
+                f"{objective['name']} ({objective['sense']})",
+                f"{objective['disclosure']}: {disclosure_words(objective['disclosure'])}; {best}",
+            )
+        )
+    items += [
+        ("Deadline", f"{number(terms['deadline_seconds'])} s from the start of the search"),
+        (
+            "Generations at most" if is_sealed(run) else "Evaluations at most",
+            number(limits["evaluations"]),
+        ),
+        ("Signatures expire", f"after {number(limits['expiry_hours'])} hours"),
+        ("Created by", run["created_by"]),
+        ("Run", run["id"]),
+    ]
+    if run["agreement_hash"]:
+        items.append(("Agreement", run["agreement_hash"]))
+    cells = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in items)
+    return f'<dl class="terms">{cells}</dl>'
+
+
+def progress_points(text: str, /) -> list[Point]:
+    r"""Seconds and best value from a run's progress as CSV; lines without a value are left out.
+
+    >>> progress_points("generation,seconds,best\n0,0.1,9\n1,0.2,\n2,0.3,7\n")
+    [(0.1, 9.0), (0.3, 7.0)]
+    """
+    points = []
+    for line in csv.DictReader(io.StringIO(text)):
+        best = next((value for key, value in line.items() if key and key.startswith("best")), None)
+        try:
+            points.append((float(line["seconds"]), float(best or "")))
+        except (ValueError, KeyError):
+            continue
+    return points
+
+
+def _mark(is_done: bool | None, text: str) -> str:
+    kind, sign = {True: ("tick", "●"), False: ("open", "○"), None: ("mid", "◐")}[is_done]
+    return f'<span class="mark {kind}"><span aria-hidden="true">{sign}</span> {escape(text)}</span>'

@@ -1,0 +1,112 @@
+"""The plan of a run that has ended: what came out, as a table and a picture, and downloads."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from nicegui import ui
+
+from tacit.service.dashboard.frame import html, native, section
+from tacit.service.dashboard.pages.plan_views import plan_matrix, plan_table, tour_map
+from tacit.service.dashboard.pages.run_parts import is_sealed
+from tacit.service.dashboard.words import number
+
+DOWNLOADS = {
+    "result.json": "Result (JSON)",
+    "result.csv": "Plan (CSV)",
+    "convergence.png": "Curve (PNG)",
+    "progress.csv": "Progress (CSV)",
+    "ledger.jsonl": "All that was disclosed (JSON lines)",
+}
+
+
+class RunPlan:
+    """A place on the page that stays empty until there is something to show."""
+
+    def __init__(self, run_id: str, /) -> None:
+        self._id = run_id
+        self._box = section("Plan", classes="wide")
+        self._box.set_visibility(False)
+
+    def hide(self) -> None:
+        """Take the plan away."""
+        self._box.set_visibility(False)
+
+    def show(self, run: dict[str, Any], result: dict[str, Any] | None, /) -> None:
+        """Show what came of the run."""
+        self._box.clear()
+        self._box.set_visibility(True)
+        with self._box:
+            native("h2", "Plan")
+            if result is None or not result["plan"]:
+                what = "its plan was opened" if is_sealed(run) else "anything was evaluated"
+                native("p", f"There is no plan: the run ended before {what}.")
+                return
+            html(summary(run, result))
+            if result["front"] and len(result["front"]) > 1:
+                which = "of which none beats another"
+                if is_sealed(run):
+                    which = "one per agreed weighting of the objectives"
+                front = f"There are {len(result['front'])} plans, {which}."
+                native("p", f"{front} This is the first; the JSON has all.")
+            self._links(run)
+            html(plan_markup(run, result))
+
+    def _links(self, run: dict[str, Any]) -> None:
+        with ui.element("p").classes("downloads"):
+            for name, text in DOWNLOADS.items():
+                values = all(each["best"] == "value" for each in run["terms"]["objectives"])
+                if name == "convergence.png" and (is_sealed(run) or not values):
+                    continue
+                ui.link(text, f"/runs/{self._id}/files/{name}").props("download")
+
+
+def summary(run: dict[str, Any], result: dict[str, Any], /) -> str:
+    """The result in a sentence.
+
+    >>> run = {"terms": {"objectives": [{"name": "cost", "disclosure": "top:15"}]}}
+    >>> summary(run, {"state": "finished", "told": [12], "generation": 3, "evaluations": 9,
+    ...               "seconds": 1.0, "late_by_seconds": 0.012})
+    '<p>Best cost 12, after 3 generations and 9 evaluations in 1.0 s; answered 12 ms after \
+the deadline.</p>'
+    """
+    told = [
+        f"{objective['name']} {number(value)}"
+        for objective, value in zip(run["terms"]["objectives"], result["told"] or [], strict=False)
+        if value is not None and not isinstance(value, bool)
+    ]
+    parts = [f"Best {' and '.join(told)}" if told else "Done"]
+    if result["generation"] is not None and result["seconds"] is not None:
+        asked = "" if is_sealed(run) else f" and {number(result['evaluations'])} evaluations"
+        parts.append(
+            f"after {number(result['generation'])} generations{asked} in {result['seconds']:.1f} s"
+        )
+    text = ", ".join(parts)
+    late = result.get("late_by_seconds")
+    if late is not None and result["state"] == "finished":
+        on_time = f"{late * 1000:.0f} ms after the deadline" if late >= 0.0005 else "in time"
+        text += f"; answered {on_time}"
+    return f"<p>{escape(text)}.</p>"
+
+
+def plan_markup(run: dict[str, Any], result: dict[str, Any], /) -> str:
+    """The plan as a picture, where one helps, and as a table."""
+    problem, items = run["terms"]["problem"], result["plan"]["items"]
+    rows = problem["row_names"] or [str(i) for i in range(problem["rows"])]
+    columns = problem["column_names"] or [str(i) for i in range(problem["columns"])]
+    if problem["kind"] == "tour":
+        pairs = [(str(i + 1), rows[city]) for i, city in enumerate(items)]
+        picture = tour_map(items, problem["coordinates"], rows) if problem["coordinates"] else ""
+        listed = plan_table(pairs, heads=("stop", "city"), owners=None)
+    else:
+        owner = {row: each["name"] for each in run["members"] for row in each["rows"]}
+        pairs = [(rows[row], columns[item]) for row, item in enumerate(items)]
+        owners = [owner.get(row, "") for row in range(len(items))]
+        forbidden = frozenset((row, column) for row, column in problem["forbidden"])
+        picture = plan_matrix(items, row_names=rows, column_names=columns, forbidden=forbidden)
+        listed = plan_table(pairs, heads=("row", "gets"), owners=owners)
+    scroll = '<div class="scroll {}" tabindex="0" role="region" aria-label="{}">{}</div>'
+    shown = scroll.format("picture", "Picture of the plan", picture) if picture else ""
+    listed = scroll.format("tall", "The plan as a table", listed)
+    return f'<div class="plan">{shown}{listed}</div>'

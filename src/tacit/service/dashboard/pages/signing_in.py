@@ -1,0 +1,194 @@
+"""Signing in and out. The browser gets a session; the token behind it stays on our side."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qs, quote
+
+from fastapi import FastAPI, Request
+from fastapi.responses import RedirectResponse, Response
+from nicegui import app as pages, ui
+
+from tacit.service.access.credentials import CODE_PREFIX, TOKEN_PREFIX
+from tacit.service.dashboard.api_client import ApiClient, RefusedError
+from tacit.service.dashboard.frame import Visitor, button, native, page_frame, section, show_codes
+from tacit.service.dashboard.gate import SESSION
+from tacit.service.dashboard.pages.plain_pages import sign_in_page, sign_out_page
+from tacit.service.dashboard.sessions import Session, Sessions
+from tacit.service.dashboard.words import moment
+
+WHY = {
+    "wrong": "This code or token is not valid. Codes work once; ask an operator for a new one.",
+    "participant": "This code is for a participant. Join from your own computer, where your key "
+    "stays: tacit participant join. Then sign in here with the token it shows.",
+    "often": "Too many attempts. Wait a minute, then try again.",
+    "expired": "Your session has ended, your access was revoked, or the platform has started "
+    "again. Sign in with your token or with a new code.",
+    "trouble": "The platform could not do this. Try again, or ask its operator.",
+}
+MOST_BYTES = 4096
+SECRET = re.compile(rf"(?:{TOKEN_PREFIX}|{CODE_PREFIX})[A-Za-z0-9_-]{{1,100}}")
+
+
+async def visitor_or_sign_in(app: FastAPI, request: Request, /) -> Visitor | RedirectResponse:
+    """Whose page this is, or the way to the sign-in page."""
+    session: Session = request.scope[SESSION]
+    api = ApiClient(app, session)
+    try:
+        me = await api.get("/me")
+    except RefusedError as error:
+        why = {401: "expired", 429: "often"}.get(error.status, "trouble")
+        if why == "expired":
+            session.token = None
+        return RedirectResponse(f"/sign-in?why={why}", status_code=303)
+    return Visitor(me["account"], me["role"], session, api)
+
+
+def add_session_pages(app: FastAPI, sessions: Sessions, /) -> None:
+    """Add the pages that let people in and out."""
+
+    @pages.get("/sign-in")
+    async def sign_in(why: str = "", next: str = "/") -> Response:
+        return sign_in_page(WHY.get(why), own_path(next))
+
+    @pages.post("/sign-in")
+    async def signed_in(request: Request) -> Response:
+        form = await read_form(request)
+        address = request.client.host if request.client else "unknown"
+        session = await _session_for(app, form.get("code", "").strip(), address)
+        after = own_path(form.get("next", "/"))
+        if isinstance(session, str):
+            return RedirectResponse(f"/sign-in?why={session}&next={quote(after)}", status_code=303)
+        response = RedirectResponse(after if session.is_kept else "/access", status_code=303)
+        gone = sessions.begin(session, response)
+        if request.scope[SESSION] is not None:
+            gone.append(request.scope[SESSION])
+        for each in gone:
+            await _end(app, sessions, each)
+        return response
+
+    @pages.get("/sign-out")
+    async def sign_out(request: Request, why: str = "") -> Response:
+        return sign_out_page(WHY.get(why), is_kept=request.scope[SESSION].is_kept)
+
+    @pages.post("/sign-out")
+    async def signed_out(request: Request) -> Response:
+        session: Session = request.scope[SESSION]
+        if not session.is_kept and (await read_form(request)).get("sure") != "yes":
+            return RedirectResponse("/sign-out", status_code=303)
+        if not await _end(app, sessions, session):
+            return RedirectResponse("/sign-out?why=trouble", status_code=303)
+        response = RedirectResponse("/sign-in", status_code=303)
+        sessions.take_cookie(response)
+        return response
+
+    @ui.page("/access", title="Your access · tacit")
+    async def access(request: Request) -> RedirectResponse | None:
+        visitor = await visitor_or_sign_in(app, request)
+        if isinstance(visitor, RedirectResponse):
+            return visitor
+        with page_frame("Your access", visitor):
+            _access(visitor)
+        return None
+
+
+def own_path(path: str, /) -> str:
+    """A path of ours, or the list of runs: nobody is led elsewhere by a link.
+
+    >>> own_path("/runs/r-1"), own_path("//elsewhere.example"), own_path("https://elsewhere")
+    ('/runs/r-1', '/', '/')
+    """
+    is_plain = re.fullmatch(r"/(?:[A-Za-z0-9._~-][A-Za-z0-9._~/-]*)?", path) is not None
+    return path if is_plain and len(path) <= 300 else "/"
+
+
+async def read_form(request: Request, /) -> dict[str, str]:
+    """The fields of a small form; of anything else, none.
+
+    >>> read_form.__name__
+    'read_form'
+    """
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > MOST_BYTES:
+            return {}
+    # Whatever is no UTF-8 becomes something that no code contains.
+    fields = parse_qs(body.decode("ascii", "replace"), errors="replace", max_num_fields=None)
+    return {name: values[0] for name, values in fields.items()}
+
+
+async def _session_for(app: FastAPI, secret: str, address: str) -> Session | str:
+    """The session that a code or a token opens, or a key of `WHY`."""
+    if SECRET.fullmatch(secret) is None:
+        return "wrong"
+    session = Session(secret, is_kept=True)
+    try:
+        if secret.startswith(CODE_PREFIX):
+            stranger = ApiClient(app, None, address=address)
+            joined = await stranger.post("/join", {"code": secret, "label": "dashboard"})
+            session = Session(str(joined["token"]), is_kept=False)
+        me = await ApiClient(app, session, address=address).get("/me")
+    except RefusedError as error:
+        if error.status == 422 and "key" in error.message:
+            return "participant"
+        return {429: "often"}.get(error.status, "wrong" if error.status < 500 else "trouble")
+    session.account, session.expires = me["account"], me["expires"]
+    return session
+
+
+async def _end(app: FastAPI, sessions: Sessions, session: Session) -> bool:
+    """End a session, and its token if nobody else has that."""
+    if session.token is not None and not session.is_kept:
+        try:
+            await ApiClient(app, session).delete("/me/token")
+        except RefusedError as error:
+            if error.status != 401:
+                return False
+    sessions.end(session)
+    return True
+
+
+def _access(visitor: Visitor) -> None:
+    native("h1", "Your access")
+    what = {
+        "operator": "You may create runs, invite, cancel and resume.",
+        "participant": "You see the runs that you take part in. To review, sign and submit, use "
+        "tacit participant on your own computer, where your key and your costs stay.",
+        "viewer": "You may look at all runs, and change nothing.",
+    }[visitor.role]
+    with section(f"{visitor.account}, {visitor.role}"):
+        native("p", what)
+        native("p", f"Valid until {moment(visitor.session.expires)}.")
+    with section("Your token") as card:
+        if visitor.session.is_kept:
+            _token_is_kept()
+            return
+        native(
+            "p",
+            "You signed in with a one-time code, which is used up. A token lets you in again: "
+            "after signing out, on another device, or when the platform has started again. It is "
+            "shown once; keep it like a password. Without it, signing out ends your access until "
+            "you get a new code.",
+        )
+
+        async def show() -> None:
+            token = visitor.session.keep()
+            if token is not None:
+                text = "It is not shown again. Whoever has it has your access."
+                await show_codes("Your token", text, {visitor.account: token})
+            card.clear()
+            with card:
+                native("h2", "Your token")
+                _token_is_kept()
+
+        with ui.element("div").classes("actions"):
+            button("Show the token", show, kind="main")
+
+
+def _token_is_kept() -> None:
+    native(
+        "p",
+        "You have it; it is not shown again, and goes on after you sign out. If you lose it, ask "
+        "an operator for a new code, and to revoke your access first if somebody may have it.",
+    )

@@ -1,0 +1,168 @@
+"""One run from its slot to its end: whatever its worker does, the answer comes at the deadline."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy.orm import Session
+
+from tacit.errors import WrongStateError
+from tacit.service.execution.agreed_runs import StoredAgreement, stored_agreement
+from tacit.service.execution.answer import answer_of
+from tacit.service.execution.cluster_links import ClusterLinks
+from tacit.service.execution.report import Report, RunRequest, run_folder
+from tacit.service.execution.retry_until_written import retry_until_written
+from tacit.service.execution.worker_handle import WorkerHandle, WorkerPool
+from tacit.service.storage import Database, add_warning, set_progress, set_state
+from tacit.service.workflow.lifecycle import State
+
+PREPARE_SECONDS = 60.0
+"""A worker that is not ready after so long starts anew."""
+log = logging.getLogger("tacit.service.execution")
+
+
+@dataclass(frozen=True)
+class RunServices:
+    """What all runs of a service have in common."""
+
+    database: Database
+    data: Path
+    workers: WorkerPool
+    on_progress: Callable[[str, Report], None]
+    on_end: Callable[[Report, State, float], None]
+    """Told of each end, and how long after its deadline it was stored."""
+
+
+class RunSupervisor:
+    """One run that has its slot."""
+
+    def __init__(self, run_id: str, links: ClusterLinks, around: RunServices, /) -> None:
+        self._run_id, self._links, self._around = run_id, links, around
+        self._worker: WorkerHandle | None = None
+        self._until: float | None = None
+
+    def is_due_within(self, seconds: float, /) -> bool:
+        """Whether the answer is due so soon."""
+        return self._until is not None and self._until - time.monotonic() < seconds
+
+    @property
+    def last(self) -> Report | None:
+        """The last report, if there is one."""
+        return None if self._worker is None else self._worker.last
+
+    async def to_its_end(self) -> bool:
+        """Conduct the run; False if it could not begin and may be tried again later."""
+        stored = await self._around.database.read(stored_agreement, self._run_id)
+        if stored.state is not State.SUBMITTED:
+            return True
+        worker = self._worker = WorkerHandle(self._around.workers, self._order(stored))
+        try:
+            await worker.start()
+            if not await self._is_ready(worker):
+                return False
+            await self._run(worker, stored)
+        except WrongStateError:
+            return True  # it was cancelled meanwhile
+        finally:
+            await asyncio.shield(worker.end())
+        return True
+
+    def _order(self, stored: StoredAgreement) -> RunRequest:
+        folder = run_folder(self._around.data, self._run_id)
+        return RunRequest(
+            run_id=self._run_id,
+            folder=str(folder.absolute()),
+            cluster=str(self._links.file.absolute()),
+            agreement=stored.data,
+            signatures=stored.signatures,
+            manifests=stored.manifests(),
+        )
+
+    async def _is_ready(self, worker: WorkerHandle) -> bool:
+        try:
+            async with asyncio.timeout(PREPARE_SECONDS):
+                await worker.is_ready.wait()
+        except TimeoutError:
+            await self._warn("its worker did not become ready; it starts anew")
+            return False
+        report = worker.last
+        if report.stage == "failed" and not report.can_retry:
+            await self._around.database.write(
+                set_state, self._run_id, State.FAILED, reason=report.error
+            )
+            return True
+        if worker.has_ended.is_set():
+            await self._warn(f"it cannot begin yet: {report.error or 'its worker ended'}")
+            return False
+        return True
+
+    async def _warn(self, message: str) -> None:
+        log.warning(message, extra={"fields": {"run": self._run_id}})
+        await self._around.database.write(add_warning, self._run_id, message)
+
+    async def _run(self, worker: WorkerHandle, stored: StoredAgreement) -> None:
+        if worker.has_ended.is_set():
+            return
+        for warning in self._links.clock_warnings():
+            await self._around.database.write(add_warning, self._run_id, warning)
+        since, begun = time.time(), time.monotonic()
+        until = self._until = begun + stored.deadline_seconds
+        await self._around.database.write(
+            set_state,
+            self._run_id,
+            State.RUNNING,
+            running_since=since,
+            deadline_at=since + stored.deadline_seconds,
+        )
+        worker.begin(until)
+        watching = asyncio.ensure_future(self._pass_on(worker))
+        try:
+            # The event loop's clock is CLOCK_MONOTONIC too.
+            async with asyncio.timeout_at(until):
+                await worker.has_ended.wait()
+        except TimeoutError:
+            log.info("answered from the last report", extra={"fields": {"run": self._run_id}})
+        finally:
+            watching.cancel()
+        await self._answer(worker.last, stored, until)
+
+    async def _pass_on(self, worker: WorkerHandle) -> None:
+        while True:
+            await asyncio.sleep(0.25)
+            if worker.last.stage == "running":
+                self._around.on_progress(self._run_id, worker.last)
+
+    async def _answer(self, report: Report, stored: StoredAgreement, until: float) -> None:
+        late_by = max(0.0, time.monotonic() - until)
+        answer = answer_of(report, stored.agreement, is_due=late_by > 0, late_by=late_by)
+        ended = time.time()
+
+        def write(session: Session) -> None:
+            if report.generation >= 0:
+                set_progress(session, self._run_id, report.progress())
+            set_state(
+                session,
+                self._run_id,
+                answer.state,
+                reason=answer.reason,
+                result=answer.result,
+                ended=ended,
+            )
+
+        await retry_until_written(
+            lambda: self._around.database.write_first(write), run=self._run_id
+        )
+        stored_late_by = time.monotonic() - until
+        self._around.on_end(report, answer.state, stored_late_by)
+        fields = {
+            "run": self._run_id,
+            "state": answer.state.value,
+            "late_by": round(late_by, 4),
+            "stored_late_by": round(stored_late_by, 4),
+        }
+        log.info("run ended", extra={"fields": fields})

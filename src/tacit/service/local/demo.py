@@ -1,0 +1,145 @@
+"""The whole of tacit in one go: three nodes, a platform, three airlines, one run to its deadline.
+
+Airlines are made up, and so are their costs; everything else is as it would be on eight machines.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from tacit.errors import EngineError
+from tacit.participant import Profile, check_logs, join, new_key_file, review, sign, submit
+from tacit.participant.account.client import tls_context
+from tacit.problems import Assignment, generate_delays, optimum
+from tacit.problems.files.participant_csv import save_participants
+from tacit.service.dashboard.drafts import Rules, run_terms
+from tacit.service.local.platform import LocalPlatform
+
+OPERATOR = "operator"
+WAIT_SECONDS = 120.0
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class DemoResult:
+    """What the demo came to."""
+
+    run: str
+    landings: list[tuple[str, str, str]]
+    """Flight, scheduled slot and the slot it gets."""
+    cost: float
+    best_possible: float
+    """Known here only because the costs were made up here."""
+    late_by_seconds: float
+
+
+class Operator:
+    """Somebody who runs the platform, by way of its API."""
+
+    def __init__(self, platform: LocalPlatform, code: str, /) -> None:
+        self._client = httpx.Client(
+            base_url=f"{platform.url}/api/v1", verify=tls_context(platform.certificate)
+        )
+        self._client.headers["Authorization"] = (
+            f"Bearer {self.call('/join', {'code': code})['token']}"
+        )
+
+    def call(self, path: str, body: object = None, /) -> dict[str, object]:
+        """Post, or get where there is nothing to post."""
+        response = self._client.request("GET" if body is None else "POST", path, json=body)
+        if not response.is_success:
+            raise EngineError(f"{path} was refused ({response.status_code}): {response.text}")
+        found: dict[str, object] = response.json()
+        return found
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
+
+
+def demo_problem(seed: int = 1, /) -> Assignment:
+    """A congested morning of three airlines.
+
+    >>> demo_problem().name
+    'delays24x28'
+    """
+    return generate_delays(seed, flights=24, slots=28, airlines=3)
+
+
+def run_demo(
+    platform: LocalPlatform, /, *, deadline_seconds: float, say: Say, seed: int = 1
+) -> DemoResult:
+    """Take one run from its draft to its end, with all logs checked."""
+    problem = demo_problem(seed)
+    files = platform.folder / "airlines"
+    save_participants(problem, files)
+    operator = Operator(platform, platform.invitation(OPERATOR, role="operator"))
+    try:
+        rules = Rules("Morning slots", "top:15", "value", deadline_seconds, 100_000, 1.0)
+        run = str(operator.call("/runs", run_terms(problem, rules))["id"])
+        say(f"run {run} drafted: {problem.rows} flights, {problem.columns} slots, top:15")
+        codes = operator.call(f"/runs/{run}/invite", {})["invitations"]
+        if not isinstance(codes, dict):
+            raise EngineError("the platform gave no invitations; look at its log")
+        profiles = [join_as(platform, name, code) for name, code in codes.items()]
+        say(f"{', '.join(codes)} joined, each with a key of its own")
+        for profile in profiles:
+            sign(profile, run, seen=review(profile, run))
+        say("all reviewed and signed what may be disclosed")
+        for profile in profiles:
+            submit(profile, run, files / f"{profile.account}.csv")
+        say("all sealed their costs to the three nodes; the platform holds boxes it cannot open")
+        ended = wait_for_end(operator, run)
+        if ended["state"] != "finished":
+            raise EngineError(f"the run ended as {ended['state']}: {ended['reason']}")
+        result = operator.call(f"/runs/{run}/result")
+        check_logs(profiles[0], run).check()
+        say(f"{profiles[0].account} fetched the nodes' signed logs: all did what was signed")
+        return _summed_up(problem, run, result)
+    finally:
+        operator.close()
+
+
+def join_as(platform: LocalPlatform, name: str, code: str, /) -> Profile:
+    """Become a participant: a folder, a key, and the invitation handed in."""
+    folder: Path = platform.folder / "participants" / name
+    new_key_file(name, folder)
+    return join(platform.url, code, profile=folder, ca=platform.certificate)
+
+
+def wait_for_end(operator: Operator, run: str, /) -> dict[str, object]:
+    """Wait until a run has ended."""
+    until = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < until:
+        seen = operator.call(f"/runs/{run}")
+        if seen["ended"] is not None:
+            return seen
+        time.sleep(0.2)
+    raise EngineError(f"run {run} did not end within {WAIT_SECONDS:g} s")
+
+
+def _summed_up(problem: Assignment, run: str, result: dict[str, object]) -> DemoResult:
+    plan = result["plan"]
+    assert isinstance(plan, dict)
+    items: list[int] = plan["items"]
+    flights, slots = problem.row_names or (), problem.column_names or ()
+    assert problem.allowed is not None
+    scheduled = problem.allowed.argmax(axis=1)
+    best = optimum(problem)
+    weights = problem.objectives[0].weights
+    assert best is not None
+    assert weights is not None
+    return DemoResult(
+        run=run,
+        landings=[
+            (flights[row], slots[scheduled[row]], slots[item]) for row, item in enumerate(items)
+        ],
+        cost=float(sum(int(weights[row, item]) for row, item in enumerate(items))),
+        best_possible=float(best.value),
+        late_by_seconds=float(str(result["late_by_seconds"])),
+    )

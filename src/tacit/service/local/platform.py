@@ -1,0 +1,136 @@
+"""Three nodes and a platform on this machine, as processes, for as long as a `with` block lasts.
+
+For the demo and for tests from end to end. Real TLS everywhere; everything is gone afterwards.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from types import TracebackType
+
+import httpx
+
+from tacit.engine.local.cluster import FOLDER_PREFIX, LocalCluster, free_addresses, memory_folder
+from tacit.errors import EngineError
+from tacit.participant.account.client import tls_context
+from tacit.service.access.invitations import invite
+from tacit.service.server.settings import Settings, load_settings, write_settings
+from tacit.service.storage import Database, create_account
+
+START_SECONDS = 60.0
+STOP_SECONDS = 15.0
+
+
+class LocalPlatform:
+    """A platform with its cluster in temporary folders.
+
+    >>> LocalPlatform().url.startswith("https://127.0.0.1:")
+    True
+    """
+
+    def __init__(self) -> None:
+        self._listen = free_addresses(1)[0]
+        self.cluster = LocalCluster()
+        self.folder = Path()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """Where it is found."""
+        return f"https://{self._listen}"
+
+    @property
+    def certificate(self) -> Path:
+        """What participants pin."""
+        return self.folder / "platform" / "service.pem"
+
+    @property
+    def settings(self) -> Settings:
+        """Its settings."""
+        return load_settings(self.folder / "platform" / "service.toml")
+
+    def __enter__(self) -> LocalPlatform:
+        """Start the nodes, then the platform."""
+        self.folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX, dir=memory_folder()))
+        try:
+            self.cluster.__enter__()
+            write_settings(
+                self.folder / "platform",
+                clusters=[self.cluster.folder / "cluster.toml"],
+                listen=self._listen,
+                url=self.url,
+            )
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop the platform, then the nodes, and remove their folders."""
+        self.stop()
+
+    def start(self) -> None:
+        """Start the platform's process and wait until it answers."""
+        with (self.folder / "platform.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-m",
+                    "tacit.service.server.platform_process",
+                    str(self.folder / "platform" / "service.toml"),
+                ],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                # Ctrl-C is for us; the platform stops when we do.
+                start_new_session=True,
+            )
+        deadline = time.monotonic() + START_SECONDS
+        while not self._answers():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                said = (self.folder / "platform.log").read_text()[-1000:].strip()
+                raise EngineError(f"the platform did not start: {said}")
+            time.sleep(0.05)
+
+    def invitation(self, name: str, /, *, role: str) -> str:
+        """A one-time code for a new account, as `tacit service invite` makes it."""
+        database = Database(self.settings.database_url)
+        try:
+            with database.writing() as session:
+                create_account(session, name, role)
+                return invite(session, name, hours=1.0)[0]
+        finally:
+            database.close()
+
+    def stop(self) -> None:
+        """Stop everything."""
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()
+            try:
+                self._process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._process = None
+        self.cluster.stop()
+        if self.folder != Path():
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.folder = Path()
+
+    def _answers(self) -> bool:
+        try:
+            with httpx.Client(verify=tls_context(self.certificate)) as client:
+                return client.get(f"{self.url}/api/v1/health", timeout=2.0).is_success
+        except httpx.TransportError:
+            return False

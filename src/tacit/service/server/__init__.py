@@ -1,0 +1,1 @@
+"""The platform's process: application, settings, metrics, limits."""

@@ -1,0 +1,109 @@
+"""The platform as an ASGI application."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.routing import Match, Mount
+from starlette.types import Receive, Scope, Send
+
+import tacit
+from tacit.service.access.rate_limit import RateLimit
+from tacit.service.api.errors import add_error_handlers
+from tacit.service.api.gate import GatedRoute
+from tacit.service.api.middleware import RequestLog, SecurityHeaders, SizeLimit
+from tacit.service.api.routes.accounts import accounts_router
+from tacit.service.api.routes.joining import joining_router
+from tacit.service.api.routes.results import results_router
+from tacit.service.api.routes.runs import runs_router
+from tacit.service.api.routes.status import status_router
+from tacit.service.api.routes.taking_part import taking_part_router
+from tacit.service.api.routes.watching import watching_router
+from tacit.service.execution.port import Execution
+from tacit.service.server.context import Platform
+from tacit.service.server.settings import Settings
+from tacit.service.storage import Database
+from tacit.service.workflow.events import Announcer
+
+MEGABYTE = 1_000_000
+MakeExecution = Callable[[Settings, Database, Announcer], Execution]
+
+
+def make_app(settings: Settings, /, *, execution: MakeExecution) -> FastAPI:
+    """The API; the database is opened and brought up to date here, execution starts with the app.
+
+    >>> make_app.__name__
+    'make_app'
+    """
+    database = Database(settings.database_url)
+    announcer = Announcer(database)
+    platform = Platform(
+        settings,
+        database,
+        announcer,
+        execution(settings, database, announcer),
+        by_account=RateLimit(settings.requests_per_minute),
+        by_address=RateLimit(settings.anonymous_requests_per_minute),
+    )
+    app = FastAPI(
+        title="tacit",
+        version=tacit.__version__,
+        description="Participants agree, seal and submit; operators run. See docs/platform.md.",
+        openapi_url="/api/v1/openapi.json",
+        # FastAPI's own pages would load scripts from elsewhere.
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=_lifespan,
+    )
+    app.state.platform = platform
+    for router in (
+        *joining_router(),
+        accounts_router(),
+        runs_router(),
+        taking_part_router(),
+        results_router(),
+        watching_router(),
+        status_router(),
+    ):
+        # Not by include_router, which wraps them: the routes of the app are then those of the gate.
+        app.router.routes.extend(router.routes)
+    add_error_handlers(app)
+    app.router.routes.append(Mount("/api", _NothingHere(app)))
+    app.add_middleware(SizeLimit, most_bytes=int(settings.request_limit_mb * MEGABYTE))
+    app.add_middleware(SecurityHeaders, https=settings.is_https)
+    app.add_middleware(RequestLog)
+    return app
+
+
+class _NothingHere:
+    """Answers what no route does, before anything that is mounted at the root takes it."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, _receive: Receive, _send: Send) -> None:
+        whole = {**scope, "root_path": scope.get("app_root_path", "")}
+        methods: set[str] = set()
+        for route in self._app.routes:
+            if isinstance(route, GatedRoute) and route.matches(whole)[0] is Match.PARTIAL:
+                methods |= route.methods or set()
+        if methods:
+            raise HTTPException(405, headers={"Allow": ", ".join(sorted(methods))})
+        raise HTTPException(404)
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    platform: Platform = app.state.platform
+    platform.announcer.start()
+    await platform.execution.start()
+    try:
+        yield
+    finally:
+        await platform.execution.stop()
+        platform.announcer.stop()
+        platform.database.close()

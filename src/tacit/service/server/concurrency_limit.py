@@ -1,0 +1,51 @@
+"""Work that takes long enough to be in the way: so much of it at a time, and everybody in turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from tacit.errors import BusyError, TooManyError
+
+
+class ConcurrencyLimit:
+    """Lets so many in at a time; of one account so many are in or wait, and none for too long.
+
+    >>> ConcurrencyLimit("plots", at_once=1, each=1, within=5.0).what
+    'plots'
+    """
+
+    def __init__(self, what: str, /, *, at_once: int, each: int, within: float) -> None:
+        self.what, self._each, self._within = what, each, within
+        self._room = asyncio.Semaphore(at_once)
+        self._asked: Counter[str] = Counter()
+
+    @asynccontextmanager
+    async def of(self, account: str, /) -> AsyncIterator[None]:
+        """Have a turn for as long as the block lasts."""
+        if self._asked[account] >= self._each:
+            raise TooManyError(
+                f"you have asked for {self.what} already; wait for that", retry_after=5
+            )
+        self._asked[account] += 1
+        try:
+            await self._enter()
+            try:
+                yield
+            finally:
+                self._room.release()
+        finally:
+            self._asked[account] -= 1
+            if not self._asked[account]:
+                del self._asked[account]
+
+    async def _enter(self) -> None:
+        try:
+            async with asyncio.timeout(self._within):
+                await self._room.acquire()
+        except TimeoutError:
+            raise BusyError(
+                f"too many others have asked for {self.what}; come again in a minute"
+            ) from None

@@ -1,0 +1,107 @@
+"""The platform's figures for Prometheus: requests, runs, lateness, how busy clusters are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from tacit.service.execution.port import ClusterStatus
+
+LATENESS_BUCKETS = (0.0, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
+REQUEST_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+
+
+class ServiceMetrics:
+    """Counts and times without a name of any participant.
+
+    >>> metrics = ServiceMetrics()
+    >>> metrics.run_ended("finished", 0.0)
+    >>> b'tacit_runs_ended_total{state="finished"} 1.0' in metrics.render()
+    True
+    """
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        ProcessCollector(registry=self._registry)
+        self._requests = Histogram(
+            "tacit_request_seconds",
+            "Requests by method and status",
+            ["method", "status"],
+            buckets=REQUEST_BUCKETS,
+            registry=self._registry,
+        )
+        self._ended = Counter(
+            "tacit_runs_ended", "Runs that came to an end", ["state"], registry=self._registry
+        )
+        self._late = Histogram(
+            "tacit_answer_late_seconds",
+            "How long after its deadline a run was answered and stored",
+            buckets=LATENESS_BUCKETS,
+            registry=self._registry,
+        )
+        self._evaluations = Counter(
+            "tacit_evaluations", "Populations evaluated on the nodes", registry=self._registry
+        )
+        self._handing_over = Gauge(
+            "tacit_runs_handing_over", "Runs being handed to nodes", registry=self._registry
+        )
+
+    def watch_clusters(self, statuses: Callable[[], Iterable[ClusterStatus]], /) -> None:
+        """Tell of the clusters whenever somebody looks."""
+        self._registry.register(_Clusters(statuses))
+
+    def request(self, method: str, status: int, seconds: float, /) -> None:
+        """One request was answered."""
+        self._requests.labels(method, str(status)).observe(seconds)
+
+    def run_ended(self, state: str, late_by: float | None, /) -> None:
+        """A run came to an end, so long after its deadline if that had come."""
+        self._ended.labels(state).inc()
+        if late_by is not None:
+            self._late.observe(late_by)
+
+    def evaluated(self, count: int, /) -> None:
+        """So many more populations were evaluated."""
+        self._evaluations.inc(max(count, 0))
+
+    def handing_over(self, count: int, /) -> None:
+        """So many runs are being handed over now."""
+        self._handing_over.set(count)
+
+    def render(self) -> bytes:
+        """As Prometheus reads it."""
+        data: bytes = generate_latest(self._registry)
+        return data
+
+
+class _Clusters(Collector):
+    def __init__(self, statuses: Callable[[], Iterable[ClusterStatus]]) -> None:
+        self._statuses = statuses
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        """What is known of the clusters right now."""
+        running = GaugeMetricFamily("tacit_cluster_running", "Slots taken", labels=["cluster"])
+        waiting = GaugeMetricFamily("tacit_cluster_waiting", "Runs that wait", labels=["cluster"])
+        labels = ["cluster", "node"]
+        there = GaugeMetricFamily("tacit_node_reachable", "Whether a node answers", labels=labels)
+        clock = GaugeMetricFamily(
+            "tacit_node_clock_offset_seconds", "How much later its clock is", labels=labels
+        )
+        for cluster in self._statuses():
+            running.add_metric([cluster.name], cluster.running)
+            waiting.add_metric([cluster.name], cluster.waiting)
+            for number, node in enumerate(cluster.nodes):
+                there.add_metric([cluster.name, str(number)], float(node.reachable))
+                if node.clock_offset_seconds is not None:
+                    clock.add_metric([cluster.name, str(number)], node.clock_offset_seconds)
+        yield from (running, waiting, there, clock)

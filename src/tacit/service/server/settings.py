@@ -1,0 +1,163 @@
+"""`service.toml`: where the platform listens, what it stores where, and the clusters it knows.
+
+Paths in it are relative to the file's own folder, the one in an SQLite URL too.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import msgspec
+
+from tacit.engine.identity.certificates import new_certificate
+from tacit.engine.identity.config import parse_address
+from tacit.errors import FileError
+
+FILE_NAME = "service.toml"
+_SQLITE = "sqlite:///"
+
+
+class ClusterSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Three nodes that belong together, and how many runs they take at a time."""
+
+    name: str
+    file: str
+    """The path of their `cluster.toml`."""
+    slots: int = 4
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Everything the platform needs to know before it starts.
+
+    >>> Settings(url="http://localhost:8443", cluster=[]).place("data").name
+    'data'
+    """
+
+    listen: str = "127.0.0.1:8443"
+    url: str
+    """Where participants and browsers find the platform."""
+    database: str = "sqlite:///tacit.db"
+    data: str = "data"
+    """The folder of the runs' own files: checkpoints, reports, ledgers."""
+    tls_certificate: str | None = None
+    tls_key: str | None = None
+    invitation_hours: float = 72.0
+    token_days: float = 30.0
+    request_limit_mb: float = 16.0
+    requests_per_minute: int = 600
+    """Per account."""
+    anonymous_requests_per_minute: int = 60
+    """Per address, for requests without a valid token: guessing is slow."""
+    connections_per_address: int = 250
+    """At a time; not behind a proxy, which has to limit them itself."""
+    behind_proxy: bool = False
+    """Whether a proxy on this machine passes requests on and says for whom."""
+    cluster: list[ClusterSettings]
+    folder: str = "."
+
+    def place(self, path: str, /) -> Path:
+        """A path of the file, seen from here."""
+        return Path(self.folder) / path
+
+    @property
+    def data_folder(self) -> Path:
+        """The folder of the runs' own files."""
+        return self.place(self.data)
+
+    @property
+    def database_url(self) -> str:
+        """The database's URL with the path of an SQLite file seen from here."""
+        if self.database.startswith(_SQLITE):
+            return _SQLITE + str(self.place(self.database.removeprefix(_SQLITE)).absolute())
+        return self.database
+
+    @property
+    def is_https(self) -> bool:
+        """Whether browsers see HTTPS, be it ours or a proxy's."""
+        return self.tls_certificate is not None or self.url.startswith("https:")
+
+
+def load_settings(path: Path, /) -> Settings:
+    """Read the platform's file.
+
+    >>> load_settings(Path("no-such.toml"))
+    Traceback (most recent call last):
+    tacit.errors.FileError: no-such.toml: cannot be read (No such file or directory); make it \
+with tacit service init
+    """
+    remedy = "make it with tacit service init"
+    try:
+        table = tomllib.loads(path.read_text())
+    except OSError as error:
+        raise FileError(path, None, f"cannot be read ({error.strerror})", remedy) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FileError(path, None, f"is not TOML ({error})", "correct it") from None
+    if "trio" in table:
+        remedy = "call it [[cluster]], with file in place of cluster"
+        raise FileError(path, "trio", "is of an older version", remedy)
+    try:
+        settings = msgspec.convert({**table, "folder": str(path.parent)}, type=Settings)
+    except msgspec.ValidationError as error:
+        raise FileError(path, None, str(error), "see docs/platform.md for an example") from None
+    _check(settings, path)
+    return settings
+
+
+def _check(settings: Settings, path: Path) -> None:
+    parse_address(settings.listen)
+    names = [cluster.name for cluster in settings.cluster]
+    if not names or len(set(names)) < len(names):
+        raise FileError(path, "cluster", "are missing or share a name", "name each cluster apart")
+    if any(cluster.slots < 1 for cluster in settings.cluster):
+        raise FileError(path, "cluster", "a cluster has no slot", "give it 1 or more")
+    if (settings.tls_certificate is None) != (settings.tls_key is None):
+        raise FileError(path, "tls", "certificate without key or key without certificate", "both")
+    for name in (
+        "invitation_hours",
+        "token_days",
+        "request_limit_mb",
+        "requests_per_minute",
+        "anonymous_requests_per_minute",
+        "connections_per_address",
+    ):
+        if not getattr(settings, name) > 0:
+            raise FileError(path, name, "is not positive", "give a positive number")
+
+
+def write_settings(folder: Path, /, *, clusters: list[Path], listen: str, url: str | None) -> Path:
+    """Write a new `service.toml` with a self-signed certificate.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp()) / "platform"
+    >>> made = write_settings(folder, clusters=[Path("cluster.toml")],
+    ...                       listen="127.0.0.1:8443", url=None)
+    >>> load_settings(made).cluster[0].slots
+    4
+    """
+    host, port = parse_address(listen)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = folder / FILE_NAME
+    if path.exists():
+        raise FileError(path, None, "exists already", "give a new folder")
+    new_certificate("service", folder)
+    shown = f"[{host}]" if ":" in host else host
+    lines = [
+        f"listen = {_quoted(listen)}",
+        f"url = {_quoted(url or f'https://{shown}:{port}')}",
+        'database = "sqlite:///tacit.db"',
+        'data = "data"',
+        'tls_certificate = "service.pem"',
+        'tls_key = "service.tls.key"',
+    ]
+    for number, file in enumerate(clusters, start=1):
+        name = "cluster" if len(clusters) == 1 else f"cluster-{number}"
+        lines += ["", "[[cluster]]", f"name = {_quoted(name)}"]
+        lines += [f"file = {_quoted(str(file.absolute()))}", "slots = 4"]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def _quoted(text: str) -> str:
+    # A JSON string is a TOML basic string.
+    return msgspec.json.encode(text).decode()

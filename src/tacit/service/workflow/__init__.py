@@ -1,0 +1,1 @@
+"""A run from its draft to its end: states, invitations, submissions, events."""

@@ -1,0 +1,223 @@
+"""From the terms of a run to the agreement that its participants sign."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+
+import msgspec
+
+from tacit.disclosure import SEALED, parse_best_mode, parse_disclosure
+from tacit.engine.agreement.draft import draft_agreement, without_weights
+from tacit.engine.agreement.sealed_terms import pin_sealed
+from tacit.engine.agreement.terms import (
+    Agreement,
+    AgreementLimits,
+    NodeTerms,
+    PinnedSearch,
+    PublicProblem,
+)
+from tacit.engine.identity.certificates import read_certificate
+from tacit.engine.identity.config import load_cluster_config
+from tacit.engine.local.engine import node_terms
+from tacit.errors import NotThereError, ParameterError
+from tacit.mpc.transport import fingerprint
+from tacit.problems import Objective, Participant, Problem
+from tacit.runs.weightings import default_weightings, parse_weighting
+from tacit.search.moves import SealedParameters, sealed_parameters_for
+from tacit.search.parameters import SearchParameters, parameter_names, preset_named
+from tacit.service.api.terms import RunTerms
+from tacit.service.server.settings import Settings
+
+
+def problem_of_terms(terms: RunTerms, /) -> Problem:
+    """The problem without its weights.
+
+    >>> from tacit.service.api.examples import example_terms
+    >>> problem_of_terms(example_terms()).rows
+    4
+    """
+    public = terms.problem
+    objectives = tuple(
+        Objective(
+            each.name,
+            None,
+            sense=each.sense,
+            disclosure=parse_disclosure(each.disclosure),
+            best_mode=parse_best_mode(each.best),
+            scale=each.scale,
+            weight_bound=each.weight_bound,
+        )
+        for each in terms.objectives
+    )
+    participants = tuple(
+        Participant(name, tuple(rows)) for name, rows in terms.participants.items()
+    )
+    known = PublicProblem(
+        name=public.name,
+        kind=public.kind,
+        rows=public.rows,
+        columns=public.columns,
+        row_names=public.row_names,
+        column_names=public.column_names,
+        forbidden=_checked_pairs(terms),
+    )
+    return without_weights(known, objectives, participants)
+
+
+def _checked_pairs(terms: RunTerms) -> list[tuple[int, int]]:
+    pairs = [(row, column) for row, column in terms.problem.forbidden]
+    for row, column in pairs:
+        if row >= terms.problem.rows or column >= terms.problem.columns:
+            raise ParameterError(
+                f"the forbidden pair {row}, {column} lies outside the matrix; correct it"
+            )
+    return pairs
+
+
+def parameters_of_terms(terms: RunTerms, /) -> SearchParameters:
+    """The search that the terms name: a preset, and what differs from it.
+
+    >>> from tacit.service.api.examples import example_terms
+    >>> parameters_of_terms(example_terms()).population
+    20
+    """
+    preset = terms.preset
+    if preset is None:
+        several = len(terms.objectives) > 1
+        preset = "paper-tsp" if terms.problem.kind == "tour" else "tuned-ap"
+        preset = "paper-moap" if several else preset
+    unknown = sorted(set(terms.parameters) - set(parameter_names()))
+    if unknown:
+        raise ParameterError(f"{unknown[0]!r} is no parameter; use {', '.join(parameter_names())}")
+    settings = {**asdict(preset_named(preset)), **terms.parameters}
+    try:
+        return msgspec.convert(settings, type=SearchParameters)
+    except msgspec.ValidationError as error:
+        raise ParameterError(f"parameters: {error}; see the preset {preset!r}") from None
+
+
+def is_sealed(terms: RunTerms, /) -> bool:
+    """Whether an objective asks for a sealed search; the agreement then wants all to be.
+
+    >>> from tacit.service.api.examples import example_terms
+    >>> is_sealed(example_terms())
+    False
+    """
+    return any(each.disclosure == SEALED for each in terms.objectives)
+
+
+def sealed_parameters_of_terms(terms: RunTerms, /) -> SealedParameters:
+    """The settings of a sealed search: the tuned ones, and what differs from them.
+
+    >>> from tacit.service.api.examples import example_terms
+    >>> terms = example_terms().model_copy(update={"preset": None, "parameters": {"cycles": 2}})
+    >>> sealed_parameters_of_terms(terms).cycles
+    2
+    """
+    if terms.preset is not None:
+        raise ParameterError("a sealed search has settings of its own; leave the preset out")
+    names = [field.name for field in fields(SealedParameters)]
+    unknown = sorted(set(terms.parameters) - set(names))
+    if unknown:
+        raise ParameterError(
+            f"{unknown[0]!r} is no parameter of a sealed search; use {', '.join(names)}"
+        )
+    settings = {**asdict(sealed_parameters_for(terms.problem.kind)), **terms.parameters}
+    try:
+        return msgspec.convert(settings, type=SealedParameters)
+    except msgspec.ValidationError as error:
+        raise ParameterError(f"parameters: {error}; correct it") from None
+
+
+def population_of_terms(terms: RunTerms, /) -> int:
+    """How many plans an evaluation is about; none in a sealed search, which evaluates for nobody.
+
+    >>> from tacit.service.api.examples import example_terms
+    >>> population_of_terms(example_terms())
+    20
+    """
+    return 0 if is_sealed(terms) else parameters_of_terms(terms).evaluated_per_generation
+
+
+def _search_of_terms(terms: RunTerms, problem: Problem) -> tuple[PinnedSearch, list[int]]:
+    """The search that is pinned, and how many plans an evaluation of it has, from and to."""
+    if is_sealed(terms):
+        if not all(each.disclosure == SEALED for each in terms.objectives):
+            raise ParameterError("one objective is sealed and another is not; seal all or none")
+        if terms.limits.distinct_min > 1:
+            raise ParameterError("a sealed search has no populations; leave distinct_min out")
+        settings = sealed_parameters_of_terms(terms)
+        given = [parse_weighting(text) for text in terms.weightings]
+        return pin_sealed(settings, given or default_weightings(problem)), [1, 1]
+    if terms.weightings:
+        raise ParameterError("only sealed objectives have weightings; leave them out")
+    parameters = parameters_of_terms(terms)
+    sizes = sorted((parameters.fewest_evaluated, parameters.evaluated_per_generation))
+    named = asdict(parameters)
+    return PinnedSearch(named.pop("algorithm"), named, None), sizes
+
+
+def agreement_of_terms(
+    terms: RunTerms,
+    /,
+    *,
+    keys: Mapping[str, str],
+    nodes: Sequence[NodeTerms],
+    platform: str,
+) -> Agreement:
+    """An agreement about a run, ready to be signed; its expiry counts from now.
+
+    >>> agreement_of_terms.__name__
+    'agreement_of_terms'
+    """
+    problem = problem_of_terms(terms)
+    search, sizes = _search_of_terms(terms, problem)
+    is_tour = terms.problem.kind == "tour"
+    return draft_agreement(
+        problem,
+        participants=keys,
+        nodes=nodes,
+        platform=platform,
+        search=search,
+        limits=AgreementLimits(
+            evaluations=terms.limits.evaluations,
+            population_min=sizes[0],
+            population_max=sizes[1],
+            distinct_min=terms.limits.distinct_min,
+            expires=int(time.time() + terms.limits.expiry_hours * 3600),
+        ),
+        reveal_best=terms.reveal_best,
+        symmetric=is_tour and terms.problem.symmetric is not False,
+    )
+
+
+def check_terms(terms: RunTerms, /) -> None:
+    """Refuse terms that no agreement could be made of, before anybody is invited.
+
+    >>> from tacit.service.api.examples import example_terms
+    >>> check_terms(example_terms())
+    """
+    number = iter(range(1, len(terms.participants) + 11))
+    keys = {name: f"{next(number):064x}" for name in terms.participants}
+    nodes = [
+        NodeTerms("localhost", 1, *(f"{next(number):064x}" for _ in range(3))) for _ in range(3)
+    ]
+    agreement_of_terms(terms, keys=keys, nodes=nodes, platform=f"{next(number):064x}")
+
+
+def cluster_identity(settings: Settings, cluster: str, /) -> tuple[list[NodeTerms], str]:
+    """What an agreement says of a cluster's nodes, and of the platform towards them.
+
+    >>> cluster_identity(Settings(url="", cluster=[]), "south")
+    Traceback (most recent call last):
+    tacit.errors.NotThereError: there is no cluster 'south' in service.toml any more; add it again
+    """
+    for each in settings.cluster:
+        if each.name == cluster:
+            config = load_cluster_config(settings.place(each.file))
+            certificate = read_certificate(Path(config.folder) / config.certificate)
+            return node_terms(config), fingerprint(certificate)
+    raise NotThereError(f"there is no cluster {cluster!r} in service.toml any more; add it again")

@@ -1,0 +1,75 @@
+"""The record of a platform's run, for `tacit audit`: made afterwards, from files that are there.
+
+The ledger, the agreement and the seed tell every candidate again, so nothing has to be kept while a
+run goes on, and nothing is slower for it. It also means that a platform which promises not to
+record could still do so at any time.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tacit.audit.record.record import Record
+from tacit.audit.record.recorder import Recorder
+from tacit.audit.record.sealed_recording import record_of_plans
+from tacit.engine.agreement.draft import problem_of
+from tacit.engine.agreement.terms import Agreement, read_agreement
+from tacit.errors import InputError
+from tacit.runs.agreed import LEDGER
+from tacit.runs.from_ledger import run_from_ledger
+from tacit.service.execution.report import Report, read_report, run_folder
+from tacit.service.server.settings import Settings
+from tacit.service.storage import Database, read_run
+from tacit.service.workflow.lifecycle import ENDS, check_state
+
+RECORD = "run.record"
+
+
+def record_run(settings: Settings, run_id: str, /, *, out: Path | None = None) -> Path:
+    """Write the record of a run that has ended: into its folder, or where `out` says.
+
+    >>> record_run.__name__
+    'record_run'
+    """
+    database = Database(settings.database_url)
+    try:
+        with database.reading() as session:
+            run = read_run(session, run_id)
+            check_state(run.where, ENDS, to="be recorded")
+            data = run.agreement
+    finally:
+        database.close()
+    if data is None:
+        raise InputError("the run ended before there was an agreement, so nothing was disclosed")
+    folder = run_folder(settings.data_folder, run_id)
+    path = folder / RECORD if out is None else out
+    record_of_run(read_agreement(data), folder).save(path)
+    return path
+
+
+def record_of_run(agreement: Agreement, folder: Path, /) -> Record:
+    """What the platform saw of a run, from the run's folder.
+
+    >>> from tacit.engine.local.fixtures import example_cast
+    >>> record_of_run(example_cast().agreement, Path("no-such-folder"))
+    Traceback (most recent call last):
+    tacit.errors.InputError: the run has found no plan, so there is nothing to record
+    """
+    report = read_report(folder)
+    if report is None or not report.plans:
+        raise InputError("the run has found no plan, so there is nothing to record")
+    if all(agreement.objectives[k].sealed for k in agreement.confidential()):
+        return _sealed(agreement, report)
+    if report.seed is None:
+        raise InputError(
+            "the run is of an earlier version, which did not note the seed; record a new one"
+        )
+    recorder = Recorder()
+    run_from_ledger(agreement, folder / LEDGER, seed=report.seed, observe=recorder)
+    return recorder.record(report.plans[0])
+
+
+def _sealed(agreement: Agreement, report: Report) -> Record:
+    search = {"algorithm": agreement.search.algorithm, **agreement.search.parameters}
+    value = report.told[0] if report.told else None
+    return record_of_plans(problem_of(agreement), report.plans, search=search, value=value)

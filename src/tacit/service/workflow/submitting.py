@@ -1,0 +1,185 @@
+"""What participants give: their signature under the agreement, and their sealed rows."""
+
+from __future__ import annotations
+
+import binascii
+import time
+from base64 import b64decode
+from collections.abc import Sequence
+
+from sqlalchemy.orm import Session
+
+from tacit.engine.agreement.sealing import box_hash, read_manifest
+from tacit.engine.agreement.signatures import is_signed
+from tacit.engine.agreement.terms import Agreement, agreement_hash, read_agreement
+from tacit.errors import NotThereError, SealError, ServiceError, WrongStateError
+from tacit.service.storage import (
+    Run,
+    Sealed,
+    read_member,
+    read_run,
+    sealed_of,
+    set_signature,
+    set_state,
+    store_sealed,
+)
+from tacit.service.workflow.inviting import waiting_for
+from tacit.service.workflow.lifecycle import State, check_state
+
+BYTES_PER_WEIGHT = 16
+ROOM_PER_BOX = 4096
+ROOM_PER_ROW = 5
+"""A box holds two words per weight, its rows' numbers, a signature and the seal."""
+
+
+def agreement_bytes(session: Session, run_id: str, /) -> tuple[bytes, str]:
+    """The agreement as it is signed, and its hash.
+
+    >>> agreement_bytes.__name__
+    'agreement_bytes'
+    """
+    run = read_run(session, run_id)
+    if run.agreement is None or run.agreement_hash is None:
+        if run.where is State.DRAFT:
+            raise NotThereError("the run is a draft; its agreement is drawn up after invite")
+        if run.where.is_end:
+            raise NotThereError("the run ended before its agreement was drawn up; there is none")
+        missing = ", ".join(waiting_for(session, run_id)) or "the operator, see the warnings"
+        raise NotThereError(f"there is no agreement yet; waiting for: {missing}")
+    return run.agreement, run.agreement_hash
+
+
+def check_signature(session: Session, run_id: str, participant: str, signature: bytes, /) -> str:
+    """See that a signature is good; the answer is the hash of the agreement that it is under.
+
+    Agreements are long, so this is not done while others wait to write.
+
+    >>> check_signature.__name__
+    'check_signature'
+    """
+    run = read_run(session, run_id)
+    data, digest = agreement_bytes(session, run_id)
+    if _is_signed_already(session, run, participant, signature):
+        return digest
+    agreement = read_agreement(data)
+    if agreement.limits.expires <= time.time():
+        raise WrongStateError("the agreement has expired; ask the operator for a new run")
+    key = agreement.participant(participant).signing_key
+    if not is_signed(key, "agreement", agreement_hash(agreement), signature):
+        raise _not_under_this()
+    return digest
+
+
+def sign(
+    session: Session, run_id: str, participant: str, signature: bytes, /, *, digest: str
+) -> bool:
+    """Put down a signature that is good under the agreement with this hash.
+
+    The answer is whether it was the last, so that the run is agreed. The same signature again
+    changes nothing.
+
+    >>> sign.__name__
+    'sign'
+    """
+    run = read_run(session, run_id, for_update=True)
+    if _is_signed_already(session, run, participant, signature):
+        return False
+    if run.agreement_hash != digest:
+        raise _not_under_this()  # it was drawn up anew meanwhile
+    if not set_signature(session, run_id, participant, signature):
+        return False
+    set_state(session, run_id, State.AGREED)
+    return True
+
+
+def _is_signed_already(session: Session, run: Run, participant: str, signature: bytes) -> bool:
+    if read_member(session, run.id, participant).signature == signature:
+        return True
+    check_state(run.where, frozenset({State.INVITED}), to="sign")
+    return False
+
+
+def _not_under_this() -> ServiceError:
+    return ServiceError(
+        "this is not your signature under the agreement as it stands; fetch and review it again"
+    )
+
+
+def sealed_from(
+    session: Session,
+    run_id: str,
+    participant: str,
+    /,
+    *,
+    objective: int,
+    manifest: bytes,
+    signature: bytes,
+    boxes: Sequence[str],
+) -> Sealed:
+    """Sealed rows, after checking all that can be seen from outside the boxes.
+
+    >>> sealed_from.__name__
+    'sealed_from'
+    """
+    run = read_run(session, run_id)
+    agreement = _agreement(session, run)
+    told = read_manifest(agreement, manifest, signature)
+    if told.participant != participant:
+        raise SealError(f"the manifest is one of {told.participant!r}; seal rows of your own")
+    if told.objective != objective:
+        raise SealError(f"the manifest is for objective {told.objective}, not for {objective}")
+    opened = [_decoded(box) for box in boxes]
+    rows = len(agreement.rows_of(participant, objective))
+    most = BYTES_PER_WEIGHT * rows * agreement.problem.columns + ROOM_PER_ROW * rows + ROOM_PER_BOX
+    if any(len(box) > most for box in opened):
+        raise SealError(f"a box is larger than {rows} rows need; seal your rows again")
+    if [box_hash(box) for box in opened] != told.boxes:
+        raise SealError("the boxes are not those that the manifest names; seal your rows again")
+    return Sealed(
+        run=run_id,
+        participant=participant,
+        objective=objective,
+        manifest=manifest,
+        signature=signature,
+        box0=opened[0],
+        box1=opened[1],
+        box2=opened[2],
+        state="waiting",
+        reason=None,
+    )
+
+
+def submit(session: Session, sealed: Sealed, /) -> tuple[Sealed, bool]:
+    """Put down sealed rows; the answer is what is stored, and whether that is new.
+
+    The same rows again change nothing; others only after the nodes have refused the first.
+
+    >>> submit.__name__
+    'submit'
+    """
+    run = read_run(session, sealed.run, for_update=True)
+    for earlier in sealed_of(session, sealed.run, sealed.participant):
+        if earlier.objective != sealed.objective:
+            continue
+        if earlier.manifest == sealed.manifest:
+            return earlier, False
+        if earlier.state != "refused":
+            raise WrongStateError(
+                "you have submitted other rows for this objective; withdraw, or wait until the "
+                "nodes have checked them"
+            )
+    check_state(run.where, frozenset({State.AGREED}), to="submit")
+    store_sealed(session, sealed)
+    return sealed, True
+
+
+def _agreement(session: Session, run: Run) -> Agreement:
+    data, _ = agreement_bytes(session, run.id)
+    return read_agreement(data)
+
+
+def _decoded(box: str) -> bytes:
+    try:
+        return b64decode(box, validate=True)
+    except (binascii.Error, ValueError):
+        raise SealError("a box is not base64; encode it again") from None

@@ -1,0 +1,189 @@
+"""Did the nodes tell what the ledger says? Put their parts together again, compare with logs.
+
+A ledger keeps the parts that the nodes sent, and each node logs a hash of its own. With the logs of
+all three nodes an answer is proven. With fewer it is not: whoever invents the missing parts can
+make the sum say anything.
+
+So an answer that a node has not logged proves nothing either, whatever the reason. A platform that
+follows its own rules asks again for such an evaluation before the next, until all three nodes have
+logged one attempt, and keeps that answer too. What remains without proof can only be the last
+evaluation of an objective, or one whose lines a node has lost in a power cut.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tacit.disclosure import parse_best_mode, parse_disclosure
+from tacit.engine.agreement.terms import Agreement
+from tacit.engine.evaluators.decode import told_best
+from tacit.engine.records.ledger import LedgerEntry
+from tacit.engine.wire.request import REVEAL_NUMBER
+from tacit.errors import AbortError, LogError, PeerError
+from tacit.mpc import COORDINATOR, Outcome, Session, collect
+from tacit.mpc.shares import party_name
+from tacit.mpc.transport import Channel, Frame
+from tacit.mpc.transport.frame import Buffer, Header
+from tacit.verify.answer_log import Key, Log, SentLines, entry_key
+
+UNPROVEN = (
+    "a node failed before it had logged its part, or was cut off by the platform, which can then "
+    "tell what it likes; ask the nodes' operators what happened"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """How many evaluations of a ledger have an answer that all logs prove, and how many do not."""
+
+    confirmed: int
+    unconfirmed: int
+
+
+class _Kept:
+    """A substream that arrived before, to be received again."""
+
+    def __init__(self, frames: Iterable[bytes], peer: str) -> None:
+        self._frames: Iterator[bytes] = iter(frames)
+        self._peer = peer
+
+    async def send(self, depth: int, payload: Buffer, *, timeout: float) -> None:
+        """Nobody listens."""
+
+    async def receive(self, *, timeout: float) -> Frame:  # noqa: ARG002 - as wires have it
+        """The next frame of the record."""
+        for data in self._frames:
+            return Frame(Header(Channel(bytes(16)), bytes(8), 1, 0, len(data)), data)
+        raise AbortError(self._peer, "sent less than this, says the ledger")
+
+    def fail(self, error: PeerError) -> None:
+        """Nobody waits."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def check_answers(
+    agreement: Agreement, logs: Sequence[Log], ledger: Sequence[LedgerEntry], /
+) -> Answers:
+    """Compare a ledger with verified logs of different nodes; a `LogError` names what differs.
+
+    >>> from tacit.engine.local.fixtures import example_cast
+    >>> check_answers(example_cast().agreement, [[]], [LedgerEntry(0, 1, "", [1, 0], 9)])
+    Traceback (most recent call last):
+    tacit.errors.LogError: the ledger has not kept what the nodes sent for evaluation 1; without \
+it nothing is confirmed
+    """
+    told: dict[Key, list[LedgerEntry]] = {}
+    for entry in ledger:
+        if entry.number != REVEAL_NUMBER:
+            _check_told(agreement, entry)
+            told.setdefault(entry_key(entry), []).append(entry)
+    nodes = [SentLines.of(log) for log in logs]
+    senders = [_sender(node, [entry for same in told.values() for entry in same]) for node in nodes]
+    known = [next(iter(each)) for each in senders if len(each) == 1]
+    if len(set(known)) < len(known):
+        raise LogError("two of the logs are of the same node; give one of each")
+    last = dict(sorted(told))
+    unconfirmed = 0
+    for key, same in told.items():
+        if any((e.request, e.disclosed, e.best) != _content(same[0]) for e in same):
+            raise LogError(f"the ledger has two answers to evaluation {key[1]}; one is invented")
+        if not any(_is_proven(entry, nodes, senders) for entry in same):
+            _check_may_lack_proof(same, nodes, senders, is_last=key[1] == last[key[0]])
+            unconfirmed += 1
+    return Answers(len(told) - unconfirmed, unconfirmed)
+
+
+def _content(entry: LedgerEntry) -> tuple[str, list[int], int | bool | None]:
+    return entry.request, entry.disclosed, entry.best
+
+
+def _check_told(agreement: Agreement, entry: LedgerEntry) -> None:
+    """What an entry tells must be what its parts add up to."""
+    if len(entry.parts) != 3:
+        raise LogError(
+            f"the ledger has not kept what the nodes sent for evaluation {entry.number}; "
+            "without it nothing is confirmed"
+        )
+    if _told_again(agreement, entry) != (entry.disclosed, entry.best):
+        raise LogError(
+            f"evaluation {entry.number} told something else than the ledger says; the "
+            "platform changed it"
+        )
+
+
+def _sender(node: SentLines, ledger: Sequence[LedgerEntry]) -> set[int]:
+    """Whose log it is: the node whose parts it tells of."""
+    senders = {0, 1, 2}
+    for entry in ledger:
+        senders = senders & node.senders(entry) or senders
+    return senders
+
+
+def _is_proven(entry: LedgerEntry, nodes: Sequence[SentLines], senders: Sequence[set[int]]) -> bool:
+    """Whether every log has a line for exactly these parts."""
+    return all(node.senders(entry) & who for node, who in zip(nodes, senders, strict=True))
+
+
+def _check_may_lack_proof(
+    same: Sequence[LedgerEntry],
+    nodes: Sequence[SentLines],
+    senders: Sequence[set[int]],
+    *,
+    is_last: bool,
+) -> None:
+    """Refuse an answer without proof, unless the logs say how that may have come about.
+
+    It must then be the answer of one attempt that all nodes began, and none of them may have logged
+    anything else for that attempt. If all three have logged another attempt to its end, there is
+    an answer that can be proven, and this is none.
+    """
+    key = entry_key(same[0])
+    attempts = set[str]().union({""}, *(node.begun.get(key, set()) for node in nodes))
+    complete = set.intersection(*(set(node.sent.get(key, {})) for node in nodes))
+    for entry in same:
+        explained = any(
+            all(node.allows(entry, attempt, who) for node, who in zip(nodes, senders, strict=True))
+            for attempt in attempts
+        )
+        if not explained or (complete and len(nodes) == 3):
+            raise LogError(
+                f"the nodes logged another answer to evaluation {entry.number}; the platform "
+                "changed it"
+            )
+    if not is_last and not any(node.has_lost(key) for node in nodes):
+        raise LogError(
+            f"not all nodes logged an answer to evaluation {key[1]}, and the platform went on "
+            "without; what its ledger says of it is not proven"
+        )
+
+
+def _told_again(agreement: Agreement, entry: LedgerEntry) -> tuple[list[int], int | bool | None]:
+    terms = agreement.objectives[entry.objective]
+
+    async def put_together() -> Outcome:
+        session = Session(
+            COORDINATOR,
+            masks=None,
+            wire=lambda peer, substream: _Kept(
+                dict(entry.parts[peer]).get(substream, []), party_name(peer)
+            ),
+        )
+        return await collect(
+            session,
+            len(entry.disclosed),
+            spec=terms.spec,
+            bound=agreement.fitness_bound(entry.objective),
+            best="value" if terms.spec.kind == "none" else terms.best,
+        )
+
+    try:
+        outcome = asyncio.run(put_together())
+    except PeerError as error:
+        raise LogError(f"evaluation {entry.number}: {error}; the platform changed it") from None
+    disclosure, mode = parse_disclosure(terms.disclosure), parse_best_mode(terms.best)
+    best = told_best(outcome.best_value, outcome.improved, disclosure, mode)
+    return [int(label) for label in outcome.labels], best

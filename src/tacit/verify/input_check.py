@@ -1,0 +1,103 @@
+"""Whether the nodes froze what the participants sealed, above all what this machine did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tacit.engine.agreement.sealing import Manifest, read_manifest
+from tacit.engine.agreement.seed import manifests_digest
+from tacit.engine.agreement.terms import Agreement
+from tacit.errors import LogError, SealError
+from tacit.participant.account.shapes import CarriedManifest
+from tacit.verify.answer_log import Log
+
+
+def check_inputs(
+    agreement: Agreement,
+    logs: Sequence[Log],
+    carried: Sequence[CarriedManifest],
+    participant: str,
+    own: Mapping[int, Sequence[bytes]],
+    /,
+) -> str:
+    """Compare the frozen inputs of all nodes with everybody's manifests; `own` are from here.
+
+    >>> from tacit.engine.local.fixtures import example_cast
+    >>> check_inputs(example_cast().agreement, [[], [], []], [], "owner", {})
+    'no inputs are frozen yet'
+    """
+    frozen = [_frozen(log) for log in logs]
+    if not any(frozen):
+        return "no inputs are frozen yet"
+    known = True
+    for objective in agreement.confidential():
+        told = frozen[0].get(objective)
+        if told is None or any(each.get(objective) != told for each in frozen):
+            raise LogError(
+                f"the nodes did not freeze the same inputs of objective {objective}; the result "
+                "means nothing, ask their operators"
+            )
+        manifests = _manifests(agreement, carried, objective)
+        digest = manifests_digest(data for data, _ in manifests.values())
+        if told[0] != digest:
+            raise LogError(
+                f"the nodes froze other inputs of objective {objective} than the manifests that "
+                "the platform shows; it hides whose rows were used"
+            )
+        if participant in manifests:
+            known = _check_own(manifests[participant], own.get(objective, ()), logs) and known
+    whose = "yours are as this machine sealed them" if known else "yours were sealed elsewhere"
+    return f"all nodes froze the same inputs, signed by their owners; {whose}"
+
+
+def _frozen(log: Log) -> dict[int, tuple[str, str]]:
+    return {
+        line["objective"]: (line["manifests"], line["word"])
+        for line in log
+        if line["event"] == "frozen"
+    }
+
+
+def _manifests(
+    agreement: Agreement, carried: Sequence[CarriedManifest], objective: int
+) -> dict[str, tuple[bytes, Manifest]]:
+    """The signed manifests of an objective in the agreement's order of owners."""
+    shown = {each.participant: each for each in carried if each.objective == objective}
+    found = {}
+    for owner in agreement.objectives[objective].owners:
+        who = owner.participant
+        if who not in shown:
+            raise LogError(f"the platform shows no manifest of {who!r}; ask its operator for it")
+        try:
+            data = bytes.fromhex(shown[who].manifest)
+            manifest = read_manifest(agreement, data, bytes.fromhex(shown[who].signature))
+        except (SealError, ValueError) as error:
+            raise LogError(f"the manifest of {who!r} does not hold: {error}") from None
+        if (manifest.participant, manifest.objective) != (who, objective):
+            raise LogError(f"the manifest shown for {who!r} is of somebody or something else")
+        found[who] = (data, manifest)
+    return found
+
+
+def _check_own(frozen: tuple[bytes, Manifest], own: Sequence[bytes], logs: Sequence[Log]) -> bool:
+    """Whether our latest rows are in use; False if this machine has sealed none."""
+    data, manifest = frozen
+    for node, log in enumerate(logs):
+        boxes = [
+            line["box"]
+            for line in log
+            if line["event"] == "input"
+            and (line["participant"], line["objective"])
+            == (manifest.participant, manifest.objective)
+        ]
+        if not boxes or boxes[-1] != manifest.boxes[node]:
+            raise LogError(f"node {node} took in another box than your manifest names")
+    if not own:
+        return False
+    if data != own[-1]:
+        when = "an earlier submission of yours" if data in own else "rows that it did not seal"
+        raise LogError(
+            f"the nodes use {when} and not what this machine sealed last; tell the others, and "
+            "whoever has your key"
+        )
+    return True

@@ -1,0 +1,182 @@
+"""A platform that can ask for anything: what attacks on real nodes are written with."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from numpy.typing import NDArray
+
+from tacit.disclosure import parse_best_mode, parse_disclosure
+from tacit.engine.agreement.draft import draft_agreement
+from tacit.engine.agreement.sealing import SealedRows, seal_rows
+from tacit.engine.agreement.terms import Agreement, AgreementLimits, PinnedSearch, agreement_hash
+from tacit.engine.coordinator.coordinator import Coordinator
+from tacit.engine.coordinator.evaluations import Evaluations
+from tacit.engine.coordinator.node_client import NodeClient
+from tacit.engine.identity.certificates import read_certificate
+from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.local.engine import node_terms
+from tacit.engine.local.fixtures import all_sign, participant_keys, public_keys
+from tacit.engine.records.node_log import verify_log
+from tacit.engine.wire.messages import Done, Evaluate, Message
+from tacit.engine.wire.request import pack_candidates
+from tacit.mpc.transport import Identity, fingerprint
+from tacit.problems import Problem, generate_assignment
+
+T = TypeVar("T")
+
+
+def problem(disclose: str = "order", best: str = "value", rows: int = 6) -> Problem:
+    made = generate_assignment(1, rows=rows, participants=2)
+    objective = replace(
+        made.objectives[0],
+        disclosure=parse_disclosure(disclose),
+        best_mode=parse_best_mode(best),
+        weight_bound=1000,
+    )
+    return replace(made, objectives=(objective,))
+
+
+def populations(count: int, *, size: int = 8, rows: int = 6, seed: int = 1) -> list[NDArray[Any]]:
+    rng = np.random.default_rng(seed)
+    return [
+        np.array([rng.permutation(rows) for _ in range(size)], dtype=np.int32) for _ in range(count)
+    ]
+
+
+@dataclass
+class AgreedCluster:
+    """The parties of an agreement on a running cluster, with all that they know."""
+
+    cluster: LocalCluster
+    problem: Problem
+    keys: dict[str, Ed25519PrivateKey]
+    agreement: Agreement
+
+    @classmethod
+    def draft(
+        cls, cluster: LocalCluster, made: Problem | None = None, **changes: Any
+    ) -> AgreedCluster:
+        made = made or problem()
+        limits = {
+            "evaluations": 20,
+            "population_min": 4,
+            "population_max": 300,
+            "distinct_min": 2,
+            "expires": int(time.time()) + 3600,
+        }
+        for name in limits:
+            limits[name] = changes.pop(name, limits[name])
+        keys = participant_keys(each.name for each in made.participants)
+        folder = cluster.folder
+        agreement = draft_agreement(
+            made,
+            participants=public_keys(keys),
+            nodes=node_terms(cluster.config),
+            platform=fingerprint(read_certificate(folder / "platform.pem")),
+            search=changes.pop(
+                "pinned",
+                PinnedSearch("genetic", changes.pop("search", {}), seed=changes.pop("seed", 1)),
+            ),
+            limits=AgreementLimits(**limits),
+            **changes,
+        )
+        return cls(cluster, made, keys, agreement)
+
+    @property
+    def signatures(self) -> dict[str, bytes]:
+        return all_sign(self.agreement, self.keys)
+
+    def seal(self, participant: str, *, weights: NDArray[Any] | None = None) -> SealedRows:
+        matrix = self.problem.objectives[0].weights if weights is None else weights
+        assert matrix is not None
+        rows = matrix[self.agreement.rows_of(participant, 0)]
+        return seal_rows(self.agreement, participant, 0, rows, key=self.keys[participant])
+
+    def sealed(self) -> list[SealedRows]:
+        return [self.seal(name) for name in self.keys]
+
+    def log(self, node: int) -> list[dict[str, Any]]:
+        name = agreement_hash(self.agreement).hex()[:32]
+        path = self.cluster.folder / f"node-{node}.data" / name / "log.jsonl"
+        return verify_log(path.read_bytes())
+
+    def refusals(self, node: int = 0) -> list[str]:
+        return [str(entry["reason"]) for entry in self.log(node) if entry["event"] == "refused"]
+
+    def node_log(self, node: int) -> list[dict[str, Any]]:
+        return verify_log((self.cluster.folder / f"node-{node}.data" / "log.jsonl").read_bytes())
+
+    @asynccontextmanager
+    async def coordinator(self) -> AsyncIterator[Coordinator]:
+        made = Coordinator(self.agreement, make_clients(self.cluster))
+        try:
+            yield made
+        finally:
+            await made.close()
+
+    @asynccontextmanager
+    async def ready(self) -> AsyncIterator[tuple[Coordinator, Evaluations]]:
+        """Everything set up, as an honest platform does."""
+        async with self.coordinator() as coordinator:
+            await coordinator.start(self.signatures, self.sealed(), within=20)
+            yield coordinator, Evaluations(coordinator, 0)
+
+    def request(
+        self, client: NodeClient, plans: NDArray[Any] | bytes, *, epoch: int, **changes: Any
+    ) -> Evaluate:
+        terms = self.agreement.objectives[0]
+        raw = plans if isinstance(plans, bytes) else pack_candidates(self.agreement.problem, plans)
+        honest = Evaluate(
+            id=client.new_id(),
+            agreement=agreement_hash(self.agreement),
+            objective=0,
+            number=1,
+            epoch=epoch,
+            attempt=1,
+            disclosure=terms.disclosure,
+            best=terms.best,
+            basis="",
+            candidates=raw,
+        )
+        return msgspec.structs.replace(honest, **changes)
+
+
+def make_clients(cluster: LocalCluster, identity: Identity | None = None) -> list[NodeClient]:
+    config, folder = cluster.config, cluster.folder
+    identity = identity or Identity(
+        folder / config.certificate,
+        folder / config.tls_key,
+        {f"node {i}": read_certificate(folder / n.certificate) for i, n in enumerate(config.nodes)},
+    )
+    return [NodeClient(i, node.address, identity, 0.0) for i, node in enumerate(config.nodes)]
+
+
+async def ask(client: NodeClient, message: Message, *, timeout: float = 10.0) -> Done:
+    async with asyncio.timeout(timeout):
+        return await (await client.ask(message))
+
+
+async def outcomes(
+    clients: Sequence[NodeClient], make: Callable[[NodeClient], Message], *, timeout: float = 12.0
+) -> list[Done | BaseException]:
+    futures = [await client.ask(make(client)) for client in clients]
+    async with asyncio.timeout(timeout):
+        return await asyncio.gather(*futures, return_exceptions=True)
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(work)
+
+
+def certificate_of(folder: Path, name: str) -> str:
+    return fingerprint(read_certificate(folder / f"{name}.pem"))

@@ -1,0 +1,107 @@
+"""Small problems with a sealed search, their agreements, and their twins in the clear."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.disclosure import BestMode, Sealed
+from tacit.engine.agreement.sealed_terms import pin_sealed, schedule_of, sealed_terms
+from tacit.engine.agreement.terms import agreement_hash
+from tacit.engine.coordinator.coordinator import Coordinator
+from tacit.engine.coordinator.sealed_search import SealedSearch
+from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.node.state.sealed_progress import _from_bytes
+from tacit.mpc.local import reveal
+from tacit.problems import (
+    Assignment,
+    Objective,
+    Problem,
+    Tour,
+    generate_assignment,
+    shipped_problem,
+)
+from tacit.search.moves import SealedParameters
+from tacit.search.sealed import ClearSealedSearch, worth_table
+from tests.engine.agreed_cluster import AgreedCluster
+
+SETTINGS = SealedParameters(block=4, children=20)
+
+
+def sealed(problem: Problem, best: str = "nothing") -> Problem:
+    objectives = tuple(
+        replace(each, disclosure=Sealed(), best_mode=BestMode(best)) for each in problem.objectives
+    )
+    return replace(problem, objectives=objectives)
+
+
+def directed_tour() -> Problem:
+    weights = np.random.default_rng(4).integers(1, 99, (7, 7))
+    return Tour(
+        name="one-way", rows=7, columns=7, objectives=(Objective("km", weights, sense="minimize"),)
+    )
+
+
+def partly_forbidden() -> Problem:
+    weights = np.random.default_rng(5).integers(0, 99, (6, 8))
+    forbidden = np.random.default_rng(6).random((6, 8)) < 0.4
+    return Assignment(
+        name="some",
+        rows=6,
+        columns=8,
+        objectives=(Objective("pay", weights),),
+        forbidden=forbidden,
+    )
+
+
+def symmetric_tour() -> Problem:
+    whole = shipped_problem("kroD100").objectives[0]
+    assert whole.weights is not None
+    near = replace(whole, weights=whole.weights[:12, :12])
+    return Tour(name="near", rows=12, columns=12, objectives=(near,))
+
+
+PROBLEMS: dict[str, Callable[[], Problem]] = {
+    "balanced": lambda: generate_assignment(1, rows=12, participants=3),
+    "imbalanced": lambda: generate_assignment(2, rows=5, columns=11),
+    "forbidden": partly_forbidden,
+    "tour": symmetric_tour,
+    "directed": directed_tour,
+}
+
+
+def draft(cluster: LocalCluster, problem: Problem, **changes: Any) -> AgreedCluster:
+    weightings = changes.pop("weightings", [(1,) * len(problem.objectives)])
+    search = changes.pop("search", pin_sealed(SETTINGS, weightings))
+    return AgreedCluster.draft(cluster, problem, pinned=search, **{"evaluations": 500, **changes})
+
+
+async def begin(agreed: AgreedCluster, coordinator: Coordinator, search: int = 0) -> SealedSearch:
+    await coordinator.start(agreed.signatures, agreed.sealed(), within=20)
+    sealed_search = SealedSearch(coordinator, search)
+    await sealed_search.start(until=None)
+    return sealed_search
+
+
+def start_of(agreed: AgreedCluster, search: int = 0) -> NDArray[np.intp]:
+    """The secret start, which only the files of all three nodes together tell."""
+    folder = agreement_hash(agreed.agreement).hex()[:32]
+    states = [
+        _from_bytes(
+            (agreed.cluster.folder / f"node-{i}.data" / folder / f"sealed-{search}-0").read_bytes()
+        )
+        for i in range(3)
+    ]
+    return reveal([each.state.table for each in states])[..., -1].astype(np.intp)
+
+
+def twin(
+    agreed: AgreedCluster, start: NDArray[np.intp], seed: int, search: int = 0
+) -> ClearSealedSearch:
+    schedule = schedule_of(agreed.agreement, search, seed=seed)
+    factors = sealed_terms(agreed.agreement).weightings[search]
+    return ClearSealedSearch(worth_table(agreed.problem, factors), schedule, start)

@@ -6,6 +6,7 @@ import ast
 import doctest
 import re
 import tomllib
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from tacit.engine.identity.config import (
     load_node_config,
 )
 from tacit.participant.account.trust import Trust, TrustedNode, TrustedParticipant, load_trust
+from tacit.search import PRESETS, SearchParameters
+from tacit.search.moves import SealedParameters
 from tacit.service.server.settings import ClusterSettings, Settings, load_settings
 
 ROOT = Path(__file__).parent.parent
@@ -63,10 +66,10 @@ def test_samples_have_every_key_with_its_default(
 ) -> None:
     whole: dict[str, Any] = tomllib.loads(samples()[file])
     shown = whole[table][0] if table else whole
-    fields = {field.name: field for field in msgspec.structs.fields(struct)}
-    fields.pop("folder", None)  # where the file was found; nobody writes it
-    assert shown.keys() == fields.keys()
-    for name, field in fields.items():
+    keys = {field.name: field for field in msgspec.structs.fields(struct)}
+    keys.pop("folder", None)  # where the file was found; nobody writes it
+    assert shown.keys() == keys.keys()
+    for name, field in keys.items():
         if field.default not in (msgspec.NODEFAULT, None):
             assert shown[name] == field.default, name
 
@@ -116,6 +119,19 @@ def test_every_document_is_in_the_index_once() -> None:
     protocols = (DOCS / "protocols" / "README.md").read_text()
     for page in (DOCS / "protocols").glob("[a-z]*.md"):
         assert f"]({page.name})" in protocols
+
+
+def test_the_settings_of_the_search_are_those_of_the_code() -> None:
+    text = (DOCS / "search.md").read_text()
+    for parameters in (SearchParameters(), SealedParameters()):
+        for field in fields(parameters):
+            assert f"`{field.name}`" in text, field.name
+    rows = re.findall(r"^\| `(\w+)`[^|]*\| (\w+) \| (\w+) \| (\w+) \|$", text, re.MULTILINE)
+    assert [name for name, *_ in rows] == [field.name for field in fields(SearchParameters)]
+    words = {"yes": "True", "no": "False"}
+    for name, *shown in rows:
+        for preset, value in zip(("paper-ap", "paper-tsp", "paper-moap"), shown, strict=True):
+            assert str(getattr(PRESETS[preset], name)) == words.get(value, value), (preset, name)
 
 
 def slug(heading: str) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tacit.engine.local.cluster import LocalCluster
 from tacit.problems import Assignment, Objective, Tour, generate_assignment, generate_tour
 from tacit.runs import solve
 from tacit.search import SearchParameters
@@ -67,12 +68,27 @@ def run_tacit(tacit_script: str) -> RunTacit:
 def simulated_by_default() -> Iterator[None]:
     """Tests of the search would otherwise start three processes for every run.
 
-    Both engines give the same bytes, which tests/engine/test_identical.py holds.
+    Both engines give the same bytes, which tests/engine/on_nodes/test_identical.py holds.
     """
     assert solve.__kwdefaults__ is not None
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(solve.__kwdefaults__, "engine", "simulated")
         yield
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[LocalCluster]:
+    """Three real nodes, shared by the tests that leave them as they were."""
+    with LocalCluster() as running:
+        yield running
+        running.check_alive()
+
+
+@pytest.fixture
+def own_cluster() -> Iterator[LocalCluster]:
+    """Three nodes for a test that stops, kills or restarts them."""
+    with LocalCluster() as running:
+        yield running
 
 
 @pytest.fixture

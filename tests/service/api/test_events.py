@@ -16,7 +16,7 @@ from tacit.service.api.routes import watching
 from tacit.service.server.settings import Settings
 from tacit.service.storage import set_progress
 from tacit.service.workflow.lifecycle import State
-from tests.service.server import served
+from tests.service.served import served
 from tests.service.world import API, World
 
 

@@ -26,7 +26,7 @@ from tacit.runs.solve import solve
 from tacit.verify.answers import Answers, check_answers
 from tacit.verify.replay import replay
 from tests.engine.agreed_cluster import AgreedCluster, problem
-from tests.runs.agreed_process import Stored, open_run
+from tests.runs.agreed.agreed_process import Stored, open_run
 
 EVALUATIONS = 100
 SEARCH = {"population": 20, "elites": 2, "tournament": 3}
@@ -66,7 +66,7 @@ def prepared(
 
 
 def in_a_process(folder: Path, seconds: float) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "tests.runs.agreed_process", str(folder), str(seconds)]
+    command = [sys.executable, "-m", "tests.runs.agreed.agreed_process", str(folder), str(seconds)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stdout.readline() == b"ready\n"

@@ -8,7 +8,7 @@ import msgspec
 from tacit.problems import Assignment, load_problem
 from tacit.problems.files.problem_file import ObjectiveEntry, ProblemFile
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "problem-format.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "problem-format.md"
 
 
 def test_the_example_loads(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from websockets.sync.client import connect
 
 from tacit.service.server import connections
 from tacit.service.server.settings import Settings
-from tests.service.server import served
+from tests.service.served import served
 from tests.service.world import API, World
 
 HEAD = f"GET {API}/health HTTP/1.1\r\nHost: x\r\n".encode()

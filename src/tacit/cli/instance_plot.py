@@ -13,16 +13,7 @@ if TYPE_CHECKING:
 
 
 def plot_problem(problem: Problem, path: Path, /) -> None:
-    """Draw a problem to a PNG, SVG or PDF file, without a display.
-
-    >>> import tempfile
-    >>> from tacit.problems import shipped_problem
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "cities.png")
-    ...     plot_problem(shipped_problem("rd100"), file)
-    ...     file.exists()
-    True
-    """
+    """Draw a problem to a PNG, SVG or PDF file, without a display."""
     if path.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise FileError(path, None, "pictures are not written in this format", "name a .png file")
     try:

@@ -56,11 +56,7 @@ def cut(numbers: Words, *, bits: int) -> Unsigned:
 
 
 def to_planes(numbers: Unsigned, *, bits: int) -> Words:
-    """The lowest `bits` bits of each number as planes, shape (bits, plane_words(count)).
-
-    >>> to_planes(np.array([1, 3], dtype=np.uint64), bits=2).shape
-    (2, 1)
-    """
+    """The lowest `bits` bits of each number as planes, shape (bits, plane_words(count))."""
     lane = lane_bits(bits)
     kind = _LANES[lane]
     words = plane_words(len(numbers))

@@ -13,21 +13,13 @@ from tacit.participant.plain_text import plain_cell
 
 
 def runs(profile: Profile, /) -> list[RunSummary]:
-    """All runs that this participant is a member of.
-
-    >>> runs.__name__
-    'runs'
-    """
+    """All runs that this participant is a member of."""
     with profile.connect() as client:
         return client.get("/runs", list[RunSummary])
 
 
 def result(profile: Profile, run: str, /) -> Outcome:
-    """What came of a run, or how it stands.
-
-    >>> result.__name__
-    'result'
-    """
+    """What came of a run, or how it stands."""
     with profile.connect() as client:
         outcome = client.get(f"/runs/{run}/result", Outcome)
     if outcome.plan is not None:

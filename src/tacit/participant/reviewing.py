@@ -74,9 +74,6 @@ def review(
 
     `trust` pins keys for this review; without it those count that the profile has remembered.
     `costs` is the participant's CSV, to see now rather than later whether it fits.
-
-    >>> review.__name__
-    'review'
     """
     with profile.connect() as client:
         view = client.get(f"/runs/{run}", RunView)
@@ -97,11 +94,7 @@ def review(
 
 
 def fetch_agreement(client: PlatformClient, run: str, /) -> Agreement:
-    """A run's agreement from its canonical bytes.
-
-    >>> fetch_agreement.__name__
-    'fetch_agreement'
-    """
+    """A run's agreement from its canonical bytes."""
     return read_agreement(client.send("GET", f"/runs/{run}/agreement"))
 
 

@@ -16,9 +16,6 @@ def sign(
     """Sign a run's agreement and hand the signature in; what was signed stays in the profile.
 
     `seen` is the review that somebody has just read: its agreement is signed and no other.
-
-    >>> sign.__name__
-    'sign'
     """
     made = seen if seen is not None else review(profile, run, trust=trust)
     made.check()

@@ -29,11 +29,7 @@ def sealed_findings(
     outcome: Outcome,
     shown: list[int] | None,
 ) -> list[Finding]:
-    """What was asked, what was told, and what was made of it.
-
-    >>> sealed_findings.__name__
-    'sealed_findings'
-    """
+    """What was asked, what was told, and what was made of it."""
     told = Finding.of("answers", check_opened, agreement, logs, ledger)
     found = [Finding.of("populations", check_asked, logs), told]
     if told.ok or told.unproven:

@@ -12,18 +12,7 @@ BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#777777"
 
 
 def plot_growth(report: AuditReport, path: str | Path, /) -> None:
-    """Draw into a PNG, SVG or PDF file, by the file's ending.
-
-    >>> import tempfile
-    >>> from tacit.audit.score.report import Growth, Measured
-    >>> score = Measured(0.5, 0.9, 0.2, 97.0)
-    >>> report = AuditReport("top:15", "value", "p", 30, 9000, 0.5, 0.9, 0.2, 97.0, "pairwise",
-    ...     {BASELINE: score, "crafted populations": score}, [Growth(30, score)], {})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     plot_growth(report, f"{folder}/growth.svg")
-    ...     Path(f"{folder}/growth.svg").stat().st_size > 1000
-    True
-    """
+    """Draw into a PNG, SVG or PDF file, by the file's ending."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

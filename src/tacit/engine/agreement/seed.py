@@ -14,11 +14,7 @@ from tacit.engine.agreement.terms import Agreement, agreement_hash
 
 
 def manifests_digest(manifests: Iterable[bytes], /) -> str:
-    """One hash of an objective's manifests in the agreement's order of owners.
-
-    >>> len(manifests_digest([b"north", b"south"]))
-    64
-    """
+    """One hash of an objective's manifests in the agreement's order of owners."""
     whole = hashlib.sha256()
     for manifest in manifests:
         whole.update(hashlib.sha256(manifest).digest())

@@ -20,11 +20,7 @@ def _message(purpose: Purpose, data: bytes) -> bytes:
 
 
 def sign(key: Ed25519PrivateKey, purpose: Purpose, data: bytes) -> bytes:
-    """Sign data for a purpose.
-
-    >>> len(sign(Ed25519PrivateKey.generate(), "manifest", b"three boxes"))
-    64
-    """
+    """Sign data for a purpose."""
     return key.sign(_message(purpose, data))
 
 
@@ -58,11 +54,7 @@ def sign_agreement(agreement: Agreement, key: Ed25519PrivateKey) -> bytes:
 
 
 def sign_joining(code: str, key: Ed25519PrivateKey) -> bytes:
-    """A participant's proof that the key it joins with is its own, for this invitation alone.
-
-    >>> len(sign_joining("tci_x", Ed25519PrivateKey.generate()))
-    64
-    """
+    """A participant's proof that the key it joins with is its own, for this invitation alone."""
     return sign(key, "join", hashlib.sha256(code.encode()).digest())
 
 

@@ -35,12 +35,7 @@ class CertificateFiles:
 
 
 def new_certificate(name: str, folder: Path) -> CertificateFiles:
-    """Write NAME.pem and NAME.tls.key into a folder; the key is readable by its owner alone.
-
-    >>> import tempfile
-    >>> len(new_certificate("node-0", Path(tempfile.mkdtemp())).fingerprint)
-    64
-    """
+    """Write NAME.pem and NAME.tls.key into a folder; the key is readable by its owner alone."""
     files = CertificateFiles(folder / f"{name}.pem", folder / f"{name}.tls.key")
     pem, secret = make_certificate(name)
     write_private(files.key, secret.encode())

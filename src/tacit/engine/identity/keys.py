@@ -37,11 +37,7 @@ class Keys:
 
     @classmethod
     def new(cls, name: str) -> Keys:
-        """Draw fresh keys.
-
-        >>> len(Keys.new("north").signing_public)
-        64
-        """
+        """Draw fresh keys."""
         return cls(name, Ed25519PrivateKey.generate(), X25519PrivateKey.generate())
 
     @property

@@ -28,11 +28,7 @@ LIFETIME_SECONDS = 7 * 24 * 3600
 
 
 def node_terms(cluster: ClusterConfig, /) -> list[NodeTerms]:
-    """What an agreement says of a cluster's nodes.
-
-    >>> node_terms.__name__
-    'node_terms'
-    """
+    """What an agreement says of a cluster's nodes."""
     terms = []
     for node in cluster.nodes:
         host, port = parse_address(node.address)
@@ -53,11 +49,7 @@ def open_engine(
     reveal_best: bool = False,
     ledger: Ledger | None = None,
 ) -> tuple[SecureEngine, dict[str, bytes], list[SealedRows]]:
-    """An engine that is not started yet, with the signatures and boxes that start it.
-
-    >>> open_engine.__name__
-    'open_engine'
-    """
+    """An engine that is not started yet, with the signatures and boxes that start it."""
     keys = participant_keys(participant.name for participant in problem.participants)
     platform = fingerprint(read_certificate(Path(cluster.folder) / cluster.certificate))
     agreement = draft_agreement(

@@ -28,11 +28,7 @@ LARGEST_WEIGHT = 1000
 def seconds_with_mpyc(
     disclosures: Sequence[str], /, *, population: int, size: int, repeats: int = 3
 ) -> dict[str, float]:
-    """The median seconds of each disclosure, on three local processes.
-
-    >>> seconds_with_mpyc([], population=3, size=4)
-    {}
-    """
+    """The median seconds of each disclosure, on three local processes."""
     if not disclosures:
         return {}
     run = subprocess.run(

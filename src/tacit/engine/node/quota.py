@@ -26,11 +26,7 @@ LOOK_AGAIN_SECONDS = 1.0
 
 
 class Quota:
-    """What each platform may have a node keep.
-
-    >>> config = NodeConfig(0, "h:1", "k", "c", "t", "d", [], ["p"], most_agreements=1)
-    >>> Quota(config, list).check_agreement("platform")
-    """
+    """What each platform may have a node keep."""
 
     def __init__(
         self, config: NodeConfig, agreement_states: Callable[[], Iterable[AgreementState]], /
@@ -104,34 +100,18 @@ def tombstone(data: Path, agreement: bytes, /) -> None:
 
 
 def is_buried(data: Path, agreement: bytes, /) -> bool:
-    """Whether an agreement was here and has gone.
-
-    >>> is_buried(Path("no-such-folder"), b"hash")
-    False
-    """
+    """Whether an agreement was here and has gone."""
     return (data / EXPIRED / agreement.hex()).exists()
 
 
 def remove_folder(folder: Path, /) -> None:
-    """Remove an agreement's folder; what a crash leaves of it goes with `remove_leftovers`.
-
-    >>> import tempfile
-    >>> place = Path(tempfile.mkdtemp()) / "agreement"
-    >>> place.mkdir()
-    >>> remove_folder(place)
-    >>> place.exists()
-    False
-    """
+    """Remove an agreement's folder; what a crash leaves of it goes with `remove_leftovers`."""
     going = folder.with_name(folder.name + REMOVED)
     folder.rename(going)
     shutil.rmtree(going, ignore_errors=True)
 
 
 def remove_leftovers(data: Path, /) -> None:
-    """Remove what was being removed when the node ended.
-
-    >>> import tempfile
-    >>> remove_leftovers(Path(tempfile.mkdtemp()))
-    """
+    """Remove what was being removed when the node ended."""
     for path in data.glob(f"*{REMOVED}"):
         shutil.rmtree(path, ignore_errors=True)

@@ -21,11 +21,7 @@ def _signed(head: str, nonce: bytes, seconds: int) -> bytes:
 
 
 def sign_head(key: Ed25519PrivateKey, head: str, /, *, nonce: bytes, seconds: int) -> bytes:
-    """A node's signature under the head of its log at a time, for whoever drew the nonce.
-
-    >>> len(sign_head(Ed25519PrivateKey.generate(), FIRST, nonce=b"drawn", seconds=0))
-    64
-    """
+    """A node's signature under the head of its log at a time, for whoever drew the nonce."""
     return sign(key, "log", _signed(head, nonce, seconds))
 
 

@@ -184,11 +184,7 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 
 
 def shipped_leakage_study() -> LeakageStudy:
-    """The study of the package.
-
-    >>> shipped_leakage_study().name
-    'leakage'
-    """
+    """The study of the package."""
     path = files("tacit.experiments.leakage") / "leakage.toml"
     return leakage_study_from(path.read_text(encoding="utf-8"), "leakage.toml")
 

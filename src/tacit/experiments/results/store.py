@@ -95,11 +95,7 @@ class Store:
 
 
 def versions() -> dict[str, str]:
-    """What the rows depend on beside the configuration.
-
-    >>> sorted(versions())[:3]
-    ['moocore', 'msgspec', 'numba']
-    """
+    """What the rows depend on beside the configuration."""
     found = {"python": platform.python_version(), "system": platform.system()}
     for name in LIBRARIES:
         try:

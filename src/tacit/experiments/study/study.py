@@ -129,11 +129,7 @@ def shipped_study(name: str, /) -> Study:
 
 
 def study_named(name_or_path: str, /) -> Study:
-    """A study of the package by its name, or any study by its file.
-
-    >>> study_named("ap").name
-    'ap'
-    """
+    """A study of the package by its name, or any study by its file."""
     if name_or_path in shipped_studies():
         return shipped_study(name_or_path)
     if name_or_path.endswith(SUFFIX) or Path(name_or_path).exists():

@@ -9,7 +9,6 @@ import time
 from collections.abc import Coroutine
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -74,12 +73,7 @@ https://host:port
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close the connection."""
         try:
             self._wait(self._http.aclose())
@@ -200,9 +194,6 @@ def tls_context(ca: Path | None, /) -> ssl.SSLContext:
 
     A certificate that is no authority is the platform's own, and then says by itself who it is,
     whatever the address.
-
-    >>> tls_context(None).check_hostname
-    True
     """
     if ca is None:
         return ssl.create_default_context()

@@ -43,11 +43,7 @@ class _ProfileFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def default_folder() -> Path:
-    """Where the profile lies if nobody says otherwise.
-
-    >>> default_folder().name
-    'tacit'
-    """
+    """Where the profile lies if nobody says otherwise."""
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "tacit"
 
 

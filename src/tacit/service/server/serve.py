@@ -40,11 +40,7 @@ class _Server(uvicorn.Server):
 
 
 def make_server(settings: Settings, app: FastAPI, /) -> uvicorn.Server:
-    """A server for an app of `make_app`, not yet started.
-
-    >>> make_server.__name__
-    'make_server'
-    """
+    """A server for an app of `make_app`, not yet started."""
     host, port = parse_address(settings.listen)
     certificate = key = None
     if settings.tls_certificate is not None and settings.tls_key is not None:
@@ -76,11 +72,7 @@ def make_server(settings: Settings, app: FastAPI, /) -> uvicorn.Server:
 
 
 def serve(settings: Settings, /, *, execution: MakeExecution = make_execution) -> None:
-    """Serve until Ctrl-C or SIGTERM.
-
-    >>> serve.__name__
-    'serve'
-    """
+    """Serve until Ctrl-C or SIGTERM."""
     set_up_logs()
     # Before the database is touched: a start interrupts what was running.
     with the_single_instance(settings):

@@ -28,11 +28,7 @@ class ClusterSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Everything the platform needs to know before it starts.
-
-    >>> Settings(url="http://localhost:8443", cluster=[]).place("data").name
-    'data'
-    """
+    """Everything the platform needs to know before it starts."""
 
     listen: str = "127.0.0.1:8443"
     url: str

@@ -168,11 +168,7 @@ def agreement_of_terms(
     nodes: Sequence[NodeTerms],
     platform: str,
 ) -> Agreement:
-    """An agreement about a run, ready to be signed; its expiry counts from now.
-
-    >>> agreement_of_terms.__name__
-    'agreement_of_terms'
-    """
+    """An agreement about a run, ready to be signed; its expiry counts from now."""
     problem = problem_of_terms(terms)
     search, sizes = _search_of_terms(terms, problem)
     is_tour = terms.problem.kind == "tour"

@@ -26,11 +26,7 @@ RECORD = "run.record"
 
 
 def record_run(settings: Settings, run_id: str, /, *, out: Path | None = None) -> Path:
-    """Write the record of a run that has ended: into its folder, or where `out` says.
-
-    >>> record_run.__name__
-    'record_run'
-    """
+    """Write the record of a run that has ended: into its folder, or where `out` says."""
     database = Database(settings.database_url)
     try:
         with database.reading() as session:

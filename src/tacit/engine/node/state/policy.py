@@ -22,11 +22,7 @@ MOST_GENERATIONS = 4096
 
 
 class RefusalKind(StrEnum):
-    """Refusals that whoever asked can do something about.
-
-    >>> RefusalKind.SEALED.value
-    'sealed'
-    """
+    """Refusals that whoever asked can do something about."""
 
     MISSING = "missing"
     """Rows are not here; submit them again."""
@@ -45,11 +41,7 @@ class RefusalKind(StrEnum):
 def refuse(
     reason: str, /, *, kind: RefusalKind | None = None, participants: Collection[str] = ()
 ) -> RefusedError:
-    """A refusal, before the node's name is known.
-
-    >>> refuse("the agreement has expired").reason
-    'the agreement has expired'
-    """
+    """A refusal, before the node's name is known."""
     return RefusedError("the node", reason, kind=kind or "", participants=tuple(participants))
 
 

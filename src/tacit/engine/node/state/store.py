@@ -78,11 +78,7 @@ def write_atomically(path: Path, data: bytes, /) -> None:
 
 
 def boot_identity() -> str | None:
-    """What changes when the machine restarts, where the system tells.
-
-    >>> boot_identity() == boot_identity()
-    True
-    """
+    """What changes when the machine restarts, where the system tells."""
     try:
         return _BOOT_ID.read_text().strip()
     except OSError:
@@ -90,11 +86,7 @@ def boot_identity() -> str | None:
 
 
 def folder_name(agreement: bytes, /) -> str:
-    """What the folder of an agreement with this hash is called.
-
-    >>> len(folder_name(bytes(32)))
-    32
-    """
+    """What the folder of an agreement with this hash is called."""
     return agreement.hex()[:32]
 
 

@@ -15,9 +15,10 @@ from tacit.lazy import public_names
 
 ROOT = Path(tacit.__file__).parent
 
-COMMON = {"tacit.errors", "tacit.jit", "tacit.lazy"}
+COMMON = {"tacit.errors", "tacit.files", "tacit.jit", "tacit.lazy"}
 ARROWS: dict[str, set[str]] = {
     "tacit.errors": set(),
+    "tacit.files": {"tacit.errors"},
     "tacit.lazy": {"tacit"},
     "tacit.jit": {"tacit.errors"},
     "tacit.mpc": COMMON,

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit.errors import FileError, TacitError
+from tacit.files import writing
 from tacit.problems import Objective, Problem, Tour
 
 if TYPE_CHECKING:
@@ -37,11 +38,8 @@ def plot_problem(problem: Problem, path: Path, /) -> None:
             _draw_cities(problem, axes)
         else:
             _draw_weights(problem, shown[panel], axes)
-    try:
+    with writing(path):
         figure.savefig(path, dpi=150)
-    except OSError as error:
-        reason = f"cannot be written ({error.strerror})"
-        raise FileError(path, None, reason, "choose another place") from None
 
 
 def _draw_cities(problem: Problem, axes: Axes) -> None:

@@ -11,6 +11,7 @@ import msgspec
 
 from tacit.errors import FileError
 from tacit.experiments.execution.time_budget import PAPER_BUDGET, TimeBudget
+from tacit.files import read_bytes
 
 LATENCIES_MS = (0, 1, 10)
 QUICK_LATENCIES_MS = (0, 1)
@@ -51,16 +52,11 @@ class EngineTimes(msgspec.Struct, frozen=True):
 def read_engine_times(path: str | Path, /) -> list[EngineTimes]:
     """Read what the bench printed: one object, or a list of them for several latencies."""
     try:
-        raw = msgspec.json.decode(Path(path).read_bytes())
+        raw = msgspec.json.decode(read_bytes(path))
         return msgspec.convert(raw if isinstance(raw, list) else [raw], list[EngineTimes])
-    except OSError as error:
-        raise FileError(
-            path, None, f"cannot be read ({error.strerror})", "check the path"
-        ) from None
     except (msgspec.DecodeError, msgspec.ValidationError) as error:
-        raise FileError(
-            path, None, str(error), "give what 'tacit bench engine --json' prints"
-        ) from None
+        remedy = "give what 'tacit bench engine --json' prints"
+        raise FileError(path, None, str(error), remedy) from None
 
 
 def measure_engine(latencies_ms: Sequence[int] = LATENCIES_MS, /) -> list[EngineTimes]:

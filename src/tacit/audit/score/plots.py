@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tacit.audit.attacks import BASELINE
 from tacit.audit.score.report import AuditReport
-from tacit.errors import ParameterError
+from tacit.files import writing
 
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#777777"
 
@@ -32,9 +32,5 @@ def plot_growth(report: AuditReport, path: str | Path, /) -> None:
     axes.set_title(f"{report.problem}, {report.disclosure}", fontsize=10)
     axes.grid(alpha=0.25)
     axes.legend(fontsize=8)
-    try:
+    with writing(path):
         figure.savefig(path, dpi=150)
-    except OSError as error:
-        raise ParameterError(
-            f"{path} cannot be written ({error.strerror}); choose another"
-        ) from None

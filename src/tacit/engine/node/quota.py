@@ -14,7 +14,7 @@ from pathlib import Path
 from tacit.engine.identity.config import NodeConfig
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.policy import RefusalKind, refuse
-from tacit.engine.node.state.store import write_atomically
+from tacit.files import replace_secret
 
 DAY = 86400.0
 MEGABYTE = 1_000_000
@@ -96,7 +96,7 @@ def tombstone(data: Path, agreement: bytes, /) -> None:
     (True, False)
     """
     (data / EXPIRED).mkdir(exist_ok=True, mode=0o700)
-    write_atomically(data / EXPIRED / agreement.hex(), b"")
+    replace_secret(data / EXPIRED / agreement.hex(), b"")
 
 
 def is_buried(data: Path, agreement: bytes, /) -> bool:

@@ -16,6 +16,7 @@ from tacit.disclosure import PAPER_CONFIGURATIONS, SEALED
 from tacit.errors import FileError
 from tacit.experiments.execution.job import Job
 from tacit.experiments.study.instances import InstanceSpec, expanded
+from tacit.files import read_text
 from tacit.search import preset_named
 
 FORMAT = 2
@@ -191,13 +192,7 @@ def shipped_leakage_study() -> LeakageStudy:
 
 def read_leakage_study(path: Path, /) -> LeakageStudy:
     """Read a study of leakage from its file."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise FileError(
-            path, None, f"cannot be read ({error.strerror})", "check the path"
-        ) from None
-    return leakage_study_from(text, str(path))
+    return leakage_study_from(read_text(path), str(path))
 
 
 def leakage_study_from(text: str, path: str, /) -> LeakageStudy:

@@ -17,6 +17,7 @@ import msgspec
 from cryptography import x509
 
 from tacit.errors import FileError, InputError, PlatformError, TrustError
+from tacit.files import read_bytes
 from tacit.participant.plain_text import plain_line
 
 T = TypeVar("T")
@@ -197,13 +198,12 @@ def tls_context(ca: Path | None, /) -> ssl.SSLContext:
     """
     if ca is None:
         return ssl.create_default_context()
+    remedy = "get the platform's certificate from its operator"
+    raw = read_bytes(ca, remedy=remedy)
     try:
-        pinned = x509.load_pem_x509_certificates(ca.read_bytes())
+        pinned = x509.load_pem_x509_certificates(raw)
         context = ssl.create_default_context(cafile=ca)
-    except OSError as error:
-        raise FileError(ca, None, f"cannot be read ({error.strerror})", "check it") from None
     except ValueError:
-        remedy = "get the platform's certificate from its operator"
         raise FileError(ca, None, "is not a certificate in PEM", remedy) from None
     context.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN
     # Python 3.13 asks authorities for extensions that a pinned certificate can do without.

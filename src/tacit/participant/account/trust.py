@@ -14,13 +14,13 @@ A trust file names nodes by their address and participants by their name::
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 import msgspec
 
 from tacit.engine.agreement.terms import Agreement, NodeTerms
 from tacit.errors import FileError
+from tacit.files import read_toml
 from tacit.participant.account.profile import replace_private
 
 
@@ -62,17 +62,12 @@ def load_trust(path: Path, /) -> Trust:
 
     >>> load_trust(Path("no-such.toml"))
     Traceback (most recent call last):
-    tacit.errors.FileError: no-such.toml: cannot be read (No such file or directory); check the path
+    tacit.errors.FileError: no-such.toml: there is no such file; check the path
     """
     remedy = "write one with tacit participant review RUN --write-trust FILE to see its form"
+    table = read_toml(path)
     try:
-        return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), type=Trust)
-    except OSError as error:
-        raise FileError(
-            path, None, f"cannot be read ({error.strerror})", "check the path"
-        ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FileError(path, None, f"is not TOML ({error})", remedy) from None
+        return msgspec.convert(table, type=Trust)
     except msgspec.ValidationError as error:
         raise FileError(path, None, f"is no list of keys ({error})", remedy) from None
 

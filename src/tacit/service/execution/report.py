@@ -16,6 +16,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from tacit.files import replace_file
+
 Stage = Literal["ready", "running", "ended", "failed"]
 REPORT, LOCK = "report.msgpack", "lock"
 
@@ -79,9 +81,7 @@ def write_report(folder: Path, report: Report, /) -> None:
     >>> read_report(place).generation
     3
     """
-    draft = folder / f"{REPORT}.partial"
-    draft.write_bytes(msgspec.msgpack.encode(report))
-    draft.replace(folder / REPORT)
+    replace_file(folder / REPORT, msgspec.msgpack.encode(report))
 
 
 def read_report(folder: Path, /) -> Report | None:

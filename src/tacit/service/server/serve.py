@@ -9,7 +9,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from tacit.engine.identity.config import parse_address
-from tacit.engine.identity.keys import check_private
+from tacit.files import check_secret
 from tacit.service.execution import make_execution
 from tacit.service.server.app import MakeExecution, make_app
 from tacit.service.server.connections import (
@@ -48,7 +48,7 @@ def make_server(settings: Settings, app: FastAPI, /) -> uvicorn.Server:
             settings.place(settings.tls_certificate),
             settings.place(settings.tls_key),
         )
-        check_private(key, remedy="make it with tacit service init")
+        check_secret(key, remedy="make it with tacit service init")
     config = uvicorn.Config(
         app,
         # Behind a proxy all come from one address, and the proxy has to count them.

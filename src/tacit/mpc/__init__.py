@@ -23,7 +23,7 @@ from tacit.mpc.disclose.node import Evaluated, cost as evaluation_cost, evaluate
 from tacit.mpc.epoch import Epoch, agree_epoch, open_session, refuse_session
 from tacit.mpc.linear import gather_sum
 from tacit.mpc.protocols.range_check import check_ranges
-from tacit.mpc.protocols.same import check_same_components, check_same_data
+from tacit.mpc.protocols.same import check_same_components
 from tacit.mpc.ring import from_ring, to_ring
 from tacit.mpc.session import Context, Session
 from tacit.mpc.shares import COORDINATOR, NODES, ArithmeticShare, BitShare, deal, reconstruct
@@ -48,7 +48,6 @@ __all__ = [
     "check_bound_fits",
     "check_ranges",
     "check_same_components",
-    "check_same_data",
     "collect",
     "deal",
     "evaluate",

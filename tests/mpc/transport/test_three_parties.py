@@ -32,9 +32,9 @@ from tacit.mpc.transport import (
     connect,
     make_certificate,
     memory_pair,
-    serve,
 )
 from tests.mpc.disclose.twin import disclose
+from tests.mpc.transport.tls_server import serve
 
 F = np.array([5, -7, 5, 0, 3, 9])
 BOUND, BEST = FitnessBound(-10, 10), "value"

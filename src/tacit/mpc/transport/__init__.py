@@ -15,7 +15,7 @@ from tacit.mpc.transport.frame import (
 from tacit.mpc.transport.link import Link
 from tacit.mpc.transport.memory import MemoryLink, memory_pair
 from tacit.mpc.transport.mux import Conversation, Mux
-from tacit.mpc.transport.tls import Identity, TlsLink, connect, fingerprint, serve
+from tacit.mpc.transport.tls import Identity, TlsLink, connect, fingerprint
 
 __all__ = [
     "FRAME_LIMIT",
@@ -38,5 +38,4 @@ __all__ = [
     "fingerprint",
     "make_certificate",
     "memory_pair",
-    "serve",
 ]

@@ -30,7 +30,6 @@ from tacit.service.storage.runs import (
     set_state,
 )
 from tacit.service.storage.submissions import (
-    all_accepted,
     sealed_of,
     sealed_rows,
     set_submission_state,
@@ -50,7 +49,6 @@ __all__ = [
     "add_event",
     "add_members",
     "add_warning",
-    "all_accepted",
     "create_account",
     "create_run",
     "events_after",

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tacit.service.storage.events import add_event
-from tacit.service.storage.members import members_of, read_member
+from tacit.service.storage.members import read_member
 from tacit.service.storage.models import Member, Sealed
 from tacit.service.storage.runs import read_run
 
@@ -59,11 +59,6 @@ def set_submission_state(
             sealed.state, sealed.reason = state, reason
     session.flush()
     _summarize(session, read_member(session, run_id, participant))
-
-
-def all_accepted(session: Session, run_id: str, /) -> bool:
-    """Whether the rows of every participant have passed the nodes' checks."""
-    return all(member.submission_state == "accepted" for member in members_of(session, run_id))
 
 
 def _summarize(session: Session, member: Member) -> None:

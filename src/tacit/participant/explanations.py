@@ -13,12 +13,7 @@ from tacit.engine.agreement.terms import Agreement, ObjectiveTerms
 
 
 def disclosure_words(terms: ObjectiveTerms, population: int, /) -> str:
-    """What one evaluation of an objective tells the platform.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> disclosure_words(example_cast().agreement.objectives[0], 100)
-    'which 1 of 100 plans is best, not by how much; and the total of the best plan, as a number'
-    """
+    """What one evaluation of an objective tells the platform."""
     kind, _, number = terms.disclosure.partition(":")
     plans = f"{population:,} plans"
     told = {
@@ -42,19 +37,7 @@ def disclosure_words(terms: ObjectiveTerms, population: int, /) -> str:
 
 
 def sealed_words(agreement: Agreement, /) -> list[str]:
-    """What a sealed search tells the platform.
-
-    >>> from msgspec.structs import replace
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> from tacit.engine.agreement.sealed_terms import pin_sealed
-    >>> from tacit.search.moves import SealedParameters
-    >>> agreement = example_cast().agreement
-    >>> pay = replace(agreement.objectives[0], disclosure="sealed", best="nothing")
-    >>> sealed = replace(agreement, objectives=[pay], search=pin_sealed(SealedParameters()))
-    >>> sealed_words(sealed)
-    ['once, at the end: the plan that was found, and nothing else; not its total, nor anything \
-about any other plan']
-    """
+    """What a sealed search tells the platform."""
     plans = len(sealed_terms(agreement).weightings)
     what = "the plan that was found"
     if plans > 1:
@@ -77,12 +60,7 @@ about any other plan']
 
 
 def leakage_words(agreement: Agreement, /) -> list[str]:
-    """How much can be inferred from all that an agreement allows to be disclosed.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> leakage_words(example_cast().agreement)[1]
-    "'pay': from 10 evaluations of up to 100 plans, at most 0 equations and 990 inequations."
-    """
+    """How much can be inferred from all that an agreement allows to be disclosed."""
     if agreement.sealed:
         return measured_words(agreement)
     limits = agreement.limits

@@ -145,14 +145,7 @@ def _own_refusals(profile: Profile, run: str, agreement: Agreement) -> list[str]
 
 
 def changed_parts(before: Agreement, after: Agreement, /) -> list[str]:
-    """Which parts of an agreement are not what they were.
-
-    >>> from msgspec.structs import replace
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> agreement = example_cast().agreement
-    >>> changed_parts(agreement, replace(agreement, reveal_best=False))
-    ['reveal_best']
-    """
+    """Which parts of an agreement are not what they were."""
     names = Agreement.__struct_fields__
     return [name for name in names if getattr(before, name) != getattr(after, name)]
 

@@ -49,12 +49,7 @@ def check_asked(logs: Sequence[Log]) -> str:
 
 
 def check_opened(agreement: Agreement, logs: Sequence[Log], ledger: Sequence[LedgerEntry]) -> str:
-    """The ledger must hold what the nodes opened, and nothing else.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> check_opened(example_cast().agreement, [[], [], []], [])
-    'sealed: nothing was opened'
-    """
+    """The ledger must hold what the nodes opened, and nothing else."""
     if not ledger and not _begun(logs):
         return "sealed: nothing was opened"
     tells_bits = agreement.objectives[0].best == "improvement"

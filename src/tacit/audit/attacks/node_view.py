@@ -25,12 +25,7 @@ MANY_CHILDREN = 3
 
 
 def recover(view: View, /) -> Cells | None:
-    """Estimate the cells from candidates alone, or None where there is no next population.
-
-    >>> from tacit.audit.example import example_view
-    >>> recover(example_view("order")).shape
-    (36,)
-    """
+    """Estimate the cells from candidates alone, or None where there is no next population."""
     if view.evaluations < 2:
         return None
     guessed = betrayed(view)
@@ -39,12 +34,7 @@ def recover(view: View, /) -> Cells | None:
 
 
 def betrayed(view: View, /) -> View:
-    """The view with levels that are guessed from the next population.
-
-    >>> from tacit.audit.example import example_view
-    >>> sorted(set(betrayed(example_view("order")).levels.tolist()))
-    [0, 1, 2, 3]
-    """
+    """The view with levels that are guessed from the next population."""
     carried = CarriedOver.of(view)
     sets = np.split(view.plans, np.cumsum(view.sizes)[:-1])
     levels = np.concatenate(
@@ -79,12 +69,7 @@ class CarriedOver:
 
     @classmethod
     def of(cls, view: View, /) -> CarriedOver:
-        """Offspring come first, then elites, then parents that are evaluated again.
-
-        >>> from tacit.audit.example import example_view
-        >>> CarriedOver.of(example_view("top:2"))
-        CarriedOver(born=27, start=27, count=3, ranked=False, complete=2)
-        """
+        """Offspring come first, then elites, then parents that are evaluated again."""
         population = int(view.search.get("population", view.sizes[0]))
         elites = int(view.search.get("elites", 0))
         born = population - elites

@@ -30,10 +30,6 @@ def recover_by_random(view: View, weights: NDArray[np.float64], /, *, seed: int 
     """Estimate the cells from random populations, as many and as large as in the view.
 
     `weights` answer the questions, as the nodes would.
-
-    >>> from tacit.audit.example import example_view, example_weights
-    >>> recover_by_random(example_view("top:5"), example_weights()).shape
-    (36,)
     """
     rng = np.random.Generator(np.random.PCG64(seed))
     asked = answered(view, weights, random_plans(view, int(view.sizes.sum()), rng))

@@ -73,12 +73,7 @@ def load_trust(path: Path, /) -> Trust:
 
 
 def seen_trust(agreement: Agreement, /) -> Trust:
-    """What an agreement says of everybody's keys; the platform's word until it is compared.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> seen_trust(example_cast().agreement).participant[0].name
-    'owner'
-    """
+    """What an agreement says of everybody's keys; the platform's word until it is compared."""
     return Trust(
         [
             TrustedNode(node_address(n), n.signing_key, n.sealing_key, n.certificate)
@@ -89,16 +84,7 @@ def seen_trust(agreement: Agreement, /) -> Trust:
 
 
 def save_trust(trust: Trust, path: Path, /, *, note: str = "") -> None:
-    """Write a trust file.
-
-    >>> import tempfile
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> place = Path(tempfile.mkdtemp()) / "keys.toml"
-    >>> seen = seen_trust(example_cast().agreement)
-    >>> save_trust(seen, place, note="as the platform shows them")
-    >>> load_trust(place) == seen
-    True
-    """
+    """Write a trust file."""
     lines = [f"# {note}"] if note else []
     for kind, entries in (("node", trust.node), ("participant", trust.participant)):
         for entry in entries:
@@ -112,15 +98,7 @@ def save_trust(trust: Trust, path: Path, /, *, note: str = "") -> None:
 
 
 def trust_refusals(agreement: Agreement, trust: Trust, /) -> list[str]:
-    """Every key of an agreement that is not the pinned one, or not pinned at all.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> agreement = example_cast().agreement
-    >>> trust_refusals(agreement, seen_trust(agreement))
-    []
-    >>> trust_refusals(agreement, Trust(seen_trust(agreement).node))
-    ["participant 'owner' is not among the trusted keys"]
-    """
+    """Every key of an agreement that is not the pinned one, or not pinned at all."""
     found = []
     nodes = {each.address: each for each in trust.node}
     for number, node in enumerate(agreement.nodes):

@@ -89,12 +89,7 @@ def run_result(run: Run, /) -> RunResult:
 
 
 def named_plan(items: list[int], terms: RunTerms, /) -> Plan:
-    """A plan with the names of rows and columns, where there are any.
-
-    >>> from tacit.service.api.examples import example_terms
-    >>> named_plan([1, 0, 3, 2], example_terms()).named is None
-    True
-    """
+    """A plan with the names of rows and columns, where there are any."""
     rows, columns = terms.problem.row_names, terms.problem.column_names
     if rows is None and columns is None:
         return Plan(items=items, named=None)

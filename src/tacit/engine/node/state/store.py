@@ -85,15 +85,7 @@ class Store:
 
     @classmethod
     def create(cls, root: Path, agreement: Agreement, signatures: dict[str, bytes], /) -> Store:
-        """Write a new agreement's folder.
-
-        >>> import tempfile
-        >>> from tacit.engine.local.fixtures import example_cast
-        >>> cast = example_cast()
-        >>> store = Store.create(Path(tempfile.mkdtemp()), cast.agreement, cast.signatures)
-        >>> Store(store.folder).agreement == cast.agreement
-        True
-        """
+        """Write a new agreement's folder."""
         folder = root / folder_name(agreement_hash(agreement))
         (folder / "inputs").mkdir(parents=True, exist_ok=True, mode=0o700)
         replace_secret(folder / "signatures", msgspec.msgpack.encode(signatures))

@@ -16,9 +16,9 @@ from tacit.mpc import (
     agree_epoch,
     collect,
     evaluate,
-    evaluation_cost,
     open_session,
 )
+from tacit.mpc.disclose.node import cost as evaluation_cost
 from tacit.mpc.local import deal_integers
 from tacit.mpc.shares import party_name
 from tacit.mpc.transport import (

@@ -20,6 +20,7 @@ from tacit.disclosure.parse import (
     PAPER_CONFIGURATIONS as PAPER_CONFIGURATIONS,
     parse_disclosure as parse_disclosure,
     register_disclosure as register_disclosure,
+    split_disclosure as split_disclosure,
 )
 from tacit.disclosure.quantiles import Quantiles as Quantiles
 from tacit.disclosure.sealed import SEALED as SEALED, Sealed as Sealed

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from tacit.disclosure import split_disclosure
 from tacit.errors import FileError
 from tacit.experiments.execution.time_budget import PAPER_BUDGET, TimeBudget
 from tacit.files import read_bytes
@@ -41,7 +42,7 @@ class EngineTimes(msgspec.Struct, frozen=True):
 
     def by_method(self) -> dict[str, float]:
         """Seconds per evaluation, by method."""
-        return {text.partition(":")[0]: told.seconds for text, told in self.disclosures.items()}
+        return {split_disclosure(text)[0]: told.seconds for text, told in self.disclosures.items()}
 
     def generations(self) -> dict[str, int]:
         """The last generation that each method reaches within the paper's budget, at most 500."""

@@ -7,6 +7,7 @@ comes first, then the paper's counts.
 from __future__ import annotations
 
 from tacit.audit.expected.words import leakage_words as measured_words
+from tacit.disclosure import split_disclosure
 from tacit.disclosure.leakage import leakage
 from tacit.engine.agreement.sealed_terms import sealed_terms
 from tacit.engine.agreement.terms import Agreement, ObjectiveTerms
@@ -14,7 +15,7 @@ from tacit.engine.agreement.terms import Agreement, ObjectiveTerms
 
 def disclosure_words(terms: ObjectiveTerms, population: int, /) -> str:
     """What one evaluation of an objective tells the platform."""
-    kind, _, number = terms.disclosure.partition(":")
+    kind, number = split_disclosure(terms.disclosure)
     plans = f"{population:,} plans"
     told = {
         "none": f"the total of each of {plans}, exactly",
@@ -23,8 +24,8 @@ def disclosure_words(terms: ObjectiveTerms, population: int, /) -> str:
         "is in",
         "buckets": f"which of {number} equal steps between the worst and the best total each of "
         f"{plans} is in",
-        "top": f"which {number} of {plans} {'is' if number == '1' else 'are'} best, not by how "
-        "much" + (", nor in which order" if number != "1" else ""),
+        "top": f"which {number} of {plans} {'is' if number == 1 else 'are'} best, not by how "
+        "much" + (", nor in which order" if number > 1 else ""),
         "above": f"which of {plans} reach {number} % of the way from the worst to the best total "
         "(always at least three)",
     }.get(kind, f"what the disclosure {terms.disclosure!r} says of {plans}")

@@ -20,6 +20,7 @@ from tacit.audit.attacks.pointwise import by_groups
 from tacit.audit.record.design import shared_cells
 from tacit.audit.record.view import Cells, View, cells_of
 from tacit.audit.score.fit import flat_prior
+from tacit.disclosure import split_disclosure
 
 MANY_CHILDREN = 3
 
@@ -77,8 +78,8 @@ class CarriedOver:
             return cls(born, born, 0, ranked=False, complete=0)
         again = bool(view.search.get("reevaluate_parents"))
         start, count = (population, population) if again else (born, elites)
-        method, _, number = view.disclosure.partition(":")
-        complete = int(number) if method == "top" and int(number) <= count else 0
+        method, number = split_disclosure(view.disclosure)
+        complete = number if method == "top" and number <= count else 0
         return cls(born, start, count, method in ("none", "order") and count > 0, complete)
 
 

@@ -42,11 +42,7 @@ from pathlib import Path
 
 
 class TacitError(Exception):
-    """The root of the tree.
-
-    >>> issubclass(InputError, TacitError)
-    True
-    """
+    """The root of the tree."""
 
     exit_code = 1
 
@@ -106,11 +102,7 @@ class ParameterError(InputError):
 
 
 class EngineError(TacitError):
-    """The Privacy Engine says no, or cannot go on.
-
-    >>> issubclass(RefusedError, EngineError)
-    True
-    """
+    """The Privacy Engine says no, or cannot go on."""
 
     exit_code = 3
 
@@ -178,11 +170,7 @@ class TrustError(EngineError):
 
 
 class PlatformError(TacitError):
-    """The platform cannot be reached, or refuses what it was asked; `status` is its HTTP code.
-
-    >>> PlatformError("the platform does not answer; try again").status is None
-    True
-    """
+    """The platform cannot be reached, or refuses what it was asked; `status` is its HTTP code."""
 
     exit_code = 4
 
@@ -192,11 +180,7 @@ class PlatformError(TacitError):
 
 
 class MpcError(TacitError):
-    """A computation between the nodes did not come to its end.
-
-    >>> issubclass(PeerTimeoutError, MpcError)
-    True
-    """
+    """A computation between the nodes did not come to its end."""
 
     exit_code = 3
 

@@ -21,16 +21,6 @@ def read_costs(
 
     Rows come by name or by number (from 0, as in the agreement) in the first column, or without
     either in the agreement's order; columns by name in the first line, or in their order.
-
-    >>> import tempfile
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> agreement = example_cast().agreement
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "mine.csv")
-    ...     _ = file.write_text("row,left,right\n1,8,3\n0,1,9\n")
-    ...     read_costs(file, agreement, "owner", 0)
-    array([[1, 9],
-           [8, 3]])
     """
     terms, problem = agreement.objectives[objective], agreement.problem
     rows = agreement.rows_of(participant, objective)
@@ -53,13 +43,7 @@ def read_costs(
 def check_weights(
     weights: NDArray[np.int64], agreement: Agreement, participant: str, objective: int, /
 ) -> None:
-    """Refuse scaled weights that are not this participant's rows within the bound.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> check_weights(np.array([[1, 9], [8, 99]]), example_cast().agreement, "owner", 0)
-    Traceback (most recent call last):
-    tacit.errors.InputError: the weight 99 of row 1, column 1 is outside 0..9; correct it
-    """
+    """Refuse scaled weights that are not this participant's rows within the bound."""
     rows, terms = agreement.rows_of(participant, objective), agreement.objectives[objective]
     if weights.shape != (len(rows), agreement.problem.columns):
         raise InputError(
@@ -147,12 +131,7 @@ def _columns(
 
 
 def show_rows(agreement: Agreement, rows: Sequence[int], /) -> str:
-    """Rows by their names, or by their numbers where they have none.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> show_rows(example_cast().agreement, [0, 1])
-    '0, 1'
-    """
+    """Rows by their names, or by their numbers where they have none."""
     names = agreement.problem.row_names
     return _some([str(row) if names is None else names[row] for row in rows])
 

@@ -25,11 +25,11 @@ from tacit.audit.attacks import (
     regression,
     unfaithful,
 )
-from tacit.audit.example import example_record
 from tacit.audit.record.view import View, view_of
 from tacit.audit.score.measure import Truth
 from tacit.audit.score.scale import unit_of
 from tacit.problems import Problem, generate_assignment, generate_tour
+from tests.audit.example import example_record
 
 SIDE = 10
 ROWS = (0, 1, 2)

@@ -9,13 +9,13 @@ import pytest
 
 from tacit.audit.attacks import node_view, tournaments
 from tacit.audit.audit import audit_of
-from tacit.audit.example import example_record
 from tacit.audit.record.recorder import LARGEST_SEED, Recorder
 from tacit.audit.record.replayed_search import replayed_search
 from tacit.audit.record.view import View, view_of
 from tacit.problems import Problem, generate_assignment, generate_tour
 from tacit.runs import solve
 from tacit.search import SearchParameters
+from tests.audit.example import example_record
 
 ASSIGNMENT = generate_assignment(11, rows=10, participants=2)
 

@@ -10,8 +10,8 @@ import tacit.audit
 from tacit.audit.expected.table import Entry, Expected, expected_leakage, measured_entries
 from tacit.audit.expected.words import in_words, leakage_words
 from tacit.disclosure import PAPER_CONFIGURATIONS
-from tacit.engine.local.fixtures import example_cast
 from tacit.lazy import public_names
+from tests.engine.fixtures import example_cast
 
 
 def entry(disclosure: str, evaluations: int, honest: float, **more: float | None) -> Entry:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from tacit.audit.example import example_problem, example_record
 from tacit.audit.record.record import (
     MAGIC,
     Record,
@@ -24,6 +23,7 @@ from tacit.errors import FileError, InputError, ParameterError
 from tacit.problems import generate_assignment
 from tacit.runs import Checkpointing, solve
 from tacit.search import SearchParameters
+from tests.audit.example import example_problem, example_record
 
 Best = Literal["value", "improvement", "nothing"]
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from tacit.audit import Record, audit_record, sealed_record
-from tacit.audit.example import example_problem, example_record, example_weights
 from tacit.audit.record.record import decoded
 from tacit.errors import InputError, ParameterError
 from tacit.problems import generate_assignment
 from tacit.runs import solve, with_disclosures
+from tests.audit.example import example_problem, example_record, example_weights
 
 
 def sealed_run(engine: str = "simulated", best: str | None = None) -> Record:

@@ -5,9 +5,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from tacit.audit.example import example_record, example_view
 from tacit.audit.record.view import View, view_of
 from tacit.audit.score.counts import candidate_names, counts_of
+from tests.audit.example import example_record, example_view
 
 
 def counted_by_hand(view: View) -> int:

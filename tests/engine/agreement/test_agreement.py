@@ -9,8 +9,8 @@ from tacit.engine.agreement.check import check_agreement
 from tacit.engine.agreement.draft import problem_of
 from tacit.engine.agreement.signatures import check_signatures
 from tacit.engine.agreement.terms import Agreement, agreement_hash, canonical, read_agreement
-from tacit.engine.local.fixtures import example_cast
 from tacit.errors import AgreementError
+from tests.engine.fixtures import example_cast
 
 
 @pytest.fixture

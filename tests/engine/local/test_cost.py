@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tacit.engine.local.measure import DISCLOSURES, measure_engine
-from tacit.mpc import FitnessBound, Spec, evaluation_cost
+from tacit.mpc import FitnessBound, Spec
+from tacit.mpc.disclose.node import cost as evaluation_cost
 
 LIMITS = {"none": (2, 10_000), "order": (12, 800_000), "buckets": (18, 900_000)}
 BOUND = FitnessBound.of_sum(100, 1000)

@@ -15,14 +15,14 @@ from tacit.engine.identity.certificates import read_certificate
 from tacit.engine.identity.cluster_files import write_cluster
 from tacit.engine.identity.config import load_cluster_config, load_node_config
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.local.engine import node_terms
-from tacit.engine.local.fixtures import all_sign, example_problem, participant_keys, public_keys
+from tacit.engine.local.engine import all_sign, node_terms, participant_keys, public_keys
 from tacit.engine.node.node import Node
 from tacit.engine.records.node_log import NodeLog, verify_log
 from tacit.engine.wire.messages import Ping
 from tacit.errors import FileError, PeerError, RefusedError
 from tacit.mpc.transport import fingerprint
 from tests.engine.agreed_cluster import AgreedCluster, ask, make_clients, run
+from tests.engine.fixtures import example_problem
 
 MOST_LINKS = 64
 

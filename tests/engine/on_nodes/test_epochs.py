@@ -9,7 +9,6 @@ import pytest
 
 from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.local.fixtures import example_cast
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.store import Store
 from tacit.engine.wire.context import bound_context
@@ -19,6 +18,7 @@ from tacit.mpc import COORDINATOR, agree_epoch, open_session
 from tacit.mpc.local import run_linked
 from tacit.mpc.transport import Mux
 from tests.engine.agreed_cluster import AgreedCluster, outcomes, populations, run
+from tests.engine.fixtures import example_cast
 
 
 def test_numbers_of_epochs_only_grow_also_after_a_restart(tmp_path: Path) -> None:

@@ -16,12 +16,12 @@ from tacit.engine.agreement.terms import agreement_hash
 from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.coordinator.evaluations import Evaluations
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.local.fixtures import Cast, example_cast
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.store import Store
 from tacit.engine.wire.messages import Submit
 from tacit.errors import RefusedError
 from tests.engine.agreed_cluster import AgreedCluster, ask, outcomes, populations, run
+from tests.engine.fixtures import Cast, example_cast
 
 SET_UP = 20.0
 

@@ -13,11 +13,11 @@ from msgspec.structs import replace
 from tacit.engine.agreement.sealed_terms import check_sealed, pin_sealed
 from tacit.engine.coordinator.sealed_search import Opened
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.local.fixtures import example_cast
 from tacit.errors import AgreementError
 from tacit.search.moves import SealedParameters
 from tacit.search.sealed import ClearSealedSearch
 from tests.engine.agreed_cluster import run
+from tests.engine.fixtures import example_cast
 from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, start_of, twin
 
 SEVERAL_PARENTS = pin_sealed(SealedParameters(block=4, children=20, parents=3, meet_every=1))

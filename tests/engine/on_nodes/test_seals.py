@@ -30,10 +30,11 @@ from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.coordinator.evaluations import Evaluations
 from tacit.engine.coordinator.node_client import NodeClient
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.local.fixtures import example_cast, participant_keys
+from tacit.engine.local.engine import participant_keys
 from tacit.engine.wire.messages import Agree, Submit
 from tacit.errors import RefusedError
 from tests.engine.agreed_cluster import AgreedCluster, ask, outcomes, populations, run
+from tests.engine.fixtures import example_cast
 
 SET_UP = 20.0
 

@@ -85,7 +85,7 @@ def test_the_command_writes_everything(tmp_path: Path) -> None:
 
 
 def test_wrong_files_are_named(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="cannot be read"):
+    with pytest.raises(FileError, match="there is no such file"):
         read_leakage_study(tmp_path / "gone.toml")
     path = tmp_path / "odd.toml"
     path.write_text(TINY + "colour = 1\n")

@@ -147,7 +147,7 @@ def test_bad_values_are_refused(small_study: Write, old: str, new: str, told: st
 def test_names_and_paths_that_are_not_there() -> None:
     with pytest.raises(ParameterError, match="no study 'nothing' is shipped"):
         study_named("nothing")
-    with pytest.raises(FileError, match="cannot be read"):
+    with pytest.raises(FileError, match="there is no such file"):
         study_named("nothing.toml")
 
 

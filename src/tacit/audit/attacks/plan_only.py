@@ -10,12 +10,7 @@ from tacit.audit.record.view import Cells, View
 
 
 def recover(view: View, found: Mapping[str, Cells], /) -> Cells | None:  # noqa: ARG001
-    """Cells of the plan are worth something, the more plans take them the more; others nothing.
-
-    >>> from tacit.audit.example import example_view
-    >>> int(recover(example_view("top:5"), {}).sum())
-    6
-    """
+    """Cells of the plan are worth something, the more plans take them the more; others nothing."""
     cells = np.zeros(view.cell_count)
     np.add.at(cells, view.published, 1.0)
     return cells

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import FileError
+from tacit.files import read_text
 from tacit.problems.files.csv_names import has_header, has_ids
 from tacit.problems.files.decimals import CellError, is_number, parse_decimal, scale_needed, scaled
-from tacit.problems.files.reading import read_text
 from tacit.problems.model.objective import FITNESS_BITS
 
 _ROWS_TO_JUDGE = 20

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from tacit.engine.agreement.terms import Agreement
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.local.fixtures import Cast, example_cast
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.policy import Asked
 from tacit.engine.node.state.store import Store
@@ -20,6 +19,7 @@ from tacit.engine.records.node_log import verify_log
 from tacit.errors import RefusedError
 from tacit.mpc import ArithmeticShare
 from tests.engine.agreed_cluster import AgreedCluster, populations, problem, run
+from tests.engine.fixtures import Cast, example_cast
 
 
 @pytest.fixture

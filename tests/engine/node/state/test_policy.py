@@ -12,12 +12,12 @@ from tacit.disclosure import parse_disclosure
 from tacit.engine.agreement.check import check_agreement
 from tacit.engine.agreement.draft import draft_agreement
 from tacit.engine.agreement.terms import Agreement, Ownership, PublicProblem
-from tacit.engine.local.fixtures import example_cast
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.policy import Asked, check_population, count_distinct
 from tacit.engine.node.state.store import Store
 from tacit.errors import AgreementError, RefusedError
 from tacit.problems import Objective, Tour
+from tests.engine.fixtures import example_cast
 
 CITIES = 12
 

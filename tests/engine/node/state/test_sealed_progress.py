@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit.engine.local.fixtures import example_cast
 from tacit.engine.node.state.sealed_progress import Kept, SealedProgress
 from tacit.engine.node.state.store import Store
 from tacit.errors import RefusedError
 from tacit.mpc import ArithmeticShare
 from tacit.mpc.sealed.state import SealedState
 from tests.engine.agreed_cluster import run
+from tests.engine.fixtures import example_cast
 
 
 class SlowStore(Store):

@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit.engine.local.fixtures import Cast, example_cast
 from tacit.engine.node.state import store as store_module
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.policy import Asked
 from tacit.engine.node.state.store import LEASE, Store
 from tacit.engine.wire.request import pack_candidates, request_hash, unpack_candidates
 from tacit.errors import LogError, RefusedError
+from tests.engine.fixtures import Cast, example_cast
 
 
 @pytest.fixture

@@ -51,11 +51,7 @@ class _Compared:
 
 
 async def prepare(node: Node, agreement_state: AgreementState, request: Prepare) -> Done:
-    """Compare manifests and common components, check all ranges, and freeze the inputs.
-
-    >>> prepare.__name__
-    'prepare'
-    """
+    """Compare manifests and common components, check all ranges, and freeze the inputs."""
     async with agreement_state.preparing:
         return await _prepare(node, agreement_state, request)
 

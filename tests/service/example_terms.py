@@ -1,4 +1,4 @@
-"""Terms of a small run, for documentation and tests."""
+"""Terms of a small run."""
 
 from __future__ import annotations
 
@@ -6,11 +6,7 @@ from tacit.service.api.terms import RunTerms
 
 
 def example_terms() -> RunTerms:
-    """Four flights of two airlines in four slots.
-
-    >>> example_terms().name
-    'morning'
-    """
+    """Four flights of two airlines in four slots."""
     return RunTerms.model_validate(
         {
             "name": "morning",

@@ -1,4 +1,4 @@
-"""A small recorded run with its secret, for docstrings and tests."""
+"""A small recorded run with its secret."""
 
 from __future__ import annotations
 
@@ -14,11 +14,7 @@ from tacit.search import SearchParameters
 
 
 def example_problem(*, size: int = 6) -> Problem:
-    """A small assignment with three participants.
-
-    >>> example_problem().rows
-    6
-    """
+    """A small assignment with three participants."""
     return generate_assignment(7, rows=size, participants=3)
 
 
@@ -30,11 +26,7 @@ def example_record(
     generations: int = 29,
     best: str = "value",
 ) -> Record:
-    """A recorded run on a simulated engine.
-
-    >>> len(example_record("order").sizes)
-    30
-    """
+    """A recorded run on a simulated engine."""
     recorder = Recorder()
     result = solve(
         example_problem() if problem is None else problem,
@@ -50,20 +42,12 @@ def example_record(
 
 
 def example_view(disclosure: str, /) -> View:
-    """The view of `example_record`.
-
-    >>> example_view("none").values is None
-    False
-    """
+    """The view of `example_record`."""
     return view_of(example_record(disclosure))
 
 
 def example_weights() -> NDArray[np.float64]:
-    """The secret of `example_record`.
-
-    >>> example_weights().shape
-    (6, 6)
-    """
+    """The secret of `example_record`."""
     weights = example_problem().objectives[0].weights
     assert weights is not None
     return weights.astype(np.float64)

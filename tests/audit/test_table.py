@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 import tacit.audit
+from tacit.audit.expected.explanation import explain_expected, explain_leakage
 from tacit.audit.expected.table import Entry, Expected, expected_leakage, measured_entries
-from tacit.audit.expected.words import in_words, leakage_words
 from tacit.disclosure import PAPER_CONFIGURATIONS
 from tacit.engine.local.fixtures import example_cast
 from tacit.lazy import public_names
@@ -118,7 +118,7 @@ def test_the_shipped_table_has_all_of_the_papers_configurations(kind: str) -> No
 
 def test_words_for_those_who_sign() -> None:
     agreement = example_cast().agreement
-    (told,) = leakage_words(agreement)
+    (told,) = explain_leakage(agreement)
     assert f"After {agreement.limits.evaluations:,} evaluations" in told
     assert "breaks the agreement" in told
 
@@ -130,12 +130,12 @@ def test_sealed_tells_what_the_plan_tells_to_whomever() -> None:
     assert told.honest == told.worst == told.plan_only == pytest.approx(0.16, abs=0.01)
     agreement = example_cast().agreement
     terms = msgspec.structs.replace(agreement.objectives[0], disclosure="sealed", best="nothing")
-    (said,) = leakage_words(msgspec.structs.replace(agreement, objectives=[terms]))
+    (said,) = explain_leakage(msgspec.structs.replace(agreement, objectives=[terms]))
     assert "nothing but the plan is disclosed" in said
     assert "evaluations" not in said
     for best, more in (("value", "in total"), ("improvement", "which generations improved")):
         terms = msgspec.structs.replace(terms, best=best)
-        (said_more,) = leakage_words(msgspec.structs.replace(agreement, objectives=[terms]))
+        (said_more,) = explain_leakage(msgspec.structs.replace(agreement, objectives=[terms]))
         assert more not in said
         assert more in said_more
 
@@ -153,7 +153,7 @@ def test_sealed_tells_what_the_plan_tells_to_whomever() -> None:
 )
 def test_each_band_has_its_words(correlation: float, words: str) -> None:
     told = Expected(correlation, 1.0, 0.16, "top:20", beyond=True, smaller=True)
-    said = in_words(told, disclosure="top:15", evaluations=5, population=30, costs="costs")
+    said = explain_expected(told, disclosure="top:15", evaluations=5, population=30, costs="costs")
     honest, _, worst = said.partition("One that breaks")
     assert words in honest
     assert "almost exactly" in worst
@@ -164,7 +164,7 @@ def test_each_band_has_its_words(correlation: float, words: str) -> None:
 
 def test_the_table_is_read_without_the_attacks() -> None:
     code = (
-        "import sys; sys.modules['numba'] = None; from tacit.audit import leakage_words; "
+        "import sys; sys.modules['numba'] = None; from tacit.audit import explain_leakage; "
         "print([name for name in ('scipy', 'matplotlib', 'tacit.audit.attacks') "
         "if name in sys.modules])"
     )

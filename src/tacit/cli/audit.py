@@ -113,7 +113,7 @@ def _caption(report: AuditReport) -> str:
 
 def _verdict(report: AuditReport) -> str:
     from tacit.audit.attacks import BASELINE
-    from tacit.audit.expected.words import how_much
+    from tacit.audit.expected.explanation import how_much
 
     baseline = report.attacks[BASELINE].correlation
     if report.strongest == BASELINE:

@@ -18,7 +18,7 @@ array([0, 0, 1])
 
 from tacit.mpc.bound import FitnessBound, bits_needed, check_bound_fits
 from tacit.mpc.cost import Cost
-from tacit.mpc.disclose.coordinator import Outcome, collect
+from tacit.mpc.disclose.coordinator import DisclosedValues, collect
 from tacit.mpc.disclose.node import Evaluated, cost as evaluation_cost, evaluate
 from tacit.mpc.epoch import Epoch, agree_epoch, open_session, refuse_session
 from tacit.mpc.linear import gather_sum
@@ -37,10 +37,10 @@ __all__ = [
     "BitShare",
     "Context",
     "Cost",
+    "DisclosedValues",
     "Epoch",
     "Evaluated",
     "FitnessBound",
-    "Outcome",
     "Session",
     "Spec",
     "agree_epoch",

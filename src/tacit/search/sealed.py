@@ -40,11 +40,11 @@ def public_shape(
     )
 
 
-def worth_table(problem: Problem, weighting: Sequence[int], /) -> NDArray[np.int64]:
+def value_table(problem: Problem, weighting: Sequence[int], /) -> NDArray[np.int64]:
     """What each cell is worth to a plan under a weighting of the objectives; more is better.
 
     >>> from tacit.problems import generate_assignment
-    >>> worth_table(generate_assignment(1, rows=3), [2]).shape
+    >>> value_table(generate_assignment(1, rows=3), [2]).shape
     (3, 3)
     """
     total = np.zeros((problem.rows, problem.columns), dtype=np.int64)
@@ -71,19 +71,19 @@ class ClearSealedSearch:
     >>> from tacit.search.moves import SealedParameters
     >>> problem = generate_assignment(1, rows=6)
     >>> schedule = Schedule(public_shape(problem, [1]), SealedParameters(block=3), seed=1)
-    >>> search = ClearSealedSearch(worth_table(problem, [1]), schedule, np.arange(6)[None])
+    >>> search = ClearSealedSearch(value_table(problem, [1]), schedule, np.arange(6)[None])
     >>> improved = search.advance(20, horizon=20)
     >>> bool(search.best_value == problem.fitness(0, search.plan()[None])[0])
     True
     """
 
-    worth: NDArray[np.int64]
+    cell_values: NDArray[np.int64]
     schedule: Schedule
     start: NDArray[np.intp]
     generation: int = 0
 
     def __post_init__(self) -> None:
-        lines = self.worth if self._is_tour else self.worth.T
+        lines = self.cell_values if self._is_tour else self.cell_values.T
         tables = [
             np.column_stack([lines[order][:, order] if self._is_tour else lines[order], order])
             for order in self.start
@@ -115,7 +115,7 @@ class ClearSealedSearch:
         gains = now.moves.gains(self.table)
         keys = gains * self.schedule.gain_factor + now.offsets.reshape(gains.shape)
         self._take(*now.moves.chosen(keys.argmax(axis=1)))
-        for a, b in now.meetings:
+        for a, b in now.parent_pairs:
             winner, loser = (b, a) if before[a] < before[b] else (a, b)
             self.table[loser] = self.table[winner]
         self.generation += 1

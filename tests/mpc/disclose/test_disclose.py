@@ -9,8 +9,8 @@ from tacit.errors import AbortError, DisclosureError, ParameterError
 from tacit.mpc import (
     ArithmeticShare,
     Best,
+    DisclosedValues,
     FitnessBound,
-    Outcome,
     Session,
     Spec,
     check_bound_fits,
@@ -40,14 +40,14 @@ def run(
         state = old[s.me] if old else None
         return await evaluate(s, shares[s.me], spec=spec, bound=bound, best=best, best_so_far=state)
 
-    async def coordinator(s: Session) -> Outcome:
+    async def coordinator(s: Session) -> DisclosedValues:
         return await collect(s, len(f), spec=spec, bound=bound, best=best, best_so_far=known)
 
     return run_parties(node, coordinator)
 
 
 def check(f: NDArray[np.int64], text: str, bound: FitnessBound) -> None:
-    outcome: Outcome = run(f, text, bound).coordinator
+    outcome: DisclosedValues = run(f, text, bound).coordinator
     assert outcome.labels.tolist() == disclose(f, text).tolist()
     assert outcome.best_value == f.max()
 

@@ -43,7 +43,7 @@ def test_the_clear_search_finds_the_same_and_costs_are_as_declared(name: str) ->
     declared = start.cost(search.about)
     assert (begun.rounds, begun.sent) == (declared.rounds, declared.sent)
     order = reveal([state.table for state in begun.results])[..., -1].astype(np.intp)
-    twin = ClearSealedSearch(search.worth, search.schedule, order)
+    twin = ClearSealedSearch(search.values, search.schedule, order)
     begun_with = reveal([state.plan for state in begun.results]).tolist()
     assert begun_with == [twin.best_value, *twin.plan()]
     improved = twin.advance(6, horizon=9)

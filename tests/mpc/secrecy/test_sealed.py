@@ -15,8 +15,8 @@ from tacit.mpc.local import PartiesRun, parties
 from tacit.mpc.masks import KeyedMasks
 from tacit.mpc.ring import Words
 from tacit.mpc.sealed.generations import advance
-from tacit.mpc.sealed.moves import Table
-from tacit.mpc.sealed.parent_selection import meet
+from tacit.mpc.sealed.moves import TableShape
+from tacit.mpc.sealed.parent_selection import select_parents
 from tacit.mpc.sealed.state import SealedState, as_plans
 from tacit.mpc.sealed.update import take_winners
 from tacit.mpc.session import Session
@@ -69,8 +69,8 @@ async def observed(
     would be their order, mixed or not.
     """
     about = search.about
-    worths = search.worth if about.is_tour else search.worth.T
-    first = np.column_stack([worths, np.arange(len(worths))])
+    values = search.values if about.is_tour else search.values.T
+    first = np.column_stack([values, np.arange(len(values))])
     tables = seen_alike(np.array([first, first[::-1]])[: about.parents], observer, about)
 
     async def node(session: Session) -> SealedState:
@@ -133,7 +133,7 @@ def test_the_update_by_enumeration(observer: int) -> None:
         moved_to = np.array([0, 1])
         moved_from = np.array([1, 0])
 
-    about = Table("assignment", rows=1, columns=2, key_bits=3, total_bits=3)
+    about = TableShape("assignment", rows=1, columns=2, key_bits=3, total_bits=3)
 
     def make(shares: list[Any]) -> Protocol:
         async def node(s: Session) -> ArithmeticShare:
@@ -161,7 +161,7 @@ def test_a_meeting_by_enumeration(observer: int) -> None:
         async def node(s: Session) -> ArithmeticShare:
             share = shares[s.me]
             tables = ArithmeticShare(share.mine[:4].reshape(2, 2), share.next[:4].reshape(2, 2))
-            return await meet(s, tables, np.array([[0, 1]]), share[4:], label="meet")
+            return await select_parents(s, tables, np.array([[0, 1]]), share[4:], label="meet")
 
         return node, None
 

@@ -69,7 +69,7 @@ def p_of_any_order(kind: str, observer: int, masks: type[KeyedMasks], *, runs: i
         )
         table = reveal([state.table for state in run.results])[0]
         items = table[:, -1].astype(np.intp)
-        moved = search.worth[np.ix_(items, items)] if kind == "tour" else search.worth.T[items]
+        moved = search.values[np.ix_(items, items)] if kind == "tour" else search.values.T[items]
         assert np.array_equal(table[:, :-1], moved)
         return tuple(items.tolist())
 
@@ -135,8 +135,8 @@ def told_apart(kind: str, observer: int, masks: type[KeyedMasks]) -> float:
     schedule = Search.random(kind, 4, 4, spread=9, **SETTINGS[kind]).schedule
 
     async def lines(search: Search, numbers: range) -> NDArray[np.uint8]:
-        worths = search.worth if kind == "tour" else search.worth.T
-        shares = seen_alike(worths, observer, search.about)
+        values = search.values if kind == "tour" else search.values.T
+        shares = seen_alike(values, observer, search.about)
         seen = []
         for number in numbers:
             run = await parties(

@@ -19,7 +19,7 @@ from tacit.audit.attacks import frequency
 from tacit.audit.attacks.node_view import CarriedOver, place_by_rank
 from tacit.audit.attacks.pairwise import by_pairs, informative_pairs, judge_pairs
 from tacit.audit.attacks.pointwise import by_groups
-from tacit.audit.record.replayed_search import Generation, Places, ReplayedSearch, replayed_search
+from tacit.audit.record.replayed_search import Places, ReplayedSearch, Transition, replayed_search
 from tacit.audit.record.view import Cells, View
 from tacit.audit.score.fit import fit, flat_prior
 from tacit.disclosure import parse_disclosure
@@ -85,7 +85,7 @@ def won(view: View, search: ReplayedSearch, /) -> View:
 
 
 def _levels(
-    view: View, search: ReplayedSearch, generation: Generation, carried: CarriedOver
+    view: View, search: ReplayedSearch, generation: Transition, carried: CarriedOver
 ) -> NDArray[np.int64]:
     """A level per candidate of a set."""
     survivors, words = search.parameters.population, generation.words.parents

@@ -48,7 +48,7 @@ class Expected(msgspec.Struct, frozen=True):
     """Whether the problem is smaller than any measured one, and may give away more."""
 
 
-class _Table(msgspec.Struct, frozen=True):
+class _LeakageTable(msgspec.Struct, frozen=True):
     format: str
     entries: list[Entry]
 
@@ -61,7 +61,7 @@ def measured_entries() -> tuple[Entry, ...]:
     True
     """
     content = (files("tacit.audit") / "data" / "leakage.json").read_bytes()
-    return tuple(msgspec.json.decode(content, type=_Table).entries)
+    return tuple(msgspec.json.decode(content, type=_LeakageTable).entries)
 
 
 def expected_leakage(

@@ -32,7 +32,7 @@ or as the other one where one is known."""
 
 
 @dataclass(frozen=True, eq=False)
-class Generation:
+class Transition:
     """One set, the next one, and the words that led from the one to the other."""
 
     plans: NDArray[np.int32]
@@ -57,7 +57,7 @@ class ReplayedSearch:
     parameters: SearchParameters
     allowed: NDArray[np.bool_] | None
 
-    def generations(self) -> Iterator[Generation]:
+    def generations(self) -> Iterator[Transition]:
         """Every set that has a next one, with the words in between."""
         rng = np.random.Generator(np.random.PCG64(self.view.seed))
         length = self.view.problem.columns
@@ -69,7 +69,7 @@ class ReplayedSearch:
         for plans, after in pairwise(sets):
             words = budget.draw(rng)
             repairing = draw_words(rng, 0 if self.allowed is None else budget.offspring)
-            yield Generation(plans, after, words, repairing)
+            yield Transition(plans, after, words, repairing)
 
     def starts_as_recorded(self) -> bool:
         """Whether the seed leads to the first set."""
@@ -82,7 +82,7 @@ class ReplayedSearch:
             repair(genomes, self.allowed, draw_words(rng, count))
         return np.array_equal(genomes, self.view.plans[:count])
 
-    def parents_of(self, generation: Generation, known: Places, /) -> Places:
+    def parents_of(self, generation: Transition, known: Places, /) -> Places:
         """For each pair of children the places of both parents in the set, -1 where not found.
 
         `known` is the same as far as it is known; pairs of which both are known are not looked at.
@@ -108,7 +108,7 @@ class ReplayedSearch:
 
     def _try(
         self,
-        generation: Generation,
+        generation: Transition,
         asked: Places,
         mothers: Places,
         fathers: Places,
@@ -125,7 +125,7 @@ class ReplayedSearch:
             sure = np.flatnonzero(first == last)
             found[sure, side] = first[sure]
 
-    def _likely_parents(self, generation: Generation) -> Places:
+    def _likely_parents(self, generation: Transition) -> Places:
         """Per pair some candidates, all different, that have the most in common with both."""
         problem, words = self.view.problem, generation.words
         distinct = np.unique(generation.plans, axis=0, return_index=True)[1]
@@ -141,7 +141,7 @@ class ReplayedSearch:
         most = np.argsort(-by_pair, axis=1, kind="stable")[:, :LIKELY_OTHERS]
         return np.asarray(distinct[most], dtype=np.int64)
 
-    def _before_mutation(self, generation: Generation) -> NDArray[np.int32]:
+    def _before_mutation(self, generation: Transition) -> NDArray[np.int32]:
         """Children as they were before mutation, which moves what stands at known positions."""
         count, length = generation.words.mutation.shape[0], self.view.problem.columns
         moved = np.tile(np.arange(length, dtype=np.int32), (count, 1))
@@ -155,7 +155,7 @@ class ReplayedSearch:
         mutation_named(self.parameters.mutation).mutate(genomes, mutated, words)
 
     def _have_these_children(
-        self, generation: Generation, pairs: Places, mothers: Places, fathers: Places
+        self, generation: Transition, pairs: Places, mothers: Places, fathers: Places
     ) -> NDArray[np.bool_]:
         """Whether the search makes two candidates into the children of a pair."""
         words = generation.words

@@ -63,9 +63,9 @@ class Truth:
         """What plans are measured against."""
         if self.optimum is not None:
             return self.optimum
-        return self._worth(best_plan_by(self.problem, self.weights))
+        return self._value(best_plan_by(self.problem, self.weights))
 
-    def _worth(self, plan: NDArray[np.int32]) -> float:
+    def _value(self, plan: NDArray[np.int32]) -> float:
         return float(self.weights.ravel()[cells_of(self.problem, plan[None, :])[0]].sum())
 
     def score(self, estimate: Cells, /, *, unit: float = 1.0) -> Score:
@@ -74,9 +74,9 @@ class Truth:
         ours = centred(matrix, self.counts)[self.counts]
         theirs = centred(self.weights, self.counts)[self.counts]
         norms = float(np.linalg.norm(ours) * np.linalg.norm(theirs))
-        worth = self._worth(best_plan_by(self.problem, matrix))
+        value = self._value(best_plan_by(self.problem, matrix))
         # A cost above the best known one gives more than 100, as everywhere.
-        quality = 100 * worth / self.best_fitness if self.best_fitness else 100.0
+        quality = 100 * value / self.best_fitness if self.best_fitness else 100.0
         return Score(
             correlation=float(ours @ theirs) / norms if norms else 0.0,
             nrmse=float(np.linalg.norm(unit * ours - theirs) / np.linalg.norm(theirs)),

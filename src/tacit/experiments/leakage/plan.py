@@ -79,8 +79,8 @@ class LeakageJob(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def key(self) -> str:
         """What the result is called."""
-        told = msgspec.json.encode([FORMAT, tacit.__version__, self], order="deterministic")
-        return hashlib.sha256(told).hexdigest()[:32]
+        content = msgspec.json.encode([FORMAT, tacit.__version__, self], order="deterministic")
+        return hashlib.sha256(content).hexdigest()[:32]
 
 
 class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

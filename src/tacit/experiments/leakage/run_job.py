@@ -107,8 +107,8 @@ def perform_leakage(job: LeakageJob, /) -> bytes:
 def _point(audit: Audit, evaluations: int, job: LeakageJob) -> Point:
     if job.run.disclosure == SEALED:
         # There is the plan and nothing else, however long the search was and whoever asks.
-        told = audit.plan_only()
-        return Point(evaluations, told.correlation, told.nrmse, told.plan_quality, told.correlation)
+        plan = audit.plan_only()
+        return Point(evaluations, plan.correlation, plan.nrmse, plan.plan_quality, plan.correlation)
     view = audit.view.first(evaluations)
     estimates = [*main_attacks(view).values(), frequency.recover(view, {})]
     scores = [

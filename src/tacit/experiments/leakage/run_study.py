@@ -20,14 +20,14 @@ from tacit.experiments.leakage.run_job import (
     perform_leakage,
 )
 from tacit.experiments.leakage.tables import attack_table, leakage_table_entries, leakage_tables
-from tacit.experiments.report.table import Table
+from tacit.experiments.report.table import ReportTable
 from tacit.experiments.results.store import versions, write_whole
 
 Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True)
-class LeakageConducted:
+class LeakageStudyResult:
     """What was done."""
 
     folder: Path
@@ -36,7 +36,7 @@ class LeakageConducted:
     computed: int
     seconds: float
 
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[ReportTable]:
         """Everything as tables to read."""
         tables = leakage_tables(self.results)
         return [*tables, attack_table(self.attacks)] if self.attacks else tables
@@ -49,7 +49,7 @@ def conduct_leakage(
     /,
     *,
     advance: Callable[[int], None] | None = None,
-) -> LeakageConducted:
+) -> LeakageStudyResult:
     """Bring the study to its end in `out`/name; finished runs are not computed again.
 
     There are then `leakage.json`, which is the table that the audit ships, `tables.md`, and the
@@ -69,7 +69,7 @@ def conduct_leakage(
         write_whole(futures[future], future.result())
         if advance is not None:
             advance(1)
-    done = LeakageConducted(
+    done = LeakageStudyResult(
         folder,
         [_read(path, LeakageResult) for _, perform, path in work if perform is perform_leakage],
         [_read(path, AttackResult) for _, perform, path in work if perform is perform_attacks],
@@ -88,7 +88,7 @@ def _read(path: Path, kind: type[Kind]) -> Kind:
     return msgspec.json.decode(path.read_bytes(), type=kind)
 
 
-def _write(study: LeakageStudy, done: LeakageConducted) -> None:
+def _write(study: LeakageStudy, done: LeakageStudyResult) -> None:
     folder, results = done.folder, done.results
     table = {"format": "tacit-leakage/1", "entries": leakage_table_entries(results)}
     about = {"study": msgspec.to_builtins(study), "versions": versions()}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tacit.experiments.paper import COLUMNS, Column
 from tacit.experiments.report.agreement import within_spread
 from tacit.experiments.report.column_figures import ColumnFigures, published_figures
-from tacit.experiments.report.table import Cell, Table, plain
+from tacit.experiments.report.table import Cell, ReportTable, plain
 from tacit.experiments.statistics import Spread
 
 SUMMARIES = {
@@ -41,7 +41,7 @@ def symbol(disclosure: str, /) -> str:
     return f"{SYMBOLS[method]}{number}" if method in SYMBOLS else disclosure
 
 
-def summary_table(column: Column, figures: Mapping[str, ColumnFigures], /) -> Table:
+def summary_table(column: Column, figures: Mapping[str, ColumnFigures], /) -> ReportTable:
     """Initial population and last generation of the first instance."""
     instance, ours = next(iter(figures.items()))
     theirs = published_figures(column)
@@ -56,7 +56,7 @@ def summary_table(column: Column, figures: Mapping[str, ColumnFigures], /) -> Ta
         rows.append(tuple(cells))
     key, place = SUMMARIES[column.name]
     stages = ("initial population", "last generation")
-    return Table(
+    return ReportTable(
         key,
         f"{place}: {column.label}, median (IQR), instance {instance}",
         (
@@ -68,7 +68,7 @@ def summary_table(column: Column, figures: Mapping[str, ColumnFigures], /) -> Ta
     )
 
 
-def comparison_table(column: Column, figures: Mapping[str, ColumnFigures], /) -> Table:
+def comparison_table(column: Column, figures: Mapping[str, ColumnFigures], /) -> ReportTable:
     """Comparison generation of the first instance: medians, wins, rank-biserial correlations."""
     instance, ours = next(iter(figures.items()))
     theirs = published_figures(column)
@@ -86,7 +86,7 @@ def comparison_table(column: Column, figures: Mapping[str, ColumnFigures], /) ->
                 cells.append(Cell(""))
         rows.append(tuple(cells))
     number = COMPARISONS[column.name]
-    return Table(
+    return ReportTable(
         f"table-{number}",
         f"Table {int(number)}: {column.label}, comparison generation, instance {instance}",
         ("", "ours", "paper", "diff.", "within", "wins", "paper's wins",
@@ -140,7 +140,7 @@ def note_on_instance(column: Column, /) -> str:
     return "Our instance is drawn like the paper's, but is another one."
 
 
-def all_result_tables(figures: Mapping[str, Mapping[str, ColumnFigures]], /) -> list[Table]:
+def all_result_tables(figures: Mapping[str, Mapping[str, ColumnFigures]], /) -> list[ReportTable]:
     """Tables 6 to 14 in the paper's order, as far as their studies are here."""
     tables = []
     for name in figures:

@@ -15,10 +15,11 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """A table with a key such as `table-07` for its file.
 
-    >>> table = Table("table-00", "Sizes", ("what", "n"), ((Cell("top_1"), Cell("5 %", True)),))
+    >>> row = (Cell("top_1"), Cell("5 %", True))
+    >>> table = ReportTable("table-00", "Sizes", ("what", "n"), (row,))
     >>> print(table.markdown())
     **Sizes**
     <BLANKLINE>
@@ -57,7 +58,7 @@ class Table:
     def latex(self) -> str:
         r"""As a LaTeX table for booktabs and xcolor.
 
-        >>> table = Table("table-00", "Sizes", ("n",), ((Cell("5 %", True),),))
+        >>> table = ReportTable("table-00", "Sizes", ("n",), ((Cell("5 %", True),),))
         >>> "\\cellcolor{lightgray} 5 \\%" in table.latex()
         True
         """

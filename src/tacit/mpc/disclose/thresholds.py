@@ -130,8 +130,8 @@ async def receive_thresholds(session: Session, n: int, *, spec: Spec) -> NDArray
     # Whoever is beyond a bucket's end is beyond the ends before it: ones first, then zeros.
     if bits[:, tests:].any() or (np.diff(bits.astype(np.int8), axis=1) > 0).any():
         raise AbortError("the nodes", "sent bits that are no buckets; ask again")
-    told: NDArray[np.int64] = bits.sum(axis=1, dtype=np.int64)
-    return told
+    groups: NDArray[np.int64] = bits.sum(axis=1, dtype=np.int64)
+    return groups
 
 
 def cost(n: int, *, spec: Spec, bound: FitnessBound) -> Cost:

@@ -18,7 +18,7 @@ from tacit.mpc.cost import Cost
 from tacit.mpc.linear import add, subtract
 from tacit.mpc.protocols import b2a, multiply
 from tacit.mpc.sealed import winners
-from tacit.mpc.sealed.moves import Table
+from tacit.mpc.sealed.moves import TableShape
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare, public_share
 
@@ -58,7 +58,12 @@ async def choose(
 
 
 async def settle(
-    session: Session, best: ArithmeticShare, plans: ArithmeticShare, about: Table, *, label: str
+    session: Session,
+    best: ArithmeticShare,
+    plans: ArithmeticShare,
+    about: TableShape,
+    *,
+    label: str,
 ) -> tuple[ArithmeticShare, BitShare]:
     """The best of all these plans, and the signs that say which parents improved on their best.
 
@@ -66,7 +71,7 @@ async def settle(
 
     >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> old, new = deal_integers([[7, 0, 1]]), deal_integers([[9, 1, 0]])
-    >>> about = Table("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
+    >>> about = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
     >>> run = run_parties(lambda s: settle(s, old[s.me], new[s.me], about, label="end"))
     >>> reveal([best for best, _ in run.results])
     array([9, 1, 0])
@@ -94,10 +99,10 @@ def _in_turn(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     return np.stack([a, b], axis=1).reshape(-1, a.shape[-1])
 
 
-def cost_of_keeping(about: Table, *, pairs: int = 0) -> Cost:
+def cost_of_keeping(about: TableShape, *, pairs: int = 0) -> Cost:
     """What keeping the better plans costs after the comparison; beside it pairs' signs as numbers.
 
-    >>> cost_of_keeping(Table("tour", rows=5, columns=5, key_bits=20, total_bits=17)).rounds
+    >>> cost_of_keeping(TableShape("tour", rows=5, columns=5, key_bits=20, total_bits=17)).rounds
     2
     """
     entries = about.parents * (about.rows + 1)
@@ -106,10 +111,10 @@ def cost_of_keeping(about: Table, *, pairs: int = 0) -> Cost:
     )
 
 
-def cost_to_settle(about: Table) -> Cost:
+def cost_to_settle(about: TableShape) -> Cost:
     """What the last comparison and its choice cost.
 
-    >>> cost_to_settle(Table("tour", rows=5, columns=5, key_bits=20, total_bits=17)).rounds
+    >>> cost_to_settle(TableShape("tour", rows=5, columns=5, key_bits=20, total_bits=17)).rounds
     10
     """
     size, count = about.word.itemsize, 2 * about.parents

@@ -17,7 +17,7 @@ from tacit.mpc.cost import Cost
 from tacit.mpc.linear import subtract
 from tacit.mpc.protocols import b2a, opening
 from tacit.mpc.sealed import best, parent_selection, update, winners
-from tacit.mpc.sealed.moves import Moves, Step, Table
+from tacit.mpc.sealed.moves import Moves, Step, TableShape
 from tacit.mpc.sealed.state import SealedState, as_plans
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare
@@ -27,7 +27,7 @@ async def advance(
     session: Session,
     state: SealedState,
     steps: Iterable[Step],
-    about: Table,
+    about: TableShape,
     *,
     tell_improvements: bool = False,
 ) -> SealedState:
@@ -41,7 +41,7 @@ async def advance(
     ...                        plus=np.array([[0, 0], [3, 1]]), minus=np.array([[0, 0], [0, 4]]),
     ...                        moved_child=np.array([1, 1]), moved_to=np.array([0, 1]),
     ...                        moved_from=np.array([1, 0]))
-    >>> about = Table("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
+    >>> about = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
     >>> table, plan = deal_integers([[[5, 1, 0], [20, 7, 1]]]), deal_integers([[12, 0, 1]])
     >>> async def node(s):
     ...     state = SealedState(table[s.me], plan[s.me], plan[s.me][0])
@@ -78,12 +78,12 @@ async def _generation(
     substreams: list[Session],
     state: SealedState,
     step: Step,
-    about: Table,
+    about: TableShape,
     *,
     label: str,
 ) -> tuple[SealedState, BitShare]:
     plans, parents = as_plans(state.table, about), about.parents
-    first, second = step.meetings.T
+    first, second = step.parent_pairs.T
     values, bests = plans[:, 0], state.best[:, 0]
     marks, signs = await winners.find_winners(
         session,
@@ -114,8 +114,8 @@ async def _generation(
         return kept, numbers[parents:]
 
     (table,), (kept, is_second) = await session.in_parallel(take, keep, substreams=substreams)
-    table = await parent_selection.meet(
-        session, table, step.meetings, is_second, label=f"{label}.meet"
+    table = await parent_selection.select_parents(
+        session, table, step.parent_pairs, is_second, label=f"{label}.meet"
     )
     return SealedState(table, kept, state.plan), signs[:parents]
 
@@ -127,7 +127,7 @@ def _after(x: ArithmeticShare, y: ArithmeticShare) -> ArithmeticShare:
 def cost(
     moves: Moves,
     generations: int,
-    about: Table,
+    about: TableShape,
     *,
     pairs: Iterable[int] = (),
     tell_improvements: bool = False,
@@ -138,7 +138,7 @@ def cost(
 
     >>> from types import SimpleNamespace
     >>> moves = SimpleNamespace(positions=np.zeros((1, 100)), children=300)
-    >>> about = Table("assignment", rows=100, columns=100, key_bits=28, total_bits=18)
+    >>> about = TableShape("assignment", rows=100, columns=100, key_bits=28, total_bits=18)
     >>> (cost(moves, 5, about).rounds - cost(moves, 4, about).rounds)
     10
     """

@@ -65,18 +65,18 @@ class Step:
     offsets: NDArray[np.int64]
     factor: int
     bits: int
-    meetings: Indices = field(default_factory=lambda: np.zeros((0, 2), dtype=np.intp))
+    parent_pairs: Indices = field(default_factory=lambda: np.zeros((0, 2), dtype=np.intp))
     """Pairs of parents, of whom both go on from the one that was better before this generation."""
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableShape:
     """What is public of the secret tables, one per parent.
 
-    Each has `rows` columns of worths and one of ids. `total_bits` hold a signed difference of two
+    Each has `rows` columns of values and one of ids. `total_bits` hold a signed difference of two
     plans' values; `key_bits` are those of the steps.
 
-    >>> Table("tour", rows=5, columns=5, key_bits=20, total_bits=17).word
+    >>> TableShape("tour", rows=5, columns=5, key_bits=20, total_bits=17).word
     dtype('uint32')
     """
 

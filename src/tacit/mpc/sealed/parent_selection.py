@@ -10,15 +10,15 @@ from __future__ import annotations
 from tacit.mpc.cost import Cost
 from tacit.mpc.protocols import multiply
 from tacit.mpc.sealed.best import choose
-from tacit.mpc.sealed.moves import Indices, Table
+from tacit.mpc.sealed.moves import Indices, TableShape
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare
 
 
-async def meet(
+async def select_parents(
     session: Session,
     table: ArithmeticShare,
-    meetings: Indices,
+    pairs: Indices,
     is_second: ArithmeticShare,
     *,
     label: str,
@@ -28,13 +28,13 @@ async def meet(
     >>> import numpy as np
     >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> tables, second = deal_integers([[[5]], [[8]], [[1]]]), deal_integers([1])
-    >>> reveal(run_parties(lambda s: meet(s, tables[s.me], np.array([[0, 1]]), second[s.me],
-    ...                                label="m")).results).ravel()
+    >>> reveal(run_parties(lambda s: select_parents(s, tables[s.me], np.array([[0, 1]]),
+    ...                                             second[s.me], label="m")).results).ravel()
     array([8, 8, 1])
     """
-    if not len(meetings):
+    if not len(pairs):
         return table
-    first, second = meetings.T
+    first, second = pairs.T
     chosen = await choose(session, table[first], table[second], is_second, label=label)
     made = ArithmeticShare(table.mine.copy(), table.next.copy())
     for number in (first, second):
@@ -43,10 +43,10 @@ async def meet(
     return made
 
 
-def cost(pairs: int, about: Table) -> Cost:
+def cost(pairs: int, about: TableShape) -> Cost:
     """What so many meetings cost.
 
-    >>> cost(2, Table("tour", rows=5, columns=5, key_bits=20, total_bits=17, parents=4)).rounds
+    >>> cost(2, TableShape("tour", rows=5, columns=5, key_bits=20, total_bits=17, parents=4)).rounds
     1
     """
     if not pairs:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.mpc.sealed.moves import Table
+from tacit.mpc.sealed.moves import TableShape
 from tacit.mpc.shares import ArithmeticShare
 
 
@@ -29,18 +29,18 @@ class SealedState:
     """The best of all, which may be opened."""
 
 
-def as_plans(table: ArithmeticShare, about: Table, /) -> ArithmeticShare:
+def as_plans(table: ArithmeticShare, about: TableShape, /) -> ArithmeticShare:
     """Shares of each parent's value and ids: sums of cells, so nobody talks.
 
     >>> from tacit.mpc.local import deal_integers, reveal
-    >>> about = Table("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
+    >>> about = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
     >>> reveal([as_plans(t, about) for t in deal_integers([[[5, 1, 1], [2, 7, 0]]])])
     array([[12,  1,  0]])
     """
     return ArithmeticShare(_plans(table.mine, about), _plans(table.next, about))
 
 
-def _plans(component: NDArray[Any], about: Table) -> NDArray[Any]:
+def _plans(component: NDArray[Any], about: TableShape) -> NDArray[Any]:
     at = np.arange(about.rows)
     cells = component[:, at, (at + about.is_tour) % about.rows]
     totals = cells.sum(axis=1, keepdims=True, dtype=component.dtype)

@@ -25,7 +25,7 @@ class Generation:
     moves: MoveSet
     offsets: NDArray[np.int64]
     """One per child: noise, then the number that breaks ties."""
-    meetings: Indices
+    parent_pairs: Indices
     """Pairs of parents that meet: both go on from the one that was better before."""
 
 
@@ -151,15 +151,15 @@ class Schedule:
         noise = gumbel_noise(_raw(bits, count), temperature)
         ties = np.arange(moves.children - 1, -1, -1, dtype=np.int64)
         offsets = (noise << self._tie_bits) + np.tile(ties, moves.blocks)
-        meet = moves.children > 1 and self.has_meetings(number)
+        meet = moves.children > 1 and self.selects_parents(number)
         return Generation(moves, offsets, self._pairs(bits) if meet else np.zeros((0, 2), np.intp))
 
-    def has_meetings(self, number: int, /) -> bool:
+    def selects_parents(self, number: int, /) -> bool:
         """Whether parents meet in a generation, if anything moves.
 
         >>> shape = PublicShape("assignment", rows=5, columns=5, low=0, spread=1000)
         >>> schedule = Schedule(shape, SealedParameters(parents=2, meet_every=3), seed=1)
-        >>> [schedule.has_meetings(number) for number in range(6)]
+        >>> [schedule.selects_parents(number) for number in range(6)]
         [False, False, True, False, False, True]
         """
         every = self.parameters.meet_every

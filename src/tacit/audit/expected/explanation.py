@@ -23,16 +23,16 @@ NOTICEABLE = 0.1
 """By so much a correlation must exceed that of the published plan to count."""
 
 
-def leakage_words(agreement: Agreement, /) -> list[str]:
+def explain_leakage(agreement: Agreement, /) -> list[str]:
     """Sentences on each confidential objective: honest search and worst case side by side.
 
     >>> from tacit.engine.local.fixtures import example_cast
-    >>> print(leakage_words(example_cast().agreement)[0])  # doctest: +ELLIPSIS
+    >>> print(explain_leakage(example_cast().agreement)[0])  # doctest: +ELLIPSIS
     After ... evaluations of ... candidates under top:1, a curious platform that keeps to the ...
     """
     several = len(agreement.objectives) > 1
     return [
-        in_words(
+        explain_expected(
             expected_in(agreement, k),
             disclosure=terms.disclosure,
             evaluations=agreement.limits.evaluations,
@@ -73,7 +73,7 @@ def expected_in(agreement: Agreement, objective: int, /) -> Expected:
     )
 
 
-def in_words(
+def explain_expected(
     expected: Expected,
     /,
     *,
@@ -86,8 +86,9 @@ def in_words(
 ) -> str:
     """One paragraph. What `best` tells and whether there are `several` objectives counts if sealed.
 
-    >>> told = Expected(0.5, 0.99, 0.16, "top:15", beyond=False, smaller=False)
-    >>> print(in_words(told, disclosure="top:15", evaluations=500, population=300, costs="costs"))
+    >>> expected = Expected(0.5, 0.99, 0.16, "top:15", beyond=False, smaller=False)
+    >>> run = {"disclosure": "top:15", "evaluations": 500, "population": 300}
+    >>> print(explain_expected(expected, costs="costs", **run))
     After 500 evaluations of 300 candidates under top:15, a curious platform that keeps to the \
 agreed search could draw a rough picture of your costs (0.50 on a scale from 0, nothing, to 1, \
 everything). One that breaks the agreement and asks what it likes could reconstruct your costs \
@@ -95,7 +96,7 @@ almost exactly (0.99); the nodes' logs show that afterwards. A curious node sees
 and could learn most of what the platform does. The published plan alone tells 0.16.
     """
     if disclosure == SEALED:
-        return _sealed_words(expected, costs, best, several=several)
+        return _explain_sealed(expected, costs, best, several=several)
     sentences = [
         f"After {evaluations:,} evaluations of {population:,} candidates under {disclosure}, a "
         "curious platform that keeps to the agreed search "
@@ -116,7 +117,7 @@ and could learn most of what the platform does. The published plan alone tells 0
     return " ".join(sentences)
 
 
-def _sealed_words(expected: Expected, costs: str, best: str, *, several: bool) -> str:
+def _explain_sealed(expected: Expected, costs: str, best: str, *, several: bool) -> str:
     little = LITTLE.format(costs=f"your {costs}")
     sentences = [
         "Under sealed nothing but the plan is disclosed. From the plan alone, a curious platform "

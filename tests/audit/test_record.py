@@ -41,9 +41,9 @@ def records(draw: st.DrawFn) -> Record:
         values = rng.integers(-(2**40), 2**40, sum(sizes))
     else:
         values = rng.integers(0, 2, sum(sizes))
-    told: dict[str, int | bool | None] = {"value": -5, "improvement": True, "nothing": None}
+    shown: dict[str, int | bool | None] = {"value": -5, "improvement": True, "nothing": None}
     objective = RecordedObjective(
-        "pay", "minimize", 9, disclosure, best, [told[best]] * len(sizes), deflated(values, "<i8")
+        "pay", "minimize", 9, disclosure, best, [shown[best]] * len(sizes), deflated(values, "<i8")
     )
     problem = RecordedProblem("p", "assignment", rows, columns, False, [], [("a", [0])])
     published = [int(column) for column in plans[0]]
@@ -89,7 +89,7 @@ def changed(record: Record, **changes: object) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"sizes": [1] * 900}, "once per evaluation"),
         ({"sizes": [900]}, "once per evaluation"),
@@ -102,9 +102,9 @@ def changed(record: Record, **changes: object) -> bytes:
         ({"objectives": []}, "no confidential"),
     ],
 )
-def test_what_contradicts_itself_is_refused(changes: dict[str, object], told: str) -> None:
+def test_what_contradicts_itself_is_refused(changes: dict[str, object], message: str) -> None:
     record = example_record("top:5")
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         decoded(changed(record, **changes))
 
 

@@ -165,10 +165,10 @@ def audit_record(
     tried = {name: each for name, each in honestly.items() if name != BASELINE}
     strongest = max(tried, key=lambda name: tried[name].correlation)
     whole = Growth(audit.view.evaluations, tried[strongest])
-    told = record.objectives[objective]
+    recorded = record.objectives[objective]
     return AuditReport(
-        disclosure=told.disclosure,
-        best=told.best,
+        disclosure=recorded.disclosure,
+        best=recorded.best,
         problem=record.problem.name,
         evaluations=audit.view.evaluations,
         candidates=record.candidates,
@@ -186,10 +186,10 @@ def audit_record(
 def _plan_only_report(audit: Audit, record: Record, objective: int) -> AuditReport:
     """Of a sealed search there is nothing to attack but what it opened in the end."""
     baseline = audit.plan_only()
-    told = record.objectives[objective]
+    recorded = record.objectives[objective]
     return AuditReport(
-        disclosure=told.disclosure,
-        best=told.best,
+        disclosure=recorded.disclosure,
+        best=recorded.best,
         problem=record.problem.name,
         evaluations=0,
         candidates=0,

@@ -140,7 +140,7 @@ def test_improvement_in_the_clear() -> None:
 
 
 @pytest.mark.parametrize("text", ["none", "order", "above:50"])
-def test_nothing_is_told_of_the_best(text: str) -> None:
+def test_nothing_is_disclosed_of_the_best(text: str) -> None:
     outcome = run(np.array([3, 5, 4, 1]), text, FitnessBound(0, 9), "nothing").coordinator
     assert (outcome.best_value, outcome.improved) == (None, None)
     assert outcome.labels.tolist() == disclose(np.array([3, 5, 4, 1]), text).tolist()

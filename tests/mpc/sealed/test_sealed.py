@@ -49,7 +49,7 @@ def test_the_clear_search_finds_the_same_and_costs_are_as_declared(name: str) ->
     improved = twin.advance(6, horizon=9)
     # In two goes, which must not matter.
     moves = search.schedule.generation(0, horizon=1).moves
-    states, told = begun.results, []
+    states, disclosed = begun.results, []
     tells = search.about.parents == 1
     for first, count in ((0, 2), (2, 4)):
         run = search.advance(
@@ -66,7 +66,7 @@ def test_the_clear_search_finds_the_same_and_costs_are_as_declared(name: str) ->
         )
         states = run.results
         if tells:
-            told += [bool(bit) for bit in run.coordinator]
+            disclosed += [bool(bit) for bit in run.coordinator]
         declared = generations.cost(
             moves,
             count,
@@ -77,7 +77,7 @@ def test_the_clear_search_finds_the_same_and_costs_are_as_declared(name: str) ->
         assert (run.rounds, run.sent) == (declared.rounds, declared.sent)
     assert reveal([state.plan for state in states]).tolist() == [twin.best_value, *twin.plan()]
     assert np.array_equal(reveal([state.table for state in states]), twin.table)
-    assert told == (improved if tells else [])
+    assert disclosed == (improved if tells else [])
 
 
 def test_the_start_is_any_order() -> None:

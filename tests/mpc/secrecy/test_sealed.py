@@ -88,7 +88,7 @@ async def observed(
     return np.array(lines, dtype=np.uint8)
 
 
-def told_apart(name: str, observer: int, masks: type[KeyedMasks], runs: int) -> float:
+def p_value(name: str, observer: int, masks: type[KeyedMasks], runs: int) -> float:
     """The p-value for two different matrices giving the same view, whichever bits one looks at."""
     kind = "tour" if name == "tour" else "assignment"
     schedule = Search.random(kind, 4, 4, spread=9, **SETTINGS[name]).schedule
@@ -113,14 +113,14 @@ SETTINGS: dict[str, dict[str, int]] = {
 @pytest.mark.parametrize("observer", NODES)
 @pytest.mark.parametrize("name", SETTINGS)
 def test_generations_show_a_node_nothing(name: str, observer: int) -> None:
-    assert told_apart(name, observer, KeyedMasks, runs=60) > CHANCE
+    assert p_value(name, observer, KeyedMasks, runs=60) > CHANCE
 
 
 @pytest.mark.parametrize("observer", NODES)
 @pytest.mark.parametrize("name", SETTINGS)
 @pytest.mark.parametrize("masks", [NotMixed, SameSeed, Reused])
 def test_weakened_generations_are_caught(masks: type[KeyedMasks], name: str, observer: int) -> None:
-    assert told_apart(name, observer, masks, runs=30) < SURE
+    assert p_value(name, observer, masks, runs=30) < SURE
 
 
 @pytest.mark.parametrize("observer", NODES)
@@ -156,7 +156,7 @@ def test_the_update_by_enumeration(observer: int) -> None:
 
 
 @pytest.mark.parametrize("observer", NODES)
-def test_a_meeting_by_enumeration(observer: int) -> None:
+def test_parent_selection_by_enumeration(observer: int) -> None:
     def make(shares: list[Any]) -> Protocol:
         async def node(s: Session) -> ArithmeticShare:
             share = shares[s.me]

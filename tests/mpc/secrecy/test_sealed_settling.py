@@ -44,7 +44,7 @@ class SameEveryTime(KeyedMasks):
         return super().words(label, component, count)
 
 
-def told_apart(parents: int, observer: int, masks: type[KeyedMasks], *, runs: int) -> float:
+def p_value(parents: int, observer: int, masks: type[KeyedMasks], *, runs: int) -> float:
     """The p-value for improvements and none, by another parent each, giving the same view."""
     about = TableShape("assignment", 2, 2, key_bits=9, total_bits=9, parents=parents)
     old = np.array([[9, 0, 1], [8, 1, 0]])[:parents]
@@ -77,11 +77,11 @@ def told_apart(parents: int, observer: int, masks: type[KeyedMasks], *, runs: in
 @pytest.mark.parametrize("observer", NODES)
 @pytest.mark.parametrize("parents", [1, 2])
 def test_settling_shows_a_node_nothing(parents: int, observer: int) -> None:
-    assert told_apart(parents, observer, KeyedMasks, runs=60) > CHANCE
+    assert p_value(parents, observer, KeyedMasks, runs=60) > CHANCE
 
 
 @pytest.mark.parametrize("observer", NODES)
 @pytest.mark.parametrize("parents", [1, 2])
 @pytest.mark.parametrize("masks", [PlansNotMixed, SameEveryTime])
 def test_weakened_settling_is_caught(masks: type[KeyedMasks], parents: int, observer: int) -> None:
-    assert told_apart(parents, observer, masks, runs=30) < SURE
+    assert p_value(parents, observer, masks, runs=30) < SURE

@@ -130,7 +130,7 @@ class Unmasked(KeyedMasks):
         return super().words(label, component, count)
 
 
-def told_apart(kind: str, observer: int, masks: type[KeyedMasks]) -> float:
+def p_value(kind: str, observer: int, masks: type[KeyedMasks]) -> float:
     """The p-value for two different matrices giving the same view of the start."""
     schedule = Search.random(kind, 4, 4, spread=9, **SETTINGS[kind]).schedule
 
@@ -158,10 +158,10 @@ def told_apart(kind: str, observer: int, masks: type[KeyedMasks]) -> float:
 @pytest.mark.parametrize("observer", [1, 2])  # node 0 receives nothing
 @pytest.mark.parametrize("kind", SETTINGS)
 def test_the_start_shows_a_node_nothing(kind: str, observer: int) -> None:
-    assert told_apart(kind, observer, KeyedMasks) > CHANCE
+    assert p_value(kind, observer, KeyedMasks) > CHANCE
 
 
 @pytest.mark.parametrize("kind", SETTINGS)
 def test_a_start_without_masks_is_caught(kind: str) -> None:
     # By node 1: what node 2 receives is moved about, and made of what it holds itself.
-    assert told_apart(kind, 1, Unmasked) < SURE
+    assert p_value(kind, 1, Unmasked) < SURE

@@ -48,7 +48,7 @@ def anchored_prior(view: View, mean: Cells, /) -> Prior:
     )
     groups = _mean_of_best_group(view)[chosen]
     middle = view.sign * view.problem.plan_length * view.weight_bound / 2
-    worth = (view.best[chosen] - middle) / cell_spread(view)
+    values = (view.best[chosen] - middle) / cell_spread(view)
     # A best group is spread around its mean; ranks name the best one.
     noise = 0.1 if view.disclosure == "order" else 1.0
     gram = groups @ groups.T
@@ -56,7 +56,7 @@ def anchored_prior(view: View, mean: Cells, /) -> Prior:
     kept = sizes > 1e-8 * sizes.max()
     sizes, turned = sizes[kept], turned[:, kept]
     directions = (turned / np.sqrt(sizes)).T @ groups
-    moved = groups.T @ np.linalg.solve(gram + noise**2 * np.eye(len(gram)), worth - groups @ mean)
+    moved = groups.T @ np.linalg.solve(gram + noise**2 * np.eye(len(gram)), values - groups @ mean)
     return Prior(mean + moved, everything, directions, 1 - 1 / np.sqrt(1 + sizes / noise**2))
 
 

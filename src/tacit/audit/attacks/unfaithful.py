@@ -100,8 +100,8 @@ def equally_good(
     """Exchange entries of plans for as long as that brings their estimates closer together."""
     if not estimate.any():
         return plans
-    worth = _worth(view, plans, estimate)
-    target = float(np.median(worth))
+    values = _values(view, plans, estimate)
+    target = float(np.median(values))
     everybody = np.arange(len(plans))
     for _ in range(SWAPS):
         one, other = rng.integers(0, plans.shape[1], (2, len(plans)))
@@ -112,14 +112,14 @@ def equally_good(
         )
         if view.problem.kind == "assignment":  # two entries count, and nothing beside them
             rows = np.stack([one, other])
-            now = worth + sum(
+            now = values + sum(
                 _cells_of_rows(view, tried, rows, estimate)
                 - _cells_of_rows(view, plans, rows, estimate)
             )
         else:
-            now = _worth(view, tried, estimate)
-        closer = np.abs(now - target) < np.abs(worth - target)
-        plans[closer], worth[closer] = tried[closer], now[closer]
+            now = _values(view, tried, estimate)
+        closer = np.abs(now - target) < np.abs(values - target)
+        plans[closer], values[closer] = tried[closer], now[closer]
     return plans
 
 
@@ -131,5 +131,5 @@ def _cells_of_rows(
     return np.asarray(estimate[rows * view.problem.columns + columns])
 
 
-def _worth(view: View, plans: NDArray[np.int32], estimate: Cells) -> NDArray[np.float64]:
+def _values(view: View, plans: NDArray[np.int32], estimate: Cells) -> NDArray[np.float64]:
     return np.asarray(estimate[cells_of(view.problem, plans)].sum(axis=1))

@@ -77,9 +77,9 @@ def expected_leakage(
 ) -> Expected:
     """Look up what a run under an agreement gives away.
 
-    >>> told = expected_leakage("order", kind="assignment", rows=100, columns=100,
+    >>> expected = expected_leakage("order", kind="assignment", rows=100, columns=100,
     ...                         population=300, evaluations=300)
-    >>> told.honest > 0.9, told.beyond
+    >>> expected.honest > 0.9, expected.beyond
     (True, False)
     """
     of_kind = [each for each in entries or measured_entries() if each.kind == kind]
@@ -103,8 +103,8 @@ def expected_leakage(
 def _plan_alone(table: Sequence[Entry], *, smaller: bool) -> Expected:
     """A sealed search opens a plan and nothing else, whatever the platform does."""
     sealed = [each.plan_only for each in table if each.disclosure == SEALED]
-    told = max(sealed or [each.plan_only for each in table])
-    return Expected(told, told, told, measured_as=SEALED, beyond=False, smaller=smaller)
+    plan = max(sealed or [each.plan_only for each in table])
+    return Expected(plan, plan, plan, measured_as=SEALED, beyond=False, smaller=smaller)
 
 
 def _cells(kind: str, rows: int, columns: int) -> float:
@@ -131,13 +131,13 @@ def _read_off(
     points: Sequence[Entry], alike: Sequence[Entry], per_cell: float, *, smaller: bool
 ) -> Expected:
     """From the points of a population; the worst case may have been measured with others."""
-    at, honest = _curve([(each, each.honest) for each in points])
-    told = _between(at, honest, per_cell)
+    at, curve = _curve([(each, each.honest) for each in points])
+    honest = _between(at, curve, per_cell)
     asked = [(each, each.worst) for each in alike if each.worst is not None]
-    worst = _between(*_curve(asked), per_cell) if asked else told
+    worst = _between(*_curve(asked), per_cell) if asked else honest
     return Expected(
-        honest=told,
-        worst=max(worst, told),
+        honest=honest,
+        worst=max(worst, honest),
         plan_only=points[-1].plan_only,
         measured_as=points[0].disclosure,
         beyond=per_cell > at[-1] * 1.01,
@@ -148,7 +148,7 @@ def _read_off(
 def _curve(points: Sequence[tuple[Entry, float]]) -> tuple[list[float], list[float]]:
     """Candidates per cell, and correlations that never fall."""
     cells = _cells(points[0][0].kind, points[0][0].rows, points[0][0].rows)
-    ordered = sorted((each.evaluations * each.population / cells, told) for each, told in points)
+    ordered = sorted((each.evaluations * each.population / cells, value) for each, value in points)
     at, values = zip(*ordered, strict=True)
     return list(at), _rising(values)
 

@@ -50,7 +50,7 @@ class RecordedObjective(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     weight_bound: int
     disclosure: str
     best: Literal["value", "improvement", "nothing"]
-    told: list[int | bool | None]
+    disclosed_best: list[int | bool | None] = msgspec.field(name="told")
     """What was told of the best fitness, one entry per evaluation; if sealed, one per generation
     or one in the end, as agreed."""
     disclosed: bytes

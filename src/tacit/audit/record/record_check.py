@@ -42,7 +42,7 @@ def check_record(
         raise InputError("the record has no evaluation, or an empty one")
     _check_plans(plans, problem.columns)
     for objective, values in zip(record.objectives, disclosed, strict=True):
-        if len(objective.told) != len(record.sizes):
+        if len(objective.disclosed_best) != len(record.sizes):
             raise InputError(f"{objective.name!r} tells its best not once per evaluation")
         method = parse_disclosure(objective.disclosure).method
         if method in ("top", "above") and not np.isin(values, (0, 1)).all():

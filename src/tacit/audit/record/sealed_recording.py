@@ -54,9 +54,9 @@ def record_of_plans(
     nothing = deflated(np.empty(0), "<u2")
     objectives = []
     for each in problem.objectives:
-        told: list[int | bool | None] = list(improved)
+        best: list[int | bool | None] = list(improved)
         if each.best_mode.value == "value" and value is not None:
-            told = [each.sign * round(value * each.scale)]
+            best = [each.sign * round(value * each.scale)]
         objectives.append(
             RecordedObjective(
                 name=each.name,
@@ -64,7 +64,7 @@ def record_of_plans(
                 weight_bound=each.weight_bound,
                 disclosure=SEALED,
                 best=each.best_mode.value,
-                told=told,
+                disclosed_best=best,
                 disclosed=nothing,
             )
         )

@@ -92,8 +92,8 @@ class View:
 
 def view_of(record: Record, objective: int = 0, /) -> View:
     """Unfold a record."""
-    told = record.objectives[objective]
-    disclosure = parse_disclosure(told.disclosure)
+    recorded = record.objectives[objective]
+    disclosure = parse_disclosure(recorded.disclosure)
     disclosed = record.disclosed_array(objective)
     sizes = np.array(record.sizes, dtype=np.int64)
     exact = disclosure.method == "none"
@@ -102,12 +102,12 @@ def view_of(record: Record, objective: int = 0, /) -> View:
     levels = np.empty(0, dtype=np.int64)
     if len(sizes):
         levels = disclosure.levels(disclosed.astype(np.bool_) if binary else disclosed)
-    if told.best == "value" and len(sizes):
-        best = np.array(told.told, dtype=np.float64)
+    if recorded.best == "value" and len(sizes):
+        best = np.array(recorded.disclosed_best, dtype=np.float64)
     plans = record.plan_array()
     return View(
         problem=record.problem,
-        disclosure=told.disclosure,
+        disclosure=recorded.disclosure,
         search=record.search,
         seed=record.seed,
         sizes=sizes,
@@ -117,8 +117,8 @@ def view_of(record: Record, objective: int = 0, /) -> View:
         values=disclosed.astype(np.float64) if exact else None,
         best=best,
         published=cells_of(record.problem, record.published_plans).ravel(),
-        weight_bound=told.weight_bound,
-        sign=1 if told.sense == "maximize" else -1,
+        weight_bound=recorded.weight_bound,
+        sign=1 if recorded.sense == "maximize" else -1,
     )
 
 

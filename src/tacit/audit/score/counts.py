@@ -89,9 +89,9 @@ def _across(view: View, names: NDArray[np.int64], sets: Sequence[NDArray[np.int6
         return 0
     best_names = np.array([names[each[view.levels[each].argmin()]] for each in sets])
     _, first = np.unique(best_names, return_index=True)
-    told = np.sort(view.best[first])
+    known = np.sort(view.best[first])
     total = 0
     for each, best in zip(sets, view.best, strict=True):
-        better = len(told) - int(np.searchsorted(told, best, side="right"))
+        better = len(known) - int(np.searchsorted(known, best, side="right"))
         total += better * (len(np.unique(names[each])) - 1)
     return total

@@ -31,11 +31,11 @@ def unit_of(view: View, estimate: Cells, /) -> float:
         return cell_spread(view) / max(float(estimate.std()), 1.0)
     scores = estimate[view.cells].sum(axis=1)
     if view.values is not None:
-        given, told = scores, view.values
+        given, disclosed = scores, view.values
     else:
         rated = np.where(view.levels == 0, scores, -np.inf)
         starts = np.cumsum(view.sizes) - view.sizes
-        given, told = np.maximum.reduceat(rated, starts), np.asarray(view.best)
+        given, disclosed = np.maximum.reduceat(rated, starts), np.asarray(view.best)
     varied = given - given.mean()
     power = float(varied @ varied)
-    return float(varied @ told) / power if power > 0 else cell_spread(view)
+    return float(varied @ disclosed) / power if power > 0 else cell_spread(view)

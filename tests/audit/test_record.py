@@ -93,11 +93,11 @@ def changed(record: Record, **changes: object) -> bytes:
     [
         ({"sizes": [1] * 900}, "once per evaluation"),
         ({"sizes": [900]}, "once per evaluation"),
-        ({"sizes": []}, "does not fit"),
+        ({"sizes": []}, "inconsistent"),
         ({"plans": deflated(np.zeros(5400), "<u2")}, "twice"),
         ({"plans": deflated(np.full(5400, 6), "<u2")}, "do not exist"),
         ({"plans": b"none"}, "damaged"),
-        ({"plans": deflated(np.zeros(9999), "<u2")}, "has not the"),
+        ({"plans": deflated(np.zeros(9999), "<u2")}, "does not have the"),
         ({"published": [0]}, "one entry per row"),
         ({"objectives": []}, "no confidential"),
     ],
@@ -125,7 +125,7 @@ def test_disclosed_values_must_be_possible() -> None:
 def test_errors_name_the_file(tmp_path: Path) -> None:
     path = tmp_path / "run.record"
     path.write_bytes(b"something")
-    with pytest.raises(FileError, match=r"run\.record: this is no record of a run; give a file of"):
+    with pytest.raises(FileError, match=r"run\.record: this is not a record of a run; give"):
         load_record(path)
     with pytest.raises(FileError, match="cannot be written"):
         example_record("order").save(tmp_path / "gone" / "run.record")

@@ -1,6 +1,6 @@
 """What a recorded run gives away: recording, attacks, measures, and the table of leakage.
 
-The names are imported when one of them is first used: whoever reads the table needs no attacks.
+The names are imported on first use: reading the table needs no attacks.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ class Search:
                 states[s.me],
                 self.steps(first, count, horizon),
                 self.about,
-                tell_improvements=tell,
+                disclose_improvements=tell,
             ),
             coordinator,  # type: ignore[arg-type]
         )

@@ -72,7 +72,7 @@ def test_the_clear_search_finds_the_same_and_costs_are_as_declared(name: str) ->
             count,
             search.about,
             pairs=search.pairs(first, count),
-            tell_improvements=tells,
+            disclose_improvements=tells,
         )
         assert (run.rounds, run.sent) == (declared.rounds, declared.sent)
     assert reveal([state.plan for state in states]).tolist() == [twin.best_value, *twin.plan()]

@@ -1,4 +1,4 @@
-"""What an agreement gives away, in words for somebody who has to sign it."""
+"""What an agreement gives away, explained to its signatories."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ LITTLE = "would learn a little about {costs}"
 NOTHING_MORE = "would learn hardly more about {costs} than the published plan shows"
 SMALL = "Problems as small as this one give away more than was measured."
 NOTICEABLE = 0.1
-"""By so much a correlation must exceed that of the published plan to count."""
+"""The margin over the published plan's correlation from which one counts."""
 
 
 def explain_leakage(agreement: Agreement, /) -> list[str]:
-    """Sentences on each confidential objective: honest search and worst case side by side.
+    """A paragraph on each confidential objective: honest search and worst case side by side.
 
     >>> from tacit.engine.local.fixtures import example_cast
     >>> print(explain_leakage(example_cast().agreement)[0])  # doctest: +ELLIPSIS
@@ -47,7 +47,7 @@ def explain_leakage(agreement: Agreement, /) -> list[str]:
 
 
 def costs_or_values(sense: str, /) -> str:
-    """What participants call their weights.
+    """The participants' name for their weights.
 
     >>> costs_or_values("minimize"), costs_or_values("maximize")
     ('costs', 'values')
@@ -84,14 +84,14 @@ def explain_expected(
     best: str = "nothing",
     several: bool = False,
 ) -> str:
-    """One paragraph. What `best` tells and whether there are `several` objectives counts if sealed.
+    """One paragraph. `best` and `several` objectives matter under `sealed` only.
 
     >>> expected = Expected(0.5, 0.99, 0.16, "top:15", beyond=False, smaller=False)
     >>> run = {"disclosure": "top:15", "evaluations": 500, "population": 300}
     >>> print(explain_expected(expected, costs="costs", **run))
     After 500 evaluations of 300 candidates under top:15, a curious platform that keeps to the \
 agreed search could draw a rough picture of your costs (0.50 on a scale from 0, nothing, to 1, \
-everything). One that breaks the agreement and asks what it likes could reconstruct your costs \
+everything). One that breaks the agreement with unrestricted queries could reconstruct your costs \
 almost exactly (0.99); the nodes' logs show that afterwards. A curious node sees the candidates, \
 and could learn most of what the platform does. The published plan alone tells 0.16.
     """
@@ -102,7 +102,7 @@ and could learn most of what the platform does. The published plan alone tells 0
         "curious platform that keeps to the agreed search "
         f"{_verb(expected.honest, expected, costs)} "
         f"({expected.honest:.2f} on a scale from 0, nothing, to 1, everything).",
-        "One that breaks the agreement and asks what it likes "
+        "One that breaks the agreement with unrestricted queries "
         f"{_verb(expected.worst, expected, costs)} ({expected.worst:.2f}); the nodes' logs show "
         "that afterwards.",
         "A curious node sees the candidates, and could learn most of what the platform does.",
@@ -127,10 +127,10 @@ def _explain_sealed(expected: Expected, costs: str, best: str, *, several: bool)
         f"(about {expected.worst:.2f}).",
     ]
     if best == "value":
-        sentences.append("It is also told what the plan is worth in total.")
+        sentences.append("The total value of the plan is disclosed to it, too.")
     if best == "improvement":
         sentences.append(
-            "It is also told which generations improved the best plan, but not what that plan was."
+            "Which generations improved the best plan is disclosed to it, too, but not that plan."
         )
     if several:
         sentences.append("That is for one plan; each weighting of the objectives opens one more.")
@@ -140,14 +140,14 @@ def _explain_sealed(expected: Expected, costs: str, best: str, *, several: bool)
 
 
 def how_much(correlation: float, /, *, plan_only: float, costs: str) -> str:
-    """What somebody with such a correlation could do, or would learn.
+    """What an attacker with such a correlation could do, or would learn.
 
     >>> how_much(0.5, plan_only=0.16, costs="your costs")
     'could draw a rough picture of your costs'
     """
-    for least, words in BANDS:
+    for least, text in BANDS:
         if correlation >= least:
-            return words.format(costs=costs)
+            return text.format(costs=costs)
     more = correlation >= plan_only + NOTICEABLE
     return (LITTLE if more else NOTHING_MORE).format(costs=costs)
 

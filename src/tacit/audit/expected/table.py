@@ -1,10 +1,10 @@
 """The table of leakage: what the study measured, and how agreed figures are looked up in it.
 
-What counts most is how many candidates there are per unknown cell, so other sizes and numbers of
-evaluations are read off at the same number of candidates per cell, between two measured points on
-a logarithmic scale; beyond the last point its figure stands. At the same number smaller problems
-give away more, so the next smaller measured size counts. Disclosures that were not measured take
-the neighbour that gives away more; `sealed` takes what the plans of sealed searches told.
+Leakage depends mostly on the number of candidates per unknown cell, so other sizes and numbers of
+evaluations are interpolated at the same number, between two measured points on a logarithmic
+scale; beyond the last point its figure is used. At the same number smaller problems give away
+more, so the next smaller measured size is used. Disclosures that were not measured take the
+neighbour that gives away more; `sealed` takes what the plans of sealed searches gave away.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     evaluations: int
     honest: float
     worst: float | None
-    """None where the platform was not let ask at will."""
+    """None where unrestricted queries were not measured."""
     plan_only: float
     gap_percent: float
 
 
 class Expected(msgspec.Struct, frozen=True):
-    """What is to be expected of an agreement, as correlations from 0 to 1."""
+    """The expected leakage of an agreement, as correlations from 0 to 1."""
 
     honest: float
     worst: float
     plan_only: float
     measured_as: str
-    """The disclosure that it was read off from."""
+    """The measured disclosure that the figures come from."""
     beyond: bool
     """Whether there are more candidates per cell than in the measurements."""
     smaller: bool
@@ -130,7 +130,7 @@ def _neighbours(disclosure: str, table: Sequence[Entry]) -> list[str]:
 def _read_off(
     points: Sequence[Entry], alike: Sequence[Entry], per_cell: float, *, smaller: bool
 ) -> Expected:
-    """From the points of a population; the worst case may have been measured with others."""
+    """Interpolate a population's points; the worst case may come from other populations."""
     at, curve = _curve([(each, each.honest) for each in points])
     honest = _between(at, curve, per_cell)
     asked = [(each, each.worst) for each in alike if each.worst is not None]
@@ -154,7 +154,7 @@ def _curve(points: Sequence[tuple[Entry, float]]) -> tuple[list[float], list[flo
 
 
 def _rising(values: Sequence[float]) -> list[float]:
-    """More evaluations never tell less."""
+    """More evaluations never give away less."""
     return [max(values[: k + 1]) for k in range(len(values))]
 
 

@@ -1,4 +1,4 @@
-"""Recording a run while it goes: an observer that keeps the platform's view of it."""
+"""Recording a run in progress: an observer that keeps the platform's view of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LARGEST_SEED = 2**64
 
 
 class Recorder:
-    """Watches a run (`solve(..., observe=recorder)`) and gives its record.
+    """Observes a run (`solve(..., observe=recorder)`) and makes its record.
 
     >>> from tacit.problems import generate_assignment
     >>> from tacit.runs import solve
@@ -56,7 +56,7 @@ class Recorder:
     def _begin(self, view: GenerationView) -> None:
         if view.record.generation != 0:
             raise ParameterError(
-                "a record holds a run from its beginning, and this one goes on from a checkpoint; "
+                "a record holds a run from its beginning, and this one resumes from a checkpoint; "
                 "record it from the start"
             )
         problem = self._problem = view.run.problem
@@ -69,7 +69,7 @@ class Recorder:
         self._disclosed_best = {k: [] for k in hidden}
 
     def record(self, published: Sequence[int], /) -> Record:
-        """What was recorded; `published` is the plan that came out."""
+        """What was recorded; `published` is the resulting plan."""
         if self._problem is None:
             raise ParameterError("nothing was evaluated, so there is nothing to record")
         problem = self._problem
@@ -97,7 +97,7 @@ class Recorder:
 
 
 def recorded_problem(problem: Problem, /) -> RecordedProblem:
-    """What everybody knows of a problem.
+    """The public part of a problem.
 
     >>> from tacit.problems import shipped_problem
     >>> recorded_problem(shipped_problem("kroD100")).symmetric
@@ -110,7 +110,7 @@ def recorded_problem(problem: Problem, /) -> RecordedProblem:
         kind="tour" if problem.kind == "tour" else "assignment",
         rows=problem.rows,
         columns=problem.columns,
-        # Where the weights are with their participants, the stronger assumption is the attacker's.
+        # Where only the participants have the weights, assume what helps the attacker.
         symmetric=problem.kind == "tour"
         and all(each is None or np.array_equal(each, each.T) for each in weights),
         forbidden=[(row, column) for row, column in forbidden],
@@ -119,7 +119,7 @@ def recorded_problem(problem: Problem, /) -> RecordedProblem:
 
 
 class _Deflating:
-    """Bytes that are deflated as they come; what repeats in the next generation costs little."""
+    """Bytes deflated as they arrive; what repeats in the next generation costs little."""
 
     def __init__(self) -> None:
         self._deflate = zlib.compressobj(6)

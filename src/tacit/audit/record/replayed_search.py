@@ -1,8 +1,8 @@
-"""What the agreed search and its seed tell a node of each generation, without any value.
+"""What a node can derive of each generation from the agreed search and its seed, without values.
 
 How many random words a generation takes depends on the settings alone, so all of them are known
-from the seed: who met whom in which tournament, and what crossover and mutation did to whom. Two
-candidates are the parents of a pair if that makes them into exactly these children.
+from the seed: the entrants of each tournament, and what crossover and mutation did. Two candidates
+are the parents of a pair if the operators turn them into exactly these children.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from tacit.search.random_words import Words, draw_words, threshold
 
 Places = NDArray[np.int64]
 LIKELY, LIKELY_OTHERS = 7, 49
-"""So many candidates that have the most in common with two children are tried as both parents,
-or as the other one where one is known."""
+"""How many candidates with the most in common with two children are tried as both parents, or
+as the other one where one is known."""
 
 
 @dataclass(frozen=True, eq=False)
 class Transition:
-    """One set, the next one, and the words that led from the one to the other."""
+    """One set, the next one, and the random words that led from the one to the other."""
 
     plans: NDArray[np.int32]
     after: NDArray[np.int32]
@@ -43,7 +43,7 @@ class Transition:
 
 @dataclass(frozen=True, eq=False)
 class ReplayedSearch:
-    """The agreed search of a view, as far as it can be followed without any value.
+    """The agreed search of a view, as far as it can be replayed without values.
 
     >>> from tacit.audit.example import example_view
     >>> search = replayed_search(example_view("order"))
@@ -58,7 +58,7 @@ class ReplayedSearch:
     allowed: NDArray[np.bool_] | None
 
     def generations(self) -> Iterator[Transition]:
-        """Every set that has a next one, with the words in between."""
+        """Every set that has a next one, with the random words in between."""
         rng = np.random.Generator(np.random.PCG64(self.view.seed))
         length = self.view.problem.columns
         draw_words(rng, self.parameters.population * length)
@@ -83,9 +83,9 @@ class ReplayedSearch:
         return np.array_equal(genomes, self.view.plans[:count])
 
     def parents_of(self, generation: Transition, known: Places, /) -> Places:
-        """For each pair of children the places of both parents in the set, -1 where not found.
+        """For each pair of children the indices of both parents in the set, -1 where not found.
 
-        `known` is the same as far as it is known; pairs of which both are known are not looked at.
+        `known` holds the known ones; pairs of which both are known are skipped.
         """
         found = known.copy()
         if (known >= 0).all():
@@ -126,7 +126,7 @@ class ReplayedSearch:
             found[sure, side] = first[sure]
 
     def _likely_parents(self, generation: Transition) -> Places:
-        """Per pair some candidates, all different, that have the most in common with both."""
+        """Per pair some distinct candidates that have the most in common with both."""
         problem, words = self.view.problem, generation.words
         distinct = np.unique(generation.plans, axis=0, return_index=True)[1]
         born = self._before_mutation(generation)
@@ -135,14 +135,14 @@ class ReplayedSearch:
             cells_of(problem, generation.plans[distinct]),
             self.view.cell_count,
         )
-        if len(born) % 2:  # the last child of the last pair was left out
+        if len(born) % 2:  # the last child of the last pair was dropped
             shared = np.concatenate([shared, shared[-1:]])
         by_pair = shared.reshape(len(words.recombine), 2, -1).sum(axis=1)
         most = np.argsort(-by_pair, axis=1, kind="stable")[:, :LIKELY_OTHERS]
         return np.asarray(distinct[most], dtype=np.int64)
 
     def _before_mutation(self, generation: Transition) -> NDArray[np.int32]:
-        """Children as they were before mutation, which moves what stands at known positions."""
+        """Children before mutation, which moves known positions."""
         count, length = generation.words.mutation.shape[0], self.view.problem.columns
         moved = np.tile(np.arange(length, dtype=np.int32), (count, 1))
         self._mutate(moved, generation.words.mutate, generation.words.mutation)
@@ -157,7 +157,7 @@ class ReplayedSearch:
     def _have_these_children(
         self, generation: Transition, pairs: Places, mothers: Places, fathers: Places
     ) -> NDArray[np.bool_]:
-        """Whether the search makes two candidates into the children of a pair."""
+        """Whether the search turns two candidates into the children of a pair."""
         words = generation.words
         parents = generation.plans[np.stack([mothers, fathers], axis=1).ravel()]
         children = parents.copy()
@@ -176,7 +176,7 @@ class ReplayedSearch:
 
 
 def replayed_search(view: View, /) -> ReplayedSearch | None:
-    """The search behind a view; None where its seed is unknown or it cannot be followed.
+    """The search behind a view; None where its seed is unknown or it cannot be replayed.
 
     With more columns than rows plans do not show whole genomes; several objectives decide together
     who survives.

@@ -1,4 +1,4 @@
-"""The record of a sealed search: the plans that were opened, and hardly anything else."""
+"""The record of a sealed search: the opened plans and little else."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def record_of_plans(
     improved: Sequence[bool] = (),
     value: float | bool | None = None,
 ) -> Record:
-    """A record from what a sealed search opened and, where it was agreed, told besides."""
+    """A record from what a sealed search opened and, where agreed, disclosed besides."""
     nothing = deflated(np.empty(0), "<u2")
     objectives = []
     for each in problem.objectives:

@@ -19,7 +19,7 @@ Cells = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What a curious platform has in its hands, for one objective.
+    """What a curious platform knows of one objective.
 
     >>> from tacit.audit.example import example_view
     >>> view = example_view("top:5")
@@ -32,7 +32,7 @@ class View:
     search: dict[str, bool | int | str]
     """The agreed search, which is public."""
     seed: int | None
-    """Of that search, where it was recorded."""
+    """The seed of that search, where it was recorded."""
     sizes: NDArray[np.int64]
     plans: NDArray[np.int32]
     """All candidates, one per row."""
@@ -43,9 +43,9 @@ class View:
     values: NDArray[np.float64] | None
     """The fitness itself, where it is disclosed."""
     best: NDArray[np.float64] | None
-    """The best fitness of each evaluation, where it is told."""
+    """The best fitness of each evaluation, where it is disclosed."""
     published: NDArray[np.int32]
-    """Cells of the plan that came out, or of all plans one after the other."""
+    """Cells of the resulting plan, or of all plans one after the other."""
     weight_bound: int
     sign: int
 
@@ -68,7 +68,7 @@ class View:
 
     @cached_property
     def evaluation_of(self) -> NDArray[np.int64]:
-        """The evaluation that each candidate stood in."""
+        """The evaluation of each candidate."""
         return np.repeat(np.arange(self.evaluations), self.sizes)
 
     @cached_property
@@ -77,7 +77,7 @@ class View:
         return relative_design(self.cells, self.sizes, self.cell_count)
 
     def first(self, evaluations: int, /) -> View:
-        """The view after so many evaluations."""
+        """The view after this many evaluations."""
         kept = int(self.sizes[:evaluations].sum())
         return replace(
             self,

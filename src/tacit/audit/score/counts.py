@@ -1,4 +1,4 @@
-"""The paper's counts of equations and inequations (section 3.3), exact for a run at hand.
+"""The paper's counts of equations and inequations (section 3.3), exact for a given run.
 
 `tacit.disclosure.leakage` has its upper bounds. Either says little about what can be learned: see
 docs/leakage.md.
@@ -18,9 +18,9 @@ from tacit.disclosure.leakage import Leakage, inequations_between
 
 
 def counts_of(view: View, /, *, repeats: bool = False) -> Leakage:
-    """Count for the run at hand: pairs of different candidates, each pair once.
+    """Count for a given run: pairs of different candidates, each pair once.
 
-    With `repeats` candidates that come again count again, which is how the paper counts.
+    With `repeats` repeated candidates count again, which is how the paper counts.
 
     >>> from tacit.audit.example import example_view
     >>> counts_of(example_view("top:5"), repeats=True)
@@ -40,7 +40,7 @@ def counts_of(view: View, /, *, repeats: bool = False) -> Leakage:
         return Leakage(comb(len(set(bests)), 2), inequations, across)
     named = 0
     if isinstance(disclosure, Buckets):
-        # A best bucket with a single candidate names the best.
+        # A best bucket with a single candidate identifies the best.
         lone = [each[view.levels[each] == 0] for each in sets]
         named = len({int(names[each[0]]) for each in lone if len(each) == 1})
     return Leakage(comb(named, 2), inequations)
@@ -73,14 +73,14 @@ def _distinct_inequations(
     pairs, again = 0, []
     for first in firsts:
         pairs += inequations_between(np.bincount(view.levels[first]).tolist())
-        # Only two candidates that both come in several evaluations can meet again.
+        # Only two candidates that both occur in several evaluations can form a pair twice.
         returning = first[appearances[names[first]] > 1]
         one, other = np.triu_indices(len(returning), 1)
         apart = view.levels[returning[one]] != view.levels[returning[other]]
         low, high = np.sort(names[np.stack([returning[one], returning[other]])[:, apart]], axis=0)
         again.append(low * len(appearances) + high)
-    met = np.concatenate(again)
-    return pairs - (len(met) - len(np.unique(met)))
+    repeated = np.concatenate(again)
+    return pairs - (len(repeated) - len(np.unique(repeated)))
 
 
 def _across(view: View, names: NDArray[np.int64], sets: Sequence[NDArray[np.int64]]) -> int:

@@ -18,10 +18,10 @@ def cell_spread(view: View, /) -> float:
 
 
 def unit_of(view: View, estimate: Cells, /) -> float:
-    """What an estimate has to be multiplied with, as far as the view tells.
+    """The factor from an estimate to weights, as far as the view determines it.
 
-    The slope of fitness, or of told best values, over what the estimate gives for the same
-    candidates; without any told value the public range decides.
+    The slope of fitness, or of disclosed best values, over what the estimate gives for the same
+    candidates; without any disclosed value the public range decides.
 
     >>> from tacit.audit.example import example_view, example_weights
     >>> round(unit_of(example_view("none"), example_weights().ravel() / 10), 3)

@@ -47,7 +47,7 @@ def draw_privacy(results: Sequence[LeakageResult], path: Path, /) -> None:
     panels[0].set_ylabel("privacy: 1 - correlation")
     figure.suptitle(
         f"after {results[0].points[-1].evaluations} evaluations; filled: agreed search, hollow: "
-        "platform that asks at will, dotted: the published plan alone", fontsize=9,
+        "unrestricted queries, dotted: the published plan alone", fontsize=9,
     )  # fmt: skip
     figure.savefig(path, dpi=100)
 
@@ -75,7 +75,7 @@ def draw_growth(results: Sequence[LeakageResult], path: Path, /) -> None:
     panels[0].set_ylabel("correlation with the secret weights")
     panels[0].legend(fontsize=7)
     figure.suptitle(
-        "solid: agreed search, dashed: platform that asks at will, dotted: the published plan "
+        "solid: agreed search, dashed: unrestricted queries, dotted: the published plan "
         "alone", fontsize=9,
     )  # fmt: skip
     figure.savefig(path, dpi=100)

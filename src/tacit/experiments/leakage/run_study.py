@@ -1,4 +1,4 @@
-"""Conducting the study of leakage: attack what is missing, then the table and the pictures."""
+"""Running the study of leakage: attack what is missing, then write the table and the pictures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Kind = TypeVar("Kind")
 
 @dataclass(frozen=True)
 class LeakageStudyResult:
-    """What was done."""
+    """The results of the study, and what was computed."""
 
     folder: Path
     results: list[LeakageResult]
@@ -37,7 +37,7 @@ class LeakageStudyResult:
     seconds: float
 
     def tables(self) -> list[ReportTable]:
-        """Everything as tables to read."""
+        """All results as readable tables."""
         tables = leakage_tables(self.results)
         return [*tables, attack_table(self.attacks)] if self.attacks else tables
 
@@ -50,9 +50,9 @@ def conduct_leakage(
     *,
     advance: Callable[[int], None] | None = None,
 ) -> LeakageStudyResult:
-    """Bring the study to its end in `out`/name; finished runs are not computed again.
+    """Run the study in `out`/name; finished runs are not computed again.
 
-    There are then `leakage.json`, which is the table that the audit ships, `tables.md`, and the
+    It writes `leakage.json`, which is the table that the audit ships, `tables.md`, and the
     plots `privacy.png` and `growth.png`.
     """
     started = time.monotonic()

@@ -1,4 +1,4 @@
-"""The results of the study: the table that ships with the audit, and tables to read."""
+"""The results of the study: the table that ships with the audit, and readable tables."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def leakage_table_entries(results: Sequence[LeakageResult], /) -> list[Entry]:
 
 
 def _worst(honest: float, asked: list[float]) -> float | None:
-    """At least what the agreed search tells, which may be on more instances."""
+    """At least the leakage of the agreed search, which may be measured on more instances."""
     return round(max(median(asked), honest), 4) if asked else None
 
 

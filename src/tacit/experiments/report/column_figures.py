@@ -22,7 +22,7 @@ Curves = Mapping[str, NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class ColumnFigures:
-    """What the paper's tables tell of a column, from our runs or from the paper."""
+    """The figures of a column in the paper's tables, from our runs or from the paper."""
 
     column: Column
     initial: dict[str, Spread]

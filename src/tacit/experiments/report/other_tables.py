@@ -1,4 +1,4 @@
-"""Table 2 and what goes with it: budgets, leakage, findings, rankings."""
+"""Table 2 and related tables: budgets, leakage, findings, rankings."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def engine_table(measured: Sequence[EngineTimes], /) -> ReportTable:
         "(500 is the last)",
         tuple(header),
         tuple(rows),
-        "Three processes on this machine, one-way delay between nodes as said.",
+        "Three processes on this machine, with the given one-way delay between nodes.",
     )
 
 
@@ -132,10 +132,10 @@ def leakage_table(study: Study | None = None, /) -> ReportTable:
         ("disclosure", "equations", "paper", "inequations", "paper",
          "inequations across populations", "paper", "counted"),
         tuple(rows),
-        "As if no candidate came twice. The paper has 22,450,000 inequations for order; 300 choose "
-        "2 times 500 is 22,425,000. Set off: figures that differ. The groups of buckets and above "
-        "vary in size, so they are counted in the first run of the AP study; a best bucket with "
-        "one candidate names the best, and each pair of those gives an equation.",
+        "Assuming that no candidate is repeated. The paper has 22,450,000 inequations for order; "
+        "300 choose 2 times 500 is 22,425,000. Figures that differ are highlighted. The groups of "
+        "buckets and above vary in size, so they are counted in the first run of the AP study; a "
+        "best bucket with one candidate identifies the best, each pair of those gives an equation.",
     )  # fmt: skip
 
 
@@ -151,7 +151,7 @@ def instances_table(figures: Mapping[str, Mapping[str, ColumnFigures]], /) -> Re
         "Spearman's correlation with the paper's ranking, instance by instance",
         ("column", "instance", "summary", "comparison"),
         tuple(rows),
-        "Where configurations nearly tie, their order is a matter of the instance.",
+        "Where configurations nearly tie, their order depends on the instance.",
     )
 
 
@@ -199,5 +199,5 @@ def findings_table(assessed: Sequence[Assessed], /) -> ReportTable:
         ("section", "finding", "holds", "instances", "figures"),
         rows,
         "A finding holds if it does on the runs of all instances together (TSP: on the paper's own "
-        "instance); beside it, on how many instances it holds taken alone.",
+        "instance); beside it, the number of instances on which it holds separately.",
     )

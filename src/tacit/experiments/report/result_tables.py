@@ -93,8 +93,8 @@ def comparison_table(column: Column, figures: Mapping[str, ColumnFigures], /) ->
          *(symbol(name) for name in names[:-1])),
         tuple(rows),
         "Right of the wins: matched-pairs rank-biserial correlation of the row with the column, "
-        "ours / the paper's; set off where our two-sided Wilcoxon signed-rank test is significant "
-        "at 5 %. "
+        "ours / the paper's; highlighted where our two-sided Wilcoxon signed-rank test is "
+        "significant at 5 %. "
         + note_on_instance(column),
     )  # fmt: skip
 
@@ -130,7 +130,7 @@ def beside(
 
 
 def note_on_instance(column: Column, /) -> str:
-    """What to bear in mind when comparing.
+    """The note on comparability.
 
     >>> note_on_instance(COLUMNS["tsp"])
     'The same TSPLIB instance as in the paper.'

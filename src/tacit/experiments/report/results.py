@@ -29,7 +29,7 @@ class Results:
     stores: Mapping[str, Store]
 
     def columns(self) -> list[Column]:
-        """The columns whose studies are here."""
+        """The columns whose studies are available."""
         return [column for column in COLUMNS.values() if column.study in self.studies]
 
     def instances(self, study: str, /) -> list[str]:
@@ -75,7 +75,7 @@ class Results:
         )
 
     def counted(self, study: str, /) -> list[str]:
-        """The instances whose runs count together: the paper's own alone where it is here.
+        """The instances whose runs are pooled: the paper's own alone where it is available.
 
         The paper shows one instance, and where configurations nearly tie, their order differs
         from instance to instance; all runs together have the least noise.

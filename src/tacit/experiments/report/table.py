@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell; `marked` ones are set off (a significant difference, a No)."""
+    """A cell; `marked` ones are highlighted (a significant difference, a No)."""
 
     text: str
     marked: bool = False
@@ -83,7 +83,7 @@ class ReportTable:
 
 
 def plain(*texts: str) -> tuple[Cell, ...]:
-    """Cells that are not set off.
+    """Cells that are not highlighted.
 
     >>> plain("a", "b")
     (Cell(text='a', marked=False), Cell(text='b', marked=False))

@@ -36,7 +36,7 @@ FRONTS = {"moap-one": 6, "moap-two": 9}
 
 @dataclass(frozen=True)
 class ReportSummary:
-    """What the report comes to."""
+    """The summary of the report."""
 
     spearman: dict[str, float]
     findings: dict[str, bool]

@@ -1,7 +1,7 @@
-"""One evaluation at the coordinator: what the nodes' messages say together.
+"""One evaluation at the coordinator: combining the nodes' messages.
 
-What arrives is checked against what it can be. Nodes that were sent different requests derive
-different masks, and their messages then add up to noise, which is refused here.
+What arrives is checked for plausibility. Nodes that were sent different requests derive different
+masks, and their messages then add up to noise, which is rejected here.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _check_labels(disclosed: NDArray[np.int64], spec: Spec, n: int) -> None:
         expected = np.sort(labels_of_ranks(np.arange(n), spec))
         fits = np.array_equal(np.sort(disclosed), expected)
     if not fits:
-        raise _refuse(f"sent labels that are no {spec}")
+        raise _refuse(f"sent labels that do not fit {spec}")
 
 
 def _check_value(values: NDArray[np.int64], bound: FitnessBound) -> None:
@@ -83,8 +83,8 @@ async def collect(
 ) -> DisclosedValues:
     """The coordinator's side of one evaluation of n individuals; the nodes run `evaluate`.
 
-    `best_so_far` counts for the disclosure `none` only, where the coordinator sees every value
-    and tells improvements by itself.
+    `best_so_far` is used under the disclosure `none` only, where the coordinator sees every value
+    and finds improvements by itself.
 
     >>> from tacit.mpc.disclose.node import evaluate
     >>> from tacit.mpc.local import deal_integers, run_parties

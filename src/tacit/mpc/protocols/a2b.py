@@ -28,7 +28,7 @@ def _levels(count: int) -> int:
 
 
 def cost(n: int, *, bits: int) -> Cost:
-    """What it costs for n numbers.
+    """The cost for n numbers.
 
     >>> cost(1, bits=64).rounds
     7

@@ -1,4 +1,4 @@
-"""Do the nodes hold the same? Equality by comparing hashes.
+"""Do the nodes hold the same data? Equality by comparing hashes.
 
 *Public data*: each node sends the SHA-256 of what it received to both others. 1 round, 32 bytes to
 each. *Common components* of a share: the two holders compare an HMAC under a key that only they
@@ -20,7 +20,7 @@ from tacit.mpc.shares import Share
 
 
 def cost() -> Cost:
-    """What either comparison costs.
+    """The cost of either comparison.
 
     >>> cost().rounds
     1

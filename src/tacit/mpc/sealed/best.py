@@ -1,10 +1,10 @@
 """The best plans so far, kept beside the parents: second slots, chosen without noise.
 
 The sign of (best value - parent's value) is a kept share; turned into a number it selects, in
-shares, which of the two plans is best from now on: 1 round and one word per entry of a plan, after
-1 round for the numbers. Which plan may be opened is settled among the best and the present plan of
-every parent as winners of a block are found, 2 + (1 + log2 bits) + 1 + 1 rounds. Nobody learns
-anything, not even whether it was an improvement.
+shares, the new best plan: 1 round and one word per entry of a plan, after 1 round for the numbers.
+The plan that may be opened is settled among the best and the current plan of every parent, as
+winners of a block are found: 2 + (1 + log2 bits) + 1 + 1 rounds. Nobody learns anything, not even
+whether it was an improvement.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tacit.mpc.shares import ArithmeticShare, BitShare, public_share
 
 
 def in_ring(share: ArithmeticShare, word: np.dtype[Any], /) -> ArithmeticShare:
-    """The same in a ring with smaller words, for values that fit it.
+    """The share in a ring with smaller words, for values that fit it.
 
     >>> from tacit.mpc.local import deal_integers
     >>> in_ring(deal_integers([7])[0], np.dtype(np.uint32)).mine.dtype
@@ -67,7 +67,7 @@ async def settle(
 ) -> tuple[ArithmeticShare, BitShare]:
     """The best of all these plans, and the signs that say which parents improved on their best.
 
-    Of equally good ones the first parent's counts, and of its two the older one.
+    Among equally good ones the first parent's wins, and of its two the older one.
 
     >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> old, new = deal_integers([[7, 0, 1]]), deal_integers([[9, 1, 0]])
@@ -95,12 +95,12 @@ async def settle(
 
 
 def _in_turn(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """A line of the one, a line of the other."""
+    """The lines of both, interleaved."""
     return np.stack([a, b], axis=1).reshape(-1, a.shape[-1])
 
 
 def cost_of_keeping(about: TableShape, *, pairs: int = 0) -> Cost:
-    """What keeping the better plans costs after the comparison; beside it pairs' signs as numbers.
+    """The cost of keeping the better plans after the comparison, with the signs of parent pairs.
 
     >>> cost_of_keeping(TableShape("tour", rows=5, columns=5, key_bits=20, total_bits=17)).rounds
     2
@@ -112,7 +112,7 @@ def cost_of_keeping(about: TableShape, *, pairs: int = 0) -> Cost:
 
 
 def cost_to_settle(about: TableShape) -> Cost:
-    """What the last comparison and its choice cost.
+    """The cost of the last comparison and its selection.
 
     >>> cost_to_settle(TableShape("tour", rows=5, columns=5, key_bits=20, total_bits=17)).rounds
     10

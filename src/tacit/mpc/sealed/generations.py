@@ -1,9 +1,9 @@
 """Generations of a sealed search at a node, one after the other, in one session.
 
-A generation: 2 + (1 + log2 bits) + 1 + 1 rounds, for a tour one more, and one more where parents
-meet. Afterwards the plan that may be opened is settled. The nodes learn a uniformly random order
-per block and generation; the coordinator learns nothing, unless the agreement says that it is told
-of each generation whether the best plan improved.
+A generation: 2 + (1 + log2 bits) + 1 + 1 rounds, for a tour one more, and one more with parent
+selection. Afterwards the plan that may be opened is settled. The nodes learn a uniformly random
+order per block and generation; the coordinator learns nothing, unless the agreement discloses for
+each generation whether the best plan improved.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ async def advance(
     steps: Iterable[Step],
     about: TableShape,
     *,
-    tell_improvements: bool = False,
+    disclose_improvements: bool = False,
 ) -> SealedState:
     """The state after these generations, with the plan settled that may be opened.
 
-    Improvements are told of a search with one parent.
+    Improvements can be disclosed for a search with one parent only.
 
     >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> from types import SimpleNamespace
@@ -62,12 +62,12 @@ async def advance(
     plan, last = await best.settle(
         session, state.best, as_plans(state.table, about), about, label="end"
     )
-    if tell_improvements:
-        # A sign belongs to the generation before, of which it says what became of it.
-        told = [*signs[1:], last]
+    if disclose_improvements:
+        # A sign tells whether the generation before it improved.
+        disclosed = [*signs[1:], last]
         bits = BitShare(
-            np.concatenate([each.mine for each in told]),
-            np.concatenate([each.next for each in told]),
+            np.concatenate([each.mine for each in disclosed]),
+            np.concatenate([each.next for each in disclosed]),
         )
         await opening.open_to_coordinator(session, bits, label="improved")
     return SealedState(state.table, state.best, plan)
@@ -130,11 +130,11 @@ def cost(
     about: TableShape,
     *,
     pairs: Iterable[int] = (),
-    tell_improvements: bool = False,
+    disclose_improvements: bool = False,
 ) -> Cost:
-    """What so many generations with children like these cost, the settling included.
+    """The cost of this many generations with such children, the settling included.
 
-    `pairs` says how many parents meet in each generation, if any do.
+    `pairs` has the number of parent pairs in each generation, if there are any.
 
     >>> from types import SimpleNamespace
     >>> moves = SimpleNamespace(positions=np.zeros((1, 100)), children=300)
@@ -147,14 +147,13 @@ def cost(
     if moves.children > 1:
         bits, itemsize = max(about.key_bits, about.total_bits), about.word.itemsize
         taken = winners.cost_of_marks(blocks, moves.children).then(update.cost(blocks, size, about))
-        for meet in islice(chain(pairs, repeat(0)), generations):
-            signs = about.parents + meet
+        for count in islice(chain(pairs, repeat(0)), generations):
+            signs = about.parents + count
             found = winners.cost(blocks, moves.children, signs, bits=bits, itemsize=itemsize)
-            kept = best.cost_of_keeping(about, pairs=meet)
-            total = (
-                total.then(found).then(taken.beside(kept)).then(parent_selection.cost(meet, about))
-            )
+            kept = best.cost_of_keeping(about, pairs=count)
+            total = total.then(found).then(taken.beside(kept))
+            total = total.then(parent_selection.cost(count, about))
     total = total.then(best.cost_to_settle(about))
-    if tell_improvements:
+    if disclose_improvements:
         total = total.then(opening.cost_to_coordinator(generations, itemsize=1))
     return total

@@ -1,8 +1,8 @@
-"""Parents that meet two by two, of whom both go on from the better one.
+"""Parent selection: parents are paired, and both of a pair continue from the better one.
 
-Who meets whom is public; which of the two is better stays a share. It was compared before the
-generation, beside everything else, so a meeting costs 1 round and one word per cell of a table.
-Nobody learns anything.
+The pairs are public; which of the two is better stays a share. It was compared before the
+generation, in the same batch as everything else, so a pair costs 1 round and one word per cell of a
+table. Nobody learns anything.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ async def select_parents(
     *,
     label: str,
 ) -> ArithmeticShare:
-    """Shares of all parents' tables after these meetings.
+    """Shares of all parents' tables after selection in these pairs.
 
     >>> import numpy as np
     >>> from tacit.mpc.local import deal_integers, reveal, run_parties
@@ -44,7 +44,7 @@ async def select_parents(
 
 
 def cost(pairs: int, about: TableShape) -> Cost:
-    """What so many meetings cost.
+    """The cost of selection in this many pairs.
 
     >>> cost(2, TableShape("tour", rows=5, columns=5, key_bits=20, total_bits=17, parents=4)).rounds
     1

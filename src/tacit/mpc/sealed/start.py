@@ -1,7 +1,7 @@
-"""The secret start: the items in an order that nobody knows, another one for each parent.
+"""The secret start: the items in a random order that nobody knows, one for each parent.
 
 With a public start, the final plan and the public moves would decode to the path of selections.
-The lines of [values | ids] are shuffled obliviously; for a tour the columns are brought into the
+The lines [values | ids] are shuffled obliviously; for a tour the columns are brought into the
 same order by a second shuffle of the transposed tables under the same permutations and fresh
 masks. 2 rounds, for a tour 4; the bytes of these shuffles. Nobody learns anything.
 """
@@ -25,7 +25,7 @@ from tacit.mpc.shares import ArithmeticShare, public_share
 async def secret_start(
     session: Session, values: ArithmeticShare, about: TableShape, *, label: str
 ) -> SealedState:
-    """The first parents, from shares of what each item is worth, items x rows.
+    """The first parents, from shares of the value of each item, items x rows.
 
     >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> values = deal_integers([[5, 1], [2, 7]])
@@ -71,7 +71,7 @@ def _turned_back(lines: NDArray[Any], table: NDArray[Any]) -> NDArray[Any]:
 
 
 def cost(about: TableShape) -> Cost:
-    """What the start costs.
+    """The cost of the start.
 
     >>> cost(TableShape("tour", rows=5, columns=5, key_bits=20, total_bits=17)).rounds
     4

@@ -1,8 +1,8 @@
 """The secret state of a search at one node: each parent's table, and the best plans so far.
 
-Line a of a table belongs to the item that is now at position a: what each row would gain from
-it (a tour: what the ways from it to the items at all positions are worth), and last its id. A plan
-is its value followed by its ids. All of it is shares.
+Line a of a table belongs to the item that is now at position a: its value to each row (a tour: the
+value of the legs from it to the items at all positions), and last its id. A plan is its value
+followed by its ids. Everything is shared.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class SealedState:
 
 
 def as_plans(table: ArithmeticShare, about: TableShape, /) -> ArithmeticShare:
-    """Shares of each parent's value and ids: sums of cells, so nobody talks.
+    """Shares of each parent's value and ids: sums of cells, without communication.
 
     >>> from tacit.mpc.local import deal_integers, reveal
     >>> about = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)

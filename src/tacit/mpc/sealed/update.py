@@ -61,7 +61,7 @@ async def take_winners(
     made = ArithmeticShare(table.mine.copy(), table.next.copy())
 
     async def change(cells: tuple[Any, ...], name: str) -> None:
-        """Both components of these cells, blocks x positions of the block x whatever is there."""
+        """Both components of these cells, blocks x positions of the block x columns."""
         a, b = made.mine[cells], made.next[cells]
         part = mine @ (a + b) + following @ a
         changed = await multiply.reshare_sum(session, part, label=f"{label}.{name}")
@@ -75,7 +75,7 @@ async def take_winners(
 
 
 def cost(blocks: int, block: int, about: TableShape) -> Cost:
-    """What the update costs with so many positions in each block.
+    """The cost of the update with this many positions in each block.
 
     >>> cost(1, 5, TableShape("tour", rows=5, columns=5, key_bits=20, total_bits=17)).rounds
     2

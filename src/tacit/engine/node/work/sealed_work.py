@@ -149,7 +149,7 @@ async def _advance(
             state = await secret_start(session, values, about, label="start")
         else:
             steps = _steps(schedule, request)
-            state = await compute(session, before.state, steps, about, tell_improvements=tells)
+            state = await compute(session, before.state, steps, about, disclose_improvements=tells)
     if tells:
         first = request.first + 1
         agreement_state.log_sent("told improvements", request.search, first, sent, attempt=attempt)

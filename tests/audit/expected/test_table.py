@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 import tacit.audit
+from tacit.audit.expected.explanation import explain_expected, explain_leakage
 from tacit.audit.expected.table import Entry, Expected, expected_leakage, measured_entries
-from tacit.audit.expected.words import in_words, leakage_words
 from tacit.disclosure import PAPER_CONFIGURATIONS
 from tacit.lazy import public_names
 from tests.engine.fixtures import example_cast
@@ -46,10 +46,10 @@ def looked_up(
 
 
 def test_measured_points_are_read_off() -> None:
-    told = looked_up("top:15", evaluations=100)
-    assert told.honest == pytest.approx(0.5)
-    assert told.worst == pytest.approx(0.9)
-    assert not told.beyond
+    expected = looked_up("top:15", evaluations=100)
+    assert expected.honest == pytest.approx(0.5)
+    assert expected.worst == pytest.approx(0.9)
+    assert not expected.beyond
     assert looked_up("top:15", evaluations=10).honest == pytest.approx(0.1)
     assert looked_up("top:15", evaluations=1).honest == 0.1
 
@@ -77,10 +77,10 @@ def test_smaller_problems_leak_sooner() -> None:
 def test_the_next_smaller_measured_size_counts() -> None:
     table = [*TABLE, msgspec.structs.replace(TABLE[1], rows=40, honest=0.7)]
     for side, honest in ((100, 0.5), (200, 0.1), (99, 0.7), (40, 0.7), (10, 0.7)):
-        told = expected_leakage("top:15", kind="assignment", rows=side, columns=side,
+        expected = expected_leakage("top:15", kind="assignment", rows=side, columns=side,
                                 population=100, evaluations=100, entries=table)  # fmt: skip
-        assert told.honest == pytest.approx(honest, abs=0.3 if side == 200 else 1e-6)
-        assert told.smaller == (side == 10)
+        assert expected.honest == pytest.approx(honest, abs=0.3 if side == 200 else 1e-6)
+        assert expected.smaller == (side == 10)
 
 
 def test_what_was_not_measured_takes_the_neighbour_that_tells_more() -> None:
@@ -118,24 +118,24 @@ def test_the_shipped_table_has_all_of_the_papers_configurations(kind: str) -> No
 
 def test_words_for_those_who_sign() -> None:
     agreement = example_cast().agreement
-    (told,) = leakage_words(agreement)
-    assert f"After {agreement.limits.evaluations:,} evaluations" in told
-    assert "breaks the agreement" in told
+    (said,) = explain_leakage(agreement)
+    assert f"After {agreement.limits.evaluations:,} evaluations" in said
+    assert "breaks the agreement" in said
 
 
 def test_sealed_tells_what_the_plan_tells_to_whomever() -> None:
-    told = expected_leakage(
+    expected = expected_leakage(
         "sealed", kind="assignment", rows=100, columns=100, population=1, evaluations=10**6
     )
-    assert told.honest == told.worst == told.plan_only == pytest.approx(0.16, abs=0.01)
+    assert expected.honest == expected.worst == expected.plan_only == pytest.approx(0.16, abs=0.01)
     agreement = example_cast().agreement
     terms = msgspec.structs.replace(agreement.objectives[0], disclosure="sealed", best="nothing")
-    (said,) = leakage_words(msgspec.structs.replace(agreement, objectives=[terms]))
+    (said,) = explain_leakage(msgspec.structs.replace(agreement, objectives=[terms]))
     assert "nothing but the plan is disclosed" in said
     assert "evaluations" not in said
     for best, more in (("value", "in total"), ("improvement", "which generations improved")):
         terms = msgspec.structs.replace(terms, best=best)
-        (said_more,) = leakage_words(msgspec.structs.replace(agreement, objectives=[terms]))
+        (said_more,) = explain_leakage(msgspec.structs.replace(agreement, objectives=[terms]))
         assert more not in said
         assert more in said_more
 
@@ -152,8 +152,10 @@ def test_sealed_tells_what_the_plan_tells_to_whomever() -> None:
     ],
 )
 def test_each_band_has_its_words(correlation: float, words: str) -> None:
-    told = Expected(correlation, 1.0, 0.16, "top:20", beyond=True, smaller=True)
-    said = in_words(told, disclosure="top:15", evaluations=5, population=30, costs="costs")
+    expected = Expected(correlation, 1.0, 0.16, "top:20", beyond=True, smaller=True)
+    said = explain_expected(
+        expected, disclosure="top:15", evaluations=5, population=30, costs="costs"
+    )
     honest, _, worst = said.partition("One that breaks")
     assert words in honest
     assert "almost exactly" in worst
@@ -164,7 +166,7 @@ def test_each_band_has_its_words(correlation: float, words: str) -> None:
 
 def test_the_table_is_read_without_the_attacks() -> None:
     code = (
-        "import sys; sys.modules['numba'] = None; from tacit.audit import leakage_words; "
+        "import sys; sys.modules['numba'] = None; from tacit.audit import explain_leakage; "
         "print([name for name in ('scipy', 'matplotlib', 'tacit.audit.attacks') "
         "if name in sys.modules])"
     )

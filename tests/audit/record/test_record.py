@@ -41,9 +41,9 @@ def records(draw: st.DrawFn) -> Record:
         values = rng.integers(-(2**40), 2**40, sum(sizes))
     else:
         values = rng.integers(0, 2, sum(sizes))
-    told: dict[str, int | bool | None] = {"value": -5, "improvement": True, "nothing": None}
+    shown: dict[str, int | bool | None] = {"value": -5, "improvement": True, "nothing": None}
     objective = RecordedObjective(
-        "pay", "minimize", 9, disclosure, best, [told[best]] * len(sizes), deflated(values, "<i8")
+        "pay", "minimize", 9, disclosure, best, [shown[best]] * len(sizes), deflated(values, "<i8")
     )
     problem = RecordedProblem("p", "assignment", rows, columns, False, [], [("a", [0])])
     published = [int(column) for column in plans[0]]
@@ -89,22 +89,22 @@ def changed(record: Record, **changes: object) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"sizes": [1] * 900}, "once per evaluation"),
         ({"sizes": [900]}, "once per evaluation"),
-        ({"sizes": []}, "does not fit"),
+        ({"sizes": []}, "inconsistent"),
         ({"plans": deflated(np.zeros(5400), "<u2")}, "twice"),
         ({"plans": deflated(np.full(5400, 6), "<u2")}, "do not exist"),
         ({"plans": b"none"}, "damaged"),
-        ({"plans": deflated(np.zeros(9999), "<u2")}, "has not the"),
+        ({"plans": deflated(np.zeros(9999), "<u2")}, "does not have the"),
         ({"published": [0]}, "one entry per row"),
         ({"objectives": []}, "no confidential"),
     ],
 )
-def test_what_contradicts_itself_is_refused(changes: dict[str, object], told: str) -> None:
+def test_what_contradicts_itself_is_refused(changes: dict[str, object], message: str) -> None:
     record = example_record("top:5")
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         decoded(changed(record, **changes))
 
 
@@ -125,7 +125,7 @@ def test_disclosed_values_must_be_possible() -> None:
 def test_errors_name_the_file(tmp_path: Path) -> None:
     path = tmp_path / "run.record"
     path.write_bytes(b"something")
-    with pytest.raises(FileError, match=r"run\.record: this is no record of a run; give a file of"):
+    with pytest.raises(FileError, match=r"run\.record: this is not a record of a run; give"):
         load_record(path)
     with pytest.raises(FileError, match="cannot be written"):
         example_record("order").save(tmp_path / "gone" / "run.record")

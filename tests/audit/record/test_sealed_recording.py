@@ -23,7 +23,7 @@ def sealed_run(engine: str = "simulated", best: str | None = None) -> Record:
 @pytest.mark.parametrize("engine", ["simulated", "nodes"])
 def test_an_audit_finds_what_the_plan_tells(engine: str) -> None:
     record = decoded(sealed_run(engine).encoded())
-    assert (record.sizes, record.candidates, record.objectives[0].told) == ([], 0, [])
+    assert (record.sizes, record.candidates, record.objectives[0].disclosed_best) == ([], 0, [])
     report = audit_record(record, example_weights())
     # The same by hand: the plan as a matrix of zeros and ones, both centred.
     plan, secret = np.zeros((6, 6)), example_weights()
@@ -44,13 +44,13 @@ def test_the_baseline_is_that_of_any_run_with_the_same_plan() -> None:
     assert report.correlation > baseline.correlation
 
 
-def test_what_was_agreed_to_be_told_is_recorded_and_helps_nobody() -> None:
+def test_what_was_agreed_to_be_disclosed_is_recorded_and_helps_nobody() -> None:
     plain = audit_record(sealed_run(), example_weights())
     bits, value = sealed_run(best="improvement"), sealed_run(best="value")
-    assert len(bits.objectives[0].told) == 20
-    assert {type(each) for each in bits.objectives[0].told} == {bool}
-    worth = example_weights()[np.arange(6), value.published].sum()
-    assert value.objectives[0].told == [worth]
+    assert len(bits.objectives[0].disclosed_best) == 20
+    assert {type(each) for each in bits.objectives[0].disclosed_best} == {bool}
+    total = example_weights()[np.arange(6), value.published].sum()
+    assert value.objectives[0].disclosed_best == [total]
     for record in (bits, value):
         assert audit_record(record, example_weights()).correlation == plain.correlation
 
@@ -71,9 +71,9 @@ def test_records_that_are_not_of_a_sealed_run_are_refused() -> None:
     with pytest.raises(InputError, match="yet has evaluations"):
         decoded(msgspec.structs.replace(record, objectives=[sealed]).encoded())
     empty = sealed_run()
-    told = msgspec.structs.replace(empty.objectives[0], disclosure="order")
+    unsealed = msgspec.structs.replace(empty.objectives[0], disclosure="order")
     with pytest.raises(InputError, match="no evaluation"):
-        decoded(msgspec.structs.replace(empty, objectives=[told]).encoded())
+        decoded(msgspec.structs.replace(empty, objectives=[unsealed]).encoded())
     open_run = solve(example_problem(), disclose="order", generations=1, engine="simulated")
     with pytest.raises(ParameterError, match="was not sealed"):
         sealed_record(example_problem(), open_run)

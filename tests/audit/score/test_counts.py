@@ -39,10 +39,10 @@ def test_equations_are_between_distinct_candidates() -> None:
     assert counts_of(view, repeats=True).equations == 900 * 899 // 2
 
 
-def test_across_populations_only_where_the_best_is_told() -> None:
-    told = view_of(example_record("order", generations=5))
-    assert told.best is not None
+def test_across_populations_only_where_the_best_is_disclosed() -> None:
+    view = view_of(example_record("order", generations=5))
+    assert view.best is not None
     silent = view_of(example_record("order", generations=5, best="nothing"))
     assert counts_of(silent).across_populations == 0
-    by_hand = sum(29 for low in told.best.tolist() for high in told.best.tolist() if high > low)
-    assert counts_of(told, repeats=True).across_populations == by_hand
+    by_hand = sum(29 for low in view.best.tolist() for high in view.best.tolist() if high > low)
+    assert counts_of(view, repeats=True).across_populations == by_hand

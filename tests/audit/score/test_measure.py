@@ -73,13 +73,13 @@ def test_the_attackers_plan_is_feasible_and_good(problem: RecordedProblem) -> No
         plan = best_plan_by(problem, weights)
         assert sorted(plan.tolist()) == list(range(problem.columns))
 
-        def worth(order: tuple[int, ...], weights: np.ndarray = weights) -> float:
+        def value(order: tuple[int, ...], weights: np.ndarray = weights) -> float:
             if problem.kind == "assignment":
                 if any(order[row] == column for row, column in problem.forbidden):
                     return -np.inf
                 return float(weights[np.arange(5), order].sum())
             return float(weights[order, np.roll(order, -1)].sum())
 
-        best = max(worth(each) for each in permutations(range(problem.columns)))
-        found = worth(tuple(plan.tolist()))
+        best = max(value(each) for each in permutations(range(problem.columns)))
+        found = value(tuple(plan.tolist()))
         assert found == best if problem.kind == "assignment" else found >= 0.9 * best

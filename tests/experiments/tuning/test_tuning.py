@@ -126,7 +126,7 @@ def test_under_a_disclosure_and_a_budget(study: Study) -> None:
     assert task.name == "small top:15 in 135.27 s"
     with pytest.raises(ParameterError, match="no budget"):
         tuning_task(study, "unused", within_budget=True)
-    with pytest.raises(ParameterError, match="says nothing of tuning"):
+    with pytest.raises(ParameterError, match="has no tuning"):
         tuning_task(msgspec.structs.replace(study, tuning=None), "unused")
 
 

@@ -149,7 +149,7 @@ def test_coordinates_without_a_metric_only_draw(tmp_path: Path) -> None:
         (objective(scale=0), "objectives[0].scale: 0 is not a power of ten; use 1, 10, 100 or so"),
         (objective(sense="up"), "objectives[0].sense: 'up' is not one of its values"),
         (objective(disclosure="median"), "objectives[0].disclosure: 'median' is not a disclosure"),
-        (objective(best="all"), "objectives[0].best: 'all' is not a way to tell the best fitness"),
+        (objective(best="all"), "objectives[0].best: 'all' is not a way to disclose the best"),
         (objective(weights=[[1], [2]]), "2 rows cannot each get one of 1 columns; swap rows"),
         (GOOD | {"rows": 3}, "p.json: 3 rows cannot each get one of 2 columns; swap rows and"),
         (GOOD | {"objectives": []}, "objectives: there is no objective; give at least one"),

@@ -1,4 +1,4 @@
-"""What an agreement gives away, in words for somebody who has to sign it."""
+"""What an agreement gives away, explained to its signatories."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ LITTLE = "would learn a little about {costs}"
 NOTHING_MORE = "would learn hardly more about {costs} than the published plan shows"
 SMALL = "Problems as small as this one give away more than was measured."
 NOTICEABLE = 0.1
-"""By so much a correlation must exceed that of the published plan to count."""
+"""The margin over the published plan's correlation from which one counts."""
 
 
-def leakage_words(agreement: Agreement, /) -> list[str]:
-    """Sentences on each confidential objective: honest search and worst case side by side."""
+def explain_leakage(agreement: Agreement, /) -> list[str]:
+    """A paragraph on each confidential objective: honest search and worst case side by side."""
     several = len(agreement.objectives) > 1
     return [
-        in_words(
+        explain_expected(
             expected_in(agreement, k),
             disclosure=terms.disclosure,
             evaluations=agreement.limits.evaluations,
@@ -42,7 +42,7 @@ def leakage_words(agreement: Agreement, /) -> list[str]:
 
 
 def costs_or_values(sense: str, /) -> str:
-    """What participants call their weights.
+    """The participants' name for their weights.
 
     >>> costs_or_values("minimize"), costs_or_values("maximize")
     ('costs', 'values')
@@ -63,7 +63,7 @@ def expected_in(agreement: Agreement, objective: int, /) -> Expected:
     )
 
 
-def in_words(
+def explain_expected(
     expected: Expected,
     /,
     *,
@@ -74,24 +74,25 @@ def in_words(
     best: str = "nothing",
     several: bool = False,
 ) -> str:
-    """One paragraph. What `best` tells and whether there are `several` objectives counts if sealed.
+    """One paragraph. `best` and `several` objectives matter under `sealed` only.
 
-    >>> told = Expected(0.5, 0.99, 0.16, "top:15", beyond=False, smaller=False)
-    >>> print(in_words(told, disclosure="top:15", evaluations=500, population=300, costs="costs"))
+    >>> expected = Expected(0.5, 0.99, 0.16, "top:15", beyond=False, smaller=False)
+    >>> run = {"disclosure": "top:15", "evaluations": 500, "population": 300}
+    >>> print(explain_expected(expected, costs="costs", **run))
     After 500 evaluations of 300 candidates under top:15, a curious platform that keeps to the \
 agreed search could draw a rough picture of your costs (0.50 on a scale from 0, nothing, to 1, \
-everything). One that breaks the agreement and asks what it likes could reconstruct your costs \
+everything). One that breaks the agreement with unrestricted queries could reconstruct your costs \
 almost exactly (0.99); the nodes' logs show that afterwards. A curious node sees the candidates, \
 and could learn most of what the platform does. The published plan alone tells 0.16.
     """
     if disclosure == SEALED:
-        return _sealed_words(expected, costs, best, several=several)
+        return _explain_sealed(expected, costs, best, several=several)
     sentences = [
         f"After {evaluations:,} evaluations of {population:,} candidates under {disclosure}, a "
         "curious platform that keeps to the agreed search "
         f"{_verb(expected.honest, expected, costs)} "
         f"({expected.honest:.2f} on a scale from 0, nothing, to 1, everything).",
-        "One that breaks the agreement and asks what it likes "
+        "One that breaks the agreement with unrestricted queries "
         f"{_verb(expected.worst, expected, costs)} ({expected.worst:.2f}); the nodes' logs show "
         "that afterwards.",
         "A curious node sees the candidates, and could learn most of what the platform does.",
@@ -106,7 +107,7 @@ and could learn most of what the platform does. The published plan alone tells 0
     return " ".join(sentences)
 
 
-def _sealed_words(expected: Expected, costs: str, best: str, *, several: bool) -> str:
+def _explain_sealed(expected: Expected, costs: str, best: str, *, several: bool) -> str:
     little = LITTLE.format(costs=f"your {costs}")
     sentences = [
         "Under sealed nothing but the plan is disclosed. From the plan alone, a curious platform "
@@ -116,10 +117,10 @@ def _sealed_words(expected: Expected, costs: str, best: str, *, several: bool) -
         f"(about {expected.worst:.2f}).",
     ]
     if best == "value":
-        sentences.append("It is also told what the plan is worth in total.")
+        sentences.append("The total value of the plan is disclosed to it, too.")
     if best == "improvement":
         sentences.append(
-            "It is also told which generations improved the best plan, but not what that plan was."
+            "Which generations improved the best plan is disclosed to it, too, but not that plan."
         )
     if several:
         sentences.append("That is for one plan; each weighting of the objectives opens one more.")
@@ -129,14 +130,14 @@ def _sealed_words(expected: Expected, costs: str, best: str, *, several: bool) -
 
 
 def how_much(correlation: float, /, *, plan_only: float, costs: str) -> str:
-    """What somebody with such a correlation could do, or would learn.
+    """What an attacker with such a correlation could do, or would learn.
 
     >>> how_much(0.5, plan_only=0.16, costs="your costs")
     'could draw a rough picture of your costs'
     """
-    for least, words in BANDS:
+    for least, text in BANDS:
         if correlation >= least:
-            return words.format(costs=costs)
+            return text.format(costs=costs)
     more = correlation >= plan_only + NOTICEABLE
     return (LITTLE if more else NOTHING_MORE).format(costs=costs)
 

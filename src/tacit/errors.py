@@ -23,6 +23,7 @@
     │       ├── PeerTimeoutError  it stayed silent for longer than the limit
     │       ├── FrameError        it sent something that is not a frame of ours
     │       └── AbortError        what it sent contradicts the protocol
+    │           └── DifferentSharesError  it holds another component of a share than we do
     └── ServiceError              the platform says no; has a status and a code of the HTTP API
         ├── CredentialError       no token or code, or one that does not count
         ├── ForbiddenError        this role may not do that
@@ -237,6 +238,10 @@ class AbortError(PeerError):
     >>> print(AbortError("node 0", "works on another request under the same number"))
     node 0: works on another request under the same number
     """
+
+
+class DifferentSharesError(AbortError):
+    """Two holders of a component of a share do not hold the same; nothing was computed."""
 
 
 class ServiceError(TacitError):

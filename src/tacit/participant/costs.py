@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tacit.engine.agreement.terms import Agreement, ObjectiveTerms
 from tacit.errors import FileError, InputError
 from tacit.problems.files.csv_weights import WeightTable, read_csv_weights
-from tacit.problems.files.decimals import unscaled_text
+from tacit.problems.files.decimals import CellFileError, Fault, unscaled_text
 
 
 def read_costs(
@@ -62,16 +62,15 @@ def check_weights(
 def _read(path: Path, terms: ObjectiveTerms, columns: int) -> WeightTable:
     try:
         return read_csv_weights(path, scale=terms.scale, limit=terms.weight_bound, columns=columns)
-    except FileError as error:
-        if "above the largest" in error.what:
-            most = unscaled_text(terms.weight_bound, terms.scale)
-            remedy = f"the agreement allows 0 to {most}: correct the cell, or ask for a new run"
-        elif "more decimals" in error.what:
-            remedy = f"the agreement allows {len(str(terms.scale)) - 1} after the point: round it"
-        elif "empty" in error.what:
-            remedy = "fill in a number"
-        else:
-            raise
+    except CellFileError as error:
+        most = unscaled_text(terms.weight_bound, terms.scale)
+        digits = len(str(terms.scale)) - 1
+        remedy = {
+            Fault.TOO_LARGE: f"the agreement allows 0 to {most}: correct the cell, or ask for a "
+            "new run",
+            Fault.TOO_FINE: f"the agreement allows {digits} after the point: round it",
+            Fault.EMPTY: "fill in a number",
+        }.get(error.fault, error.remedy)
         raise FileError(path, error.place, error.what, remedy) from None
 
 

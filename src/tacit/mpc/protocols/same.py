@@ -11,7 +11,7 @@ import hmac
 
 import numpy as np
 
-from tacit.errors import AbortError
+from tacit.errors import DifferentSharesError
 from tacit.mpc.cost import Cost
 from tacit.mpc.session import Session
 from tacit.mpc.shares import Share
@@ -49,4 +49,4 @@ async def check_same_components(session: Session, x: Share, *, label: str) -> No
             different.append(session.name_of(peer))
     if different:
         what = "a common component differs from ours; nothing was computed"
-        raise AbortError(" and ".join(different), what)
+        raise DifferentSharesError(" and ".join(different), what)

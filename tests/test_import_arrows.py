@@ -109,7 +109,7 @@ def test_nobody_but_those_who_compose_imports_the_command_line() -> None:
         ("from tacit import generate_assignment", ["tacit"]),
         ("from tacit.search import evolution", ["tacit.search.evolution"]),
         ("from . import clear", ["tacit.engine.evaluators.clear"]),
-        ("from ..search import Evolution", ["tacit.search"]),
+        ("from ...search import Evolution", ["tacit.search"]),
         ("def f():\n    from tacit.cli import main", ["tacit.cli.main"]),
         ("from tacitly import x\nimport tacitly", []),
     ],
@@ -129,6 +129,7 @@ def test_the_reader_of_imports_finds_them_all(source: str, found: list[str]) -> 
         "tacit.errors",
     ],
 )
+@pytest.mark.processes
 def test_a_node_starts_without_scipy_and_matplotlib(module: str) -> None:
     # Numba looks for SciPy itself when it is imported; a node has neither.
     code = (
@@ -141,6 +142,7 @@ def test_a_node_starts_without_scipy_and_matplotlib(module: str) -> None:
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.processes
 def test_importing_the_package_alone_imports_no_room_of_it() -> None:
     code = "import sys, tacit; print([m for m in sys.modules if m.startswith('tacit.')])"
     done = subprocess.run(

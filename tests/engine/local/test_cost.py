@@ -7,6 +7,8 @@ import pytest
 from tacit.engine.local.measure import DISCLOSURES, measure_engine
 from tacit.mpc import FitnessBound, Spec, evaluation_cost
 
+pytestmark = pytest.mark.processes
+
 LIMITS = {"none": (2, 10_000), "order": (12, 800_000), "buckets": (18, 900_000)}
 BOUND = FitnessBound.of_sum(100, 1000)
 

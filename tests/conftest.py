@@ -16,6 +16,7 @@ from tacit.engine.local.cluster import LocalCluster
 from tacit.problems import Assignment, Objective, Tour, generate_assignment, generate_tour
 from tacit.runs import solve
 from tacit.search import SearchParameters
+from tests.support.processes import starts_processes
 
 settings.register_profile(
     "tacit",
@@ -45,6 +46,7 @@ def tacit_script() -> str:
 
 
 @pytest.fixture(scope="session")
+@starts_processes
 def run_tacit(tacit_script: str) -> RunTacit:
     """Run the command in a process of its own, away from any terminal."""
 
@@ -77,6 +79,7 @@ def simulated_by_default() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
+@starts_processes
 def cluster() -> Iterator[LocalCluster]:
     """Three real nodes, shared by the tests that leave them as they were."""
     with LocalCluster() as running:
@@ -85,6 +88,7 @@ def cluster() -> Iterator[LocalCluster]:
 
 
 @pytest.fixture
+@starts_processes
 def own_cluster() -> Iterator[LocalCluster]:
     """Three nodes for a test that stops, kills or restarts them."""
     with LocalCluster() as running:

@@ -164,6 +164,7 @@ def test_each_band_has_its_words(correlation: float, words: str) -> None:
     assert "as small as this one" in said
 
 
+@pytest.mark.processes
 def test_the_table_is_read_without_the_attacks() -> None:
     code = (
         "import sys; sys.modules['numba'] = None; from tacit.audit import explain_leakage; "

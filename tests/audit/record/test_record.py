@@ -131,6 +131,7 @@ def test_errors_name_the_file(tmp_path: Path) -> None:
         example_record("order").save(tmp_path / "gone" / "run.record")
 
 
+@pytest.mark.processes
 def test_nodes_and_simulation_give_the_same_record() -> None:
     parameters = SearchParameters(population=20, elites=2, tournament=3)
     problem = example_problem()

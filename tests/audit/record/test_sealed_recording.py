@@ -20,7 +20,9 @@ def sealed_run(engine: str = "simulated", best: str | None = None) -> Record:
     return sealed_record(problem, result)
 
 
-@pytest.mark.parametrize("engine", ["simulated", "nodes"])
+@pytest.mark.parametrize(
+    "engine", ["simulated", pytest.param("nodes", marks=pytest.mark.processes)]
+)
 def test_an_audit_finds_what_the_plan_tells(engine: str) -> None:
     record = decoded(sealed_run(engine).encoded())
     assert (record.sizes, record.candidates, record.objectives[0].disclosed_best) == ([], 0, [])

@@ -8,6 +8,8 @@ from tacit.engine.local.measure import DISCLOSURES, measure_engine
 from tacit.mpc import FitnessBound, Spec
 from tacit.mpc.disclose.node import cost as evaluation_cost
 
+pytestmark = pytest.mark.processes
+
 LIMITS = {"none": (2, 10_000), "order": (12, 800_000), "buckets": (18, 900_000)}
 BOUND = FitnessBound.of_sum(100, 1000)
 

@@ -102,6 +102,7 @@ def test_what_a_crash_leaves_of_a_removal_goes_at_the_next_start(folder: Path) -
     assert not list(place.parent.glob(f"*{REMOVED}"))
 
 
+@pytest.mark.processes
 def test_a_full_node_refuses_but_still_shows_its_log_and_its_figures() -> None:
     metrics = free_addresses(1)[0]
     with LocalCluster() as cluster:

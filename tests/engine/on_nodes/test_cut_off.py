@@ -15,6 +15,8 @@ from tacit.engine.local.cluster import LocalCluster
 from tacit.errors import MpcError
 from tests.engine.agreed_cluster import AgreedCluster, populations, run
 
+pytestmark = pytest.mark.processes
+
 LATE = 2.0
 """Seconds after a deadline, on a machine that other tests keep busy; benchmarks allow 0.1."""
 

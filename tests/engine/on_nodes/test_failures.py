@@ -248,6 +248,7 @@ def test_without_any_answer_the_error_names_the_node(own_cluster: LocalCluster) 
     run(evaluate())
 
 
+@pytest.mark.processes
 def test_no_node_outlives_the_process_that_started_it() -> None:
     code = (
         "import os, sys, time\n"

@@ -147,6 +147,7 @@ def test_tuning_of_a_sealed_search_goes_on_where_it_stopped(small: Path, tmp_pat
         assert trial.values == (np.median(errors),)
 
 
+@pytest.mark.processes
 def test_the_command_prints_all_trials_as_json(small: Path, tmp_path: Path) -> None:
     done = tacit("tune", str(small), "--workers", "1", "--json", "--held-out", "1", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -72,6 +72,7 @@ def test_the_shipped_study_covers_the_paper() -> None:
     assert {job.best for job in jobs} == {"value", "improvement", "nothing"}
 
 
+@pytest.mark.processes
 def test_the_command_writes_everything(tmp_path: Path) -> None:
     path = tmp_path / "tiny.toml"
     path.write_text(TINY)

@@ -57,6 +57,7 @@ def test_no_set_is_drawn_twice_and_a_small_space_is_exhausted(study: Study, tmp_
     assert len({tuple(sorted(each.settings.items())) for each in tuned.trials}) == 6
 
 
+@pytest.mark.processes
 def test_several_processes_share_a_storage(study: Study, tmp_path: Path) -> None:
     task = tuning_task(study, f"sqlite:///{tmp_path / 'trials.db'}")
     seen: list[int] = []

@@ -104,6 +104,7 @@ def test_errors_about_files_end_with_exit_code_2() -> None:
     assert caught.value.exit_code == 2
 
 
+@pytest.mark.processes
 def test_problems_need_neither_numba_nor_scipy_nor_matplotlib() -> None:
     code = (
         "import sys\n"

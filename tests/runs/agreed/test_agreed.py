@@ -28,6 +28,8 @@ from tacit.verify.replay import replay
 from tests.engine.agreed_cluster import AgreedCluster, problem
 from tests.runs.agreed.agreed_process import Stored, open_run
 
+pytestmark = pytest.mark.processes
+
 EVALUATIONS = 100
 SEARCH = {"population": 20, "elites": 2, "tournament": 3}
 

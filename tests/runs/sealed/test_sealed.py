@@ -98,6 +98,7 @@ def test_a_problem_file_may_ask_for_it(tmp_path: Path) -> None:
     assert solve(loaded, generations=5, engine="simulated").algorithm == "sealed"
 
 
+@pytest.mark.processes
 def test_on_nodes_with_a_deadline_and_a_ledger(tmp_path: Path) -> None:
     seen: list[SealedView] = []
     problem = generate_assignment(1, rows=12, participants=2)
@@ -120,6 +121,7 @@ def test_on_nodes_with_a_deadline_and_a_ledger(tmp_path: Path) -> None:
     assert [(e.number, e.disclosed, e.best) for e in entries] == [(REVEAL_NUMBER, found.plan, None)]
 
 
+@pytest.mark.processes
 def test_a_node_that_dies_does_not_cost_the_answer() -> None:
     problem = generate_assignment(1, rows=12, participants=2)
     with LocalCluster() as cluster:

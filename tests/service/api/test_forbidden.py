@@ -138,6 +138,7 @@ def test_what_is_forbidden_is_refused_with_the_right_code(
 
 
 @pytest.mark.parametrize("who", WHO[4:])
+@pytest.mark.processes
 def test_what_is_allowed_is_not_refused_for_who_it_is(busy: tuple[World, str], who: str) -> None:
     world, run_id = busy
     for endpoint in endpoints_of(world):

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from tacit.engine.local.cluster import LocalCluster
 from tacit.service.execution.cluster_links import ClusterLinks
+
+pytestmark = pytest.mark.processes
 
 
 def test_who_is_there_and_whose_clock_is_off() -> None:

@@ -7,6 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.processes
+
 
 def test_the_demo_ends_by_itself(tmp_path: Path) -> None:
     done = subprocess.run(

@@ -17,6 +17,7 @@ from tacit.service.workflow.lifecycle import State
 from tests.service.world import World
 
 
+@pytest.mark.processes
 def test_a_plot_is_drawn_once_for_all_who_ask(world: World) -> None:
     path = f"/runs/{world.ended(State.FINISHED)}/convergence.png"
     asking = [who for who in ("op", "eye", "north", "south") for _ in range(4)]
@@ -30,6 +31,7 @@ def test_a_plot_is_drawn_once_for_all_who_ask(world: World) -> None:
     assert world.platform.plots.drawn == 1
 
 
+@pytest.mark.processes
 def test_a_plot_that_takes_too_long_is_given_up(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -38,6 +40,7 @@ def test_a_plot_that_takes_too_long_is_given_up(
     assert (answer.status_code, answer.json()["error"]) == (503, "busy")
 
 
+@pytest.mark.processes
 def test_whoever_draws_steps_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "draws"
     program.write_text("#!/bin/sh\ncat > /dev/null\nsleep 0.3\nnice\n")

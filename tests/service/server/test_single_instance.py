@@ -15,6 +15,7 @@ from tacit.service.server.single_instance import the_single_instance
 from tests.service.postgres import postgres
 
 
+@pytest.mark.processes
 def test_a_second_process_is_refused_and_leaves_the_database_alone(settings: Settings) -> None:
     command = [sys.executable, "-m", "tacit", "service", "run", "--config"]
     with the_single_instance(settings):

@@ -66,6 +66,7 @@ def arrive(links: PeerLinks, link: MemoryLink) -> None:
     links.accept(1, cast(TlsLink, link))
 
 
+@pytest.mark.processes
 def test_a_stalled_evaluation_leaves_links_and_other_agreements_alone() -> None:
     """An evaluation that only one node is asked for, while another agreement goes on."""
 

@@ -8,12 +8,12 @@ import pytest
 
 from tacit.audit import AuditReport, audit_record
 from tacit.audit.audit import audit_of
-from tacit.audit.example import example_problem, example_record, example_weights
 from tacit.audit.record.recorder import Recorder
 from tacit.audit.record.view import view_of
 from tacit.problems import generate_assignment, generate_tour
 from tacit.runs import solve
 from tacit.search import SearchParameters
+from tests.audit.example import example_problem, example_record, example_weights
 
 HONEST = {"plan only", "frequency", "pairwise", "pointwise", "anchor", "combination"}
 OTHERS = {"known range", "known rows", "tournaments", "random populations",
@@ -23,16 +23,16 @@ OTHERS = {"known range", "known rows", "tournaments", "random populations",
 def test_a_report_has_every_attack_and_one_headline() -> None:
     report = audit_record(example_record("top:5"), example_weights())
     assert set(report.attacks) == HONEST | OTHERS | {"regression"}
-    told = msgspec.json.decode(report.to_json())
+    decoded = msgspec.json.decode(report.to_json())
     assert {"disclosure", "evaluations", "correlation", "nrmse", "attacker_plan_quality"} < set(
-        told
+        decoded
     )
-    assert told["correlation"] == told["attacks"][told["strongest"]]["correlation"]
+    assert decoded["correlation"] == decoded["attacks"][decoded["strongest"]]["correlation"]
     platform = [
-        each["correlation"] for each in told["attacks"].values() if each["who"] == "platform"
+        each["correlation"] for each in decoded["attacks"].values() if each["who"] == "platform"
     ]
-    assert told["correlation"] == max(platform)
-    assert [each["evaluations"] for each in told["growth"]] == [2, 3, 10, 30]
+    assert decoded["correlation"] == max(platform)
+    assert [each["evaluations"] for each in decoded["growth"]] == [2, 3, 10, 30]
     assert msgspec.json.decode(report.to_json(), type=AuditReport) == report
 
 

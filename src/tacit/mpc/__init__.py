@@ -1,9 +1,9 @@
 """Three-party replicated secret sharing: constant-round protocols for ranking secret fitness.
 
-Three nodes hold shares of the fitness and tell the coordinator what was agreed, and nothing else;
-one curious node learns nothing. A node runs `evaluate` inside a session, the coordinator runs
-`collect`. The model: honest majority, everybody follows the protocol, at most one node (with or
-without the platform) looks at what it sees.
+Three nodes hold shares of the fitness and disclose to the coordinator what was agreed, and nothing
+else; one curious node learns nothing. A node runs `evaluate` inside a session, the coordinator runs
+`collect`. Security model: semi-honest, honest majority; at most one node is
+curious, with or without the platform.
 
 >>> from tacit.mpc import FitnessBound, Spec, collect, evaluate
 >>> from tacit.mpc.local import deal_integers, run_parties
@@ -16,47 +16,34 @@ without the platform) looks at what it sees.
 array([0, 0, 1])
 """
 
-from tacit.mpc.bound import FitnessBound, bits_needed, check_bound_fits
-from tacit.mpc.cost import Cost
-from tacit.mpc.disclose.coordinator import Outcome, collect
-from tacit.mpc.disclose.node import Evaluated, cost as evaluation_cost, evaluate
-from tacit.mpc.epoch import Epoch, agree_epoch, open_session, refuse_session
-from tacit.mpc.linear import gather_sum
-from tacit.mpc.protocols.range_check import check_ranges
-from tacit.mpc.protocols.same import check_same_components, check_same_data
-from tacit.mpc.ring import from_ring, to_ring
-from tacit.mpc.session import Context, Session
-from tacit.mpc.shares import COORDINATOR, NODES, ArithmeticShare, BitShare, deal, reconstruct
-from tacit.mpc.spec import Best, Spec
-
-__all__ = [
-    "COORDINATOR",
-    "NODES",
-    "ArithmeticShare",
-    "Best",
-    "BitShare",
-    "Context",
-    "Cost",
-    "Epoch",
-    "Evaluated",
-    "FitnessBound",
-    "Outcome",
-    "Session",
-    "Spec",
-    "agree_epoch",
-    "bits_needed",
-    "check_bound_fits",
-    "check_ranges",
-    "check_same_components",
-    "check_same_data",
-    "collect",
-    "deal",
-    "evaluate",
-    "evaluation_cost",
-    "from_ring",
-    "gather_sum",
-    "open_session",
-    "reconstruct",
-    "refuse_session",
-    "to_ring",
-]
+from tacit.mpc.bound import (
+    FitnessBound as FitnessBound,
+    bits_needed as bits_needed,
+    check_bound_fits as check_bound_fits,
+)
+from tacit.mpc.cost import Cost as Cost
+from tacit.mpc.disclose.coordinator import DisclosedValues as DisclosedValues, collect as collect
+from tacit.mpc.disclose.node import (
+    Evaluated as Evaluated,
+    evaluate as evaluate,
+)
+from tacit.mpc.epoch import (
+    Epoch as Epoch,
+    agree_epoch as agree_epoch,
+    open_session as open_session,
+    refuse_session as refuse_session,
+)
+from tacit.mpc.linear import gather_sum as gather_sum
+from tacit.mpc.protocols.range_check import check_ranges as check_ranges
+from tacit.mpc.protocols.same import check_same_components as check_same_components
+from tacit.mpc.ring import from_ring as from_ring, to_ring as to_ring
+from tacit.mpc.session import Context as Context, Session as Session
+from tacit.mpc.shares import (
+    COORDINATOR as COORDINATOR,
+    NODES as NODES,
+    ArithmeticShare as ArithmeticShare,
+    BitShare as BitShare,
+    deal as deal,
+    reconstruct as reconstruct,
+)
+from tacit.mpc.spec import Best as Best, Spec as Spec

@@ -45,7 +45,7 @@ def reveal(shares: Sequence[ArithmeticShare]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True)
 class PartiesRun(Generic[T]):
-    """What came of a protocol that all parties ran in one process."""
+    """The result of a protocol that all parties ran in one process."""
 
     results: list[T]
     """What nodes 0, 1 and 2 returned."""
@@ -96,12 +96,7 @@ class _PostWire:
 
 
 def fresh_masks() -> Callable[[int], MaskSource]:
-    """Random component keys, and from them each node's source of masks.
-
-    >>> masks = fresh_masks()
-    >>> bool((masks(0).words("a", 1, 4) == masks(1).words("a", 1, 4)).all())
-    True
-    """
+    """Random component keys, and from them each node's source of masks."""
     keys = [secrets.token_bytes(32) for _ in NODES]
     return lambda me: KeyedMasks({me: keys[me], (me + 1) % 3: keys[(me + 1) % 3]})
 
@@ -114,13 +109,7 @@ async def parties(
     record: bool = False,
     timeout: float = 10.0,
 ) -> PartiesRun[T]:
-    """Run a protocol with three nodes, and a coordinator if given, on this event loop.
-
-    >>> async def node(session):
-    ...     return session.me
-    >>> asyncio.run(parties(node)).rounds
-    0
-    """
+    """Run a protocol with three nodes, and a coordinator if given, on this event loop."""
     post = _Post(record)
     source = masks or fresh_masks()
     sessions = [
@@ -155,7 +144,7 @@ def run_parties(
     record: bool = False,
     timeout: float = 10.0,
 ) -> PartiesRun[T]:
-    """`parties` on an event loop of its own.
+    """`parties` on its own event loop.
 
     >>> async def node(session):
     ...     return session.me

@@ -1,8 +1,8 @@
 """Replicated three-party secret shares [araki2016, Section 2].
 
 A secret x is split into three random components with x = x0 + x1 + x2 (or x0 ^ x1 ^ x2). Node i
-holds the components i and i+1 (indices modulo 3) as `mine` and `next`; any one node knows nothing
-of x, any two know all of it.
+holds the components i and i+1 (indices modulo 3) as `mine` and `next`; one node alone knows nothing
+of x, any two know x.
 
 ::
 
@@ -31,7 +31,7 @@ S = TypeVar("S", bound="Share")
 
 
 def party_name(index: int) -> str:
-    """How errors call a party.
+    """The name of a party in errors.
 
     >>> party_name(1), party_name(COORDINATOR)
     ('node 1', 'the coordinator')
@@ -107,9 +107,6 @@ def deal(values: Words, *, source: Callable[[int], bytes] = os.urandom) -> list[
     """Split secrets into the shares of nodes 0, 1 and 2, as a participant does.
 
     `source` gives random bytes; anything but the operating system's is for tests only.
-
-    >>> [len(share) for share in deal(np.arange(3, dtype=np.uint64))]
-    [3, 3, 3]
     """
     first = _random(values.shape, values.dtype, source)
     second = _random(values.shape, values.dtype, source)

@@ -22,7 +22,7 @@ from tacit.engine.evaluators.decode import told_best
 from tacit.engine.records.ledger import LedgerEntry
 from tacit.engine.wire.request import REVEAL_NUMBER
 from tacit.errors import AbortError, LogError, PeerError
-from tacit.mpc import COORDINATOR, Outcome, Session, collect
+from tacit.mpc import COORDINATOR, DisclosedValues, Session, collect
 from tacit.mpc.shares import party_name
 from tacit.mpc.transport import Channel, Frame
 from tacit.mpc.transport.frame import Buffer, Header
@@ -68,14 +68,7 @@ class _Kept:
 def check_answers(
     agreement: Agreement, logs: Sequence[Log], ledger: Sequence[LedgerEntry], /
 ) -> Answers:
-    """Compare a ledger with verified logs of different nodes; a `LogError` names what differs.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> check_answers(example_cast().agreement, [[]], [LedgerEntry(0, 1, "", [1, 0], 9)])
-    Traceback (most recent call last):
-    tacit.errors.LogError: the ledger has not kept what the nodes sent for evaluation 1; without \
-it nothing is confirmed
-    """
+    """Compare a ledger with verified logs of different nodes; a `LogError` names what differs."""
     told: dict[Key, list[LedgerEntry]] = {}
     for entry in ledger:
         if entry.number != REVEAL_NUMBER:
@@ -164,7 +157,7 @@ def _check_may_lack_proof(
 def _told_again(agreement: Agreement, entry: LedgerEntry) -> tuple[list[int], int | bool | None]:
     terms = agreement.objectives[entry.objective]
 
-    async def put_together() -> Outcome:
+    async def put_together() -> DisclosedValues:
         session = Session(
             COORDINATOR,
             masks=None,

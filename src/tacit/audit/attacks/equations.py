@@ -1,7 +1,7 @@
-"""Linear equations: an exact fitness is a sum of cells, and hundreds of sums give them away.
+"""Linear equations: an exact fitness is a sum of cells, and hundreds of sums determine them.
 
-Least squares with hardly any ridge, by LSQR on scaled columns. Fitness is on one scale throughout
-a run, so typical candidates of consecutive evaluations are compared, too.
+Least squares with a tiny ridge, by LSQR on scaled columns. Fitness is on one scale throughout a
+run, so typical candidates of consecutive evaluations are compared, too.
 """
 
 from __future__ import annotations
@@ -21,12 +21,7 @@ ITERATIONS = 400
 
 
 def recover(view: View, found: Mapping[str, Cells], /) -> Cells | None:  # noqa: ARG001
-    """Estimate the cells, or None where values are not exact.
-
-    >>> from tacit.audit.example import example_view
-    >>> recover(example_view("none"), {}).shape
-    (36,)
-    """
+    """Estimate the cells, or None where values are not exact."""
     if view.values is None:
         return None
     return by_equations(view, prior=flat_prior(view.cell_count))

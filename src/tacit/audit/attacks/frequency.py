@@ -1,7 +1,7 @@
-"""Counting: genes that survive were worth something.
+"""Gene frequency: genes that survive have a higher value.
 
-No arithmetic on what was disclosed at all, and so it works for whoever sees the candidates alone.
-The logarithm keeps the few genes that took over the population from drowning the others.
+It does not use what was disclosed, so it works for anybody who sees the candidates alone. The
+logarithm keeps the few genes that took over the population from dominating the others.
 """
 
 from __future__ import annotations
@@ -14,17 +14,12 @@ from tacit.audit.record.view import Cells, View
 
 
 def recover(view: View, found: Mapping[str, Cells], /) -> Cells | None:  # noqa: ARG001
-    """Estimate the cells.
-
-    >>> from tacit.audit.example import example_view
-    >>> recover(example_view("top:5"), {}).shape
-    (36,)
-    """
+    """Estimate the cells."""
     return standardized(np.log1p(np.bincount(view.cells.ravel(), minlength=view.cell_count)))
 
 
 def standardized(cells: Cells, /) -> Cells:
-    """With mean 0 and spread 1.
+    """Standardize to mean 0 and spread 1.
 
     >>> standardized(np.array([1.0, 3.0])).tolist()
     [-1.0, 1.0]

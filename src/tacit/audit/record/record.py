@@ -1,8 +1,8 @@
 """A recorded run: the platform's whole view of it, in one compact file.
 
-Candidates, what was disclosed of each, and what was told of the best, evaluation by evaluation;
-no weights. The file is a line that names the format, the SHA-256 of the rest, and the rest as
-MessagePack with the large arrays deflated.
+Candidates, what was disclosed of each and of the best, evaluation by evaluation; no weights. The
+file is a line that names the format, the SHA-256 of the rest, and the rest as MessagePack with the
+large arrays deflated.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 
 from tacit.audit.record.record_check import check_record
 from tacit.errors import FileError, InputError
+from tacit.files import read_bytes, writing
 
 MAGIC = b"tacit-record/1\n"
 DIGEST_BYTES = 32
 
 
 class RecordedProblem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What everybody knows of the problem."""
+    """The public part of the problem."""
 
     name: str
     kind: Literal["assignment", "tour"]
@@ -50,9 +51,9 @@ class RecordedObjective(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     weight_bound: int
     disclosure: str
     best: Literal["value", "improvement", "nothing"]
-    told: list[int | bool | None]
-    """What was told of the best fitness, one entry per evaluation; if sealed, one per generation
-    or one in the end, as agreed."""
+    disclosed_best: list[int | bool | None] = msgspec.field(name="told")
+    """What was disclosed of the best fitness, one entry per evaluation; if sealed, one per
+    generation or one at the end, as agreed."""
     disclosed: bytes
     """One value per candidate, in the order of the evaluations, deflated 64-bit words."""
 
@@ -72,11 +73,11 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     plans: bytes
     """All candidates in order, deflated 16-bit words."""
     published: list[int]
-    """The plan that came out."""
+    """The resulting plan."""
     published_too: list[list[int]] = []
     """Further plans, where a sealed search opened one per weighting."""
     seed: int | None = None
-    """Of the agreed search, which platform and nodes know; records of old have none."""
+    """The seed of the agreed search, known to platform and nodes; older records have none."""
 
     @property
     def candidates(self) -> int:
@@ -85,7 +86,7 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def published_plans(self) -> NDArray[np.int32]:
-        """Every plan that came out, one per row."""
+        """All resulting plans, one per row."""
         return np.array([self.published, *self.published_too], dtype=np.int32)
 
     def plan_array(self) -> NDArray[np.int32]:
@@ -100,7 +101,7 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return np.frombuffer(words, "<i8").astype(np.int64)
 
     def objective_named(self, name: str | None, /) -> int:
-        """The place of an objective in the record: by its name, or the only one."""
+        """The index of an objective in the record: by its name, or the only one."""
         names = [each.name for each in self.objectives]
         if name is None and len(names) == 1:
             return 0
@@ -116,28 +117,18 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def save(self, path: str | Path, /) -> None:
         """Write the record to a file."""
-        try:
+        with writing(path):
             Path(path).write_bytes(self.encoded())
-        except OSError as error:
-            raise FileError(
-                path, None, f"cannot be written ({error.strerror})", "choose another place"
-            ) from None
 
 
 def load_record(path: str | Path, /) -> Record:
-    """Read a record and check that it fits together.
+    """Read a record and check that it is consistent.
 
     >>> load_record("no-such.record")
     Traceback (most recent call last):
-    tacit.errors.FileError: no-such.record: cannot be read (No such file or directory); \
-check the path
+    tacit.errors.FileError: no-such.record: there is no such file; check the path
     """
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise FileError(
-            path, None, f"cannot be read ({error.strerror})", "check the path"
-        ) from None
+    content = read_bytes(path)
     try:
         return decoded(content)
     except InputError as error:
@@ -150,30 +141,26 @@ def decoded(content: bytes, /) -> Record:
 
     >>> decoded(b"something else")
     Traceback (most recent call last):
-    tacit.errors.InputError: this is no record of a run
+    tacit.errors.InputError: this is not a record of a run
     """
     if not content.startswith(MAGIC):
-        raise InputError("this is no record of a run")
+        raise InputError("this is not a record of a run")
     start = len(MAGIC) + DIGEST_BYTES
     body = content[start:]
     if hashlib.sha256(body).digest() != content[len(MAGIC) : start]:
-        raise InputError("the record was cut off or changed")
+        raise InputError("the record was truncated or changed")
     try:
         record = msgspec.msgpack.decode(body, type=Record)
         plans = record.plan_array()
         disclosed = [record.disclosed_array(k) for k in range(len(record.objectives))]
     except (msgspec.DecodeError, msgspec.ValidationError, ValueError) as error:
-        raise InputError(f"the record does not fit together ({error})") from None
+        raise InputError(f"the record is inconsistent ({error})") from None
     check_record(record, plans, disclosed)
     return record
 
 
 def deflated(words: NDArray[Any], kind: str, /) -> bytes:
-    """An array as deflated words of one kind.
-
-    >>> inflated(deflated(np.zeros(9), "<u2"), 18) == bytes(18)
-    True
-    """
+    """An array as deflated words of one kind."""
     return zlib.compress(np.ascontiguousarray(words, dtype=kind).tobytes(), 6)
 
 
@@ -185,5 +172,5 @@ def inflated(content: bytes, expected: int, /) -> bytes:
     except zlib.error as error:
         raise ValueError(f"an array is damaged: {error}") from None
     if len(words) != expected:
-        raise ValueError(f"an array has not the {expected} bytes that its sizes ask for")
+        raise ValueError(f"an array does not have the {expected} bytes that its sizes require")
     return words

@@ -1,4 +1,4 @@
-"""What an audit comes to, as an object and as JSON."""
+"""The report of an audit, as an object and as JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Measured(Score, frozen=True):
 
 
 class Growth(msgspec.Struct, frozen=True):
-    """The strongest attack after so many evaluations."""
+    """The strongest attack after this many evaluations."""
 
     evaluations: int
     measured: Measured
@@ -24,13 +24,7 @@ class Growth(msgspec.Struct, frozen=True):
 class AuditReport(msgspec.Struct, frozen=True):
     """The report on one run.
 
-    The figures on top are those of the strongest attack of a platform that keeps to the search.
-
-    >>> score = Measured(0.5, 0.9, 0.2, 97.0)
-    >>> report = AuditReport("top:15", "value", "p", 1, 300, 0.5, 0.9, 0.2, 97.0, "pairwise",
-    ...                      {"pairwise": score}, [], {})
-    >>> report.to_json()[:23]
-    b'{"disclosure":"top:15",'
+    The first figures are those of the strongest attack of a platform that follows the search.
     """
 
     disclosure: str

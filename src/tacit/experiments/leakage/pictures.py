@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
+from tacit.disclosure import split_disclosure
 from tacit.experiments.leakage.run_job import LeakageResult
 from tacit.experiments.leakage.tables import Group, grouped
 from tacit.experiments.report.pictures import COLOURS, OTHER
@@ -27,7 +28,7 @@ def draw_privacy(results: Sequence[LeakageResult], path: Path, /) -> None:
     figure, panels = _figure(len(labels))
     for label, axes in zip(labels, panels, strict=True):
         for (*_, disclosure), runs in _largest(results, label).items():
-            method = disclosure.partition(":")[0]
+            method, _ = split_disclosure(disclosure)
             colour, marker = COLOURS.get(method, OTHER), MARKERS.get(method, "x")
             gap = median(each.gap_percent for each in runs)
             private = 1 - median(each.points[-1].honest for each in runs)
@@ -36,17 +37,18 @@ def draw_privacy(results: Sequence[LeakageResult], path: Path, /) -> None:
             steep = 60 if private < CROWDED else 0
             axes.annotate(disclosure, (gap, private), fontsize=7, xytext=(3, 4), rotation=steep,
                           textcoords="offset points")  # fmt: skip
-            worst = [each.points[-1].worst for each in runs]
-            told = [each for each in worst if each is not None]
-            if told:
-                axes.plot(gap, 1 - median(told), marker=marker, mfc="none", mec=colour, ls="", ms=7)
+            ends = [each.points[-1] for each in runs]
+            if worst := [each.worst for each in ends if each.worst is not None]:
+                axes.plot(
+                    gap, 1 - median(worst), marker=marker, mfc="none", mec=colour, ls="", ms=7
+                )
         axes.axhline(1 - _plan_only(results, label), color="#777777", ls=":", lw=1)
         axes.set(title=label, xlabel="gap to the optimum, %", ylim=(-0.03, 1))
         axes.grid(alpha=0.25)
     panels[0].set_ylabel("privacy: 1 - correlation")
     figure.suptitle(
         f"after {results[0].points[-1].evaluations} evaluations; filled: agreed search, hollow: "
-        "platform that asks at will, dotted: the published plan alone", fontsize=9,
+        "unrestricted queries, dotted: the published plan alone", fontsize=9,
     )  # fmt: skip
     figure.savefig(path, dpi=100)
 
@@ -59,7 +61,7 @@ def draw_growth(results: Sequence[LeakageResult], path: Path, /) -> None:
         for (*_, disclosure), runs in _largest(results, label).items():
             if disclosure not in CURVES:
                 continue
-            method = disclosure.partition(":")[0]
+            method, _ = split_disclosure(disclosure)
             colour, marker = COLOURS.get(method, OTHER), MARKERS.get(method, "x")
             alpha = 0.55 if disclosure == "top:60" else 1.0
             counts = [point.evaluations for point in runs[0].points]
@@ -74,7 +76,7 @@ def draw_growth(results: Sequence[LeakageResult], path: Path, /) -> None:
     panels[0].set_ylabel("correlation with the secret weights")
     panels[0].legend(fontsize=7)
     figure.suptitle(
-        "solid: agreed search, dashed: platform that asks at will, dotted: the published plan "
+        "solid: agreed search, dashed: unrestricted queries, dotted: the published plan "
         "alone", fontsize=9,
     )  # fmt: skip
     figure.savefig(path, dpi=100)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tacit.disclosure import split_disclosure
 from tacit.experiments.paper import COLUMNS, Column
 from tacit.experiments.report.agreement import within_spread
 from tacit.experiments.report.column_figures import ColumnFigures, published_figures
-from tacit.experiments.report.table import Cell, Table, plain
+from tacit.experiments.report.table import Cell, ReportTable, plain
 from tacit.experiments.statistics import Spread
 
 SUMMARIES = {
@@ -37,11 +38,11 @@ def symbol(disclosure: str, /) -> str:
     >>> symbol("buckets:20"), symbol("none"), symbol("tiers:3")
     ('B20', '-', 'tiers:3')
     """
-    method, _, number = disclosure.partition(":")
-    return f"{SYMBOLS[method]}{number}" if method in SYMBOLS else disclosure
+    method, number = split_disclosure(disclosure)
+    return f"{SYMBOLS[method]}{number or ''}" if method in SYMBOLS else disclosure
 
 
-def summary_table(column: Column, figures: Mapping[str, ColumnFigures], /) -> Table:
+def summary_table(column: Column, figures: Mapping[str, ColumnFigures], /) -> ReportTable:
     """Initial population and last generation of the first instance."""
     instance, ours = next(iter(figures.items()))
     theirs = published_figures(column)
@@ -56,7 +57,7 @@ def summary_table(column: Column, figures: Mapping[str, ColumnFigures], /) -> Ta
         rows.append(tuple(cells))
     key, place = SUMMARIES[column.name]
     stages = ("initial population", "last generation")
-    return Table(
+    return ReportTable(
         key,
         f"{place}: {column.label}, median (IQR), instance {instance}",
         (
@@ -68,7 +69,7 @@ def summary_table(column: Column, figures: Mapping[str, ColumnFigures], /) -> Ta
     )
 
 
-def comparison_table(column: Column, figures: Mapping[str, ColumnFigures], /) -> Table:
+def comparison_table(column: Column, figures: Mapping[str, ColumnFigures], /) -> ReportTable:
     """Comparison generation of the first instance: medians, wins, rank-biserial correlations."""
     instance, ours = next(iter(figures.items()))
     theirs = published_figures(column)
@@ -86,15 +87,15 @@ def comparison_table(column: Column, figures: Mapping[str, ColumnFigures], /) ->
                 cells.append(Cell(""))
         rows.append(tuple(cells))
     number = COMPARISONS[column.name]
-    return Table(
+    return ReportTable(
         f"table-{number}",
         f"Table {int(number)}: {column.label}, comparison generation, instance {instance}",
         ("", "ours", "paper", "diff.", "within", "wins", "paper's wins",
          *(symbol(name) for name in names[:-1])),
         tuple(rows),
         "Right of the wins: matched-pairs rank-biserial correlation of the row with the column, "
-        "ours / the paper's; set off where our two-sided Wilcoxon signed-rank test is significant "
-        "at 5 %. "
+        "ours / the paper's; highlighted where our two-sided Wilcoxon signed-rank test is "
+        "significant at 5 %. "
         + note_on_instance(column),
     )  # fmt: skip
 
@@ -130,7 +131,7 @@ def beside(
 
 
 def note_on_instance(column: Column, /) -> str:
-    """What to bear in mind when comparing.
+    """The note on comparability.
 
     >>> note_on_instance(COLUMNS["tsp"])
     'The same TSPLIB instance as in the paper.'
@@ -140,7 +141,7 @@ def note_on_instance(column: Column, /) -> str:
     return "Our instance is drawn like the paper's, but is another one."
 
 
-def all_result_tables(figures: Mapping[str, Mapping[str, ColumnFigures]], /) -> list[Table]:
+def all_result_tables(figures: Mapping[str, Mapping[str, ColumnFigures]], /) -> list[ReportTable]:
     """Tables 6 to 14 in the paper's order, as far as their studies are here."""
     tables = []
     for name in figures:

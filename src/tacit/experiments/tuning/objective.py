@@ -1,4 +1,4 @@
-"""What a parameter set is worth: the median over runs per instance, the mean over instances."""
+"""The objective of tuning: the median over runs per instance, the mean over instances."""
 
 from __future__ import annotations
 
@@ -18,16 +18,7 @@ MULTIPLE_METRICS = ("gd_plus_normalized", "igd_plus_normalized")
 
 
 class Assessment(msgspec.Struct, frozen=True, kw_only=True):
-    """How parameter sets are assessed; the smaller the values, the better.
-
-    >>> from tacit.experiments.study.settings import preset_settings
-    >>> small = preset_settings("paper-ap", {"population": 20, "elites": 2})
-    >>> assessment = Assessment(
-    ...     instances=(InstanceSpec(generate="assignment", size=6, seed=1),),
-    ...     conditions=Conditions(generations=20))
-    >>> len(assessment.values(small))
-    1
-    """
+    """How parameter sets are assessed; the smaller the values, the better."""
 
     instances: tuple[InstanceSpec, ...]
     runs: int = 3
@@ -54,6 +45,6 @@ class Assessment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def assessed(assessment: Assessment, settings: Settings, /) -> tuple[float, ...]:
-    """Assess a parameter set in a process that may not have met the plugins yet."""
+    """Assess a parameter set in a process that may not have loaded the plugins yet."""
     load_plugins(assessment.conditions.plugins)
     return assessment.values(settings)

@@ -1,6 +1,6 @@
 """TCP with mutual TLS 1.3 and pinned certificates.
 
-A peer is who it is because of its certificate, byte for byte: no authority, no host names. Frames
+A peer is identified by its certificate, byte for byte: no authority, no host names. Frames
 are read straight into the buffer that later becomes the array. Everything runs on one event loop,
 since a TLS connection must never be used from two threads.
 """
@@ -20,13 +20,13 @@ from tacit.mpc.transport.frame import FRAME_LIMIT, HEADER_BYTES, Buffer, Frame, 
 from tacit.mpc.transport.inbox import Inbox
 
 _WRITE_AHEAD = 32 << 20  # bytes a sender may be ahead of the network before it waits
-_FAREWELL = 0.25  # seconds for a peer to answer our goodbye; one that hangs does not hold us up
+_FAREWELL = 0.25  # seconds for a peer to answer the TLS close; a peer that hangs does not block
 _READ_AHEAD = 16 << 20  # bytes that may lie unread before the peer is slowed down
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who we are and whom we know: our files, and each peer's certificate in PEM by its name."""
+    """The own certificate and key files, and each peer's certificate in PEM by its name."""
 
     certificate: Path
     key: Path
@@ -51,12 +51,7 @@ class Identity:
 
 
 def fingerprint(pem: str) -> str:
-    """The SHA-256 of a certificate, to compare over another channel.
-
-    >>> from tacit.mpc.transport.certificate import make_certificate
-    >>> len(fingerprint(make_certificate("node 0")[0]))
-    64
-    """
+    """The SHA-256 of a certificate, to compare over another channel."""
     return hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest()
 
 
@@ -90,17 +85,17 @@ class TlsLink(asyncio.BufferedProtocol):
         """The name of the other side."""
         return self._inbox.peer
 
-    # What asyncio calls.
+    # Callbacks of asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """After the handshake: find out whose certificate it was."""
+        """After the handshake: look up whose certificate it was."""
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=_WRITE_AHEAD)
         tls = transport.get_extra_info("ssl_object")
         name = self._identity.name_of(tls.getpeercert(binary_form=True))
         if name is None or (self._expected is not None and name != self._expected):
             shown = "an unknown certificate" if name is None else f"the certificate of {name}"
-            self._fail(PeerLostError(self.peer, f"showed {shown}; see the pinned certificates"))
+            self._fail(PeerLostError(self.peer, f"showed {shown}; compare the pinned certificates"))
         else:
             self._inbox.peer = name
         self._ready(self)
@@ -151,27 +146,27 @@ class TlsLink(asyncio.BufferedProtocol):
         """The peer sends no more; the link ends."""
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell whoever waits."""
+        """Pass the error to the receiver."""
         if self._timer is not None:
             self._timer.cancel()
         reason = f" ({exc})" if exc is not None else ""
-        what = f"closed the link{reason}; see whether it still runs"
+        what = f"closed the link{reason}; check that it still runs"
         self._inbox.fail(PeerLostError(self.peer, what))
         self._gone.set()
         self._writable.set()
 
     def pause_writing(self) -> None:
-        """The network is behind."""
+        """The send buffer is full."""
         self._writable.clear()
 
     def resume_writing(self) -> None:
-        """The network has caught up."""
+        """The send buffer has room again."""
         self._writable.set()
 
     # The interface of a link.
 
     async def send(self, header: bytes, payload: Buffer, *, timeout: float) -> None:
-        """Write the frame; waits only while the network is far behind."""
+        """Write the frame; waits only while the send buffer is full."""
         transport = self._transport
         if transport is None or self._gone.is_set() or transport.is_closing():
             failure = self._inbox.failure
@@ -211,7 +206,7 @@ class TlsLink(asyncio.BufferedProtocol):
         except TimeoutError:
             pass
         finally:
-            # Also for whoever has no time to wait and cancels this.
+            # Also when a caller has no time to wait and cancels this.
             self._transport.abort()
 
 
@@ -225,18 +220,7 @@ async def connect(
     limit: int = FRAME_LIMIT,
     frame_timeout: float = 30.0,
 ) -> TlsLink:
-    """A link to the peer at this address, which must show the certificate pinned for it.
-
-    >>> from tempfile import mkdtemp
-    >>> from tacit.mpc.transport.certificate import make_certificate
-    >>> folder = Path(mkdtemp())
-    >>> mine, theirs = make_certificate("node 0"), make_certificate("node 1")
-    >>> _ = (folder / "0.pem").write_text(mine[0]), (folder / "0.key").write_text(mine[1])
-    >>> me = Identity(folder / "0.pem", folder / "0.key", {"node 1": theirs[0]})
-    >>> asyncio.run(connect("127.0.0.1", 1, peer="node 1", identity=me))  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    tacit.errors.PeerLostError: node 1: cannot be reached at 127.0.0.1:1 (...)
-    """
+    """A link to the peer at this address, which must show the certificate pinned for it."""
     loop = asyncio.get_running_loop()
 
     def make() -> TlsLink:
@@ -256,55 +240,3 @@ async def connect(
     if link._inbox.failure is not None:
         raise link._inbox.failure
     return link
-
-
-async def serve(
-    host: str,
-    port: int,
-    accept: Callable[[TlsLink], None],
-    *,
-    identity: Identity,
-    limit: int = FRAME_LIMIT,
-    handshake_timeout: float = 5.0,
-    frame_timeout: float = 30.0,
-) -> asyncio.Server:
-    """Listen for peers; `accept` is called with each link whose certificate is pinned.
-
-    >>> from tempfile import mkdtemp
-    >>> from tacit.mpc.transport.certificate import make_certificate
-    >>> folder = Path(mkdtemp())
-    >>> pems = {}
-    >>> for name in ("a", "b"):
-    ...     pems[name], key = make_certificate(name)
-    ...     _ = (folder / f"{name}.pem").write_text(pems[name])
-    ...     _ = (folder / f"{name}.key").write_text(key)
-    >>> a = Identity(folder / "a.pem", folder / "a.key", {"b": pems["b"]})
-    >>> b = Identity(folder / "b.pem", folder / "b.key", {"a": pems["a"]})
-    >>> async def meet() -> tuple[str, str]:
-    ...     arrived = asyncio.Queue()
-    ...     server = await serve("127.0.0.1", 0, arrived.put_nowait, identity=a)
-    ...     port = server.sockets[0].getsockname()[1]
-    ...     here = await connect("127.0.0.1", port, peer="a", identity=b)
-    ...     there = await arrived.get()
-    ...     await here.close()
-    ...     await there.close()
-    ...     server.close()
-    ...     return here.peer, there.peer
-    >>> asyncio.run(meet())
-    ('a', 'b')
-    """
-
-    def ready(link: TlsLink) -> None:
-        if link._inbox.failure is None:
-            accept(link)
-
-    def make() -> TlsLink:
-        return TlsLink(identity, None, ready, limit=limit, frame_timeout=frame_timeout)
-
-    return await asyncio.get_running_loop().create_server(
-        make,
-        host,
-        port,
-        ssl=identity.context(server=True),
-        ssl_handshake_timeout=handshake_timeout,
-    )

@@ -11,8 +11,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from tacit.audit.expected.explanation import costs_or_values, explain_expected
 from tacit.audit.expected.table import expected_leakage
-from tacit.audit.expected.words import costs_or_values, in_words
 from tacit.disclosure import SEALED
 from tacit.errors import TacitError
 from tacit.service.api.terms import RunTerms
@@ -23,13 +23,6 @@ def inferred(terms: dict[str, Any], /) -> list[tuple[str, str]]:
     """Each objective with a paragraph on it, for all evaluations that the terms allow.
 
     Terms that are still wrong say nothing: the API says what is wrong with them.
-
-    >>> from tacit.service.api.examples import example_terms
-    >>> name, told = inferred(example_terms().model_dump())[0]
-    >>> name, told[:50]
-    ('delay', 'After 500 evaluations of 20 candidates under top:5')
-    >>> inferred({})
-    []
     """
     try:
         return _inferred(RunTerms.model_validate(terms))
@@ -51,7 +44,7 @@ def _inferred(terms: RunTerms) -> list[tuple[str, str]]:
             population=population,
             evaluations=evaluations,
         )
-        paragraph = in_words(
+        paragraph = explain_expected(
             expected,
             disclosure=each.disclosure,
             evaluations=evaluations,

@@ -8,6 +8,8 @@ import re
 import tomllib
 from dataclasses import fields
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +146,19 @@ def test_links_lead_to_headings_that_exist() -> None:
             target = document.parent / path if path else document
             headings = re.findall(r"^#+ (.+)$", target.read_text(), flags=re.MULTILINE)
             assert anchor in map(slug, headings), f"{document.name}: {path}#{anchor}"
+
+
+def test_documents_name_code_that_exists() -> None:
+    documents = {*ROOT.glob("*.md"), *DOCS.rglob("*.md")}
+    for document in documents - {ROOT / "CHANGELOG.md"}:  # which speaks of earlier versions, too
+        text = document.read_text()
+        for path in re.findall(r"\b(?:src|tests|examples|deploy)/[\w/.-]+\w", text):
+            is_there = (ROOT / path).exists() or path.endswith("/mutation/adjacent.py")
+            assert is_there, f"{document.name}: {path}"
+        for module, name in re.findall(r"`(tacit(?:\.\w+)*)\.(\w+)`", text):
+            whole = import_module(module)
+            is_module = hasattr(whole, "__path__") and find_spec(f"{module}.{name}") is not None
+            assert is_module or hasattr(whole, name), f"{document.name}: {module}.{name}"
 
 
 def test_citations_of_the_security_model_resolve() -> None:

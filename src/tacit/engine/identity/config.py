@@ -77,7 +77,7 @@ def _load(path: Path, kind: type[T]) -> T:
     try:
         return msgspec.convert({**table, "folder": str(path.parent)}, type=kind, strict=False)
     except msgspec.ValidationError as error:
-        raise FileError(path, None, str(error), "see docs/nodes.md for an example") from None
+        raise FileError(path, None, str(error), "compare it with docs/configuration.md") from None
 
 
 def load_node_config(path: Path, /) -> NodeConfig:

@@ -88,7 +88,7 @@ def load_settings(path: Path, /) -> Settings:
     try:
         settings = msgspec.convert({**table, "folder": str(path.parent)}, type=Settings)
     except msgspec.ValidationError as error:
-        raise FileError(path, None, str(error), "see docs/platform.md for an example") from None
+        raise FileError(path, None, str(error), "compare it with docs/configuration.md") from None
     _check(settings, path)
     return settings
 

@@ -33,16 +33,16 @@ def recover(view: View, /) -> Cells | None:
     """
     if view.evaluations < 2:
         return None
-    guessed = betrayed(view)
+    guessed = inferred_view(view)
     fit = by_pairs if guessed.levels.max() > 1 else by_groups
     return fit(guessed, prior=flat_prior(view.cell_count))
 
 
-def betrayed(view: View, /) -> View:
+def inferred_view(view: View, /) -> View:
     """The view with levels inferred from the next population.
 
     >>> from tacit.audit.example import example_view
-    >>> sorted(set(betrayed(example_view("order")).levels.tolist()))
+    >>> sorted(set(inferred_view(example_view("order")).levels.tolist()))
     [0, 1, 2, 3]
     """
     carried = CarriedOver.of(view)

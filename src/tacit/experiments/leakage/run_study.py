@@ -16,8 +16,8 @@ from tacit.experiments.leakage.plan import LeakageJob, LeakageStudy
 from tacit.experiments.leakage.run_job import (
     AttackResult,
     LeakageResult,
-    perform_attacks,
-    perform_leakage,
+    run_attack_job,
+    run_leakage_job,
 )
 from tacit.experiments.leakage.tables import attack_table, leakage_table_entries, leakage_tables
 from tacit.experiments.report.table import ReportTable
@@ -42,7 +42,7 @@ class LeakageStudyResult:
         return [*tables, attack_table(self.attacks)] if self.attacks else tables
 
 
-def conduct_leakage(
+def run_leakage_study(
     study: LeakageStudy,
     out: Path,
     pool: Executor,
@@ -57,22 +57,22 @@ def conduct_leakage(
     """
     started = time.monotonic()
     folder = out / study.name
-    work = [(job, perform_leakage, _path(folder, job)) for job in study.jobs()]
-    work += [(job, perform_attacks, _path(folder, job, "-attacks")) for job in study.attack_jobs()]
+    work = [(job, run_leakage_job, _path(folder, job)) for job in study.jobs()]
+    work += [(job, run_attack_job, _path(folder, job, "-attacks")) for job in study.attack_jobs()]
     missing = [each for each in work if not each[2].exists()]
     if advance is not None:
         advance(len(work) - len(missing))
     # The longest first, so that all cores stay busy to the end.
-    missing.sort(key=lambda each: not (each[0].worst_case or each[1] is perform_attacks))
-    futures = {pool.submit(perform, job): path for job, perform, path in missing}
+    missing.sort(key=lambda each: not (each[0].worst_case or each[1] is run_attack_job))
+    futures = {pool.submit(run, job): path for job, run, path in missing}
     for future in as_completed(futures):
         write_whole(futures[future], future.result())
         if advance is not None:
             advance(1)
     done = LeakageStudyResult(
         folder,
-        [_read(path, LeakageResult) for _, perform, path in work if perform is perform_leakage],
-        [_read(path, AttackResult) for _, perform, path in work if perform is perform_attacks],
+        [_read(path, LeakageResult) for _, run, path in work if run is run_leakage_job],
+        [_read(path, AttackResult) for _, run, path in work if run is run_attack_job],
         len(missing),
         time.monotonic() - started,
     )

@@ -157,6 +157,7 @@ def test_the_reader_of_imports_finds_them_all(source: str, found: list[str]) -> 
         "tacit.errors",
     ],
 )
+@pytest.mark.processes
 def test_a_node_starts_without_scipy_and_matplotlib(module: str) -> None:
     # Numba looks for SciPy itself when it is imported; a node has neither.
     code = (
@@ -169,6 +170,7 @@ def test_a_node_starts_without_scipy_and_matplotlib(module: str) -> None:
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.processes
 def test_importing_the_package_alone_imports_no_room_of_it() -> None:
     code = "import sys, tacit; print([m for m in sys.modules if m.startswith('tacit.')])"
     done = subprocess.run(

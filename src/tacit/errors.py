@@ -23,6 +23,7 @@
     │       ├── PeerTimeoutError  it stayed silent for longer than the limit
     │       ├── FrameError        it sent something that is not a frame of ours
     │       └── AbortError        what it sent contradicts the protocol
+    │           └── DifferentSharesError  it holds another component of a share than we do
     └── ServiceError              the platform says no; has a status and a code of the HTTP API
         ├── CredentialError       no token or code, or one that does not count
         ├── ForbiddenError        this role may not do that
@@ -42,11 +43,7 @@ from pathlib import Path
 
 
 class TacitError(Exception):
-    """The root of the tree.
-
-    >>> issubclass(InputError, TacitError)
-    True
-    """
+    """The root of the tree."""
 
     exit_code = 1
 
@@ -106,11 +103,7 @@ class ParameterError(InputError):
 
 
 class EngineError(TacitError):
-    """The Privacy Engine says no, or cannot go on.
-
-    >>> issubclass(RefusedError, EngineError)
-    True
-    """
+    """The Privacy Engine says no, or cannot go on."""
 
     exit_code = 3
 
@@ -178,11 +171,7 @@ class TrustError(EngineError):
 
 
 class PlatformError(TacitError):
-    """The platform cannot be reached, or refuses what it was asked; `status` is its HTTP code.
-
-    >>> PlatformError("the platform does not answer; try again").status is None
-    True
-    """
+    """The platform cannot be reached, or refuses what it was asked; `status` is its HTTP code."""
 
     exit_code = 4
 
@@ -192,11 +181,7 @@ class PlatformError(TacitError):
 
 
 class MpcError(TacitError):
-    """A computation between the nodes did not come to its end.
-
-    >>> issubclass(PeerTimeoutError, MpcError)
-    True
-    """
+    """A computation between the nodes did not come to its end."""
 
     exit_code = 3
 
@@ -253,6 +238,10 @@ class AbortError(PeerError):
     >>> print(AbortError("node 0", "works on another request under the same number"))
     node 0: works on another request under the same number
     """
+
+
+class DifferentSharesError(AbortError):
+    """Two holders of a component of a share do not hold the same; nothing was computed."""
 
 
 class ServiceError(TacitError):

@@ -16,11 +16,7 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 @cache
 def numba_is_here() -> bool:
-    """Whether kernels are compiled.
-
-    >>> isinstance(numba_is_here(), bool)
-    True
-    """
+    """Whether kernels are compiled."""
     return find_spec("numba") is not None
 
 

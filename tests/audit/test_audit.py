@@ -8,12 +8,12 @@ import pytest
 
 from tacit.audit import AuditReport, audit_record
 from tacit.audit.audit import audit_of
-from tacit.audit.example import example_problem, example_record, example_weights
 from tacit.audit.record.recorder import Recorder
 from tacit.audit.record.view import view_of
 from tacit.problems import generate_assignment, generate_tour
 from tacit.runs import solve
 from tacit.search import SearchParameters
+from tests.audit.example import example_problem, example_record, example_weights
 
 HONEST = {"plan only", "frequency", "pairwise", "pointwise", "anchor", "combination"}
 OTHERS = {"known range", "known rows", "tournaments", "random populations",

@@ -24,8 +24,7 @@ from tacit.engine.coordinator.evaluations import Evaluations
 from tacit.engine.coordinator.node_client import NodeClient
 from tacit.engine.identity.certificates import read_certificate
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.local.engine import node_terms
-from tacit.engine.local.fixtures import all_sign, participant_keys, public_keys
+from tacit.engine.local.engine import all_sign, node_terms, participant_keys, public_keys
 from tacit.engine.records.node_log import verify_log
 from tacit.engine.wire.messages import Done, Evaluate, Message
 from tacit.engine.wire.request import pack_candidates

@@ -44,10 +44,12 @@ def test_files_and_functions_stay_short() -> None:
                 assert length <= 55, f"{file.name}: {node.name} has {length} lines"
 
 
-def test_public_functions_have_examples() -> None:
+def test_protocols_have_examples() -> None:
     for file in FILES:
+        if file.parent.name not in {"protocols", "rank", "sealed", "disclose"}:
+            continue
         for node in ast.parse(file.read_text()).body:
-            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if not isinstance(node, ast.AsyncFunctionDef):
                 continue
             doc = ast.get_docstring(node) or ""
             shown = ">>>" in doc or node.name.startswith("_")

@@ -10,9 +10,9 @@ from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
 from tacit.engine.agreement.terms import Agreement, Ownership
-from tacit.engine.local.fixtures import example_cast
 from tacit.participant.costs import read_costs
 from tacit.problems.files.decimals import unscaled_text
+from tests.engine.fixtures import example_cast
 
 COLUMNS = [f"slot {i}" for i in range(4)]
 WEIGHTS = st.lists(

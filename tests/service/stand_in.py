@@ -12,7 +12,6 @@ from tacit.service.server.metrics import ServiceMetrics
 from tacit.service.server.settings import Settings
 from tacit.service.storage import (
     Database,
-    all_accepted,
     members_of,
     read_run,
     set_progress,
@@ -55,7 +54,8 @@ class StandIn:
                 await self.database.write(
                     set_submission_state, run_id, member.participant, "accepted"
                 )
-        if await self.database.read(all_accepted, run_id):
+        members = await self.database.read(members_of, run_id)
+        if all(member.submission_state == "accepted" for member in members):
             await self.database.write(set_state, run_id, State.SUBMITTED)
 
     async def resume(self, run_id: str, /) -> None:

@@ -20,10 +20,10 @@ from tacit.engine.agreement.signatures import sign_agreement, sign_joining
 from tacit.engine.agreement.terms import read_agreement
 from tacit.engine.identity.keys import Keys
 from tacit.service.access.invitations import invite
-from tacit.service.api.examples import example_terms
 from tacit.service.server.context import Platform
 from tacit.service.storage import create_account
 from tacit.service.workflow.lifecycle import State
+from tests.service.example_terms import example_terms
 from tests.service.stand_in import StandIn
 
 API = "/api/v1"

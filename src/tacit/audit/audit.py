@@ -36,13 +36,7 @@ HYPOTHETICAL_SHARE = 10
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """A view, the secret, and the ways to measure the one against the other.
-
-    >>> from tacit.audit.example import example_record, example_weights
-    >>> audit = audit_of(example_record("order"), example_weights())
-    >>> audit.honest()["pairwise"].correlation > 0.9
-    True
-    """
+    """A view, the secret, and the ways to measure the one against the other."""
 
     view: View
     truth: Truth
@@ -143,13 +137,7 @@ def audit_record(
     objective: int = 0,
     optimum: float | None = None,
 ) -> AuditReport:
-    """Try all attacks and report; the strongest of a semi-honest platform is the headline.
-
-    >>> from tacit.audit.example import example_record, example_weights
-    >>> report = audit_record(example_record("top:5"), example_weights())
-    >>> report.strongest in report.attacks
-    True
-    """
+    """Try all attacks and report; the strongest of a semi-honest platform is the headline."""
     audit = audit_of(record, weights, objective=objective, optimum=optimum)
     if not record.sizes:
         return _plan_only_report(audit, record, objective)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit.errors import FileError, TacitError
+from tacit.files import writing
 from tacit.problems import Objective, Problem, Tour
 
 if TYPE_CHECKING:
@@ -13,16 +14,7 @@ if TYPE_CHECKING:
 
 
 def plot_problem(problem: Problem, path: Path, /) -> None:
-    """Draw a problem to a PNG, SVG or PDF file, without a display.
-
-    >>> import tempfile
-    >>> from tacit.problems import shipped_problem
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "cities.png")
-    ...     plot_problem(shipped_problem("rd100"), file)
-    ...     file.exists()
-    True
-    """
+    """Draw a problem to a PNG, SVG or PDF file, without a display."""
     if path.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise FileError(path, None, "pictures are not written in this format", "name a .png file")
     try:
@@ -46,11 +38,8 @@ def plot_problem(problem: Problem, path: Path, /) -> None:
             _draw_cities(problem, axes)
         else:
             _draw_weights(problem, shown[panel], axes)
-    try:
+    with writing(path):
         figure.savefig(path, dpi=150)
-    except OSError as error:
-        reason = f"cannot be written ({error.strerror})"
-        raise FileError(path, None, reason, "choose another place") from None
 
 
 def _draw_cities(problem: Problem, axes: Axes) -> None:

@@ -8,18 +8,12 @@ from typing import Annotated
 
 import typer
 
-from tacit.errors import FileError, LogError, UnprovenError
+from tacit.errors import LogError, UnprovenError
+from tacit.files import read_bytes
 
 app = typer.Typer(no_args_is_help=True, help="Check what a node logged.")
 
 LogPath = Annotated[Path, typer.Argument(help="A node's log.jsonl.")]
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise FileError(path, None, f"cannot be read ({error.strerror})", "check it") from None
 
 
 @app.command()
@@ -29,7 +23,7 @@ def verify(path: LogPath) -> None:
 
     from tacit.engine.records.node_log import FIRST, line_hash, verify_log
 
-    data = _read(path)
+    data = read_bytes(path)
     entries = verify_log(data)
     lines = data.splitlines()
     typer.echo(f"unbroken, {len(entries)} lines, head {line_hash(lines[-1]) if lines else FIRST}")
@@ -64,8 +58,8 @@ def replay(
     from tacit.verify.replay import replay as follow
     from tacit.verify.sealed_answers import check_sealed_answers
 
-    agreed = read_agreement(_read(agreement).strip())
-    logs = [verify_log(_read(each)) for each in (path, *(other or []))]
+    agreed = read_agreement(read_bytes(agreement).strip())
+    logs = [verify_log(read_bytes(each)) for each in (path, *(other or []))]
     for entries in logs:
         if not entries or entries[0].get("agreement") != agreement_hash(agreed).hex():
             raise LogError("the log belongs to another agreement; give the one it names")

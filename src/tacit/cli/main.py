@@ -27,9 +27,6 @@ def make_app(first: str | None = None, /) -> typer.Typer:
     """The command with the subcommand that is called for, or with all, to list them.
 
     A node, which installs light, must not import what a search needs.
-
-    >>> len(make_app("keys").registered_groups), len(make_app().registered_groups)
-    (1, 9)
     """
     app = typer.Typer(
         name="tacit",

@@ -19,10 +19,6 @@ def recorder_for(
     """What watches the run, if it is to be recorded; refuses what could not be.
 
     A sealed run shows nothing while it goes, so nobody needs to watch it.
-
-    >>> from tacit.problems import load_problem
-    >>> recorder_for(load_problem("kroA100"), None, resume=None, algorithm=None) is None
-    True
     """
     if path is None:
         return None
@@ -34,11 +30,7 @@ def recorder_for(
 
 
 def observing(first: Observer | None, recorder: Recorder | None, /) -> Observer | None:
-    """One observer for both, or for the one that is there.
-
-    >>> observing(None, None) is None
-    True
-    """
+    """One observer for both, or for the one that is there."""
     watching = [each for each in (recorder, first) if each is not None]
     if not watching:
         return None

@@ -54,6 +54,16 @@ def register_disclosure(method: str, make: Callable[[int], Disclosure], /) -> No
     _registered[method] = make
 
 
+def split_disclosure(text: str, /) -> tuple[str, int]:
+    """The method that a text names, known or not, and its number, or 0 if it has none.
+
+    >>> split_disclosure("top:15"), split_disclosure("order")
+    (('top', 15), ('order', 0))
+    """
+    method, _, number = text.partition(":")
+    return method, int(number) if _is_whole(number) else 0
+
+
 def parse_disclosure(text: str, /) -> Disclosure:
     """Read a disclosure.
 
@@ -88,8 +98,12 @@ buckets:5, top:15 or above:90
             return Buckets(_at_least(text, number, 1))
 
 
+def _is_whole(argument: str) -> bool:
+    return argument.isascii() and argument.isdigit() and len(argument) < 10
+
+
 def _whole_number(text: str, method: str, argument: str) -> int:
-    if not (argument.isascii() and argument.isdigit()) or len(argument) > 9:
+    if not _is_whole(argument):
         raise DisclosureError(f"{text!r} needs a whole number after '{method}:'; use {EXAMPLES}")
     return int(argument)
 

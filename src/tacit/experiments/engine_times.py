@@ -9,8 +9,10 @@ from pathlib import Path
 
 import msgspec
 
+from tacit.disclosure import split_disclosure
 from tacit.errors import FileError
 from tacit.experiments.execution.time_budget import PAPER_BUDGET, TimeBudget
+from tacit.files import read_bytes
 
 LATENCIES_MS = (0, 1, 10)
 QUICK_LATENCIES_MS = (0, 1)
@@ -40,7 +42,7 @@ class EngineTimes(msgspec.Struct, frozen=True):
 
     def by_method(self) -> dict[str, float]:
         """Seconds per evaluation, by method."""
-        return {text.partition(":")[0]: told.seconds for text, told in self.disclosures.items()}
+        return {split_disclosure(text)[0]: told.seconds for text, told in self.disclosures.items()}
 
     def generations(self) -> dict[str, int]:
         """The last generation that each method reaches within the paper's budget, at most 500."""
@@ -51,16 +53,11 @@ class EngineTimes(msgspec.Struct, frozen=True):
 def read_engine_times(path: str | Path, /) -> list[EngineTimes]:
     """Read what the bench printed: one object, or a list of them for several latencies."""
     try:
-        raw = msgspec.json.decode(Path(path).read_bytes())
+        raw = msgspec.json.decode(read_bytes(path))
         return msgspec.convert(raw if isinstance(raw, list) else [raw], list[EngineTimes])
-    except OSError as error:
-        raise FileError(
-            path, None, f"cannot be read ({error.strerror})", "check the path"
-        ) from None
     except (msgspec.DecodeError, msgspec.ValidationError) as error:
-        raise FileError(
-            path, None, str(error), "give what 'tacit bench engine --json' prints"
-        ) from None
+        remedy = "give what 'tacit bench engine --json' prints"
+        raise FileError(path, None, str(error), remedy) from None
 
 
 def measure_engine(latencies_ms: Sequence[int] = LATENCIES_MS, /) -> list[EngineTimes]:

@@ -16,47 +16,34 @@ curious, with or without the platform.
 array([0, 0, 1])
 """
 
-from tacit.mpc.bound import FitnessBound, bits_needed, check_bound_fits
-from tacit.mpc.cost import Cost
-from tacit.mpc.disclose.coordinator import DisclosedValues, collect
-from tacit.mpc.disclose.node import Evaluated, cost as evaluation_cost, evaluate
-from tacit.mpc.epoch import Epoch, agree_epoch, open_session, refuse_session
-from tacit.mpc.linear import gather_sum
-from tacit.mpc.protocols.range_check import check_ranges
-from tacit.mpc.protocols.same import check_same_components, check_same_data
-from tacit.mpc.ring import from_ring, to_ring
-from tacit.mpc.session import Context, Session
-from tacit.mpc.shares import COORDINATOR, NODES, ArithmeticShare, BitShare, deal, reconstruct
-from tacit.mpc.spec import Best, Spec
-
-__all__ = [
-    "COORDINATOR",
-    "NODES",
-    "ArithmeticShare",
-    "Best",
-    "BitShare",
-    "Context",
-    "Cost",
-    "DisclosedValues",
-    "Epoch",
-    "Evaluated",
-    "FitnessBound",
-    "Session",
-    "Spec",
-    "agree_epoch",
-    "bits_needed",
-    "check_bound_fits",
-    "check_ranges",
-    "check_same_components",
-    "check_same_data",
-    "collect",
-    "deal",
-    "evaluate",
-    "evaluation_cost",
-    "from_ring",
-    "gather_sum",
-    "open_session",
-    "reconstruct",
-    "refuse_session",
-    "to_ring",
-]
+from tacit.mpc.bound import (
+    FitnessBound as FitnessBound,
+    bits_needed as bits_needed,
+    check_bound_fits as check_bound_fits,
+)
+from tacit.mpc.cost import Cost as Cost
+from tacit.mpc.disclose.coordinator import DisclosedValues as DisclosedValues, collect as collect
+from tacit.mpc.disclose.node import (
+    Evaluated as Evaluated,
+    evaluate as evaluate,
+)
+from tacit.mpc.epoch import (
+    Epoch as Epoch,
+    agree_epoch as agree_epoch,
+    open_session as open_session,
+    refuse_session as refuse_session,
+)
+from tacit.mpc.linear import gather_sum as gather_sum
+from tacit.mpc.protocols.range_check import check_ranges as check_ranges
+from tacit.mpc.protocols.same import check_same_components as check_same_components
+from tacit.mpc.ring import from_ring as from_ring, to_ring as to_ring
+from tacit.mpc.session import Context as Context, Session as Session
+from tacit.mpc.shares import (
+    COORDINATOR as COORDINATOR,
+    NODES as NODES,
+    ArithmeticShare as ArithmeticShare,
+    BitShare as BitShare,
+    deal as deal,
+    reconstruct as reconstruct,
+)
+from tacit.mpc.spec import Best as Best, Spec as Spec

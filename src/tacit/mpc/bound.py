@@ -35,15 +35,6 @@ class FitnessBound:
             )
 
     @classmethod
-    def within_bits(cls, bits: int) -> FitnessBound:
-        """All fitness values with |f| < 2^bits.
-
-        >>> FitnessBound.within_bits(3)
-        FitnessBound(low=-7, high=7)
-        """
-        return cls(1 - (1 << bits), (1 << bits) - 1)
-
-    @classmethod
     def of_sum(cls, terms: int, weight_bound: int, *, negate: bool = False) -> FitnessBound:
         """The range of a sum of weights in 0..weight_bound, or its negative for costs.
 

@@ -39,11 +39,7 @@ class Cost:
 
     @classmethod
     def free(cls) -> Cost:
-        """Nothing is sent.
-
-        >>> Cost.free().rounds
-        0
-        """
+        """Nothing is sent."""
         return cls(0, (0, 0, 0))
 
     @property

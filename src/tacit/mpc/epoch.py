@@ -58,13 +58,7 @@ class Epoch:
         return KeyedMasks({c: expand(key, b"evaluation" + info) for c, key in self._keys.items()})
 
     def close(self) -> None:
-        """Forget the keys: after an abort or a reconnect nothing may be drawn from them.
-
-        >>> epoch = Epoch({0: bytes(32), 1: bytes(32)})
-        >>> epoch.close()
-        >>> epoch.closed
-        True
-        """
+        """Forget the keys: after an abort or a reconnect nothing may be drawn from them."""
         self._keys.clear()
 
 

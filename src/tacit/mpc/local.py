@@ -96,12 +96,7 @@ class _NetworkWire:
 
 
 def fresh_masks() -> Callable[[int], MaskSource]:
-    """Random component keys, and from them each node's source of masks.
-
-    >>> masks = fresh_masks()
-    >>> bool((masks(0).words("a", 1, 4) == masks(1).words("a", 1, 4)).all())
-    True
-    """
+    """Random component keys, and from them each node's source of masks."""
     keys = [secrets.token_bytes(32) for _ in NODES]
     return lambda me: KeyedMasks({me: keys[me], (me + 1) % 3: keys[(me + 1) % 3]})
 
@@ -114,13 +109,7 @@ async def parties(
     record: bool = False,
     timeout: float = 10.0,
 ) -> PartiesRun[T]:
-    """Run a protocol with three nodes, and a coordinator if given, on this event loop.
-
-    >>> async def node(session):
-    ...     return session.me
-    >>> asyncio.run(parties(node)).rounds
-    0
-    """
+    """Run a protocol with three nodes, and a coordinator if given, on this event loop."""
     network = _Network(record)
     source = masks or fresh_masks()
     sessions = [

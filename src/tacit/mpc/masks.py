@@ -66,10 +66,6 @@ class KeyedMasks:
         return words
 
     def permutation(self, label: str, component: int, size: int) -> NDArray[np.intp]:
-        """The order of `size` words of AES-CTR; equal words (2^-64 per pair) would bias it.
-
-        >>> KeyedMasks({0: bytes(32)}).permutation("p", 0, 1)
-        array([0])
-        """
+        """The order of `size` words of AES-CTR; equal words (2^-64 per pair) would bias it."""
         words = self.words("permutation|" + label, component, size)
         return np.argsort(words, kind="stable")

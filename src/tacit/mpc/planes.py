@@ -56,11 +56,7 @@ def cut(numbers: Words, *, bits: int) -> Unsigned:
 
 
 def to_planes(numbers: Unsigned, *, bits: int) -> Words:
-    """The lowest `bits` bits of each number as planes, shape (bits, plane_words(count)).
-
-    >>> to_planes(np.array([1, 3], dtype=np.uint64), bits=2).shape
-    (2, 1)
-    """
+    """The lowest `bits` bits of each number as planes, shape (bits, plane_words(count))."""
     lane = lane_bits(bits)
     kind = _LANES[lane]
     words = plane_words(len(numbers))
@@ -97,27 +93,3 @@ def plane_to_bits(plane: Words, count: int, *, bits: int) -> NDArray[np.uint8]:
     shifts = np.arange(8, dtype=np.uint8)[None, :, None]
     spread = (np.ascontiguousarray(as_bytes.T)[:, None, :] >> shifts) & np.uint8(1)
     return spread.reshape(-1)[:count]
-
-
-def bits_to_plane(values: NDArray[np.uint8], *, bits: int) -> Words:
-    """Zeros and ones as one plane, the inverse of `plane_to_bits`.
-
-    >>> plane_to_bits(bits_to_plane(np.array([1, 0, 1], dtype=np.uint8), bits=20), 3, bits=20)
-    array([1, 0, 1], dtype=uint8)
-    """
-    plane: Words = to_planes(values.astype(np.uint64), bits=lane_bits(bits))[0].copy()
-    return plane
-
-
-def from_planes(planes: Words, count: int) -> Words:
-    """The numbers of which these are the planes, the inverse of `to_planes`.
-
-    >>> from_planes(to_planes(np.array([5, 9], dtype=np.uint64), bits=4), 2)
-    array([5, 9], dtype=uint64)
-    """
-    bits = len(planes)
-    numbers = np.zeros(count, dtype=np.uint64)
-    for k in range(bits):
-        bit = plane_to_bits(planes[k], count, bits=bits).astype(np.uint64)
-        numbers |= bit << np.uint64(k)
-    return numbers

@@ -50,11 +50,7 @@ class Context:
                 )
 
     def info(self) -> bytes:
-        """All fields in one unambiguous string of bytes.
-
-        >>> len(Context(bytes(32), 0, 1, 0, bytes(32)).info())
-        78
-        """
+        """All fields in one unambiguous string of bytes."""
         agreement = hashlib.sha256(self.agreement).digest()
         request = hashlib.sha256(self.request).digest()
         numbers = self.objective.to_bytes(2, "little"), self.evaluation.to_bytes(8, "little")
@@ -66,11 +62,7 @@ class Context:
         return hashlib.sha256(b"tag" + self.info()).digest()[:8]
 
     def channel(self, substream: int) -> Channel:
-        """The conversation of one substream of this evaluation.
-
-        >>> Context(bytes(32), 0, 1, 0, bytes(32)).channel(0).substream
-        0
-        """
+        """The conversation of one substream of this evaluation."""
         name = hashlib.sha256(self.agreement).digest()[:16]
         return Channel(name, self.objective, self.evaluation, self.attempt, substream)
 
@@ -119,12 +111,6 @@ class Session:
     """A party's side of one evaluation, or of one substream of it.
 
     `wire` opens the way to a peer for a substream. `masks` is None at the coordinator.
-
-    >>> from tacit.mpc.local import run_parties
-    >>> async def whoami(session: Session) -> int:
-    ...     return session.me
-    >>> run_parties(whoami).results
-    [0, 1, 2]
     """
 
     def __init__(

@@ -107,9 +107,6 @@ def deal(values: Words, *, source: Callable[[int], bytes] = os.urandom) -> list[
     """Split secrets into the shares of nodes 0, 1 and 2, as a participant does.
 
     `source` gives random bytes; anything but the operating system's is for tests only.
-
-    >>> [len(share) for share in deal(np.arange(3, dtype=np.uint64))]
-    [3, 3, 3]
     """
     first = _random(values.shape, values.dtype, source)
     second = _random(values.shape, values.dtype, source)

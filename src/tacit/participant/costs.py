@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tacit.engine.agreement.terms import Agreement, ObjectiveTerms
 from tacit.errors import FileError, InputError
 from tacit.problems.files.csv_weights import WeightTable, read_csv_weights
-from tacit.problems.files.decimals import unscaled_text
+from tacit.problems.files.decimals import CellFileError, Fault, unscaled_text
 
 
 def read_costs(
@@ -21,16 +21,6 @@ def read_costs(
 
     Rows come by name or by number (from 0, as in the agreement) in the first column, or without
     either in the agreement's order; columns by name in the first line, or in their order.
-
-    >>> import tempfile
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> agreement = example_cast().agreement
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "mine.csv")
-    ...     _ = file.write_text("row,left,right\n1,8,3\n0,1,9\n")
-    ...     read_costs(file, agreement, "owner", 0)
-    array([[1, 9],
-           [8, 3]])
     """
     terms, problem = agreement.objectives[objective], agreement.problem
     rows = agreement.rows_of(participant, objective)
@@ -53,13 +43,7 @@ def read_costs(
 def check_weights(
     weights: NDArray[np.int64], agreement: Agreement, participant: str, objective: int, /
 ) -> None:
-    """Refuse scaled weights that are not this participant's rows within the bound.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> check_weights(np.array([[1, 9], [8, 99]]), example_cast().agreement, "owner", 0)
-    Traceback (most recent call last):
-    tacit.errors.InputError: the weight 99 of row 1, column 1 is outside 0..9; correct it
-    """
+    """Refuse scaled weights that are not this participant's rows within the bound."""
     rows, terms = agreement.rows_of(participant, objective), agreement.objectives[objective]
     if weights.shape != (len(rows), agreement.problem.columns):
         raise InputError(
@@ -78,16 +62,15 @@ def check_weights(
 def _read(path: Path, terms: ObjectiveTerms, columns: int) -> WeightTable:
     try:
         return read_csv_weights(path, scale=terms.scale, limit=terms.weight_bound, columns=columns)
-    except FileError as error:
-        if "above the largest" in error.what:
-            most = unscaled_text(terms.weight_bound, terms.scale)
-            remedy = f"the agreement allows 0 to {most}: correct the cell, or ask for a new run"
-        elif "more decimals" in error.what:
-            remedy = f"the agreement allows {len(str(terms.scale)) - 1} after the point: round it"
-        elif "empty" in error.what:
-            remedy = "fill in a number"
-        else:
-            raise
+    except CellFileError as error:
+        most = unscaled_text(terms.weight_bound, terms.scale)
+        digits = len(str(terms.scale)) - 1
+        remedy = {
+            Fault.TOO_LARGE: f"the agreement allows 0 to {most}: correct the cell, or ask for a "
+            "new run",
+            Fault.TOO_FINE: f"the agreement allows {digits} after the point: round it",
+            Fault.EMPTY: "fill in a number",
+        }.get(error.fault, error.remedy)
         raise FileError(path, error.place, error.what, remedy) from None
 
 
@@ -147,12 +130,7 @@ def _columns(
 
 
 def show_rows(agreement: Agreement, rows: Sequence[int], /) -> str:
-    """Rows by their names, or by their numbers where they have none.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> show_rows(example_cast().agreement, [0, 1])
-    '0, 1'
-    """
+    """Rows by their names, or by their numbers where they have none."""
     names = agreement.problem.row_names
     return _some([str(row) if names is None else names[row] for row in rows])
 

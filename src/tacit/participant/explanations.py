@@ -7,19 +7,15 @@ comes first, then the paper's counts.
 from __future__ import annotations
 
 from tacit.audit.expected.explanation import explain_leakage
+from tacit.disclosure import split_disclosure
 from tacit.disclosure.leakage import leakage
 from tacit.engine.agreement.sealed_terms import sealed_terms
 from tacit.engine.agreement.terms import Agreement, ObjectiveTerms
 
 
 def disclosure_words(terms: ObjectiveTerms, population: int, /) -> str:
-    """What one evaluation of an objective tells the platform.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> disclosure_words(example_cast().agreement.objectives[0], 100)
-    'which 1 of 100 plans is best, not by how much; and the total of the best plan, as a number'
-    """
-    kind, _, number = terms.disclosure.partition(":")
+    """What one evaluation of an objective tells the platform."""
+    kind, number = split_disclosure(terms.disclosure)
     plans = f"{population:,} plans"
     told = {
         "none": f"the total of each of {plans}, exactly",
@@ -28,8 +24,8 @@ def disclosure_words(terms: ObjectiveTerms, population: int, /) -> str:
         "is in",
         "buckets": f"which of {number} equal steps between the worst and the best total each of "
         f"{plans} is in",
-        "top": f"which {number} of {plans} {'is' if number == '1' else 'are'} best, not by how "
-        "much" + (", nor in which order" if number != "1" else ""),
+        "top": f"which {number} of {plans} {'is' if number == 1 else 'are'} best, not by how "
+        "much" + (", nor in which order" if number > 1 else ""),
         "above": f"which of {plans} reach {number} % of the way from the worst to the best total "
         "(always at least three)",
     }.get(kind, f"what the disclosure {terms.disclosure!r} says of {plans}")
@@ -42,19 +38,7 @@ def disclosure_words(terms: ObjectiveTerms, population: int, /) -> str:
 
 
 def sealed_words(agreement: Agreement, /) -> list[str]:
-    """What a sealed search tells the platform.
-
-    >>> from msgspec.structs import replace
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> from tacit.engine.agreement.sealed_terms import pin_sealed
-    >>> from tacit.search.moves import SealedParameters
-    >>> agreement = example_cast().agreement
-    >>> pay = replace(agreement.objectives[0], disclosure="sealed", best="nothing")
-    >>> sealed = replace(agreement, objectives=[pay], search=pin_sealed(SealedParameters()))
-    >>> sealed_words(sealed)
-    ['once, at the end: the plan that was found, and nothing else; not its total, nor anything \
-about any other plan']
-    """
+    """What a sealed search tells the platform."""
     plans = len(sealed_terms(agreement).weightings)
     what = "the plan that was found"
     if plans > 1:
@@ -77,12 +61,7 @@ about any other plan']
 
 
 def leakage_words(agreement: Agreement, /) -> list[str]:
-    """How much can be inferred from all that an agreement allows to be disclosed.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> leakage_words(example_cast().agreement)[1]
-    "'pay': from 10 evaluations of up to 100 plans, at most 0 equations and 990 inequations."
-    """
+    """How much can be inferred from all that an agreement allows to be disclosed."""
     if agreement.sealed:
         return explain_leakage(agreement)
     limits = agreement.limits

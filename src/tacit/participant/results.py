@@ -13,21 +13,13 @@ from tacit.participant.plain_text import plain_cell
 
 
 def runs(profile: Profile, /) -> list[RunSummary]:
-    """All runs that this participant is a member of.
-
-    >>> runs.__name__
-    'runs'
-    """
+    """All runs that this participant is a member of."""
     with profile.connect() as client:
         return client.get("/runs", list[RunSummary])
 
 
 def result(profile: Profile, run: str, /) -> Outcome:
-    """What came of a run, or how it stands.
-
-    >>> result.__name__
-    'result'
-    """
+    """What came of a run, or how it stands."""
     with profile.connect() as client:
         outcome = client.get(f"/runs/{run}/result", Outcome)
     if outcome.plan is not None:
@@ -39,11 +31,6 @@ def plan_rows(outcome: Outcome, agreement: Agreement | None, account: str, /) ->
     """A plan as lines of row, column, and whether the row is one's own; of a tour, its places.
 
     The names are those of the agreement that this machine signed. Without one there are numbers.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> from tacit.participant.account.shapes import Plan
-    >>> plan_rows(Outcome("finished", plan=Plan([1, 0])), example_cast().agreement, "owner")
-    [['0', '1', 'yours'], ['1', '0', 'yours']]
     """
     if outcome.plan is None:
         return []

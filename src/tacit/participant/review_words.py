@@ -17,14 +17,7 @@ MOST_PAIRS = 20
 
 
 def review_lines(review: Review, /) -> list[str]:
-    """A review in plain words, line by line.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> from tacit.participant.account.shapes import RunView
-    >>> made = Review(RunView("r-1", "slots", "invited"), example_cast().agreement, "owner", True)
-    >>> review_lines(made)[0]
-    'Run r-1, slots (invited)'
-    """
+    """A review in plain words, line by line."""
     sections = {
         "You": _own(review),
         "What the platform learns, and with it all participants (the ledger is open to them)": [
@@ -159,14 +152,7 @@ def _participants(review: Review) -> list[str]:
 
 
 def review_json(review: Review, /) -> dict[str, Any]:
-    """A review for a script.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> from tacit.participant.account.shapes import RunView
-    >>> made = Review(RunView("r-1", "slots", "invited"), example_cast().agreement, "owner", True)
-    >>> review_json(made)["may_sign"]
-    True
-    """
+    """A review for a script."""
     agreement, limits = review.agreement, review.agreement.limits
     return {
         "run": review.run.id,

@@ -74,9 +74,6 @@ def review(
 
     `trust` pins keys for this review; without it those count that the profile has remembered.
     `costs` is the participant's CSV, to see now rather than later whether it fits.
-
-    >>> review.__name__
-    'review'
     """
     with profile.connect() as client:
         view = client.get(f"/runs/{run}", RunView)
@@ -97,11 +94,7 @@ def review(
 
 
 def fetch_agreement(client: PlatformClient, run: str, /) -> Agreement:
-    """A run's agreement from its canonical bytes.
-
-    >>> fetch_agreement.__name__
-    'fetch_agreement'
-    """
+    """A run's agreement from its canonical bytes."""
     return read_agreement(client.send("GET", f"/runs/{run}/agreement"))
 
 
@@ -152,14 +145,7 @@ def _own_refusals(profile: Profile, run: str, agreement: Agreement) -> list[str]
 
 
 def changed_parts(before: Agreement, after: Agreement, /) -> list[str]:
-    """Which parts of an agreement are not what they were.
-
-    >>> from msgspec.structs import replace
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> agreement = example_cast().agreement
-    >>> changed_parts(agreement, replace(agreement, reveal_best=False))
-    ['reveal_best']
-    """
+    """Which parts of an agreement are not what they were."""
     names = Agreement.__struct_fields__
     return [name for name in names if getattr(before, name) != getattr(after, name)]
 

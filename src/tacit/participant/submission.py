@@ -32,9 +32,6 @@ def submit(
     `costs` is a CSV, or the scaled weights themselves in the agreement's order of rows. They are
     sealed under the agreement that this machine signed; if the platform shows another, nothing is.
     Rows are sealed once per agreement: what was handed in before, and not refused, stays.
-
-    >>> submit.__name__
-    'submit'
     """
     agreement = profile.need_signed_agreement(run)
     number = chosen_objective(agreement, profile.account, objective)
@@ -55,15 +52,7 @@ def submit(
 
 
 def chosen_objective(agreement: Agreement, participant: str, name: str | None, /) -> int:
-    """The number of an objective by its name; without one, the only one there is to seal.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> chosen_objective(example_cast().agreement, "owner", None)
-    0
-    >>> chosen_objective(example_cast().agreement, "owner", "cost")
-    Traceback (most recent call last):
-    tacit.errors.InputError: 'owner' seals nothing for 'cost'; choose from 'pay'
-    """
+    """The number of an objective by its name; without one, the only one there is to seal."""
     own = {
         agreement.objectives[k].name: k
         for k in agreement.confidential()
@@ -80,21 +69,13 @@ def chosen_objective(agreement: Agreement, participant: str, name: str | None, /
 
 
 def submissions(profile: Profile, run: str, /) -> list[Submission]:
-    """How far this participant's own sealed rows have come.
-
-    >>> submissions.__name__
-    'submissions'
-    """
+    """How far this participant's own sealed rows have come."""
     with profile.connect() as client:
         return client.get(f"/runs/{run}/submission", list[Submission])
 
 
 def withdraw(profile: Profile, run: str, /, *, reason: str = "") -> RunView:
-    """Leave a run before it starts, which ends it for everybody.
-
-    >>> withdraw.__name__
-    'withdraw'
-    """
+    """Leave a run before it starts, which ends it for everybody."""
     with profile.connect() as client:
         return client.post(f"/runs/{run}/withdraw", {"reason": reason} if reason else {}, RunView)
 

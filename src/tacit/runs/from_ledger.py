@@ -71,13 +71,7 @@ class LedgerObjective:
 def run_from_ledger(
     agreement: Agreement, ledger: Path, /, *, seed: int, observe: Observer | None = None
 ) -> Run:
-    """Search once more as far as the ledger goes; `observe` sees every generation.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> run_from_ledger(example_cast().agreement, Path("no-such.jsonl"), seed=1)
-    Traceback (most recent call last):
-    tacit.errors.LogError: no-such.jsonl has no answers; give the ledger of a run that has begun
-    """
+    """Search once more as far as the ledger goes; `observe` sees every generation."""
     there = min(answered(ledger, agreement.confidential()).values())
     if not there:
         raise LogError(f"{ledger} has no answers; give the ledger of a run that has begun")

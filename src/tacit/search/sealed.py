@@ -21,12 +21,7 @@ from tacit.search.moves import PublicShape, Schedule, weighted_shape
 def public_shape(
     problem: Problem, weighting: Sequence[int], /, *, symmetric: bool = False
 ) -> PublicShape:
-    """The public shape of a problem under a weighting of its objectives.
-
-    >>> from tacit.problems import generate_assignment
-    >>> public_shape(generate_assignment(1, rows=3), [2]).rows
-    3
-    """
+    """The public shape of a problem under a weighting of its objectives."""
     return weighted_shape(
         problem.kind,
         problem.rows,
@@ -41,12 +36,7 @@ def public_shape(
 
 
 def value_table(problem: Problem, weighting: Sequence[int], /) -> NDArray[np.int64]:
-    """The value of each cell to a plan under a weighting of the objectives; larger is better.
-
-    >>> from tacit.problems import generate_assignment
-    >>> value_table(generate_assignment(1, rows=3), [2]).shape
-    (3, 3)
-    """
+    """The value of each cell to a plan under a weighting of the objectives; larger is better."""
     total = np.zeros((problem.rows, problem.columns), dtype=np.int64)
     for factor, objective in zip(weighting, problem.objectives, strict=True):
         if objective.weights is None:

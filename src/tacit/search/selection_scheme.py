@@ -42,11 +42,7 @@ class SelectionScheme(Protocol):
 
 @dataclass(frozen=True)
 class TournamentAndTruncation:
-    """The genetic algorithm's scheme: tournaments for parents, truncation for survivors.
-
-    >>> TournamentAndTruncation(18).words_per_parent
-    18
-    """
+    """The genetic algorithm's scheme: tournaments for parents, truncation for survivors."""
 
     entrants: int
 
@@ -75,11 +71,7 @@ class TournamentAndTruncation:
 
 @dataclass(frozen=True)
 class CrowdedComparison:
-    """NSGA-II's scheme: binary tournaments and truncation by front and crowding distance.
-
-    >>> CrowdedComparison().words_per_parent
-    2
-    """
+    """NSGA-II's scheme: binary tournaments and truncation by front and crowding distance."""
 
     @property
     def words_per_parent(self) -> int:

@@ -13,9 +13,6 @@ class SearchState:
     """The population after some generation. Never changed in place.
 
     `generation` is -1 before anything was evaluated and 0 once the initial population was.
-
-    >>> SearchState.empty(genome_length=4, objectives=1).generation
-    -1
     """
 
     generation: int

@@ -18,14 +18,7 @@ from tacit.search.parameters import SearchParameters
 
 
 def warm_up(problem: Problem, parameters: SearchParameters, /) -> float:
-    """Compile everything that this search calls; returns the seconds it took.
-
-    >>> from tacit.search import PRESETS
-    >>> pay = Objective("pay", np.array([[1, 9], [8, 3]]))
-    >>> problem = Assignment(name="p", rows=2, columns=2, objectives=(pay,))
-    >>> warm_up(problem, PRESETS["paper-ap"]) >= 0
-    True
-    """
+    """Compile everything that this search calls; returns the seconds it took."""
     started = time.monotonic()
     tiny = _tiny_twin(problem)
     few = replace(parameters, population=6, elites=min(parameters.elites, 2))

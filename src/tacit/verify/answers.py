@@ -68,14 +68,7 @@ class _Kept:
 def check_answers(
     agreement: Agreement, logs: Sequence[Log], ledger: Sequence[LedgerEntry], /
 ) -> Answers:
-    """Compare a ledger with verified logs of different nodes; a `LogError` names what differs.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> check_answers(example_cast().agreement, [[]], [LedgerEntry(0, 1, "", [1, 0], 9)])
-    Traceback (most recent call last):
-    tacit.errors.LogError: the ledger has not kept what the nodes sent for evaluation 1; without \
-it nothing is confirmed
-    """
+    """Compare a ledger with verified logs of different nodes; a `LogError` names what differs."""
     told: dict[Key, list[LedgerEntry]] = {}
     for entry in ledger:
         if entry.number != REVEAL_NUMBER:

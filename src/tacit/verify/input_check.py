@@ -20,12 +20,7 @@ def check_inputs(
     own: Mapping[int, Sequence[bytes]],
     /,
 ) -> str:
-    """Compare the frozen inputs of all nodes with everybody's manifests; `own` are from here.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> check_inputs(example_cast().agreement, [[], [], []], [], "owner", {})
-    'no inputs are frozen yet'
-    """
+    """Compare the frozen inputs of all nodes with everybody's manifests; `own` are from here."""
     frozen = [_frozen(log) for log in logs]
     if not any(frozen):
         return "no inputs are frozen yet"

@@ -28,11 +28,7 @@ from tacit.verify.verdict import Finding, Verdict
 
 
 def check_logs(profile: Profile, run: str, /) -> Verdict:
-    """Fetch the three nodes' logs for a fresh nonce, and check everything that they can show.
-
-    >>> check_logs.__name__
-    'check_logs'
-    """
+    """Fetch the three nodes' logs for a fresh nonce, and check everything that they can show."""
     agreement = profile.need_signed_agreement(run)
     nonce = secrets.token_bytes(32)
     with profile.connect() as client:

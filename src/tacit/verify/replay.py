@@ -59,11 +59,6 @@ def replay(
     """Follow the search generation by generation, up to the first that differs.
 
     `entries` are those of a verified log, `public` has the weights of public objectives.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> replay(example_cast().agreement, [], [])
-    Traceback (most recent call last):
-    tacit.errors.LogError: the log has no evaluation; give the log of this agreement
     """
     problem = _with_public_weights(problem_of(agreement), agreement, public)
     logged = _logged_requests(agreement, entries)

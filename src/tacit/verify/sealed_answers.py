@@ -50,13 +50,7 @@ class SealedReport:
 def check_sealed_answers(
     agreement: Agreement, logs: Sequence[Log], ledger: Sequence[LedgerEntry], /
 ) -> SealedReport:
-    """Compare a ledger with verified logs of different nodes; a `LogError` names what differs.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> check_sealed_answers(example_cast().agreement, [[]], [])
-    Traceback (most recent call last):
-    tacit.errors.LogError: the log has no sealed search; give the log of this agreement
-    """
+    """Compare a ledger with verified logs of different nodes; a `LogError` names what differs."""
     generations = check_generations_asked(logs)
     opened = [entry for entry in ledger if entry.number == REVEAL_NUMBER]
     # A coordinator that was interrupted may have heard the same plan twice.

@@ -29,11 +29,7 @@ def sealed_findings(
     outcome: Outcome,
     shown: list[int] | None,
 ) -> list[Finding]:
-    """What was asked, what was told, and what was made of it.
-
-    >>> sealed_findings.__name__
-    'sealed_findings'
-    """
+    """What was asked, what was told, and what was made of it."""
     told = Finding.of("answers", check_opened, agreement, logs, ledger)
     found = [Finding.of("populations", check_asked, logs), told]
     if told.ok or told.unproven:
@@ -53,12 +49,7 @@ def check_asked(logs: Sequence[Log]) -> str:
 
 
 def check_opened(agreement: Agreement, logs: Sequence[Log], ledger: Sequence[LedgerEntry]) -> str:
-    """The ledger must hold what the nodes opened, and nothing else.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> check_opened(example_cast().agreement, [[], [], []], [])
-    'sealed: nothing was opened'
-    """
+    """The ledger must hold what the nodes opened, and nothing else."""
     if not ledger and not _begun(logs):
         return "sealed: nothing was opened"
     tells_bits = agreement.objectives[0].best == "improvement"

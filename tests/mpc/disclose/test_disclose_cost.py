@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tacit.mpc import Best, FitnessBound, Session, Spec, collect, evaluate, evaluation_cost
-from tacit.mpc.disclose.node import Evaluated
+from tacit.mpc import Best, FitnessBound, Session, Spec, collect, evaluate
+from tacit.mpc.disclose.node import Evaluated, cost as evaluation_cost
 from tacit.mpc.local import PartiesRun, deal_integers, run_parties
 
 RNG = np.random.default_rng(10)
@@ -59,7 +59,7 @@ def test_declared_is_measured_for_the_smallest(n: int, text: str) -> None:
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("best", ["value", "improvement"])
 def test_limits_at_300_individuals(text: str, best: Best) -> None:
-    for bound in (FitnessBound(0, 2**18 - 1), FitnessBound.within_bits(18)):
+    for bound in (FitnessBound(0, 2**18 - 1), FitnessBound(1 - 2**18, 2**18 - 1)):
         run = measure(300, text, bound, best, True)
         rounds, megabytes = limit(text)
         assert run.rounds <= rounds

@@ -14,7 +14,6 @@ import pytest
 
 from tacit.mpc.local import parties
 from tacit.mpc.protocols import (
-    a2b,
     b2a,
     bit_and,
     less_than,
@@ -110,24 +109,6 @@ def test_comparison_with_opened_sign(observer: int) -> None:
     assert look([positive[0], negative[0]])  # the sign itself is what they learn
     assert look(positive, dropped("c.last"))
     assert look(positive, dropped("c.0.zero"))
-
-
-@pytest.mark.parametrize("observer", NODES)
-def test_bits_of_numbers(observer: int) -> None:
-    def make(shares: list[Any]) -> Protocol:
-        return lambda s: a2b.arithmetic_to_bits(s, shares[s.me], bits=3, label="b"), None
-
-    def look(weaken: Weaken) -> bool:
-        setting = Setting(bits=1, weaken=weaken)
-        secrets = [[0], [3], [7]]
-        return leaks(
-            make, secrets, [observer], ArithmeticShare, ring=3, setting=setting, reduce=False
-        )
-
-    assert not look(honest)
-    assert look(dropped("b.0.zero"))
-    if observer:
-        assert look(dropped("b.g"))
 
 
 @pytest.mark.parametrize("observer", [1, 2])

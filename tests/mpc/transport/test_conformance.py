@@ -24,8 +24,8 @@ from tacit.mpc.transport import (
     encode,
     make_certificate,
     memory_pair,
-    serve,
 )
+from tests.mpc.transport.tls_server import serve
 
 LIMIT = 1 << 20
 Pair = tuple[Link, Link]

@@ -16,9 +16,9 @@ from tacit.mpc.transport import (
     early,
     make_certificate,
     memory_pair,
-    serve,
     tls,
 )
+from tests.mpc.transport.tls_server import serve
 
 ONE, OTHER = Channel(bytes(16), evaluation=1), Channel(b"o" * 16, evaluation=1)
 

@@ -16,9 +16,9 @@ from tacit.mpc import (
     agree_epoch,
     collect,
     evaluate,
-    evaluation_cost,
     open_session,
 )
+from tacit.mpc.disclose.node import cost as evaluation_cost
 from tacit.mpc.local import deal_integers
 from tacit.mpc.shares import party_name
 from tacit.mpc.transport import (
@@ -32,9 +32,9 @@ from tacit.mpc.transport import (
     connect,
     make_certificate,
     memory_pair,
-    serve,
 )
 from tests.mpc.disclose.twin import disclose
+from tests.mpc.transport.tls_server import serve
 
 F = np.array([5, -7, 5, 0, 3, 9])
 BOUND, BEST = FitnessBound(-10, 10), "value"

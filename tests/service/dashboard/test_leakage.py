@@ -12,13 +12,13 @@ from nicegui import Client, ui
 from tacit.audit import explain_leakage
 from tacit.engine.agreement.terms import Agreement, NodeTerms
 from tacit.problems import Problem
-from tacit.service.api.examples import example_terms
 from tacit.service.api.terms import RunTerms
 from tacit.service.dashboard.drafts import Rules, drawn_problem, run_terms
 from tacit.service.dashboard.leakage import inferred, inferred_markup
 from tacit.service.dashboard.pages.rules_form import RulesForm, inferred_from
 from tacit.service.workflow.drafting import agreement_of_terms
 from tests.service.dashboard.test_sessions import browser, sign_in
+from tests.service.example_terms import example_terms
 from tests.service.world import World
 
 RULES = Rules("a run", "top:15", "improvement", 10.0, 500, 24.0)

@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from tacit.engine.agreement.sealed_terms import pin_sealed
 from tacit.engine.agreement.terms import Agreement
-from tacit.engine.local.fixtures import example_cast
 from tacit.search.moves import SealedParameters
 from tacit.service.execution.answer import answer_of
 from tacit.service.execution.report import Report
 from tacit.service.workflow.lifecycle import State
+from tests.engine.fixtures import example_cast
 
 FOUND: dict[str, Any] = {
     "generation": 3,

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tacit.engine.local.fixtures import example_cast
 from tacit.service.execution import executor as executing
 from tacit.service.execution.agreed_runs import StoredAgreement
 from tacit.service.execution.executor import Executor
@@ -26,6 +25,7 @@ from tacit.service.storage import (
     read_run,
 )
 from tacit.service.workflow.lifecycle import State
+from tests.engine.fixtures import example_cast
 
 HELD_SECONDS = 0.4
 

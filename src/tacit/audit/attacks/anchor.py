@@ -20,12 +20,7 @@ ITERATIONS = 60
 
 
 def recover(view: View, found: Mapping[str, Cells], /) -> Cells | None:
-    """Estimate the cells, or None where no best value is disclosed or all values are.
-
-    >>> from tacit.audit.example import example_view
-    >>> recover(example_view("none"), {}) is None
-    True
-    """
+    """Estimate the cells, or None where no best value is disclosed or all values are."""
     if view.best is None or view.values is not None:
         return None
     prior = anchored_prior(view, np.zeros(view.cell_count))
@@ -33,13 +28,7 @@ def recover(view: View, found: Mapping[str, Cells], /) -> Cells | None:
 
 
 def anchored_prior(view: View, mean: Cells, /) -> Prior:
-    """The prior conditioned on the disclosed best values.
-
-    >>> from tacit.audit.example import example_view
-    >>> view = example_view("order")
-    >>> anchored_prior(view, np.zeros(36)).directions.shape[1]
-    36
-    """
+    """The prior conditioned on the disclosed best values."""
     everything = np.ones(view.cell_count, dtype=np.bool_)
     if view.best is None:
         return Prior(mean, everything)

@@ -20,13 +20,7 @@ def by_what_is_disclosed(
     iterations: int = ITERATIONS,
     limit: float | None = None,
 ) -> Cells:
-    """Fit what this disclosure gives, starting from the estimate of the plain attack, if any.
-
-    >>> from tacit.audit.example import example_view
-    >>> from tacit.audit.score.fit import flat_prior
-    >>> by_what_is_disclosed(example_view("order"), prior=flat_prior(36), found={}).shape
-    (36,)
-    """
+    """Fit what this disclosure gives, starting from the estimate of the plain attack, if any."""
     if view.values is not None:
         return by_equations(view, prior=prior)
     # Pairs are as good as several thresholds at the end of a run, and better at its beginning.

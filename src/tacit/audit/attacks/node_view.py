@@ -20,17 +20,13 @@ from tacit.audit.attacks.pointwise import by_groups
 from tacit.audit.record.design import shared_cells
 from tacit.audit.record.view import Cells, View, cells_of
 from tacit.audit.score.fit import flat_prior
+from tacit.disclosure import split_disclosure
 
 MANY_CHILDREN = 3
 
 
 def recover(view: View, /) -> Cells | None:
-    """Estimate the cells from candidates alone, or None where there is no next population.
-
-    >>> from tacit.audit.example import example_view
-    >>> recover(example_view("order")).shape
-    (36,)
-    """
+    """Estimate the cells from candidates alone, or None where there is no next population."""
     if view.evaluations < 2:
         return None
     guessed = inferred_view(view)
@@ -39,12 +35,7 @@ def recover(view: View, /) -> Cells | None:
 
 
 def inferred_view(view: View, /) -> View:
-    """The view with levels inferred from the next population.
-
-    >>> from tacit.audit.example import example_view
-    >>> sorted(set(inferred_view(example_view("order")).levels.tolist()))
-    [0, 1, 2, 3]
-    """
+    """The view with levels inferred from the next population."""
     carried = CarriedOver.of(view)
     sets = np.split(view.plans, np.cumsum(view.sizes)[:-1])
     levels = np.concatenate(
@@ -79,12 +70,7 @@ class CarriedOver:
 
     @classmethod
     def of(cls, view: View, /) -> CarriedOver:
-        """Offspring come first, then elites, then parents that are evaluated again.
-
-        >>> from tacit.audit.example import example_view
-        >>> CarriedOver.of(example_view("top:2"))
-        CarriedOver(born=27, start=27, count=3, ranked=False, complete=2)
-        """
+        """Offspring come first, then elites, then parents that are evaluated again."""
         population = int(view.search.get("population", view.sizes[0]))
         elites = int(view.search.get("elites", 0))
         born = population - elites
@@ -92,8 +78,8 @@ class CarriedOver:
             return cls(born, born, 0, ranked=False, complete=0)
         again = bool(view.search.get("reevaluate_parents"))
         start, count = (population, population) if again else (born, elites)
-        method, _, number = view.disclosure.partition(":")
-        complete = int(number) if method == "top" and int(number) <= count else 0
+        method, number = split_disclosure(view.disclosure)
+        complete = number if method == "top" and number <= count else 0
         return cls(born, start, count, method in ("none", "order") and count > 0, complete)
 
 

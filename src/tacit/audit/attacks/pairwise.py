@@ -23,12 +23,7 @@ RANDOM_PAIRINGS, FEW_PAIRINGS = 16, 4
 
 
 def recover(view: View, found: Mapping[str, Cells], /) -> Cells | None:  # noqa: ARG001
-    """Estimate the cells, or None where values are exact.
-
-    >>> from tacit.audit.example import example_view
-    >>> recover(example_view("none"), {}) is None
-    True
-    """
+    """Estimate the cells, or None where values are exact."""
     if view.values is not None:
         return None
     return by_pairs(view, prior=flat_prior(view.cell_count))
@@ -71,13 +66,7 @@ def judge_pairs(better: Places, worse: Places, /, *, noise: float = NOISE) -> Ju
 
 
 def informative_pairs(view: View, /) -> tuple[Places, Places]:
-    """Indices of candidates of one evaluation, the better ones and the worse ones.
-
-    >>> from tacit.audit.example import example_view
-    >>> better, worse = informative_pairs(example_view("order"))
-    >>> bool((better // 30 == worse // 30).all())
-    True
-    """
+    """Indices of candidates of one evaluation, the better ones and the worse ones."""
     rng = np.random.Generator(np.random.PCG64(0))
     pairs = list(_by_rank(view)) if int(view.levels.max()) >= MANY_GROUPS else []
     if view.disclosure != "order":

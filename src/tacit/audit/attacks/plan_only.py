@@ -10,12 +10,7 @@ from tacit.audit.record.view import Cells, View
 
 
 def recover(view: View, found: Mapping[str, Cells], /) -> Cells | None:  # noqa: ARG001
-    """The value of a cell is the number of published plans that use it.
-
-    >>> from tacit.audit.example import example_view
-    >>> int(recover(example_view("top:5"), {}).sum())
-    6
-    """
+    """The value of a cell is the number of published plans that use it."""
     cells = np.zeros(view.cell_count)
     np.add.at(cells, view.published, 1.0)
     return cells

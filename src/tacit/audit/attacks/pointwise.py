@@ -22,24 +22,14 @@ LEAST_GAP, WIDE = 1e-6, 500.0
 
 
 def recover(view: View, found: Mapping[str, Cells], /) -> Cells | None:  # noqa: ARG001
-    """Estimate the cells, or None where there are no groups.
-
-    >>> from tacit.audit.example import example_view
-    >>> recover(example_view("order"), {}) is None
-    True
-    """
+    """Estimate the cells, or None where there are no groups."""
     if not has_groups(view):
         return None
     return by_groups(view, prior=flat_prior(view.cell_count))
 
 
 def has_groups(view: View, /) -> bool:
-    """Whether candidates come in a few groups.
-
-    >>> from tacit.audit.example import example_view
-    >>> has_groups(example_view("quantiles:5")), has_groups(example_view("none"))
-    (True, False)
-    """
+    """Whether candidates come in a few groups."""
     return view.disclosure not in ("none", "order") and 1 <= int(view.levels.max()) < MOST_GROUPS
 
 

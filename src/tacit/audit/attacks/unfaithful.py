@@ -19,7 +19,7 @@ from tacit.audit.record.view import Cells, View, cells_of
 from tacit.audit.score.attackers_plan import best_plan_by
 from tacit.audit.score.fit import ITERATIONS, flat_prior
 from tacit.audit.score.measure import as_matrix
-from tacit.disclosure import parse_disclosure
+from tacit.disclosure import parse_disclosure, split_disclosure
 
 ROUNDS = 4
 HIGH_PERCENT = 90
@@ -31,10 +31,6 @@ def recover_by_random(view: View, weights: NDArray[np.float64], /, *, seed: int 
     """Estimate the cells from random populations, as many and as large as in the view.
 
     `weights` answer the queries, as the nodes would.
-
-    >>> from tacit.audit.example import example_view, example_weights
-    >>> recover_by_random(example_view("top:5"), example_weights()).shape
-    (36,)
     """
     rng = np.random.Generator(np.random.PCG64(seed))
     asked = answered(view, weights, random_plans(view, int(view.sizes.sum()), rng))
@@ -68,8 +64,8 @@ def recover_by_crafted(view: View, weights: NDArray[np.float64], /, *, seed: int
 
 def _threshold_is_high(view: View) -> bool:
     """Whether few candidates pass; a lower threshold is near the middle anyway."""
-    method, _, percent = view.disclosure.partition(":")
-    return method == "above" and int(percent) >= HIGH_PERCENT
+    method, percent = split_disclosure(view.disclosure)
+    return method == "above" and percent >= HIGH_PERCENT
 
 
 def answered(view: View, weights: NDArray[np.float64], plans: NDArray[np.int32], /) -> View:

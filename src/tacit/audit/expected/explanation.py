@@ -24,12 +24,7 @@ NOTICEABLE = 0.1
 
 
 def explain_leakage(agreement: Agreement, /) -> list[str]:
-    """A paragraph on each confidential objective: honest search and worst case side by side.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> print(explain_leakage(example_cast().agreement)[0])  # doctest: +ELLIPSIS
-    After ... evaluations of ... candidates under top:1, a curious platform that keeps to the ...
-    """
+    """A paragraph on each confidential objective: honest search and worst case side by side."""
     several = len(agreement.objectives) > 1
     return [
         explain_expected(
@@ -56,12 +51,7 @@ def costs_or_values(sense: str, /) -> str:
 
 
 def expected_in(agreement: Agreement, objective: int, /) -> Expected:
-    """The figures for one objective of an agreement, from 0 (nothing) to 1 (everything).
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> 0 <= expected_in(example_cast().agreement, 0).honest <= 1
-    True
-    """
+    """The figures for one objective of an agreement, from 0 (nothing) to 1 (everything)."""
     problem, limits = agreement.problem, agreement.limits
     return expected_leakage(
         agreement.objectives[objective].disclosure,

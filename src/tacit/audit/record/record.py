@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from tacit.audit.record.record_check import check_record
 from tacit.errors import FileError, InputError
+from tacit.files import read_bytes, writing
 
 MAGIC = b"tacit-record/1\n"
 DIGEST_BYTES = 32
@@ -116,12 +117,8 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def save(self, path: str | Path, /) -> None:
         """Write the record to a file."""
-        try:
+        with writing(path):
             Path(path).write_bytes(self.encoded())
-        except OSError as error:
-            raise FileError(
-                path, None, f"cannot be written ({error.strerror})", "choose another place"
-            ) from None
 
 
 def load_record(path: str | Path, /) -> Record:
@@ -129,15 +126,9 @@ def load_record(path: str | Path, /) -> Record:
 
     >>> load_record("no-such.record")
     Traceback (most recent call last):
-    tacit.errors.FileError: no-such.record: cannot be read (No such file or directory); \
-check the path
+    tacit.errors.FileError: no-such.record: there is no such file; check the path
     """
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise FileError(
-            path, None, f"cannot be read ({error.strerror})", "check the path"
-        ) from None
+    content = read_bytes(path)
     try:
         return decoded(content)
     except InputError as error:
@@ -169,11 +160,7 @@ def decoded(content: bytes, /) -> Record:
 
 
 def deflated(words: NDArray[Any], kind: str, /) -> bytes:
-    """An array as deflated words of one kind.
-
-    >>> inflated(deflated(np.zeros(9), "<u2"), 18) == bytes(18)
-    True
-    """
+    """An array as deflated words of one kind."""
     return zlib.compress(np.ascontiguousarray(words, dtype=kind).tobytes(), 6)
 
 

@@ -43,15 +43,7 @@ class Transition:
 
 @dataclass(frozen=True, eq=False)
 class ReplayedSearch:
-    """The agreed search of a view, as far as it can be replayed without values.
-
-    >>> from tacit.audit.example import example_view
-    >>> search = replayed_search(example_view("order"))
-    >>> first = next(search.generations())
-    >>> unknown = np.full((len(first.words.recombine), 2), -1)
-    >>> bool((search.parents_of(first, unknown) >= 0).mean() > 0.9)
-    True
-    """
+    """The agreed search of a view, as far as it can be replayed without values."""
 
     view: View
     parameters: SearchParameters

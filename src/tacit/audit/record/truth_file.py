@@ -13,14 +13,7 @@ from tacit.problems import load_problem
 def load_truth(
     path: str, record: Record, objective: int = 0, /
 ) -> tuple[NDArray[np.float64], float | None]:
-    """The weights of a record's objective from a problem file or a bare matrix, and the optimum.
-
-    >>> from tacit.audit.example import example_record
-    >>> load_truth("kroD100", example_record("order"))
-    Traceback (most recent call last):
-    tacit.errors.InputError: kroD100 has a 100 x 100 matrix and the record is of 6 x 6; give the \
-weights of the recorded run
-    """
+    """The weights of a record's objective from a problem file or a bare matrix, and the optimum."""
     problem, recorded = load_problem(path), record.objectives[objective]
     named = [each for each in problem.objectives if each.name == recorded.name]
     if not named and len(problem.objectives) > 1:

@@ -19,13 +19,7 @@ Cells = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What a curious platform knows of one objective.
-
-    >>> from tacit.audit.example import example_view
-    >>> view = example_view("top:5")
-    >>> view.evaluations, view.cells.shape, int(view.levels.max())
-    (30, (900, 6), 1)
-    """
+    """What a curious platform knows of one objective."""
 
     problem: RecordedProblem
     disclosure: str

@@ -55,11 +55,7 @@ class Prior:
 
 
 def flat_prior(cell_count: int, /) -> Prior:
-    """Nothing is known.
-
-    >>> flat_prior(4).spread(np.ones(4)).tolist()
-    [1.0, 1.0, 1.0, 1.0]
-    """
+    """Nothing is known."""
     return Prior(np.zeros(cell_count), np.ones(cell_count, dtype=np.bool_))
 
 

@@ -6,24 +6,13 @@ from pathlib import Path
 
 from tacit.audit.attacks import BASELINE
 from tacit.audit.score.report import AuditReport
-from tacit.errors import ParameterError
+from tacit.files import writing
 
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#777777"
 
 
 def plot_growth(report: AuditReport, path: str | Path, /) -> None:
-    """Draw into a PNG, SVG or PDF file, by the file's ending.
-
-    >>> import tempfile
-    >>> from tacit.audit.score.report import Growth, Measured
-    >>> score = Measured(0.5, 0.9, 0.2, 97.0)
-    >>> report = AuditReport("top:15", "value", "p", 30, 9000, 0.5, 0.9, 0.2, 97.0, "pairwise",
-    ...     {BASELINE: score, "crafted populations": score}, [Growth(30, score)], {})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     plot_growth(report, f"{folder}/growth.svg")
-    ...     Path(f"{folder}/growth.svg").stat().st_size > 1000
-    True
-    """
+    """Draw into a PNG, SVG or PDF file, by the file's ending."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -43,9 +32,5 @@ def plot_growth(report: AuditReport, path: str | Path, /) -> None:
     axes.set_title(f"{report.problem}, {report.disclosure}", fontsize=10)
     axes.grid(alpha=0.25)
     axes.legend(fontsize=8)
-    try:
+    with writing(path):
         figure.savefig(path, dpi=150)
-    except OSError as error:
-        raise ParameterError(
-            f"{path} cannot be written ({error.strerror}); choose another"
-        ) from None

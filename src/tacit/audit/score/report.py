@@ -25,12 +25,6 @@ class AuditReport(msgspec.Struct, frozen=True):
     """The report on one run.
 
     The first figures are those of the strongest attack of a platform that follows the search.
-
-    >>> score = Measured(0.5, 0.9, 0.2, 97.0)
-    >>> report = AuditReport("top:15", "value", "p", 1, 300, 0.5, 0.9, 0.2, 97.0, "pairwise",
-    ...                      {"pairwise": score}, [], {})
-    >>> report.to_json()[:23]
-    b'{"disclosure":"top:15",'
     """
 
     disclosure: str

@@ -8,12 +8,7 @@ from tacit.audit.record.view import Cells, View
 
 
 def cell_spread(view: View, /) -> float:
-    """The spread of a cell if all of the public range were equally likely.
-
-    >>> from tacit.audit.example import example_view
-    >>> round(cell_spread(example_view("none")), 1)
-    288.7
-    """
+    """The spread of a cell if all of the public range were equally likely."""
     return float(view.weight_bound / np.sqrt(12)) or 1.0
 
 
@@ -22,10 +17,6 @@ def unit_of(view: View, estimate: Cells, /) -> float:
 
     The slope of fitness, or of disclosed best values, over what the estimate gives for the same
     candidates; without any disclosed value the public range decides.
-
-    >>> from tacit.audit.example import example_view, example_weights
-    >>> round(unit_of(example_view("none"), example_weights().ravel() / 10), 3)
-    10.0
     """
     if view.values is None and (view.best is None or view.evaluations < 3):
         return cell_spread(view) / max(float(estimate.std()), 1.0)

@@ -42,14 +42,6 @@ def draft_agreement(
     `symmetric` says of tours whether they cost the same in both directions, which then is public.
     Where it is left out, the weights tell if they are here; otherwise it counts as true, which
     allows less.
-
-    >>> from tacit.engine.local.fixtures import example_cast, example_problem
-    >>> old = example_cast().agreement
-    >>> new = draft_agreement(example_problem(), participants={"owner": "a" * 64},
-    ...                       nodes=old.nodes, platform=old.platform, search=old.search,
-    ...                       limits=old.limits)
-    >>> new.objectives[0].disclosure
-    'top:1'
     """
     agreement = Agreement(
         format=FORMAT,
@@ -114,21 +106,12 @@ def _terms(problem: Problem, objective: Objective) -> ObjectiveTerms:
 
 
 def weights_digest(weights: NDArray[np.int64], /) -> str:
-    """How an agreement names the weights of a public objective.
-
-    >>> weights_digest(np.array([[1]]))[:8]
-    '7c9fa136'
-    """
+    """How an agreement names the weights of a public objective."""
     return hashlib.sha256(weights.astype("<i8").tobytes()).hexdigest()
 
 
 def problem_of(agreement: Agreement, /) -> Problem:
-    """What an agreement says of its problem: everything but the weights.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> problem_of(example_cast().agreement).rows
-    2
-    """
+    """What an agreement says of its problem: everything but the weights."""
     public = agreement.problem
     objectives = tuple(
         Objective(

@@ -15,17 +15,7 @@ ROOM = FRAME_LIMIT - (1 << 16)
 
 
 def check_frame_sizes(agreement: Agreement, /) -> None:
-    """Refuse an agreement with a message that could exceed the largest frame.
-
-    >>> from msgspec.structs import replace
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> agreement = example_cast().agreement
-    >>> check_frame_sizes(agreement)
-    >>> limits = replace(agreement.limits, population_max=1 << 21)
-    >>> check_frame_sizes(replace(agreement, limits=limits))
-    Traceback (most recent call last):
-    tacit.errors.AgreementError: populations of up to 2097152 candidates; nodes take 1048576
-    """
+    """Refuse an agreement with a message that could exceed the largest frame."""
     most, problem = agreement.limits.population_max, agreement.problem
     if most > MOST_CANDIDATES:
         raise AgreementError(

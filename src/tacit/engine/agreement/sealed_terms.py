@@ -49,14 +49,7 @@ def pin_sealed(
 
 
 def sealed_terms(agreement: Agreement, /) -> SealedTerms:
-    """Read the settings of a sealed search, or refuse them with an `AgreementError`.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> sealed_terms(example_cast().agreement)
-    Traceback (most recent call last):
-    tacit.errors.AgreementError: the agreement pins the search 'genetic'; sealed objectives take \
-'sealed' with its seed left out
-    """
+    """Read the settings of a sealed search, or refuse them with an `AgreementError`."""
     search = agreement.search
     if search.algorithm != SEALED or search.seed is not None:
         raise AgreementError(
@@ -79,17 +72,7 @@ def sealed_terms(agreement: Agreement, /) -> SealedTerms:
 
 
 def check_sealed(agreement: Agreement, /) -> None:
-    """Refuse a sealed search that contradicts itself or does not fit the ring.
-
-    >>> from msgspec.structs import replace
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> agreement = example_cast().agreement
-    >>> pay = replace(agreement.objectives[0], disclosure="sealed")
-    >>> check_sealed(replace(agreement, objectives=[pay]))
-    Traceback (most recent call last):
-    tacit.errors.AgreementError: a sealed search opens its plan and has nothing to reveal after \
-it; leave reveal_best out
-    """
+    """Refuse a sealed search that contradicts itself or does not fit the ring."""
     if agreement.reveal_best:
         raise AgreementError(
             "a sealed search opens its plan and has nothing to reveal after it; leave reveal_best "

@@ -69,15 +69,7 @@ def seal_rows(
     *,
     key: Ed25519PrivateKey,
 ) -> SealedRows:
-    """Share and seal a participant's rows (in the agreement's order) to the three nodes.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> cast = example_cast()
-    >>> sealed = seal_rows(cast.agreement, "owner", 0, np.array([[1, 9], [8, 3]]),
-    ...                    key=cast.participants["owner"])
-    >>> len(sealed.boxes)
-    3
-    """
+    """Share and seal a participant's rows (in the agreement's order) to the three nodes."""
     rows = agreement.rows_of(participant, objective)
     if weights.shape != (len(rows), agreement.problem.columns):
         raise SealError(
@@ -108,22 +100,12 @@ def seal_rows(
 
 
 def box_hash(box: bytes) -> str:
-    """How a manifest names a box.
-
-    >>> len(box_hash(b""))
-    64
-    """
+    """How a manifest names a box."""
     return hashlib.sha256(box).hexdigest()
 
 
 def read_manifest(agreement: Agreement, data: bytes, signature: bytes) -> Manifest:
-    """Check a manifest's signature and what it is bound to.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> read_manifest(example_cast().agreement, b"{}", b"")
-    Traceback (most recent call last):
-    tacit.errors.SealError: this is no manifest; let the participant seal its rows again
-    """
+    """Check a manifest's signature and what it is bound to."""
     try:
         manifest = msgspec.json.decode(data, type=Manifest)
     except msgspec.DecodeError:
@@ -146,16 +128,7 @@ def read_manifest(agreement: Agreement, data: bytes, signature: bytes) -> Manife
 def open_box(
     agreement: Agreement, manifest: Manifest, box: bytes, *, node: int, keys: Keys
 ) -> ArithmeticShare:
-    """A node's shares from its box, after checking everything that they are bound to.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> cast = example_cast()
-    >>> sealed = seal_rows(cast.agreement, "owner", 0, np.array([[1, 9], [8, 3]]),
-    ...                    key=cast.participants["owner"])
-    >>> manifest = read_manifest(cast.agreement, sealed.manifest, sealed.signature)
-    >>> open_box(cast.agreement, manifest, sealed.boxes[2], node=2, keys=cast.nodes[2]).shape
-    (2, 2)
-    """
+    """A node's shares from its box, after checking everything that they are bound to."""
     who = repr(manifest.participant)
     if box_hash(box) != manifest.boxes[node]:
         raise SealError(f"the box is not the one that the manifest of {who} names for node {node}")

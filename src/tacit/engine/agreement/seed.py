@@ -14,11 +14,7 @@ from tacit.engine.agreement.terms import Agreement, agreement_hash
 
 
 def manifests_digest(manifests: Iterable[bytes], /) -> str:
-    """One hash of an objective's manifests in the agreement's order of owners.
-
-    >>> len(manifests_digest([b"north", b"south"]))
-    64
-    """
+    """One hash of an objective's manifests in the agreement's order of owners."""
     whole = hashlib.sha256()
     for manifest in manifests:
         whole.update(hashlib.sha256(manifest).digest())
@@ -28,13 +24,7 @@ def manifests_digest(manifests: Iterable[bytes], /) -> str:
 def search_seed(
     agreement: Agreement, digests: Mapping[int, str], words: Mapping[int, str], /
 ) -> int:
-    """The agreed seed, or the one that follows from manifests and words of all objectives.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> agreement = example_cast().agreement
-    >>> search_seed(agreement, {0: "aa"}, {0: "01"}) == search_seed(agreement, {0: "ab"}, {0: "01"})
-    False
-    """
+    """The agreed seed, or the one that follows from manifests and words of all objectives."""
     if agreement.search.seed is not None:
         return agreement.search.seed
     text = ",".join(f"{k}:{digests[k]}:{words[k]}" for k in agreement.confidential())

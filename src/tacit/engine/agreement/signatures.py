@@ -20,11 +20,7 @@ def _message(purpose: Purpose, data: bytes) -> bytes:
 
 
 def sign(key: Ed25519PrivateKey, purpose: Purpose, data: bytes) -> bytes:
-    """Sign data for a purpose.
-
-    >>> len(sign(Ed25519PrivateKey.generate(), "manifest", b"three boxes"))
-    64
-    """
+    """Sign data for a purpose."""
     return key.sign(_message(purpose, data))
 
 
@@ -47,22 +43,12 @@ def is_signed(public_key: str, purpose: Purpose, data: bytes, signature: bytes) 
 
 
 def sign_agreement(agreement: Agreement, key: Ed25519PrivateKey) -> bytes:
-    """A participant's signature under an agreement, after it has read it.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> cast = example_cast()
-    >>> len(sign_agreement(cast.agreement, cast.participants["owner"]))
-    64
-    """
+    """A participant's signature under an agreement, after it has read it."""
     return sign(key, "agreement", agreement_hash(agreement))
 
 
 def sign_joining(code: str, key: Ed25519PrivateKey) -> bytes:
-    """A participant's proof that the key it joins with is its own, for this invitation alone.
-
-    >>> len(sign_joining("tci_x", Ed25519PrivateKey.generate()))
-    64
-    """
+    """A participant's proof that the key it joins with is its own, for this invitation alone."""
     return sign(key, "join", hashlib.sha256(code.encode()).digest())
 
 
@@ -79,15 +65,7 @@ def is_joining_signed(public_key: str, code: str, signature: bytes) -> bool:
 
 
 def check_signatures(agreement: Agreement, signatures: Mapping[str, bytes]) -> None:
-    """Refuse an agreement that is not signed by every one of its participants.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> cast = example_cast()
-    >>> check_signatures(cast.agreement, cast.signatures)
-    >>> check_signatures(cast.agreement, {})
-    Traceback (most recent call last):
-    tacit.errors.AgreementError: 'owner' has not signed this agreement; every participant must
-    """
+    """Refuse an agreement that is not signed by every one of its participants."""
     digest = agreement_hash(agreement)
     for participant in agreement.participants:
         signature = signatures.get(participant.name, b"")

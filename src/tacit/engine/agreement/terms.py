@@ -165,27 +165,12 @@ def canonical(value: msgspec.Struct) -> bytes:
 
 
 def agreement_hash(agreement: Agreement) -> bytes:
-    """The SHA-256 that names an agreement. See `tacit.engine.agreement.draft.draft_agreement`.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> len(agreement_hash(example_cast().agreement))
-    32
-    """
+    """The SHA-256 that names an agreement. See `tacit.engine.agreement.draft.draft_agreement`."""
     return hashlib.sha256(canonical(agreement)).digest()
 
 
 def read_agreement(data: bytes) -> Agreement:
-    """Read an agreement, which must be in its one canonical form.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> agreement = example_cast().agreement
-    >>> read_agreement(canonical(agreement)) == agreement
-    True
-    >>> read_agreement(b'{"format": "x"}')
-    Traceback (most recent call last):
-    tacit.errors.AgreementError: this is no agreement (Object missing required field `problem`); \
-draft it anew
-    """
+    """Read an agreement, which must be in its one canonical form."""
     try:
         agreement = msgspec.json.decode(data, type=Agreement)
     except msgspec.DecodeError as error:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tacit.engine.identity.keys import check_private, write_private
 from tacit.errors import FileError
+from tacit.files import check_secret, create_secret, read_bytes
 from tacit.mpc.transport import Identity, fingerprint, make_certificate
 
 
@@ -30,20 +30,15 @@ class CertificateFiles:
 
     def identity(self, pinned: Mapping[str, str], /) -> Identity:
         """Who we are to these peers; a private key that others can read is refused."""
-        check_private(self.key, remedy="make it with tacit cluster new")
+        check_secret(self.key, remedy="make it with tacit cluster new")
         return Identity(self.certificate, self.key, pinned)
 
 
 def new_certificate(name: str, folder: Path) -> CertificateFiles:
-    """Write NAME.pem and NAME.tls.key into a folder; the key is readable by its owner alone.
-
-    >>> import tempfile
-    >>> len(new_certificate("node-0", Path(tempfile.mkdtemp())).fingerprint)
-    64
-    """
+    """Write NAME.pem and NAME.tls.key into a folder; the key is readable by its owner alone."""
     files = CertificateFiles(folder / f"{name}.pem", folder / f"{name}.tls.key")
     pem, secret = make_certificate(name)
-    write_private(files.key, secret.encode())
+    create_secret(files.key, secret.encode())
     files.certificate.write_text(pem)
     return files
 
@@ -53,15 +48,13 @@ def read_certificate(path: Path) -> str:
 
     >>> read_certificate(Path("no-such.pem"))
     Traceback (most recent call last):
-    tacit.errors.FileError: no-such.pem: cannot be read (No such file or directory); fetch the \
-certificate from its owner
+    tacit.errors.FileError: no-such.pem: there is no such file; fetch the certificate from its owner
     """
     remedy = "fetch the certificate from its owner"
+    raw = read_bytes(path, remedy=remedy)
     try:
-        pem = path.read_text()
+        pem = raw.decode()
         fingerprint(pem)
-    except OSError as error:
-        raise FileError(path, None, f"cannot be read ({error.strerror})", remedy) from None
     except ValueError:
         raise FileError(path, None, "is not a certificate in PEM", remedy) from None
     return pem

@@ -5,13 +5,13 @@ Paths in them are relative to the file's own folder.
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
 from tacit.errors import FileError
+from tacit.files import read_toml
 
 T = TypeVar("T")
 
@@ -73,12 +73,7 @@ class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _load(path: Path, kind: type[T]) -> T:
-    try:
-        table = tomllib.loads(path.read_text())
-    except OSError as error:
-        raise FileError(path, None, f"cannot be read ({error.strerror})", "check it") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FileError(path, None, f"is not TOML ({error})", "correct it") from None
+    table = read_toml(path)
     try:
         return msgspec.convert({**table, "folder": str(path.parent)}, type=kind, strict=False)
     except msgspec.ValidationError as error:
@@ -90,7 +85,7 @@ def load_node_config(path: Path, /) -> NodeConfig:
 
     >>> load_node_config(Path("no-such.toml"))
     Traceback (most recent call last):
-    tacit.errors.FileError: no-such.toml: cannot be read (No such file or directory); check it
+    tacit.errors.FileError: no-such.toml: there is no such file; check the path
     """
     config = _load(path, NodeConfig)
     if sorted([config.node, *(peer.node for peer in config.peers)]) != [0, 1, 2]:
@@ -103,7 +98,7 @@ def load_cluster_config(path: Path, /) -> ClusterConfig:
 
     >>> load_cluster_config(Path("no-such.toml"))
     Traceback (most recent call last):
-    tacit.errors.FileError: no-such.toml: cannot be read (No such file or directory); check it
+    tacit.errors.FileError: no-such.toml: there is no such file; check the path
     """
     config = _load(path, ClusterConfig)
     if len(config.nodes) != 3:
@@ -124,11 +119,7 @@ def parse_address(text: str, /) -> tuple[str, int]:
 
 
 def show_node_config(config: NodeConfig, /) -> str:
-    """A node's file as text.
-
-    >>> "listen" in show_node_config(NodeConfig(0, "h:1", "k", "c", "t", "d", [], ["p"]))
-    True
-    """
+    """A node's file as text."""
     platforms = ", ".join(f'"{each}"' for each in config.platforms)
     lines = [
         f"node = {config.node}",
@@ -151,11 +142,7 @@ def show_node_config(config: NodeConfig, /) -> str:
 
 
 def show_cluster_config(config: ClusterConfig, /) -> str:
-    """The platform's file as text.
-
-    >>> "tls_key" in show_cluster_config(ClusterConfig("c", "k", []))
-    True
-    """
+    """The platform's file as text."""
     lines = [f'certificate = "{config.certificate}"', f'tls_key = "{config.tls_key}"']
     if config.delay_ms:
         lines.append(f"delay_ms = {config.delay_ms}")

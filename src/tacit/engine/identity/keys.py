@@ -6,8 +6,6 @@ A file is JSON with both secret keys in hexadecimal, and readable by its owner a
 from __future__ import annotations
 
 import hashlib
-import os
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from tacit.errors import FileError
+from tacit.files import check_secret, create_secret, read_bytes
 
 FORMAT = "tacit-keys/1"
 
@@ -37,11 +36,7 @@ class Keys:
 
     @classmethod
     def new(cls, name: str) -> Keys:
-        """Draw fresh keys.
-
-        >>> len(Keys.new("north").signing_public)
-        64
-        """
+        """Draw fresh keys."""
         return cls(name, Ed25519PrivateKey.generate(), X25519PrivateKey.generate())
 
     @property
@@ -68,27 +63,6 @@ def key_fingerprint(public_key: str, /) -> str:
     return " ".join(digest[at : at + 8] for at in range(0, 32, 8))
 
 
-def write_private(path: Path, data: bytes) -> None:
-    """Create a file that only its owner can read, and never overwrite one.
-
-    >>> import tempfile
-    >>> place = Path(tempfile.mkdtemp()) / "secret"
-    >>> write_private(place, b"x")
-    >>> stat.S_IMODE(place.stat().st_mode) == 0o600
-    True
-    """
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-    except FileExistsError:
-        raise FileError(path, None, "exists already", "secrets are not overwritten") from None
-    except OSError as error:
-        raise FileError(path, None, f"cannot be written ({error.strerror})", "see why") from None
-
-
 def save_keys(keys: Keys, path: Path) -> None:
     """Write a key file with mode 0600.
 
@@ -105,23 +79,7 @@ def save_keys(keys: Keys, path: Path) -> None:
         keys.signing.private_bytes_raw().hex(),
         keys.sealing.private_bytes_raw().hex(),
     )
-    write_private(path, msgspec.json.encode(stored) + b"\n")
-
-
-def check_private(path: Path, /, *, remedy: str = "make new ones") -> None:
-    """Refuse a file of secrets that others than its owner can read.
-
-    >>> import tempfile
-    >>> place = Path(tempfile.mkdtemp()) / "secret"
-    >>> write_private(place, b"x")
-    >>> check_private(place)
-    """
-    try:
-        mode = stat.S_IMODE(path.stat().st_mode)
-    except OSError as error:
-        raise FileError(path, None, f"cannot be read ({error.strerror})", remedy) from None
-    if mode & 0o077:
-        raise FileError(path, None, "can be read by others", "chmod 600 it, or make new keys")
+    create_secret(path, msgspec.json.encode(stored) + b"\n")
 
 
 def load_keys(path: Path) -> Keys:
@@ -129,19 +87,16 @@ def load_keys(path: Path) -> Keys:
 
     >>> load_keys(Path("no-such.key"))
     Traceback (most recent call last):
-    tacit.errors.FileError: no-such.key: cannot be read (No such file or directory); make keys \
-with tacit keys new
+    tacit.errors.FileError: no-such.key: there is no such file; make keys with tacit keys new
     """
     remedy = "make keys with tacit keys new"
-    check_private(path, remedy=remedy)
+    check_secret(path, remedy=remedy)
     try:
-        stored = msgspec.json.decode(path.read_bytes(), type=_KeyFile)
+        stored = msgspec.json.decode(read_bytes(path, remedy=remedy), type=_KeyFile)
         if stored.format != FORMAT:
             raise FileError(path, None, f"has format {stored.format!r}", f"this reads {FORMAT}")
         signing = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(stored.signing))
         sealing = X25519PrivateKey.from_private_bytes(bytes.fromhex(stored.sealing))
-    except OSError as error:
-        raise FileError(path, None, f"cannot be read ({error.strerror})", remedy) from None
     except (msgspec.DecodeError, ValueError):
         raise FileError(path, None, "is not a key file", remedy) from None
     return Keys(stored.name, signing, sealing)

@@ -16,7 +16,6 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 
 from tacit.engine.identity.cluster_files import write_cluster
 from tacit.engine.identity.config import ClusterConfig, load_cluster_config
@@ -30,11 +29,7 @@ ROOM = 1 << 30
 
 
 def free_addresses(count: int, /) -> list[str]:
-    """Addresses on this machine that nobody listens at.
-
-    >>> len(set(free_addresses(3)))
-    3
-    """
+    """Addresses on this machine that nobody listens at."""
     sockets = [socket.socket() for _ in range(count)]
     try:
         for each in sockets:
@@ -46,11 +41,7 @@ def free_addresses(count: int, /) -> list[str]:
 
 
 def memory_folder() -> Path | None:
-    """Where files stay in memory, if there is plenty of room, so that no key meets a disk.
-
-    >>> memory_folder() in (None, Path("/dev/shm"))
-    True
-    """
+    """Where files stay in memory, if there is plenty of room, so that no key meets a disk."""
     place = Path("/dev/shm")
     if not os.access(place, os.W_OK) or shutil.disk_usage(place).free < ROOM:
         return None
@@ -98,12 +89,7 @@ class LocalCluster:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop the nodes and remove the folder."""
         self.stop()
 

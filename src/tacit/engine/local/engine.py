@@ -1,4 +1,4 @@
-"""A problem whose weights are all here, evaluated on nodes: every participant is played by us.
+"""A problem whose weights are all here, evaluated on nodes: every participant is simulated here.
 
 What `tacit solve` uses: the weights are shared and sealed for their owners just as the owners would
 do it, so that the run is the real thing from the nodes on.
@@ -7,18 +7,20 @@ do it, so that the run is the real thing from the nodes on.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import NDArray
 
 from tacit.engine.agreement.draft import draft_agreement
 from tacit.engine.agreement.sealing import SealedRows, seal_rows
-from tacit.engine.agreement.terms import AgreementLimits, NodeTerms, PinnedSearch
+from tacit.engine.agreement.signatures import sign_agreement
+from tacit.engine.agreement.terms import Agreement, AgreementLimits, NodeTerms, PinnedSearch
 from tacit.engine.coordinator.secure import SecureEngine
 from tacit.engine.identity.certificates import read_certificate
 from tacit.engine.identity.config import ClusterConfig, parse_address
-from tacit.engine.local.fixtures import all_sign, participant_keys, public_keys
 from tacit.engine.records.ledger import Ledger
 from tacit.errors import ProblemError
 from tacit.mpc.transport import fingerprint
@@ -27,12 +29,25 @@ from tacit.problems import Problem
 LIFETIME_SECONDS = 7 * 24 * 3600
 
 
-def node_terms(cluster: ClusterConfig, /) -> list[NodeTerms]:
-    """What an agreement says of a cluster's nodes.
+def participant_keys(names: Iterable[str], /) -> dict[str, Ed25519PrivateKey]:
+    """A fresh signing key for each name."""
+    return {name: Ed25519PrivateKey.generate() for name in names}
 
-    >>> node_terms.__name__
-    'node_terms'
-    """
+
+def public_keys(keys: dict[str, Ed25519PrivateKey], /) -> dict[str, str]:
+    """The public halves, as an agreement names them."""
+    return {name: key.public_key().public_bytes_raw().hex() for name, key in keys.items()}
+
+
+def all_sign(
+    agreement: Agreement, participants: dict[str, Ed25519PrivateKey], /
+) -> dict[str, bytes]:
+    """The signatures of all participants."""
+    return {name: sign_agreement(agreement, key) for name, key in participants.items()}
+
+
+def node_terms(cluster: ClusterConfig, /) -> list[NodeTerms]:
+    """What an agreement says of a cluster's nodes."""
     terms = []
     for node in cluster.nodes:
         host, port = parse_address(node.address)
@@ -53,11 +68,7 @@ def open_engine(
     reveal_best: bool = False,
     ledger: Ledger | None = None,
 ) -> tuple[SecureEngine, dict[str, bytes], list[SealedRows]]:
-    """An engine that is not started yet, with the signatures and boxes that start it.
-
-    >>> open_engine.__name__
-    'open_engine'
-    """
+    """An engine that is not started yet, with the signatures and boxes that start it."""
     keys = participant_keys(participant.name for participant in problem.participants)
     platform = fingerprint(read_certificate(Path(cluster.folder) / cluster.certificate))
     agreement = draft_agreement(

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.disclosure import split_disclosure
 from tacit.errors import EngineError
 
 _LIMIT_SECONDS = 600
@@ -28,11 +29,7 @@ LARGEST_WEIGHT = 1000
 def seconds_with_mpyc(
     disclosures: Sequence[str], /, *, population: int, size: int, repeats: int = 3
 ) -> dict[str, float]:
-    """The median seconds of each disclosure, on three local processes.
-
-    >>> seconds_with_mpyc([], population=3, size=4)
-    {}
-    """
+    """The median seconds of each disclosure, on three local processes."""
     if not disclosures:
         return {}
     run = subprocess.run(
@@ -55,8 +52,7 @@ def seconds_with_mpyc(
 async def _disclose(mpc: Any, fitness: Any, text: str) -> None:  # noqa: ANN401 - untyped
     """Compute and open one disclosure of an array of secrets, and the best fitness."""
     n = len(fitness)
-    kind, _, number = text.partition(":")
-    parameter = int(number or 0)
+    kind, parameter = split_disclosure(text)
     if kind == "none":
         await mpc.output(fitness)
         return

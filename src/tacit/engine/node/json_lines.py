@@ -31,11 +31,7 @@ class JsonLines(logging.Formatter):
 
 
 def log_as_json_lines(stream: TextIO | None = None, /) -> None:
-    """Have the node tell what happens, on standard error unless a stream is given.
-
-    >>> log_as_json_lines.__name__
-    'log_as_json_lines'
-    """
+    """Have the node tell what happens, on standard error unless a stream is given."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines())
     logger = logging.getLogger(LOGGER)

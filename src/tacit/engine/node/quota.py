@@ -14,7 +14,7 @@ from pathlib import Path
 from tacit.engine.identity.config import NodeConfig
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.policy import RefusalKind, refuse
-from tacit.engine.node.state.store import write_atomically
+from tacit.files import replace_secret
 
 DAY = 86400.0
 MEGABYTE = 1_000_000
@@ -26,11 +26,7 @@ LOOK_AGAIN_SECONDS = 1.0
 
 
 class Quota:
-    """What each platform may have a node keep.
-
-    >>> config = NodeConfig(0, "h:1", "k", "c", "t", "d", [], ["p"], most_agreements=1)
-    >>> Quota(config, list).check_agreement("platform")
-    """
+    """What each platform may have a node keep."""
 
     def __init__(
         self, config: NodeConfig, agreement_states: Callable[[], Iterable[AgreementState]], /
@@ -100,38 +96,22 @@ def tombstone(data: Path, agreement: bytes, /) -> None:
     (True, False)
     """
     (data / EXPIRED).mkdir(exist_ok=True, mode=0o700)
-    write_atomically(data / EXPIRED / agreement.hex(), b"")
+    replace_secret(data / EXPIRED / agreement.hex(), b"")
 
 
 def is_buried(data: Path, agreement: bytes, /) -> bool:
-    """Whether an agreement was here and has gone.
-
-    >>> is_buried(Path("no-such-folder"), b"hash")
-    False
-    """
+    """Whether an agreement was here and has gone."""
     return (data / EXPIRED / agreement.hex()).exists()
 
 
 def remove_folder(folder: Path, /) -> None:
-    """Remove an agreement's folder; what a crash leaves of it goes with `remove_leftovers`.
-
-    >>> import tempfile
-    >>> place = Path(tempfile.mkdtemp()) / "agreement"
-    >>> place.mkdir()
-    >>> remove_folder(place)
-    >>> place.exists()
-    False
-    """
+    """Remove an agreement's folder; what a crash leaves of it goes with `remove_leftovers`."""
     going = folder.with_name(folder.name + REMOVED)
     folder.rename(going)
     shutil.rmtree(going, ignore_errors=True)
 
 
 def remove_leftovers(data: Path, /) -> None:
-    """Remove what was being removed when the node ended.
-
-    >>> import tempfile
-    >>> remove_leftovers(Path(tempfile.mkdtemp()))
-    """
+    """Remove what was being removed when the node ended."""
     for path in data.glob(f"*{REMOVED}"):
         shutil.rmtree(path, ignore_errors=True)

@@ -21,11 +21,7 @@ def _signed(head: str, nonce: bytes, seconds: int) -> bytes:
 
 
 def sign_head(key: Ed25519PrivateKey, head: str, /, *, nonce: bytes, seconds: int) -> bytes:
-    """A node's signature under the head of its log at a time, for whoever drew the nonce.
-
-    >>> len(sign_head(Ed25519PrivateKey.generate(), FIRST, nonce=b"drawn", seconds=0))
-    64
-    """
+    """A node's signature under the head of its log at a time, for whoever drew the nonce."""
     return sign(key, "log", _signed(head, nonce, seconds))
 
 
@@ -42,11 +38,6 @@ def check_log(
     """The entries of a node's log, if it is whole, of this agreement, and signed for this nonce.
 
     `seconds` is the time that the node says it is, in seconds since 1970.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> check_log(example_cast().agreement, 0, b"", nonce=b"drawn", seconds=0, signature=b"")
-    Traceback (most recent call last):
-    tacit.errors.LogError: this log is not of this agreement; ask node 0 for the right one
     """
     entries = verify_log(log)
     if not entries or entries[0].get("agreement") != agreement_hash(agreement).hex():

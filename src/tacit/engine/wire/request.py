@@ -43,11 +43,7 @@ def unpack_candidates(problem: PublicProblem, data: bytes, /) -> NDArray[np.inte
 
 
 def request_hash(kind: str, disclosure: str, best: str, candidates: bytes, /) -> bytes:
-    """What names a request: two with the same hash get the same answer.
-
-    >>> len(request_hash("evaluate", "top:1", "value", b"..."))
-    32
-    """
+    """What names a request: two with the same hash get the same answer."""
     words = f"tacit request/1\n{kind}\n{disclosure}\n{best}\n".encode()
     return hashlib.sha256(words + candidates).digest()
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import msgspec
 
+from tacit.disclosure import split_disclosure
 from tacit.disclosure.sealed import SEALED
 from tacit.errors import ParameterError
 from tacit.experiments.execution.sealed_pace import SealedPace
@@ -64,7 +65,7 @@ class TimeBudget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
         Exact arithmetic on the decimals as written: 135.27 / 0.27 is 501 and not a little less.
         """
-        method = disclosure.partition(":")[0]
+        method, _ = split_disclosure(disclosure)
         if method not in self.evaluation_seconds:
             raise ParameterError(
                 f"the budget says nothing of {method}; add its seconds to evaluation_seconds"

@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
+from tacit.disclosure import split_disclosure
 from tacit.experiments.leakage.run_job import LeakageResult
 from tacit.experiments.leakage.tables import Group, grouped
 from tacit.experiments.report.pictures import COLOURS, OTHER
@@ -27,7 +28,7 @@ def draw_privacy(results: Sequence[LeakageResult], path: Path, /) -> None:
     figure, panels = _figure(len(labels))
     for label, axes in zip(labels, panels, strict=True):
         for (*_, disclosure), runs in _largest(results, label).items():
-            method = disclosure.partition(":")[0]
+            method, _ = split_disclosure(disclosure)
             colour, marker = COLOURS.get(method, OTHER), MARKERS.get(method, "x")
             gap = median(each.gap_percent for each in runs)
             private = 1 - median(each.points[-1].honest for each in runs)
@@ -60,7 +61,7 @@ def draw_growth(results: Sequence[LeakageResult], path: Path, /) -> None:
         for (*_, disclosure), runs in _largest(results, label).items():
             if disclosure not in CURVES:
                 continue
-            method = disclosure.partition(":")[0]
+            method, _ = split_disclosure(disclosure)
             colour, marker = COLOURS.get(method, OTHER), MARKERS.get(method, "x")
             alpha = 0.55 if disclosure == "top:60" else 1.0
             counts = [point.evaluations for point in runs[0].points]

@@ -16,6 +16,7 @@ from tacit.disclosure import PAPER_CONFIGURATIONS, SEALED
 from tacit.errors import FileError
 from tacit.experiments.execution.job import Job
 from tacit.experiments.study.instances import InstanceSpec, expanded
+from tacit.files import read_text
 from tacit.search import preset_named
 
 FORMAT = 2
@@ -184,24 +185,14 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 
 
 def shipped_leakage_study() -> LeakageStudy:
-    """The study of the package.
-
-    >>> shipped_leakage_study().name
-    'leakage'
-    """
+    """The study of the package."""
     path = files("tacit.experiments.leakage") / "leakage.toml"
     return leakage_study_from(path.read_text(encoding="utf-8"), "leakage.toml")
 
 
 def read_leakage_study(path: Path, /) -> LeakageStudy:
     """Read a study of leakage from its file."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise FileError(
-            path, None, f"cannot be read ({error.strerror})", "check the path"
-        ) from None
-    return leakage_study_from(text, str(path))
+    return leakage_study_from(read_text(path), str(path))
 
 
 def leakage_study_from(text: str, path: str, /) -> LeakageStudy:

@@ -70,11 +70,7 @@ def rankings(figures: ColumnFigures, /) -> dict[str, float]:
 
 
 def all_findings() -> list[Finding]:
-    """Every finding of sections 5.1 to 5.4.
-
-    >>> len(all_findings())
-    48
-    """
+    """Every finding of sections 5.1 to 5.4."""
     return [*ap_findings(), *tsp_findings(), *one_findings(), *two_findings()]
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.disclosure import split_disclosure
 from tacit.experiments.paper import (
     Column,
     published_comparison,
@@ -66,7 +67,7 @@ def measured_figures(
     compared = {}
     for disclosure, runs in curves.items():
         last = runs.shape[1] - 1
-        generation = min(generations.get(disclosure.partition(":")[0], last), last)
+        generation = min(generations.get(split_disclosure(disclosure)[0], last), last)
         compared[disclosure] = runs[:, generation]
     return ColumnFigures(
         column=column,

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.disclosure import PAPER_CONFIGURATIONS
-from tacit.experiments.paper import COLUMNS
-from tacit.experiments.report.column_figures import ColumnFigures, Curves, published_figures
+from tacit.experiments.report.column_figures import ColumnFigures, Curves
 
 METHODS = {
     method: [text for text in PAPER_CONFIGURATIONS if text.startswith(f"{method}:")]
@@ -55,15 +54,6 @@ class Finding:
     studies: tuple[str, ...]
     needs_runs: bool = False
     """Whether curves or fronts are needed, which the paper does not print as numbers."""
-
-
-def published_evidence() -> Evidence:
-    """The paper's own tables as evidence.
-
-    >>> published_evidence().wins_of("ap")["none"]
-    13
-    """
-    return Evidence({name: published_figures(column) for name, column in COLUMNS.items()})
 
 
 def deviation(runs: NDArray[np.float64], /) -> float:

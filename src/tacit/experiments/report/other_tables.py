@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tacit.disclosure import PAPER_CONFIGURATIONS
+from tacit.disclosure import PAPER_CONFIGURATIONS, split_disclosure
 from tacit.disclosure.leakage import Leakage, leakage
 from tacit.experiments.engine_times import EngineTimes
 from tacit.experiments.execution.observed_leakage import first_run_with, observed_leakage
@@ -31,10 +31,11 @@ def budget_table() -> ReportTable:
     theirs, computed = published()["comparison_generation"], comparison_generations(PAPER_BUDGET)
     rows = []
     for method, seconds in PAPER_SECONDS.items():
-        numbers = [d.partition(":")[2] for d in PAPER_CONFIGURATIONS if d.startswith(f"{method}:")]
+        asked = [split_disclosure(disclosure) for disclosure in PAPER_CONFIGURATIONS]
+        numbers = sorted(number for name, number in asked if name == method and number)
         rows.append(
             plain(method, f"{seconds}", str(theirs[method]), str(computed[method]),
-                  ", ".join(sorted(numbers, key=int)) or "-")
+                  ", ".join(map(str, numbers)) or "-")
         )  # fmt: skip
     return ReportTable(
         "table-02",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.disclosure import split_disclosure
 from tacit.experiments.paper import Column
 from tacit.experiments.report.column_figures import ColumnFigures, Curves
 
@@ -44,7 +45,7 @@ def draw_convergence(
     """Every run, the median, and where the paper's medians lie: start, comparison, end."""
     figure, panels = panels_of(list(curves))
     for (disclosure, runs), axes in zip(curves.items(), panels, strict=True):
-        method = disclosure.partition(":")[0]
+        method, _ = split_disclosure(disclosure)
         last = runs.shape[1] - 1
         at = np.arange(last + 1)
         axes.plot(at, runs.T, color="#BBBBBB", lw=0.4, rasterized=True)
@@ -71,7 +72,7 @@ def draw_fronts(
     figure, panels = panels_of(list(fronts))
     order = np.argsort(truth[:, 0])
     for (disclosure, points), axes in zip(fronts.items(), panels, strict=True):
-        method = disclosure.partition(":")[0]
+        method, _ = split_disclosure(disclosure)
         axes.plot(*truth[order].T, color="#888888", lw=1.2, marker=".", ms=3)
         axes.plot(*points.T, ls="", marker="o", ms=3.2, mfc=COLOURS.get(method, OTHER), mec="white",
                   mew=0.3)  # fmt: skip
@@ -85,11 +86,7 @@ def draw_fronts(
 
 
 def panels_of(names: list[str], /) -> tuple[Figure, list[Axes]]:
-    """A figure with one panel per name, all on the same scale.
-
-    >>> len(panels_of(["none", "order"])[1])
-    2
-    """
+    """A figure with one panel per name, all on the same scale."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tacit.disclosure import split_disclosure
 from tacit.experiments.paper import COLUMNS, Column
 from tacit.experiments.report.agreement import within_spread
 from tacit.experiments.report.column_figures import ColumnFigures, published_figures
@@ -37,8 +38,8 @@ def symbol(disclosure: str, /) -> str:
     >>> symbol("buckets:20"), symbol("none"), symbol("tiers:3")
     ('B20', '-', 'tiers:3')
     """
-    method, _, number = disclosure.partition(":")
-    return f"{SYMBOLS[method]}{number}" if method in SYMBOLS else disclosure
+    method, number = split_disclosure(disclosure)
+    return f"{SYMBOLS[method]}{number or ''}" if method in SYMBOLS else disclosure
 
 
 def summary_table(column: Column, figures: Mapping[str, ColumnFigures], /) -> ReportTable:

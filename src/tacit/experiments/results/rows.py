@@ -28,14 +28,7 @@ class StudyRows:
 
 
 def study_rows(jobs: Sequence[Job], records: Sequence[RunRecord], /) -> StudyRows:
-    """Put the records of all jobs together.
-
-    >>> from tacit.experiments.study.instances import InstanceSpec
-    >>> job = Job(instance=InstanceSpec(shipped="kroD100"), disclosure="order", generations=1)
-    >>> record = RunRecord({"set_size": np.ones(2)}, np.array([[7.0]]), 0.1)
-    >>> study_rows([job], [record]).generations.shape
-    (2, 12)
-    """
+    """Put the records of all jobs together."""
     labels = pl.DataFrame(
         {
             "instance": [named_problem(job.instance).name for job in jobs],

@@ -7,7 +7,6 @@ order of the study; they hold the same rows however, and however often, the stud
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from tacit.experiments.execution.run_job import RunRecord
 from tacit.experiments.results.rows import study_rows
 from tacit.experiments.study.instances import reference_of
 from tacit.experiments.study.study import Study
+from tacit.files import replace_file, replacing
 
 LIBRARIES = ("tacit", "numpy", "numba", "scipy", "moocore", "polars", "msgspec")
 
@@ -85,9 +85,8 @@ class Store:
             (self.fronts, rows.fronts),
             (self.timing, rows.timing),
         ):
-            unfinished = path.with_suffix(".unfinished")
-            frame.write_parquet(unfinished, compression="zstd")
-            unfinished.replace(path)
+            with replacing(path) as file:
+                frame.write_parquet(file, compression="zstd")
 
     def run_of(self, job: Job, /) -> RunRecord:
         """Read a finished run."""
@@ -95,11 +94,7 @@ class Store:
 
 
 def versions() -> dict[str, str]:
-    """What the rows depend on beside the configuration.
-
-    >>> sorted(versions())[:3]
-    ['moocore', 'msgspec', 'numba']
-    """
+    """What the rows depend on beside the configuration."""
     found = {"python": platform.python_version(), "system": platform.system()}
     for name in LIBRARIES:
         try:
@@ -112,9 +107,7 @@ def versions() -> dict[str, str]:
 def write_whole(path: Path, content: bytes, /) -> None:
     """Write a file so that it is there whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    unfinished.write_bytes(content)
-    unfinished.replace(path)
+    replace_file(path, content)
 
 
 def _json(value: object) -> bytes:

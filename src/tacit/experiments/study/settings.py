@@ -64,11 +64,7 @@ def changed(settings: Settings, changes: Mapping[str, Any], /) -> Settings:
 
 
 def is_sealed(settings: Settings, /) -> bool:
-    """Whether these are settings of a sealed search.
-
-    >>> is_sealed(preset_settings("sealed-tsp"))
-    True
-    """
+    """Whether these are settings of a sealed search."""
     return isinstance(settings, SealedParameters)
 
 

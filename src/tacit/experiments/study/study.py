@@ -6,7 +6,6 @@ run it get the same rows. docs/experiments.md describes the format.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -24,6 +23,7 @@ from tacit.experiments.study.instances import InstanceSpec, expanded, named_prob
 from tacit.experiments.study.plugins import load_plugins
 from tacit.experiments.study.settings import Settings, check_disclosure, is_sealed, preset_settings
 from tacit.experiments.tuning.plan import TuningPlan
+from tacit.files import read_toml
 from tacit.search import SearchParameters
 
 SUFFIX = ".toml"
@@ -129,11 +129,7 @@ def shipped_study(name: str, /) -> Study:
 
 
 def study_named(name_or_path: str, /) -> Study:
-    """A study of the package by its name, or any study by its file.
-
-    >>> study_named("ap").name
-    'ap'
-    """
+    """A study of the package by its name, or any study by its file."""
     if name_or_path in shipped_studies():
         return shipped_study(name_or_path)
     if name_or_path.endswith(SUFFIX) or Path(name_or_path).exists():
@@ -143,14 +139,7 @@ def study_named(name_or_path: str, /) -> Study:
 
 def read_study(path: str | Path, /) -> Study:
     """Read and check a study file; the message of an error names the place and the remedy."""
-    try:
-        raw = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FileError(
-            path, None, f"cannot be read ({error.strerror})", "check the path"
-        ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FileError(path, None, f"is not TOML: {error}", "correct it there") from None
+    raw = read_toml(path)
     if raw.get("disclosures") == "paper":
         raw["disclosures"] = list(PAPER_CONFIGURATIONS)
     study = _converted(path, raw)

@@ -18,16 +18,7 @@ MULTIPLE_METRICS = ("gd_plus_normalized", "igd_plus_normalized")
 
 
 class Assessment(msgspec.Struct, frozen=True, kw_only=True):
-    """How parameter sets are assessed; the smaller the values, the better.
-
-    >>> from tacit.experiments.study.settings import preset_settings
-    >>> small = preset_settings("paper-ap", {"population": 20, "elites": 2})
-    >>> assessment = Assessment(
-    ...     instances=(InstanceSpec(generate="assignment", size=6, seed=1),),
-    ...     conditions=Conditions(generations=20))
-    >>> len(assessment.values(small))
-    1
-    """
+    """How parameter sets are assessed; the smaller the values, the better."""
 
     instances: tuple[InstanceSpec, ...]
     runs: int = 3

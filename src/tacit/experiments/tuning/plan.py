@@ -14,11 +14,7 @@ Choice = int | str
 
 
 class TuningPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The `[tuning]` table; the defaults are the paper's (section 4.5).
-
-    >>> TuningPlan(instances=(), space={"tournament": (2, 4)}).trials
-    300
-    """
+    """The `[tuning]` table; the defaults are the paper's (section 4.5)."""
 
     trials: int = 300
     random_trials: int = 50

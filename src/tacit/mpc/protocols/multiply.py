@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from tacit.mpc.cost import Cost
@@ -21,6 +20,7 @@ from tacit.mpc.shares import ArithmeticShare
 async def reshare_sum(session: Session, part: NDArray[Any], *, label: str) -> ArithmeticShare:
     """From additive parts, one at each node, to replicated shares of their sum. 1 round.
 
+    >>> import numpy as np
     >>> from tacit.mpc.local import reveal, run_parties
     >>> parts = [np.array([p], dtype=np.uint64) for p in (1, 2, 3)]
     >>> reveal(run_parties(lambda s: reshare_sum(s, parts[s.me], label="sum")).results)
@@ -52,33 +52,4 @@ async def multiply(
     array([ 9, 16])
     """
     part = x.mine * (y.mine + y.next) + x.next * y.mine
-    return await reshare_sum(session, part, label=label)
-
-
-async def inner_product(
-    session: Session, x: ArithmeticShare, y: ArithmeticShare, *, label: str
-) -> ArithmeticShare:
-    """Shares of the sum of x * y, as one entry: no more traffic than one product.
-
-    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
-    >>> x = deal_integers([3, -4])
-    >>> reveal(run_parties(lambda s: inner_product(s, x[s.me], x[s.me], label="norm")).results)
-    array([25])
-    """
-    part = x.mine * (y.mine + y.next) + x.next * y.mine
-    return await reshare_sum(session, part.sum(keepdims=True, dtype=np.uint64), label=label)
-
-
-async def matrix_product(
-    session: Session, x: ArithmeticShare, y: ArithmeticShare, *, label: str
-) -> ArithmeticShare:
-    """Shares of the matrix product x @ y.
-
-    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
-    >>> x = deal_integers([[1, 2], [3, 4]])
-    >>> reveal(run_parties(lambda s: matrix_product(s, x[s.me], x[s.me], label="m")).results)
-    array([[ 7, 10],
-           [15, 22]])
-    """
-    part = x.mine @ (y.mine + y.next) + x.next @ y.mine
     return await reshare_sum(session, part, label=label)

@@ -1,19 +1,17 @@
 """Do the nodes hold the same data? Equality by comparing hashes.
 
-*Public data*: each node sends the SHA-256 of what it received to both others. 1 round, 32 bytes to
-each. *Common components* of a share: the two holders compare an HMAC under a key that only they
-have, since a plain hash of a small secret could be guessed. 1 round, 32 bytes to each. The nodes
-learn whether it is the same, and abort with the name of the one that differs [rfc2104].
+They compare an HMAC under a key that only they have, since a plain hash of a small secret could be
+guessed [rfc2104]. 1 round, 32 bytes to each. The nodes learn whether it is the same, and abort with
+the name of the one that differs.
 """
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 
 import numpy as np
 
-from tacit.errors import AbortError
+from tacit.errors import DifferentSharesError
 from tacit.mpc.cost import Cost
 from tacit.mpc.session import Session
 from tacit.mpc.shares import Share
@@ -26,32 +24,6 @@ def cost() -> Cost:
     1
     """
     return Cost.of(1, [32, 32], [32, 32], [32, 32])
-
-
-async def _compare(session: Session, ours: dict[int, bytes], what: str) -> None:
-    for peer, digest in ours.items():
-        await session.send(peer, np.frombuffer(digest, dtype=np.uint8))
-    different = []
-    for peer, digest in ours.items():
-        theirs = await session.receive(peer, 32, np.uint8)
-        if not hmac.compare_digest(theirs.tobytes(), digest):
-            different.append(session.name_of(peer))
-    if different:
-        raise AbortError(" and ".join(different), f"{what} differs from ours; nothing was computed")
-
-
-async def check_same_data(session: Session, data: bytes) -> None:
-    """Abort unless all nodes received the same public bytes.
-
-    >>> from tacit.mpc.local import run_parties
-    >>> run_parties(lambda s: check_same_data(s, b"request")).rounds
-    1
-    >>> run_parties(lambda s: check_same_data(s, bytes([s.me])))  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    tacit.errors.AbortError: node ...: the data differs from ours; nothing was computed
-    """
-    digest = hashlib.sha256(data).digest()
-    await _compare(session, {session.next: digest, session.previous: digest}, "the data")
 
 
 async def check_same_components(session: Session, x: Share, *, label: str) -> None:
@@ -68,4 +40,13 @@ async def check_same_components(session: Session, x: Share, *, label: str) -> No
         key = session.words(f"{label}.key", component, 4).tobytes()
         data = np.ascontiguousarray(x.component(component, me=session.me)).tobytes()
         ours[peer] = hmac.digest(key, data, "sha256")
-    await _compare(session, ours, "a common component")
+    for peer, digest in ours.items():
+        await session.send(peer, np.frombuffer(digest, dtype=np.uint8))
+    different = []
+    for peer, digest in ours.items():
+        theirs = await session.receive(peer, 32, np.uint8)
+        if not hmac.compare_digest(theirs.tobytes(), digest):
+            different.append(session.name_of(peer))
+    if different:
+        what = "a common component differs from ours; nothing was computed"
+        raise DifferentSharesError(" and ".join(different), what)

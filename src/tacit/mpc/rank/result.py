@@ -45,10 +45,6 @@ range
 
 
 def no_order() -> AbortError:
-    """The error for comparisons that contradict each other.
-
-    >>> no_order().peer
-    'the nodes'
-    """
+    """The error for comparisons that contradict each other."""
     what = "the opened comparisons form no order; an input is out of range"
     return AbortError("the nodes", what)

@@ -24,12 +24,7 @@ from tacit.mpc.shares import ArithmeticShare, BitShare, public_share
 
 
 def in_ring(share: ArithmeticShare, word: np.dtype[Any], /) -> ArithmeticShare:
-    """The share in a ring with smaller words, for values that fit it.
-
-    >>> from tacit.mpc.local import deal_integers
-    >>> in_ring(deal_integers([7])[0], np.dtype(np.uint32)).mine.dtype
-    dtype('uint32')
-    """
+    """The share in a ring with smaller words, for values that fit it."""
     return ArithmeticShare(share.mine.astype(word), share.next.astype(word))
 
 

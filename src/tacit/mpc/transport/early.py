@@ -62,11 +62,7 @@ class EarlyFrames:
         return next(channel for channel in self._kept if channel.agreement == greediest)
 
     def take(self, channel: Channel, /) -> list[Frame]:
-        """Remove and return the frames of a channel.
-
-        >>> EarlyFrames(limit=1000, seconds=30).take(Channel(bytes(16)))
-        []
-        """
+        """Remove and return the frames of a channel."""
         kept = self._kept.pop(channel, None)
         if kept is None:
             return []
@@ -74,17 +70,11 @@ class EarlyFrames:
         return kept.frames
 
     def drop(self, which: Callable[[Channel], bool], /) -> None:
-        """Discard all channels for which this holds.
-
-        >>> EarlyFrames(limit=1000, seconds=30).drop(lambda channel: True)
-        """
+        """Discard all channels for which this holds."""
         for channel in [name for name in self._kept if which(name)]:
             self.take(channel)
 
     def expire(self, now: float, /) -> None:
-        """Discard what has waited for too long.
-
-        >>> EarlyFrames(limit=1000, seconds=30).expire(0.0)
-        """
+        """Discard what has waited for too long."""
         limit = now - self.seconds
         self.drop(lambda channel: self._kept[channel].since <= limit)

@@ -12,11 +12,7 @@ from tacit.mpc.transport.link import Link
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """What goes wrong with the frames sent; they are counted from 0.
-
-    >>> Faults(delay=0.01, drop=frozenset({3})).stall_after is None
-    True
-    """
+    """What goes wrong with the frames sent; they are counted from 0."""
 
     delay: float = 0.0
     """Delay of every frame in seconds, without blocking the sender."""
@@ -29,12 +25,7 @@ class Faults:
 
 
 class FaultyLink:
-    """Wraps a link and applies the faults to what is sent through it.
-
-    >>> from tacit.mpc.transport.memory import memory_pair
-    >>> FaultyLink(memory_pair("a", "b")[0], Faults(delay=0.01)).peer
-    'b'
-    """
+    """Wraps a link and applies the faults to what is sent through it."""
 
     def __init__(self, link: Link, faults: Faults) -> None:
         self._link = link

@@ -46,11 +46,7 @@ class Kind(IntEnum):
 
 
 class Channel(NamedTuple):
-    """The name of a conversation between two parties.
-
-    >>> Channel(agreement=bytes(16), evaluation=7).substream
-    0
-    """
+    """The name of a conversation between two parties."""
 
     agreement: bytes
     objective: int = 0
@@ -80,11 +76,7 @@ class Frame:
 
 
 def encode(header: Header) -> bytes:
-    """The header as bytes.
-
-    >>> len(encode(Header(Channel(bytes(16)), bytes(8), 1, 0, 0))) == HEADER_BYTES
-    True
-    """
+    """The header as bytes."""
     channel = header.channel
     return _LAYOUT.pack(
         MAGIC,

@@ -41,26 +41,13 @@ class Inbox:
         self._waiter: asyncio.Future[None] | None = None
 
     def put(self, frame: Frame) -> None:
-        """Append a frame and wake the receiver.
-
-        >>> inbox = Inbox("node 1")
-        >>> from tacit.mpc.transport.frame import Channel, Header
-        >>> inbox.put(Frame(Header(Channel(bytes(16)), bytes(8), 1, 0, 3), b"abc"))
-        >>> inbox.pending
-        515
-        """
+        """Append a frame and wake the receiver."""
         self._frames.append(frame)
         self.pending += kept_bytes(frame)
         self._wake()
 
     def fail(self, error: PeerError) -> None:
-        """End the queue with an error; the first error counts.
-
-        >>> inbox = Inbox("node 1")
-        >>> inbox.fail(PeerError("node 1", "went away"))
-        >>> inbox.failure.peer
-        'node 1'
-        """
+        """End the queue with an error; the first error counts."""
         if self.failure is None:
             self.failure = error
         self._wake()

@@ -28,11 +28,7 @@ class MemoryLink:
         return self._peer
 
     def join(self, other: MemoryLink) -> None:
-        """Connect two ends to one link.
-
-        >>> a, b = MemoryLink("b"), MemoryLink("a")
-        >>> a.join(b)
-        """
+        """Connect two ends to one link."""
         self._other, other._other = other, self
 
     async def send(self, header: bytes, payload: Buffer, *, timeout: float) -> None:  # noqa: ARG002
@@ -75,11 +71,7 @@ class MemoryLink:
 def memory_pair(
     first: str, second: str, *, limit: int = FRAME_LIMIT
 ) -> tuple[MemoryLink, MemoryLink]:
-    """Both ends of a link between two named parties; the first end belongs to `first`.
-
-    >>> memory_pair("node 0", "node 1")[0].peer
-    'node 1'
-    """
+    """Both ends of a link between two named parties; the first end belongs to `first`."""
     here, there = MemoryLink(second, limit=limit), MemoryLink(first, limit=limit)
     here.join(there)
     return here, there

@@ -154,15 +154,7 @@ class Mux:
         return Conversation(self, channel, inbox, tag)
 
     def forget(self, channel: Channel) -> None:
-        """Drop a conversation with all that arrived or will arrive for it.
-
-        >>> from tacit.mpc.transport.memory import memory_pair
-        >>> async def forget() -> None:
-        ...     mux = Mux(memory_pair("node 0", "node 1")[0])
-        ...     mux.forget(Channel(bytes(16)))
-        ...     await mux.close()
-        >>> asyncio.run(forget())
-        """
+        """Drop a conversation with all that arrived or will arrive for it."""
         self._early.take(channel)
         self._inboxes.pop(channel, None)
         self._room.set()
@@ -216,14 +208,7 @@ class Mux:
             self._watchers[channel] = handler
 
     async def notify(self, channel: Channel, culprit: str, *, timeout: float) -> None:
-        """Notify the peer that an evaluation failed here, and because of whom ("" for this party).
-
-        >>> from tacit.mpc.transport.memory import memory_pair
-        >>> async def tell() -> None:
-        ...     mux = Mux(memory_pair("node 0", "node 1")[0])
-        ...     await mux.notify(Channel(bytes(16)), "node 2", timeout=1)
-        >>> asyncio.run(tell())
-        """
+        """Notify the peer that an evaluation failed here, and because of whom ("" for us)."""
         payload = culprit.encode()
         notice = channel._replace(kind=Kind.NOTICE, substream=channel.kind)
         header = Header(notice, bytes(8), 0, 0, len(payload))

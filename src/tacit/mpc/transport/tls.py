@@ -51,12 +51,7 @@ class Identity:
 
 
 def fingerprint(pem: str) -> str:
-    """The SHA-256 of a certificate, to compare over another channel.
-
-    >>> from tacit.mpc.transport.certificate import make_certificate
-    >>> len(fingerprint(make_certificate("node 0")[0]))
-    64
-    """
+    """The SHA-256 of a certificate, to compare over another channel."""
     return hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest()
 
 
@@ -225,18 +220,7 @@ async def connect(
     limit: int = FRAME_LIMIT,
     frame_timeout: float = 30.0,
 ) -> TlsLink:
-    """A link to the peer at this address, which must show the certificate pinned for it.
-
-    >>> from tempfile import mkdtemp
-    >>> from tacit.mpc.transport.certificate import make_certificate
-    >>> folder = Path(mkdtemp())
-    >>> mine, theirs = make_certificate("node 0"), make_certificate("node 1")
-    >>> _ = (folder / "0.pem").write_text(mine[0]), (folder / "0.key").write_text(mine[1])
-    >>> me = Identity(folder / "0.pem", folder / "0.key", {"node 1": theirs[0]})
-    >>> asyncio.run(connect("127.0.0.1", 1, peer="node 1", identity=me))  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    tacit.errors.PeerLostError: node 1: cannot be reached at 127.0.0.1:1 (...)
-    """
+    """A link to the peer at this address, which must show the certificate pinned for it."""
     loop = asyncio.get_running_loop()
 
     def make() -> TlsLink:
@@ -256,55 +240,3 @@ async def connect(
     if link._inbox.failure is not None:
         raise link._inbox.failure
     return link
-
-
-async def serve(
-    host: str,
-    port: int,
-    accept: Callable[[TlsLink], None],
-    *,
-    identity: Identity,
-    limit: int = FRAME_LIMIT,
-    handshake_timeout: float = 5.0,
-    frame_timeout: float = 30.0,
-) -> asyncio.Server:
-    """Listen for peers; `accept` is called with each link whose certificate is pinned.
-
-    >>> from tempfile import mkdtemp
-    >>> from tacit.mpc.transport.certificate import make_certificate
-    >>> folder = Path(mkdtemp())
-    >>> pems = {}
-    >>> for name in ("a", "b"):
-    ...     pems[name], key = make_certificate(name)
-    ...     _ = (folder / f"{name}.pem").write_text(pems[name])
-    ...     _ = (folder / f"{name}.key").write_text(key)
-    >>> a = Identity(folder / "a.pem", folder / "a.key", {"b": pems["b"]})
-    >>> b = Identity(folder / "b.pem", folder / "b.key", {"a": pems["a"]})
-    >>> async def meet() -> tuple[str, str]:
-    ...     arrived = asyncio.Queue()
-    ...     server = await serve("127.0.0.1", 0, arrived.put_nowait, identity=a)
-    ...     port = server.sockets[0].getsockname()[1]
-    ...     here = await connect("127.0.0.1", port, peer="a", identity=b)
-    ...     there = await arrived.get()
-    ...     await here.close()
-    ...     await there.close()
-    ...     server.close()
-    ...     return here.peer, there.peer
-    >>> asyncio.run(meet())
-    ('a', 'b')
-    """
-
-    def ready(link: TlsLink) -> None:
-        if link._inbox.failure is None:
-            accept(link)
-
-    def make() -> TlsLink:
-        return TlsLink(identity, None, ready, limit=limit, frame_timeout=frame_timeout)
-
-    return await asyncio.get_running_loop().create_server(
-        make,
-        host,
-        port,
-        ssl=identity.context(server=True),
-        ssl_handshake_timeout=handshake_timeout,
-    )

@@ -9,7 +9,6 @@ import time
 from collections.abc import Coroutine
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -18,6 +17,7 @@ import msgspec
 from cryptography import x509
 
 from tacit.errors import FileError, InputError, PlatformError, TrustError
+from tacit.files import read_bytes
 from tacit.participant.plain_text import plain_line
 
 T = TypeVar("T")
@@ -74,12 +74,7 @@ https://host:port
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close the connection."""
         try:
             self._wait(self._http.aclose())
@@ -200,19 +195,15 @@ def tls_context(ca: Path | None, /) -> ssl.SSLContext:
 
     A certificate that is no authority is the platform's own, and then says by itself who it is,
     whatever the address.
-
-    >>> tls_context(None).check_hostname
-    True
     """
     if ca is None:
         return ssl.create_default_context()
+    remedy = "get the platform's certificate from its operator"
+    raw = read_bytes(ca, remedy=remedy)
     try:
-        pinned = x509.load_pem_x509_certificates(ca.read_bytes())
+        pinned = x509.load_pem_x509_certificates(raw)
         context = ssl.create_default_context(cafile=ca)
-    except OSError as error:
-        raise FileError(ca, None, f"cannot be read ({error.strerror})", "check it") from None
     except ValueError:
-        remedy = "get the platform's certificate from its operator"
         raise FileError(ca, None, "is not a certificate in PEM", remedy) from None
     context.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN
     # Python 3.13 asks authorities for extensions that a pinned certificate can do without.

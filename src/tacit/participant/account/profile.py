@@ -18,15 +18,15 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
 from tacit.engine.agreement.terms import Agreement, canonical, read_agreement
-from tacit.engine.identity.keys import Keys, check_private, load_keys
+from tacit.engine.identity.keys import Keys, load_keys
 from tacit.errors import AgreementError, FileError, InputError, TrustError
+from tacit.files import check_secret, replace_secret, writing
 from tacit.participant.account.client import PlatformClient
 
 FORMAT = "tacit-profile/1"
@@ -43,34 +43,15 @@ class _ProfileFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def default_folder() -> Path:
-    """Where the profile lies if nobody says otherwise.
-
-    >>> default_folder().name
-    'tacit'
-    """
+    """Where the profile lies if nobody says otherwise."""
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "tacit"
 
 
 def replace_private(path: Path, data: bytes, /) -> None:
-    """Write a file that only its owner can read, whole or not at all.
-
-    >>> place = Path(tempfile.mkdtemp()) / "runs" / "note"
-    >>> replace_private(place, b"x")
-    >>> place.stat().st_mode & 0o777 == 0o600
-    True
-    """
-    try:
+    """Write a file of the profile, which only its owner can read, whole or not at all."""
+    with writing(path, remedy="make room, or choose another --profile"):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # mkstemp makes files that only their owner can read.
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except OSError as error:
-        what = f"cannot be written ({error.strerror})"
-        raise FileError(path, None, what, "make room, or choose another --profile") from None
+        replace_secret(path, data)
 
 
 @dataclass(frozen=True, repr=False)
@@ -126,7 +107,7 @@ class Profile:
         path = self._run_folder(run) / "agreement.json"
         if not path.exists():
             return None
-        check_private(path, remedy="chmod 600 it")
+        check_secret(path, remedy="chmod 600 it")
         try:
             return read_agreement(path.read_bytes())
         except AgreementError as error:
@@ -193,7 +174,7 @@ with your invitation
     if not path.exists():
         remedy = "run tacit participant join with your invitation"
         raise FileError(folder, None, "there is no profile in it", remedy)
-    check_private(path, remedy="join again")
+    check_secret(path, remedy="join again")
     try:
         stored = msgspec.json.decode(path.read_bytes(), type=_ProfileFile)
     except (OSError, msgspec.DecodeError) as error:

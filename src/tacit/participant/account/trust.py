@@ -14,13 +14,13 @@ A trust file names nodes by their address and participants by their name::
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 import msgspec
 
 from tacit.engine.agreement.terms import Agreement, NodeTerms
 from tacit.errors import FileError
+from tacit.files import read_toml
 from tacit.participant.account.profile import replace_private
 
 
@@ -62,28 +62,18 @@ def load_trust(path: Path, /) -> Trust:
 
     >>> load_trust(Path("no-such.toml"))
     Traceback (most recent call last):
-    tacit.errors.FileError: no-such.toml: cannot be read (No such file or directory); check the path
+    tacit.errors.FileError: no-such.toml: there is no such file; check the path
     """
     remedy = "write one with tacit participant review RUN --write-trust FILE to see its form"
+    table = read_toml(path)
     try:
-        return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), type=Trust)
-    except OSError as error:
-        raise FileError(
-            path, None, f"cannot be read ({error.strerror})", "check the path"
-        ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FileError(path, None, f"is not TOML ({error})", remedy) from None
+        return msgspec.convert(table, type=Trust)
     except msgspec.ValidationError as error:
         raise FileError(path, None, f"is no list of keys ({error})", remedy) from None
 
 
 def seen_trust(agreement: Agreement, /) -> Trust:
-    """What an agreement says of everybody's keys; the platform's word until it is compared.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> seen_trust(example_cast().agreement).participant[0].name
-    'owner'
-    """
+    """What an agreement says of everybody's keys; the platform's word until it is compared."""
     return Trust(
         [
             TrustedNode(node_address(n), n.signing_key, n.sealing_key, n.certificate)
@@ -94,16 +84,7 @@ def seen_trust(agreement: Agreement, /) -> Trust:
 
 
 def save_trust(trust: Trust, path: Path, /, *, note: str = "") -> None:
-    """Write a trust file.
-
-    >>> import tempfile
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> place = Path(tempfile.mkdtemp()) / "keys.toml"
-    >>> seen = seen_trust(example_cast().agreement)
-    >>> save_trust(seen, place, note="as the platform shows them")
-    >>> load_trust(place) == seen
-    True
-    """
+    """Write a trust file."""
     lines = [f"# {note}"] if note else []
     for kind, entries in (("node", trust.node), ("participant", trust.participant)):
         for entry in entries:
@@ -117,15 +98,7 @@ def save_trust(trust: Trust, path: Path, /, *, note: str = "") -> None:
 
 
 def trust_refusals(agreement: Agreement, trust: Trust, /) -> list[str]:
-    """Every key of an agreement that is not the pinned one, or not pinned at all.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> agreement = example_cast().agreement
-    >>> trust_refusals(agreement, seen_trust(agreement))
-    []
-    >>> trust_refusals(agreement, Trust(seen_trust(agreement).node))
-    ["participant 'owner' is not among the trusted keys"]
-    """
+    """Every key of an agreement that is not the pinned one, or not pinned at all."""
     found = []
     nodes = {each.address: each for each in trust.node}
     for number, node in enumerate(agreement.nodes):

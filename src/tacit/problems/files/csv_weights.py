@@ -16,9 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import FileError
+from tacit.files import read_text
 from tacit.problems.files.csv_names import has_header, has_ids
-from tacit.problems.files.decimals import CellError, is_number, parse_decimal, scale_needed, scaled
-from tacit.problems.files.reading import read_text
+from tacit.problems.files.decimals import (
+    CellError,
+    CellFileError,
+    is_number,
+    parse_decimal,
+    scale_needed,
+    scaled,
+)
 from tacit.problems.model.objective import FITNESS_BITS
 
 _ROWS_TO_JUDGE = 20
@@ -165,12 +172,12 @@ def _parse_row(path: Path, row: _Row, first: int, *, is_first: bool) -> list[Dec
         try:
             numbers.append(parse_decimal(cell))
         except CellError as error:
-            remedy = error.remedy
+            more = ""
             if is_first and cell and not is_number(cell):
-                remedy += ", or say that the first row is a header"
+                more = ", or say that the first row is a header"
             elif column == 1 and cell and not is_number(cell):
-                remedy += ", or say that the first column holds ids"
-            raise FileError(path, cell_place(row.number, column), error.what, remedy) from None
+                more = ", or say that the first column holds ids"
+            raise CellFileError(path, cell_place(row.number, column), error, more=more) from None
     return numbers
 
 
@@ -182,6 +189,5 @@ def _scale_row(
         try:
             values.append(scaled(number, scale, limit=limit))
         except CellError as error:
-            place = cell_place(row.number, column)
-            raise FileError(path, place, error.what, error.remedy) from None
+            raise CellFileError(path, cell_place(row.number, column), error) from None
     return values

@@ -10,6 +10,10 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 from decimal import Context, Decimal, Inexact
+from enum import Enum, auto
+from pathlib import Path
+
+from tacit.errors import FileError
 
 LARGEST_SCALE = 10**6
 """No scale beyond this is picked or proposed: money, times and distances need fewer decimals."""
@@ -20,12 +24,29 @@ _MOST_DIGITS = 30
 _NEVER_ROUND = Context(prec=60, traps=[Inexact])
 
 
+class Fault(Enum):
+    """What is wrong with a cell, for those who know a better remedy than the reader of the file."""
+
+    EMPTY = auto()
+    TOO_FINE = auto()
+    TOO_LARGE = auto()
+    OTHER = auto()
+
+
 class CellError(ValueError):
     """A number that cannot be a weight: what is wrong with it and the remedy, place unknown."""
 
-    def __init__(self, what: str, remedy: str) -> None:
-        self.what, self.remedy = what, remedy
+    def __init__(self, what: str, remedy: str, fault: Fault = Fault.OTHER) -> None:
+        self.what, self.remedy, self.fault = what, remedy, fault
         super().__init__(f"{what}; {remedy}")
+
+
+class CellFileError(FileError):
+    """A cell of a file cannot be a weight."""
+
+    def __init__(self, path: Path, place: str, error: CellError, /, *, more: str = "") -> None:
+        self.fault = error.fault
+        super().__init__(path, place, error.what, error.remedy + more)
 
 
 def is_number(text: str, /) -> bool:
@@ -50,7 +71,8 @@ as in 1.5
     if _NUMBER.fullmatch(text):
         return Decimal(text)
     if not text:
-        raise CellError("the cell is empty", "fill in a number, and forbid pairs with a mask")
+        remedy = "fill in a number, and forbid pairs with a mask"
+        raise CellError("the cell is empty", remedy, Fault.EMPTY)
     if _NOT_FINITE.fullmatch(text):
         raise CellError(f"{text} is not a finite number", "fill in a number")
     if re.fullmatch(r"[+-]?\d+,\d+", text):
@@ -96,12 +118,14 @@ def _refusal(number: Decimal, scale: int, limit: int) -> CellError:
     wanted = _ten_to(_decimals(number))
     if number <= limit and wanted > scale:
         remedy = f"use scale {wanted} or round it" if wanted <= LARGEST_SCALE else "round it"
-        return CellError(f"{number} has more decimals than scale {scale} keeps", remedy)
+        what = f"{number} has more decimals than scale {scale} keeps"
+        return CellError(what, remedy, Fault.TOO_FINE)
     times = f" times scale {scale}" if scale > 1 else ""
     remedy = "use coarser weights or raise weight_bound if one is given"
     if scale > 1:
         remedy = f"use a smaller scale, {remedy}"
-    return CellError(f"{number}{times} is above the largest weight, {limit}", remedy)
+    what = f"{number}{times} is above the largest weight, {limit}"
+    return CellError(what, remedy, Fault.TOO_LARGE)
 
 
 def unscaled_text(value: int, scale: int, /) -> str:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import FileError
+from tacit.files import read_bytes
 from tacit.problems.files.csv_weights import WeightTable
 from tacit.problems.files.decimals import LARGEST_SCALE
-from tacit.problems.files.reading import read_bytes
 from tacit.problems.model.objective import FITNESS_BITS
 
 

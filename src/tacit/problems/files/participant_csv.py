@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.errors import FileError
+from tacit.files import writing
 from tacit.problems.files.decimals import unscaled_text
 from tacit.problems.files.save import save_problem
 from tacit.problems.model.objective import Objective
@@ -42,7 +42,7 @@ def save_participants(problem: Problem, folder: Path, /) -> list[Path]:
     ['participant 1.csv', 'participant 2.csv', 'public.json']
     """
     written = []
-    try:
+    with writing(folder, remedy="choose another folder"):
         folder.mkdir(parents=True, exist_ok=True)
         for participant in problem.participants:
             for objective in problem.objectives:
@@ -50,9 +50,6 @@ def save_participants(problem: Problem, folder: Path, /) -> list[Path]:
                 path = folder / f"{participant.name}{more}.csv"
                 path.write_text(rows_as_csv(problem, participant, objective), encoding="utf-8")
                 written.append(path)
-    except OSError as error:
-        reason = f"cannot be written ({error.strerror})"
-        raise FileError(folder, None, reason, "choose another folder") from None
     save_problem(public_part(problem), folder / PUBLIC)
     return [*written, folder / PUBLIC]
 

@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 
 from tacit.errors import FileError
-from tacit.problems.files.reading import read_text
+from tacit.files import read_text
 from tacit.problems.model.objective import Sense
 
 FORMAT = "tacit-problem/1"

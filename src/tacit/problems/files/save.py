@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.errors import FileError, ProblemError
+from tacit.errors import ProblemError
+from tacit.files import writing
 from tacit.problems.files.decimals import is_power_of_ten, unscaled_text
 from tacit.problems.files.problem_file import FORMAT
 from tacit.problems.files.tsplib_distances import METRICS
@@ -30,11 +31,8 @@ def save_problem(problem: Problem, path: str | Path, /) -> None:
     7910
     """
     text = problem_text(problem)
-    try:
+    with writing(path):
         Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        reason = f"cannot be written ({error.strerror})"
-        raise FileError(path, None, reason, "choose another place") from None
 
 
 def problem_text(problem: Problem, /) -> str:

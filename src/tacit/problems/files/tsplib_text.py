@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tacit.errors import FileError
-from tacit.problems.files.reading import read_bytes
+from tacit.files import read_bytes
 
 _KEYWORD = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\s*(:?)\s*(.*)")
 

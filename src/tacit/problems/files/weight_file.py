@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import FileError
 from tacit.problems.files.csv_weights import WeightTable, read_csv_weights
+from tacit.problems.files.decimals import CellFileError
 from tacit.problems.files.npy_weights import read_npy_weights
 
 CSV_SUFFIXES = (".csv", ".tsv", ".txt")
@@ -55,10 +56,7 @@ def read_mask(
     """
     try:
         table = read_weights(path, scale=1, limit=1, header=header, ids=ids)
-    except FileError as error:
-        if error.place is None or "column" not in error.place:
-            raise
-        raise FileError(
-            path, error.place, error.what, "a mask holds 1 for a forbidden pair and 0 elsewhere"
-        ) from None
+    except CellFileError as error:
+        remedy = "a mask holds 1 for a forbidden pair and 0 elsewhere"
+        raise FileError(path, error.place, error.what, remedy) from None
     return np.asarray(table.weights == 1)

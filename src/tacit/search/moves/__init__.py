@@ -4,22 +4,11 @@ Everything here follows from the agreement, the seed and the number of the gener
 and everybody else derive the same, bit for bit. It is integer arithmetic throughout.
 """
 
-from tacit.search.moves.move_set import MoveSet
+from tacit.search.moves.move_set import MoveSet as MoveSet
 from tacit.search.moves.parameters import (
-    ONE_PARENT_IMPROVES,
-    SealedParameters,
-    sealed_parameters_for,
+    ONE_PARENT_IMPROVES as ONE_PARENT_IMPROVES,
+    SealedParameters as SealedParameters,
+    sealed_parameters_for as sealed_parameters_for,
 )
-from tacit.search.moves.schedule import Generation, Schedule
-from tacit.search.moves.shape import PublicShape, weighted_shape
-
-__all__ = [
-    "ONE_PARENT_IMPROVES",
-    "Generation",
-    "MoveSet",
-    "PublicShape",
-    "Schedule",
-    "SealedParameters",
-    "sealed_parameters_for",
-    "weighted_shape",
-]
+from tacit.search.moves.schedule import Generation as Generation, Schedule as Schedule
+from tacit.search.moves.shape import PublicShape as PublicShape, weighted_shape as weighted_shape

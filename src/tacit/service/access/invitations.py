@@ -25,11 +25,7 @@ class JoiningKey:
 
 
 def invite(session: Session, account: str, /, *, hours: float) -> tuple[str, float]:
-    """A new code, to be shown once, and when it expires; earlier open ones end.
-
-    >>> invite.__name__
-    'invite'
-    """
+    """A new code, to be shown once, and when it expires; earlier open ones end."""
     if session.get(Account, account) is None:
         raise NotThereError(f"there is no account {account!r}; see the list of accounts")
     session.execute(
@@ -41,11 +37,7 @@ def invite(session: Session, account: str, /, *, hours: float) -> tuple[str, flo
 
 
 def new_invitation(session: Session, account: str, /, *, hours: float) -> tuple[str, float]:
-    """A new code for an account that has no open one, and when it expires.
-
-    >>> new_invitation.__name__
-    'new_invitation'
-    """
+    """A new code for an account that has no open one, and when it expires."""
     code, now = new_secret(CODE_PREFIX), time.time()
     expires = now + hours * HOUR_SECONDS
     session.add(
@@ -55,11 +47,7 @@ def new_invitation(session: Session, account: str, /, *, hours: float) -> tuple[
 
 
 def accounts_with_open_invitation(session: Session, /) -> set[str]:
-    """The accounts that have a code which could still be used.
-
-    >>> accounts_with_open_invitation.__name__
-    'accounts_with_open_invitation'
-    """
+    """The accounts that have a code which could still be used."""
     is_open = Invitation.used.is_(None) & (Invitation.expires > time.time())
     return set(session.scalars(select(Invitation.account).where(is_open)))
 
@@ -71,9 +59,6 @@ def redeem(session: Session, code: str, /, *, key: JoiningKey | None) -> tuple[A
 
     The answer also says whether that key is new here. A code that was used, has expired or
     never was gets one and the same answer.
-
-    >>> redeem.__name__
-    'redeem'
     """
     now, code_hash = time.time(), secret_hash(code)
     used_up = session.execute(

@@ -30,11 +30,7 @@ class Who:
 def issue_token(
     session: Session, account: str, /, *, days: float, label: str = ""
 ) -> tuple[str, float]:
-    """A new token, to be shown once, and when it expires.
-
-    >>> issue_token.__name__
-    'issue_token'
-    """
+    """A new token, to be shown once, and when it expires."""
     token, now = new_secret(TOKEN_PREFIX), time.time()
     expires = now + days * DAY_SECONDS
     row = Token(hash=secret_hash(token), account=account, created=now, expires=expires, label=label)
@@ -43,11 +39,7 @@ def issue_token(
 
 
 def who_has(session: Session, token: str, /) -> Who:
-    """Whose token this is, or a `CredentialError` that does not say why it does not count.
-
-    >>> who_has.__name__
-    'who_has'
-    """
+    """Whose token this is, or a `CredentialError` that does not say why it does not count."""
     row = session.get(Token, secret_hash(token))
     if row is None or not is_same(row.hash, token):
         raise CredentialError(_MESSAGE)
@@ -55,11 +47,7 @@ def who_has(session: Session, token: str, /) -> Who:
 
 
 def still_counts(session: Session, who: Who, /) -> bool:
-    """Whether a token that counted before counts still.
-
-    >>> still_counts.__name__
-    'still_counts'
-    """
+    """Whether a token that counted before counts still."""
     row = session.get(Token, who.token_hash)
     return row is not None and row.revoked is None and row.expires > time.time()
 
@@ -72,31 +60,19 @@ def _who(session: Session, row: Token) -> Who:
 
 
 def accounts_that_joined(session: Session, /) -> set[str]:
-    """The accounts that have ever had a token.
-
-    >>> accounts_that_joined.__name__
-    'accounts_that_joined'
-    """
+    """The accounts that have ever had a token."""
     return set(session.scalars(select(Token.account).distinct()))
 
 
 def revoke_token(session: Session, token_hash: str, /) -> None:
-    """End a token.
-
-    >>> revoke_token.__name__
-    'revoke_token'
-    """
+    """End a token."""
     row = session.get(Token, token_hash)
     if row is not None and row.revoked is None:
         row.revoked = time.time()
 
 
 def revoke_all(session: Session, account: str, /) -> None:
-    """End all tokens and open invitations of an account.
-
-    >>> revoke_all.__name__
-    'revoke_all'
-    """
+    """End all tokens and open invitations of an account."""
     if session.get(Account, account) is None:
         raise NotThereError(f"there is no account {account!r}; see the list of accounts")
     now = time.time()

@@ -14,11 +14,7 @@ from tacit.service.storage import Run, members_with_keys, read_run
 
 
 def run_summary(run: Run, /) -> RunSummary:
-    """A run in the list.
-
-    >>> run_summary.__name__
-    'run_summary'
-    """
+    """A run in the list."""
     return RunSummary.model_validate(_summary(run))
 
 
@@ -45,9 +41,6 @@ def run_answer(
 
     Written here, in the query's thread, and not checked again: terms can be long, were checked when
     they came, and the event loop has deadlines to keep.
-
-    >>> run_answer.__name__
-    'run_answer'
     """
     run = read_run(session, run_id)
     members = [
@@ -76,11 +69,7 @@ def run_answer(
 
 
 def run_result(run: Run, /) -> RunResult:
-    """What came of a run, in the problem's own names.
-
-    >>> run_result.__name__
-    'run_result'
-    """
+    """What came of a run, in the problem's own names."""
     result = run.result or {}
     terms = RunTerms.model_validate(run.terms)
     items, front = result.get("items"), result.get("front")
@@ -100,12 +89,7 @@ def run_result(run: Run, /) -> RunResult:
 
 
 def named_plan(items: list[int], terms: RunTerms, /) -> Plan:
-    """A plan with the names of rows and columns, where there are any.
-
-    >>> from tacit.service.api.examples import example_terms
-    >>> named_plan([1, 0, 3, 2], example_terms()).named is None
-    True
-    """
+    """A plan with the names of rows and columns, where there are any."""
     rows, columns = terms.problem.row_names, terms.problem.column_names
     if rows is None and columns is None:
         return Plan(items=items, named=None)

@@ -31,11 +31,7 @@ NOTHING_TOLD = "no value of the best is told while this run goes on"
 
 
 class Plots:
-    """Draws plots, and keeps the last of them.
-
-    >>> Plots().drawn
-    0
-    """
+    """Draws plots, and keeps the last of them."""
 
     def __init__(self) -> None:
         self._turns = ConcurrencyLimit("plots", at_once=1, each=MOST_WAITING, within=DRAW_SECONDS)
@@ -85,11 +81,7 @@ async def _drawn_elsewhere(asked: bytes) -> bytes:
 
 
 def draw(asked: dict[str, Any], /) -> bytes:
-    r"""Draw it here.
-
-    >>> draw({"progress": "seconds,best\n0.0,9.0\n1.0,7.5\n", "names": ["delay"]})[1:4]
-    b'PNG'
-    """
+    r"""Draw it here."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

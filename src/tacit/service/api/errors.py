@@ -47,11 +47,7 @@ MEANINGS = {
 
 
 def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """How the OpenAPI document describes errors.
-
-    >>> list(error_responses(404))
-    [404]
-    """
+    """How the OpenAPI document describes errors."""
     return {status: {"model": ErrorAnswer, "description": MEANINGS[status]} for status in statuses}
 
 
@@ -68,10 +64,7 @@ def error_answer(
 
 
 def add_error_handlers(app: FastAPI, /) -> None:
-    """Have all errors answered in their one form.
-
-    >>> add_error_handlers(FastAPI())
-    """
+    """Have all errors answered in their one form."""
     app.add_exception_handler(TacitError, _tacit_error)
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(HTTPException, _http_error)

@@ -51,11 +51,7 @@ class GatedRoute(APIRoute):
 
 
 async def admit(request: Request, endpoint: Endpoint, /) -> None:
-    """Let a request pass, with `request.state.who`, or raise what it is refused with.
-
-    >>> admit.__name__
-    'admit'
-    """
+    """Let a request pass, with `request.state.who`, or raise what it is refused with."""
     platform: Platform = request.app.state.platform
     address = request.client.host if request.client else "unknown"
     network = network_of(address)
@@ -120,20 +116,12 @@ def network_of(address: str, /) -> str:
 
 
 def who_asks(request: Request) -> Who:
-    """Whose request it is, as the gate found.
-
-    >>> who_asks.__name__
-    'who_asks'
-    """
+    """Whose request it is, as the gate found."""
     who: Who = request.state.who
     return who
 
 
 def platform_of(request: Request) -> Platform:
-    """The platform that a request came to.
-
-    >>> platform_of.__name__
-    'platform_of'
-    """
+    """The platform that a request came to."""
     platform: Platform = request.app.state.platform
     return platform

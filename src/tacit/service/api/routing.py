@@ -18,11 +18,7 @@ RunId = Annotated[str, Path(pattern=RUN_ID)]
 
 
 def gated_router(subject: str, /, *, anonymous: bool = False) -> APIRouter:
-    """A router whose routes stand behind the gate.
-
-    >>> gated_router("runs").prefix
-    '/api/v1'
-    """
+    """A router whose routes stand behind the gate."""
     # The gate has checked the token already; this tells the document's readers to send one.
     bearer = HTTPBearer(auto_error=False, scheme_name="token")
     always = (400, 413, 429) if anonymous else (400, 401, 403, 413, 429)

@@ -136,20 +136,12 @@ def run_terms(problem: Problem, rules: Rules, /) -> dict[str, Any]:
 
 
 def has_weights(problem: Problem, /) -> bool:
-    """Whether somebody's costs came with the problem.
-
-    >>> has_weights(drawn_problem("ap", rows=3, columns=4, participants=2, seed=1))
-    True
-    """
+    """Whether somebody's costs came with the problem."""
     return any(objective.weights is not None for objective in problem.objectives)
 
 
 def costs_archive(problem: Problem, /) -> bytes:
-    """A zip file with each participant's CSV, for trying things out with drawn costs.
-
-    >>> costs_archive(drawn_problem("ap", rows=2, columns=2, participants=1, seed=1))[:2]
-    b'PK'
-    """
+    """A zip file with each participant's CSV, for trying things out with drawn costs."""
     packed = io.BytesIO()
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(packed, "w") as archive:
         for path in save_participants(problem, Path(folder)):

@@ -107,11 +107,7 @@ def _client_id(scope: Scope) -> str | None:
 
 
 def has_page(session: Session, client_id: object, /) -> bool:
-    """Whether a page was made for this session, which goes on.
-
-    >>> has_page(Session("tct_x", is_kept=True), "no such page")
-    False
-    """
+    """Whether a page was made for this session, which goes on."""
     client = Client.instances.get(client_id) if isinstance(client_id, str) else None
     if client is None or session.token is None:
         return False
@@ -142,9 +138,6 @@ async def ask_to_reload(receive: Receive, send: Send, /) -> None:
     """Tell an old page, in the words of its protocol, to load itself anew: that leads to sign in.
 
     A refused connection would have it try again for ever.
-
-    >>> ask_to_reload.__name__
-    'ask_to_reload'
     """
     answer = {"message": "Implicit handshake failed"}
     try:

@@ -23,13 +23,6 @@ def inferred(terms: dict[str, Any], /) -> list[tuple[str, str]]:
     """Each objective with a paragraph on it, for all evaluations that the terms allow.
 
     Terms that are still wrong say nothing: the API says what is wrong with them.
-
-    >>> from tacit.service.api.examples import example_terms
-    >>> name, told = inferred(example_terms().model_dump())[0]
-    >>> name, told[:50]
-    ('delay', 'After 500 evaluations of 20 candidates under top:5')
-    >>> inferred({})
-    []
     """
     try:
         return _inferred(RunTerms.model_validate(terms))

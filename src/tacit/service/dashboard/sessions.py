@@ -19,11 +19,7 @@ MOST_PER_ACCOUNT = 20
 
 @dataclass(eq=False)
 class Session:
-    """One browser of somebody who is signed in.
-
-    >>> Session("tct_x", is_kept=True, account="desk")
-    Session('desk')
-    """
+    """One browser of somebody who is signed in."""
 
     token: str | None
     """What it shows the API; none once it has ended."""
@@ -50,12 +46,7 @@ class Session:
 
 
 class Sessions:
-    """All sessions, by the number in the browser's cookie.
-
-    >>> sessions = Sessions(https=True)
-    >>> sessions.cookie
-    '__Host-tacit'
-    """
+    """All sessions, by the number in the browser's cookie."""
 
     def __init__(self, *, https: bool, clock: Callable[[], float] = time.time) -> None:
         """Under HTTPS the cookie's name keeps other hosts of the domain from setting it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from tacit.disclosure import SEALED
+from tacit.disclosure import SEALED, split_disclosure
 
 STATES = {
     "draft": ("Draft", "Nobody has been invited yet."),
@@ -109,7 +109,7 @@ def disclosure_words(disclosure: str, /) -> str:
     >>> disclosure_words("top:15")
     'which 15 plans of each generation are best'
     """
-    method, _, k = disclosure.partition(":")
+    method, k = split_disclosure(disclosure)
     return {
         "none": "the exact value of every plan of each generation",
         "order": "the order of the plans of each generation, from best to worst",

@@ -12,11 +12,7 @@ if TYPE_CHECKING:
 
 
 def make_execution(settings: Settings, database: Database, announcer: Announcer, /) -> Execution:
-    """The execution of a service; the database's queries announce what they change.
-
-    >>> make_execution.__name__
-    'make_execution'
-    """
+    """The execution of a service; the database's queries announce what they change."""
     # Here, since the port is for everybody and the rest for a service alone.
     from tacit.service.execution.executor import Executor
 

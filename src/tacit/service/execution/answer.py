@@ -30,16 +30,7 @@ _SENTENCES = {
 def answer_of(
     report: Report, agreement: Agreement, /, *, is_due: bool, late_by: float = 0.0
 ) -> Answer:
-    """How a run that was running has ended; `is_due` says whether its deadline has come.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> agreement = example_cast().agreement
-    >>> answer_of(Report(stage="running"), agreement, is_due=True).state
-    <State.INTERRUPTED: 'interrupted'>
-    >>> found = Report(stage="running", generation=1, plans=[[1, 0]])
-    >>> answer_of(found, agreement, is_due=True).state
-    <State.FINISHED: 'finished'>
-    """
+    """How a run that was running has ended; `is_due` says whether its deadline has come."""
     result = result_of(report, agreement, late_by=late_by)
     trouble = report.error or (report.notes[-1] if report.notes else "")
     # The plan of a sealed search is opened once, and nothing follows it.
@@ -65,13 +56,7 @@ def _with(reason: str, trouble: str) -> str:
 def result_of(
     report: Report | None, agreement: Agreement, /, *, late_by: float = 0.0
 ) -> dict[str, Any] | None:
-    """The best so far as the database keeps it, or None if nothing was found.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> found = Report(stage="running", generation=1, plans=[[1, 0]])
-    >>> result_of(found, example_cast().agreement)["items"]
-    [1, 0]
-    """
+    """The best so far as the database keeps it, or None if nothing was found."""
     if report is None or not report.plans:
         return None
     return {

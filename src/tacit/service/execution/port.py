@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class NodeStatus:
-    """A node as the platform last saw it.
-
-    >>> NodeStatus(host="n", port=1, signing_key="", sealing_key="", certificate="").reachable
-    False
-    """
+    """A node as the platform last saw it."""
 
     host: str
     port: int
@@ -34,11 +30,7 @@ class NodeStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterStatus:
-    """Three nodes that work together, and how busy they are with our runs.
-
-    >>> ClusterStatus(name="main", nodes=(), slots=4).running
-    0
-    """
+    """Three nodes that work together, and how busy they are with our runs."""
 
     name: str
     nodes: tuple[NodeStatus, ...]
@@ -50,11 +42,7 @@ class ClusterStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class SignedLog:
-    """A node's log of a run's agreement, signed for whoever drew the nonce.
-
-    >>> SignedLog(node=0, log=b"", seconds=0, nonce=b"", signature=b"").node
-    0
-    """
+    """A node's log of a run's agreement, signed for whoever drew the nonce."""
 
     node: int
     log: bytes
@@ -65,11 +53,7 @@ class SignedLog:
 
 @dataclass(frozen=True, kw_only=True)
 class SignedManifest:
-    """Which boxes a participant sealed for an objective.
-
-    >>> SignedManifest(participant="north", objective=0, manifest=b"", signature=b"").objective
-    0
-    """
+    """Which boxes a participant sealed for an objective."""
 
     participant: str
     objective: int
@@ -79,11 +63,7 @@ class SignedManifest:
 
 @dataclass(frozen=True, kw_only=True)
 class LogAnswer:
-    """What a participant needs to follow a run by itself.
-
-    >>> LogAnswer(logs=(), manifests=()).words
-    {}
-    """
+    """What a participant needs to follow a run by itself."""
 
     logs: tuple[SignedLog, ...]
     manifests: tuple[SignedManifest, ...]

@@ -33,11 +33,7 @@ def _warm_up_all() -> None:
 
 
 def is_fork_server() -> bool:
-    """Whether this process is the server, and not something that merely looks at its modules.
-
-    >>> is_fork_server()
-    False
-    """
+    """Whether this process is the server, and not something that merely looks at its modules."""
     return any("multiprocessing.forkserver" in argument for argument in sys.orig_argv)
 
 

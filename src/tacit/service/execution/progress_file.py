@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from tacit.files import replace_file
+
 PROGRESS = "progress.csv"
 MOST_LINES = 2000
 COLUMNS = ("generation", "seconds", "evaluations", "evaluations_per_second", "best")
@@ -92,9 +94,7 @@ class ProgressFile:
         while len(self._lines) > self._most:
             self._every *= 2
             self._lines = _thinned(self._lines, self._every)
-        draft = self._path.with_suffix(".partial")
-        draft.write_text(self._header + "".join(self._lines))
-        draft.replace(self._path)
+        replace_file(self._path, (self._header + "".join(self._lines)).encode())
 
 
 def _thinned(lines: Sequence[str], every: int) -> list[str]:

@@ -29,9 +29,6 @@ def interrupt(session: Session, run_id: str, data: Path, reason: str, /) -> bool
     """Put down that a run was interrupted, with its best so far, if it is running.
 
     The answer is whether it was.
-
-    >>> interrupt.__name__
-    'interrupt'
     """
     run = read_run(session, run_id, for_update=True)
     if run.where is not State.RUNNING:
@@ -53,11 +50,7 @@ def interrupt(session: Session, run_id: str, data: Path, reason: str, /) -> bool
 
 
 def recover(session: Session, data: Path, /) -> Recovered:
-    """Put down what was interrupted, with its best so far, and tell what goes on.
-
-    >>> recover.__name__
-    'recover'
-    """
+    """Put down what was interrupted, with its best so far, and tell what goes on."""
     interrupted = [run.id for run in runs_in_state(session, [State.RUNNING])]
     for run_id in interrupted:
         interrupt(session, run_id, data, "the platform ended while it ran")

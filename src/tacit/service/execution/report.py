@@ -16,16 +16,14 @@ from typing import Any, Literal
 
 import msgspec
 
+from tacit.files import replace_file
+
 Stage = Literal["ready", "running", "ended", "failed"]
 REPORT, LOCK = "report.msgpack", "lock"
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a run stands; `plans` are the best-known ones, the one to use first.
-
-    >>> Report(stage="ready").plans
-    []
-    """
+    """Where a run stands; `plans` are the best-known ones, the one to use first."""
 
     stage: Stage
     seed: int | None = None
@@ -47,11 +45,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the same may work later."""
 
     def progress(self) -> dict[str, Any]:
-        """What watchers are told.
-
-        >>> Report(stage="running", generation=3).progress()["generation"]
-        3
-        """
+        """What watchers are told."""
         return {
             "generation": self.generation,
             "evaluations": self.evaluations,
@@ -74,11 +68,7 @@ class RunRequest(msgspec.Struct, frozen=True):
 
 
 def run_folder(data: Path, run_id: str, /) -> Path:
-    """Where a run's files are.
-
-    >>> run_folder(Path("data"), "r-abc").as_posix()
-    'data/runs/r-abc'
-    """
+    """Where a run's files are."""
     return data / "runs" / run_id
 
 
@@ -91,17 +81,11 @@ def write_report(folder: Path, report: Report, /) -> None:
     >>> read_report(place).generation
     3
     """
-    draft = folder / f"{REPORT}.partial"
-    draft.write_bytes(msgspec.msgpack.encode(report))
-    draft.replace(folder / REPORT)
+    replace_file(folder / REPORT, msgspec.msgpack.encode(report))
 
 
 def read_report(folder: Path, /) -> Report | None:
-    """The last report, or None if there is none that can be read.
-
-    >>> read_report(Path("no-such-folder")) is None
-    True
-    """
+    """The last report, or None if there is none that can be read."""
     try:
         return msgspec.msgpack.decode((folder / REPORT).read_bytes(), type=Report)
     except (OSError, msgspec.DecodeError):

@@ -19,11 +19,6 @@ async def retry_until_written(write: Callable[[], Awaitable[T]], /, *, run: str)
     """Write until it is written, however long a full disk or a lost server takes.
 
     What we refuse ourselves, such as a state that does not allow it, is not tried again.
-
-    >>> async def written() -> int:
-    ...     return 1
-    >>> asyncio.run(retry_until_written(written, run="r-x"))
-    1
     """
     pause = FIRST_PAUSE
     while True:

@@ -26,8 +26,6 @@ class WorkerPool:
 
     All processes are started and buried by one thread: the standard library keeps account of them,
     and does not expect several.
-
-    >>> WorkerPool().close()
     """
 
     def __init__(self) -> None:

@@ -63,11 +63,7 @@ class Operator:
 
 
 def demo_problem(seed: int = 1, /) -> Assignment:
-    """A congested morning of three airlines.
-
-    >>> demo_problem().name
-    'delays24x28'
-    """
+    """A congested morning of three airlines."""
     return generate_delays(seed, flights=24, slots=28, airlines=3)
 
 

@@ -11,7 +11,6 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from types import TracebackType
 
 import httpx
 
@@ -27,11 +26,7 @@ STOP_SECONDS = 15.0
 
 
 class LocalPlatform:
-    """A platform with its cluster in temporary folders.
-
-    >>> LocalPlatform().url.startswith("https://127.0.0.1:")
-    True
-    """
+    """A platform with its cluster in temporary folders."""
 
     def __init__(self) -> None:
         self._listen = free_addresses(1)[0]
@@ -71,12 +66,7 @@ class LocalPlatform:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop the platform, then the nodes, and remove their folders."""
         self.stop()
 

@@ -33,11 +33,7 @@ MakeExecution = Callable[[Settings, Database, Announcer], Execution]
 
 
 def make_app(settings: Settings, /, *, execution: MakeExecution) -> FastAPI:
-    """The API; the database is opened and brought up to date here, execution starts with the app.
-
-    >>> make_app.__name__
-    'make_app'
-    """
+    """The API; the database is opened and upgraded here, execution starts with the app."""
     database = Database(settings.database_url)
     announcer = Announcer(database)
     platform = Platform(

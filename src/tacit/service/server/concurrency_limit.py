@@ -11,11 +11,7 @@ from tacit.errors import BusyError, TooManyError
 
 
 class ConcurrencyLimit:
-    """Lets so many in at a time; of one account so many are in or wait, and none for too long.
-
-    >>> ConcurrencyLimit("plots", at_once=1, each=1, within=5.0).what
-    'plots'
-    """
+    """Lets so many in at a time; of one account so many are in or wait, and none for too long."""
 
     def __init__(self, what: str, /, *, at_once: int, each: int, within: float) -> None:
         self.what, self._each, self._within = what, each, within

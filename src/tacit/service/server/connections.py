@@ -23,11 +23,7 @@ MOST_CONNECTIONS = 4000
 
 
 def connection_class(most: int | None, /) -> type[asyncio.Protocol]:
-    """How the web server treats a connection, with so many per address, or any number if None.
-
-    >>> issubclass(connection_class(3), asyncio.Protocol)
-    True
-    """
+    """How the web server treats a connection, with so many per address, or any number if None."""
     network = lru_cache(maxsize=2 * MOST_CONNECTIONS)(network_of)
 
     class Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
@@ -81,10 +77,7 @@ def _address(connection: Any) -> str:  # noqa: ANN401 - of HTTP or of a web sock
 
 
 class ImpatientLoop(asyncio.SelectorEventLoop):
-    """An event loop whose servers do not wait for handshakes and good-byes as long as usual.
-
-    >>> ImpatientLoop().close()
-    """
+    """An event loop whose servers do not wait for handshakes and good-byes as long as usual."""
 
     async def create_server(
         self,
@@ -100,11 +93,7 @@ class ImpatientLoop(asyncio.SelectorEventLoop):
 
 
 def allow_many_files() -> int:
-    """Open as many files and connections as the system lets us; the answer is how many.
-
-    >>> allow_many_files() > 0
-    True
-    """
+    """Open as many files and connections as the system lets us; the answer is how many."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     return most

@@ -45,11 +45,7 @@ def names_no_page(record: logging.LogRecord, /) -> bool:
 
 
 def set_up_logs(stream: TextIO | None = None, /, *, level: str = "INFO") -> None:
-    """Have the platform and its web server log to a stream, standard error if none is given.
-
-    >>> set_up_logs.__name__
-    'set_up_logs'
-    """
+    """Have the platform and its web server log to a stream, standard error if none is given."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines())
     handler.addFilter(names_no_page)

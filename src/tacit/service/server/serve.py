@@ -9,7 +9,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from tacit.engine.identity.config import parse_address
-from tacit.engine.identity.keys import check_private
+from tacit.files import check_secret
 from tacit.service.execution import make_execution
 from tacit.service.server.app import MakeExecution, make_app
 from tacit.service.server.connections import (
@@ -40,11 +40,7 @@ class _Server(uvicorn.Server):
 
 
 def make_server(settings: Settings, app: FastAPI, /) -> uvicorn.Server:
-    """A server for an app of `make_app`, not yet started.
-
-    >>> make_server.__name__
-    'make_server'
-    """
+    """A server for an app of `make_app`, not yet started."""
     host, port = parse_address(settings.listen)
     certificate = key = None
     if settings.tls_certificate is not None and settings.tls_key is not None:
@@ -52,7 +48,7 @@ def make_server(settings: Settings, app: FastAPI, /) -> uvicorn.Server:
             settings.place(settings.tls_certificate),
             settings.place(settings.tls_key),
         )
-        check_private(key, remedy="make it with tacit service init")
+        check_secret(key, remedy="make it with tacit service init")
     config = uvicorn.Config(
         app,
         # Behind a proxy all come from one address, and the proxy has to count them.
@@ -76,11 +72,7 @@ def make_server(settings: Settings, app: FastAPI, /) -> uvicorn.Server:
 
 
 def serve(settings: Settings, /, *, execution: MakeExecution = make_execution) -> None:
-    """Serve until Ctrl-C or SIGTERM.
-
-    >>> serve.__name__
-    'serve'
-    """
+    """Serve until Ctrl-C or SIGTERM."""
     set_up_logs()
     # Before the database is touched: a start interrupts what was running.
     with the_single_instance(settings):

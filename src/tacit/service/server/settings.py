@@ -5,7 +5,6 @@ Paths in it are relative to the file's own folder, the one in an SQLite URL too.
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 import msgspec
@@ -13,6 +12,7 @@ import msgspec
 from tacit.engine.identity.certificates import new_certificate
 from tacit.engine.identity.config import parse_address
 from tacit.errors import FileError
+from tacit.files import read_toml
 
 FILE_NAME = "service.toml"
 _SQLITE = "sqlite:///"
@@ -28,11 +28,7 @@ class ClusterSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Everything the platform needs to know before it starts.
-
-    >>> Settings(url="http://localhost:8443", cluster=[]).place("data").name
-    'data'
-    """
+    """Everything the platform needs to know before it starts."""
 
     listen: str = "127.0.0.1:8443"
     url: str
@@ -83,16 +79,9 @@ def load_settings(path: Path, /) -> Settings:
 
     >>> load_settings(Path("no-such.toml"))
     Traceback (most recent call last):
-    tacit.errors.FileError: no-such.toml: cannot be read (No such file or directory); make it \
-with tacit service init
+    tacit.errors.FileError: no-such.toml: there is no such file; make it with tacit service init
     """
-    remedy = "make it with tacit service init"
-    try:
-        table = tomllib.loads(path.read_text())
-    except OSError as error:
-        raise FileError(path, None, f"cannot be read ({error.strerror})", remedy) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FileError(path, None, f"is not TOML ({error})", "correct it") from None
+    table = read_toml(path, remedy="make it with tacit service init")
     if "trio" in table:
         remedy = "call it [[cluster]], with file in place of cluster"
         raise FileError(path, "trio", "is of an older version", remedy)

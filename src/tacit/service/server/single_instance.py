@@ -25,9 +25,6 @@ def the_single_instance(settings: Settings, /) -> Iterator[None]:
     """Be the only service with these settings for as long as the block lasts, or refuse.
 
     The operating system lets go of the locks of a process that dies, however it does.
-
-    >>> the_single_instance.__name__
-    'the_single_instance'
     """
     folder, url = settings.data_folder, settings.database_url
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -12,11 +12,7 @@ from tacit.service.storage.models import Account
 
 
 def create_account(session: Session, name: str, role: str, /) -> Account:
-    """Add an account; names that differ in case alone would be mixed up and are refused.
-
-    >>> create_account.__name__
-    'create_account'
-    """
+    """Add an account; names that differ in case alone would be mixed up and are refused."""
     if session.scalar(select(Account).where(func.lower(Account.name) == name.lower())):
         raise WrongStateError(f"there is an account {name!r} already; choose another name")
     account = add_account(session, name, role)
@@ -25,29 +21,17 @@ def create_account(session: Session, name: str, role: str, /) -> Account:
 
 
 def add_account(session: Session, name: str, role: str, /) -> Account:
-    """Add an account whose name has been checked.
-
-    >>> add_account.__name__
-    'add_account'
-    """
+    """Add an account whose name has been checked."""
     account = Account(name=name, role=role, signing_key=None, created=time.time())
     session.add(account)
     return account
 
 
 def find_account(session: Session, name: str, /) -> Account | None:
-    """The account of this name.
-
-    >>> find_account.__name__
-    'find_account'
-    """
+    """The account of this name."""
     return session.get(Account, name)
 
 
 def list_accounts(session: Session, /) -> list[Account]:
-    """All accounts by name.
-
-    >>> list_accounts.__name__
-    'list_accounts'
-    """
+    """All accounts by name."""
     return list(session.scalars(select(Account).order_by(Account.name)))

@@ -15,11 +15,7 @@ NEW_EVENTS = "new events"
 
 
 def add_event(session: Session, run_id: str, kind: str, data: dict[str, Any], /) -> Event:
-    """Write down that something happened to a run; whoever watches it is told at the commit.
-
-    >>> add_event.__name__
-    'add_event'
-    """
+    """Write down that something happened to a run; whoever watches it is told at the commit."""
     added = Event(run=run_id, at=time.time(), kind=kind, data=data)
     session.add(added)
     session.info.setdefault(NEW_EVENTS, []).append(added)
@@ -36,11 +32,7 @@ def events_after(
     kind: str | None = None,
     limit: int | None = 1000,
 ) -> list[Event]:
-    """The next events after a number, of one run or of all that a participant takes part in.
-
-    >>> events_after.__name__
-    'events_after'
-    """
+    """The next events after a number, of one run or of all that a participant takes part in."""
     query = select(Event).where(Event.id > after).order_by(Event.id).limit(limit)
     if run is not None:
         query = query.where(Event.run == run)
@@ -57,9 +49,6 @@ def drop_progress(session: Session, run_id: str, /, *, before: float | None = No
     """Forget what was told of a run's progress before an instant, or all but the last of it.
 
     Whoever watches wants to know where a run stands; how it came there is in the run's own file.
-
-    >>> drop_progress.__name__
-    'drop_progress'
     """
     mine = (Event.run == run_id, Event.kind == "progress")
     old = (
@@ -71,9 +60,5 @@ def drop_progress(session: Session, run_id: str, /, *, before: float | None = No
 
 
 def last_event(session: Session, /) -> int:
-    """The number of the latest event, 0 if there is none.
-
-    >>> last_event.__name__
-    'last_event'
-    """
+    """The number of the latest event, 0 if there is none."""
     return session.scalar(select(Event.id).order_by(Event.id.desc()).limit(1)) or 0

@@ -14,11 +14,7 @@ from tacit.service.storage.models import Account, Member
 
 
 def add_members(session: Session, run_id: str, rows: Mapping[str, list[int]], /) -> None:
-    """Make accounts members of a run, in this order, each with its rows.
-
-    >>> add_members.__name__
-    'add_members'
-    """
+    """Make accounts members of a run, in this order, each with its rows."""
     for position, (name, owned) in enumerate(rows.items()):
         member = Member(
             run=run_id,
@@ -32,21 +28,13 @@ def add_members(session: Session, run_id: str, rows: Mapping[str, list[int]], /)
 
 
 def members_of(session: Session, run_id: str, /) -> list[Member]:
-    """The participants of a run in the order of its agreement.
-
-    >>> members_of.__name__
-    'members_of'
-    """
+    """The participants of a run in the order of its agreement."""
     query = select(Member).where(Member.run == run_id).order_by(Member.position)
     return list(session.scalars(query))
 
 
 def members_with_keys(session: Session, run_id: str, /) -> list[tuple[Member, str | None]]:
-    """The participants of a run in the order of its agreement, each with its signing key if known.
-
-    >>> members_with_keys.__name__
-    'members_with_keys'
-    """
+    """The participants of a run in the agreement's order, each with its signing key if known."""
     query = (
         select(Member, Account.signing_key)
         .join(Account, Account.name == Member.participant)
@@ -57,11 +45,7 @@ def members_with_keys(session: Session, run_id: str, /) -> list[tuple[Member, st
 
 
 def read_member(session: Session, run_id: str, participant: str, /) -> Member:
-    """A participant of a run, or a `NotThereError`.
-
-    >>> read_member.__name__
-    'read_member'
-    """
+    """A participant of a run, or a `NotThereError`."""
     member = session.get(Member, (run_id, participant))
     if member is None:
         raise NotThereError("there is no such run for you; see the list of runs")
@@ -69,20 +53,12 @@ def read_member(session: Session, run_id: str, participant: str, /) -> Member:
 
 
 def runs_of_participant(session: Session, participant: str, /) -> set[str]:
-    """The names of the runs that a participant takes part in.
-
-    >>> runs_of_participant.__name__
-    'runs_of_participant'
-    """
+    """The names of the runs that a participant takes part in."""
     return set(session.scalars(select(Member.run).where(Member.participant == participant)))
 
 
 def set_signature(session: Session, run_id: str, participant: str, signature: bytes, /) -> bool:
-    """Put down a participant's signature; the answer is whether all have signed now.
-
-    >>> set_signature.__name__
-    'set_signature'
-    """
+    """Put down a participant's signature; the answer is whether all have signed now."""
     member = read_member(session, run_id, participant)
     member.signature, member.signed = signature, time.time()
     add_event(session, run_id, "member", {"participant": participant, "signed": True})

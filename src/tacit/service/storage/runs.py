@@ -21,20 +21,12 @@ KEEP_PROGRESS_SECONDS = 60.0
 
 
 def new_run_id() -> str:
-    """A fresh name of a run: 50 random bits, so that nobody finds one by counting.
-
-    >>> len(new_run_id())
-    12
-    """
+    """A fresh name of a run: 50 random bits, so that nobody finds one by counting."""
     return "r-" + base64.b32encode(secrets.token_bytes(7)).decode().lower()[:10]
 
 
 def create_run(session: Session, name: str, terms: dict[str, Any], /, *, by: str) -> Run:
-    """Add a draft.
-
-    >>> create_run.__name__
-    'create_run'
-    """
+    """Add a draft."""
     run = Run(
         id=new_run_id(),
         name=name,
@@ -51,11 +43,7 @@ def create_run(session: Session, name: str, terms: dict[str, Any], /, *, by: str
 
 
 def read_run(session: Session, run_id: str, /, *, for_update: bool = False) -> Run:
-    """The run of this name, or a `NotThereError`.
-
-    >>> read_run.__name__
-    'read_run'
-    """
+    """The run of this name, or a `NotThereError`."""
     run = session.get(Run, run_id, with_for_update=for_update or None)
     if run is None:
         raise NotThereError("there is no such run for you; see the list of runs")
@@ -66,9 +54,6 @@ def list_runs(session: Session, /, *, participant: str | None = None) -> list[Ru
     """All runs, or those that a participant takes part in, the newest first.
 
     What is large (terms, agreement, result) is fetched only when asked for in the session.
-
-    >>> list_runs.__name__
-    'list_runs'
     """
     large = (defer(Run.terms), defer(Run.agreement), defer(Run.result))
     query = select(Run).options(*large).order_by(Run.created.desc())
@@ -78,11 +63,7 @@ def list_runs(session: Session, /, *, participant: str | None = None) -> list[Ru
 
 
 def runs_in_state(session: Session, states: Iterable[State], /) -> list[Run]:
-    """The runs in one of these states, the oldest first.
-
-    >>> runs_in_state.__name__
-    'runs_in_state'
-    """
+    """The runs in one of these states, the oldest first."""
     query = select(Run).where(Run.state.in_([str(each) for each in states])).order_by(Run.created)
     return list(session.scalars(query))
 
@@ -103,9 +84,6 @@ def set_state(
     """Take a run to another state, if it may go there; a time that is left out stays as it is.
 
     `only_from` narrows where it may come from. An end gets the time of now unless it is given.
-
-    >>> set_state.__name__
-    'set_state'
     """
     run = read_run(session, run_id, for_update=True)
     if only_from is not None:
@@ -134,11 +112,7 @@ def set_state(
 
 
 def set_agreement(session: Session, run_id: str, agreement: bytes, agreement_hash: str, /) -> Run:
-    """Put down what is to be signed; signatures under an earlier draft are dropped.
-
-    >>> set_agreement.__name__
-    'set_agreement'
-    """
+    """Put down what is to be signed; signatures under an earlier draft are dropped."""
     run = read_run(session, run_id, for_update=True)
     check_state(run.where, frozenset({State.INVITED}), to="draft its agreement")
     run.agreement, run.agreement_hash = agreement, agreement_hash
@@ -149,11 +123,7 @@ def set_agreement(session: Session, run_id: str, agreement: bytes, agreement_has
 
 
 def set_progress(session: Session, run_id: str, progress: dict[str, Any], /) -> None:
-    """Put down a run's last report and tell of it.
-
-    >>> set_progress.__name__
-    'set_progress'
-    """
+    """Put down a run's last report and tell of it."""
     # Without reading the run, which has its whole agreement in it: this happens twice a second.
     session.execute(update(Run).where(Run.id == run_id).values(progress=progress))
     drop_progress(session, run_id, before=time.time() - KEEP_PROGRESS_SECONDS)
@@ -161,11 +131,7 @@ def set_progress(session: Session, run_id: str, progress: dict[str, Any], /) -> 
 
 
 def add_warning(session: Session, run_id: str, message: str, /) -> None:
-    """Add a warning to a run, once.
-
-    >>> add_warning.__name__
-    'add_warning'
-    """
+    """Add a warning to a run, once."""
     run = read_run(session, run_id, for_update=True)
     if message not in run.warnings:
         run.warnings = [*run.warnings, message]

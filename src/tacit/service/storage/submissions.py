@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tacit.service.storage.events import add_event
-from tacit.service.storage.members import members_of, read_member
+from tacit.service.storage.members import read_member
 from tacit.service.storage.models import Member, Sealed
 from tacit.service.storage.runs import read_run
 
@@ -17,11 +17,7 @@ SubmissionState = Literal["missing", "waiting", "accepted", "refused"]
 
 
 def store_sealed(session: Session, sealed: Sealed, /) -> None:
-    """Put down a participant's boxes for an objective, instead of earlier ones.
-
-    >>> store_sealed.__name__
-    'store_sealed'
-    """
+    """Put down a participant's boxes for an objective, instead of earlier ones."""
     sealed.state, sealed.reason = "waiting", None
     session.merge(sealed)
     session.flush()
@@ -31,11 +27,7 @@ def store_sealed(session: Session, sealed: Sealed, /) -> None:
 
 
 def sealed_rows(session: Session, run_id: str, /) -> list[Sealed]:
-    """All boxes of a run, by objective, then in the order of its participants.
-
-    >>> sealed_rows.__name__
-    'sealed_rows'
-    """
+    """All boxes of a run, by objective, then in the order of its participants."""
     query = (
         select(Sealed)
         .join(Member, (Member.run == Sealed.run) & (Member.participant == Sealed.participant))
@@ -46,11 +38,7 @@ def sealed_rows(session: Session, run_id: str, /) -> list[Sealed]:
 
 
 def sealed_of(session: Session, run_id: str, participant: str, /) -> list[Sealed]:
-    """A participant's own boxes by objective.
-
-    >>> sealed_of.__name__
-    'sealed_of'
-    """
+    """A participant's own boxes by objective."""
     query = select(Sealed).where(Sealed.run == run_id, Sealed.participant == participant)
     return list(session.scalars(query.order_by(Sealed.objective)))
 
@@ -65,25 +53,12 @@ def set_submission_state(
     reason: str | None = None,
     objective: int | None = None,
 ) -> None:
-    """Put down how the nodes took a participant's rows, of one objective or of all it sent.
-
-    >>> set_submission_state.__name__
-    'set_submission_state'
-    """
+    """Put down how the nodes took a participant's rows, of one objective or of all it sent."""
     for sealed in sealed_of(session, run_id, participant):
         if objective is None or sealed.objective == objective:
             sealed.state, sealed.reason = state, reason
     session.flush()
     _summarize(session, read_member(session, run_id, participant))
-
-
-def all_accepted(session: Session, run_id: str, /) -> bool:
-    """Whether the rows of every participant have passed the nodes' checks.
-
-    >>> all_accepted.__name__
-    'all_accepted'
-    """
-    return all(member.submission_state == "accepted" for member in members_of(session, run_id))
 
 
 def _summarize(session: Session, member: Member) -> None:

@@ -8,13 +8,7 @@ from contextlib import contextmanager
 
 
 class WritersTurn:
-    """One writer at a time; those who come first wait for nobody but the one who is writing.
-
-    >>> turn = WritersTurn()
-    >>> with turn.taken(first=True):
-    ...     turn.is_taken
-    True
-    """
+    """One writer at a time; those who come first wait for nobody but the one who is writing."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

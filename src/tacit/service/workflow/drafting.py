@@ -33,12 +33,7 @@ from tacit.service.server.settings import Settings
 
 
 def problem_of_terms(terms: RunTerms, /) -> Problem:
-    """The problem without its weights.
-
-    >>> from tacit.service.api.examples import example_terms
-    >>> problem_of_terms(example_terms()).rows
-    4
-    """
+    """The problem without its weights."""
     public = terms.problem
     objectives = tuple(
         Objective(
@@ -78,12 +73,7 @@ def _checked_pairs(terms: RunTerms) -> list[tuple[int, int]]:
 
 
 def parameters_of_terms(terms: RunTerms, /) -> SearchParameters:
-    """The search that the terms name: a preset, and what differs from it.
-
-    >>> from tacit.service.api.examples import example_terms
-    >>> parameters_of_terms(example_terms()).population
-    20
-    """
+    """The search that the terms name: a preset, and what differs from it."""
     preset = terms.preset
     if preset is None:
         several = len(terms.objectives) > 1
@@ -100,23 +90,12 @@ def parameters_of_terms(terms: RunTerms, /) -> SearchParameters:
 
 
 def is_sealed(terms: RunTerms, /) -> bool:
-    """Whether an objective asks for a sealed search; the agreement then wants all to be.
-
-    >>> from tacit.service.api.examples import example_terms
-    >>> is_sealed(example_terms())
-    False
-    """
+    """Whether an objective asks for a sealed search; the agreement then wants all to be."""
     return any(each.disclosure == SEALED for each in terms.objectives)
 
 
 def sealed_parameters_of_terms(terms: RunTerms, /) -> SealedParameters:
-    """The settings of a sealed search: the tuned ones, and what differs from them.
-
-    >>> from tacit.service.api.examples import example_terms
-    >>> terms = example_terms().model_copy(update={"preset": None, "parameters": {"cycles": 2}})
-    >>> sealed_parameters_of_terms(terms).cycles
-    2
-    """
+    """The settings of a sealed search: the tuned ones, and what differs from them."""
     if terms.preset is not None:
         raise ParameterError("a sealed search has settings of its own; leave the preset out")
     names = [field.name for field in fields(SealedParameters)]
@@ -133,12 +112,7 @@ def sealed_parameters_of_terms(terms: RunTerms, /) -> SealedParameters:
 
 
 def population_of_terms(terms: RunTerms, /) -> int:
-    """How many plans an evaluation is about; none in a sealed search, which evaluates for nobody.
-
-    >>> from tacit.service.api.examples import example_terms
-    >>> population_of_terms(example_terms())
-    20
-    """
+    """How many plans an evaluation is about; none in a sealed search."""
     return 0 if is_sealed(terms) else parameters_of_terms(terms).evaluated_per_generation
 
 
@@ -168,11 +142,7 @@ def agreement_of_terms(
     nodes: Sequence[NodeTerms],
     platform: str,
 ) -> Agreement:
-    """An agreement about a run, ready to be signed; its expiry counts from now.
-
-    >>> agreement_of_terms.__name__
-    'agreement_of_terms'
-    """
+    """An agreement about a run, ready to be signed; its expiry counts from now."""
     problem = problem_of_terms(terms)
     search, sizes = _search_of_terms(terms, problem)
     is_tour = terms.problem.kind == "tour"
@@ -195,11 +165,7 @@ def agreement_of_terms(
 
 
 def check_terms(terms: RunTerms, /) -> None:
-    """Refuse terms that no agreement could be made of, before anybody is invited.
-
-    >>> from tacit.service.api.examples import example_terms
-    >>> check_terms(example_terms())
-    """
+    """Refuse terms that no agreement could be made of, before anybody is invited."""
     number = iter(range(1, len(terms.participants) + 11))
     keys = {name: f"{next(number):064x}" for name in terms.participants}
     nodes = [

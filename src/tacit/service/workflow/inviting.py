@@ -36,11 +36,7 @@ from tacit.service.workflow.lifecycle import State, check_state
 def invite_members(
     session: Session, settings: Settings, run_id: str, cluster: str, /
 ) -> dict[str, str]:
-    """Invite a draft's participants; the answer has the codes of those who are new here.
-
-    >>> invite_members.__name__
-    'invite_members'
-    """
+    """Invite a draft's participants; the answer has the codes of those who are new here."""
     run = read_run(session, run_id, for_update=True)
     check_state(run.where, frozenset({State.DRAFT}), to="invite")
     terms = RunTerms.model_validate(run.terms)
@@ -79,9 +75,6 @@ def join(
     """Turn a code into a token; agreements that waited for this account are drawn up.
 
     A key that is part of an agreement which is not carried out yet stays: others may have signed.
-
-    >>> join.__name__
-    'join'
     """
     account, has_new_key = redeem(session, code, key=key)
     if has_new_key:
@@ -111,11 +104,7 @@ def _key_is_known(session: Session, settings: Settings, account: Account) -> Non
 
 
 def waiting_for(session: Session, run_id: str, /) -> list[str]:
-    """The members who have not joined yet.
-
-    >>> waiting_for.__name__
-    'waiting_for'
-    """
+    """The members who have not joined yet."""
     return [member.participant for member, key in members_with_keys(session, run_id) if key is None]
 
 

@@ -26,11 +26,7 @@ RECORD = "run.record"
 
 
 def record_run(settings: Settings, run_id: str, /, *, out: Path | None = None) -> Path:
-    """Write the record of a run that has ended: into its folder, or where `out` says.
-
-    >>> record_run.__name__
-    'record_run'
-    """
+    """Write the record of a run that has ended: into its folder, or where `out` says."""
     database = Database(settings.database_url)
     try:
         with database.reading() as session:
@@ -48,13 +44,7 @@ def record_run(settings: Settings, run_id: str, /, *, out: Path | None = None) -
 
 
 def record_of_run(agreement: Agreement, folder: Path, /) -> Record:
-    """What the platform saw of a run, from the run's folder.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> record_of_run(example_cast().agreement, Path("no-such-folder"))
-    Traceback (most recent call last):
-    tacit.errors.InputError: the run has found no plan, so there is nothing to record
-    """
+    """What the platform saw of a run, from the run's folder."""
     report = read_report(folder)
     if report is None or not report.plans:
         raise InputError("the run has found no plan, so there is nothing to record")

@@ -33,11 +33,7 @@ ROOM_PER_ROW = 5
 
 
 def agreement_bytes(session: Session, run_id: str, /) -> tuple[bytes, str]:
-    """The agreement as it is signed, and its hash.
-
-    >>> agreement_bytes.__name__
-    'agreement_bytes'
-    """
+    """The agreement as it is signed, and its hash."""
     run = read_run(session, run_id)
     if run.agreement is None or run.agreement_hash is None:
         if run.where is State.DRAFT:
@@ -53,9 +49,6 @@ def check_signature(session: Session, run_id: str, participant: str, signature: 
     """See that a signature is good; the answer is the hash of the agreement that it is under.
 
     Agreements are long, so this is not done while others wait to write.
-
-    >>> check_signature.__name__
-    'check_signature'
     """
     run = read_run(session, run_id)
     data, digest = agreement_bytes(session, run_id)
@@ -77,9 +70,6 @@ def sign(
 
     The answer is whether it was the last, so that the run is agreed. The same signature again
     changes nothing.
-
-    >>> sign.__name__
-    'sign'
     """
     run = read_run(session, run_id, for_update=True)
     if _is_signed_already(session, run, participant, signature):
@@ -116,11 +106,7 @@ def sealed_from(
     signature: bytes,
     boxes: Sequence[str],
 ) -> Sealed:
-    """Sealed rows, after checking all that can be seen from outside the boxes.
-
-    >>> sealed_from.__name__
-    'sealed_from'
-    """
+    """Sealed rows, after checking all that can be seen from outside the boxes."""
     run = read_run(session, run_id)
     agreement = _agreement(session, run)
     told = read_manifest(agreement, manifest, signature)
@@ -153,9 +139,6 @@ def submit(session: Session, sealed: Sealed, /) -> tuple[Sealed, bool]:
     """Put down sealed rows; the answer is what is stored, and whether that is new.
 
     The same rows again change nothing; others only after the nodes have refused the first.
-
-    >>> submit.__name__
-    'submit'
     """
     run = read_run(session, sealed.run, for_update=True)
     for earlier in sealed_of(session, sealed.run, sealed.participant):

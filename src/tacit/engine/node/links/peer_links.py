@@ -22,11 +22,7 @@ EARLY_PATIENCE = 3.0
 
 
 def delayed(link: TlsLink, delay_ms: float, /) -> Link:
-    """The link itself, or one that is slower by so much, for measuring.
-
-    >>> delayed.__name__
-    'delayed'
-    """
+    """The link itself, or one that is slower by so much, for measuring."""
     return FaultyLink(link, Faults(delay=delay_ms / 1000)) if delay_ms else link
 
 

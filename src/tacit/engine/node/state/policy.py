@@ -22,11 +22,7 @@ MOST_GENERATIONS = 4096
 
 
 class RefusalKind(StrEnum):
-    """Refusals that whoever asked can do something about.
-
-    >>> RefusalKind.SEALED.value
-    'sealed'
-    """
+    """Refusals that whoever asked can do something about."""
 
     MISSING = "missing"
     """Rows are not here; submit them again."""
@@ -45,11 +41,7 @@ class RefusalKind(StrEnum):
 def refuse(
     reason: str, /, *, kind: RefusalKind | None = None, participants: Collection[str] = ()
 ) -> RefusedError:
-    """A refusal, before the node's name is known.
-
-    >>> refuse("the agreement has expired").reason
-    'the agreement has expired'
-    """
+    """A refusal, before the node's name is known."""
     return RefusedError("the node", reason, kind=kind or "", participants=tuple(participants))
 
 
@@ -67,13 +59,7 @@ class Asked:
 
 
 def check_still_valid(agreement: Agreement, now: float, /) -> None:
-    """Refuse everything once the agreement has expired.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> check_still_valid(example_cast().agreement, 1e12)
-    Traceback (most recent call last):
-    tacit.errors.RefusedError: the node refuses: the agreement has expired; make a new one
-    """
+    """Refuse everything once the agreement has expired."""
     if now >= agreement.limits.expires:
         raise refuse("the agreement has expired; make a new one")
 
@@ -146,15 +132,7 @@ only grow
 
 
 def check_population(agreement: Agreement, asked: Asked, /) -> None:
-    """Refuse another disclosure, and a population that is too small, too large or too uniform.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> asked = Asked(0, 1, "order", "value", b"", np.array([[0, 1]]))
-    >>> check_population(example_cast().agreement, asked)
-    Traceback (most recent call last):
-    tacit.errors.RefusedError: the node refuses: 'pay' may disclose top:1 with the best as \
-value, not order with value
-    """
+    """Refuse another disclosure, and a population that is too small, too large or too uniform."""
     terms, limits = agreement.objectives[asked.objective], agreement.limits
     if terms.sealed:
         raise refuse(f"{terms.name!r} is sealed: nothing of it is evaluated for anybody")
@@ -230,14 +208,7 @@ def check_reveal(
     request: bytes,
     /,
 ) -> None:
-    """Refuse the final reveal unless agreed, once, and among candidates evaluated before.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> check_reveal(example_cast().agreement, np.array([[0, 1]]), set(), None, b"")
-    Traceback (most recent call last):
-    tacit.errors.RefusedError: the node refuses: a candidate was never evaluated, so nothing is \
-revealed of it
-    """
+    """Refuse the final reveal unless agreed, once, and among candidates evaluated before."""
     if not agreement.reveal_best:
         raise refuse("the agreement does not allow to reveal which plan is truly best")
     if earlier is not None and earlier != request:

@@ -18,7 +18,6 @@ a restart of the machine all numbers of the lease count as used, and none is use
 
 from __future__ import annotations
 
-import os
 import threading
 from pathlib import Path
 
@@ -26,6 +25,7 @@ import msgspec
 
 from tacit.engine.agreement.terms import Agreement, agreement_hash, canonical, read_agreement
 from tacit.engine.records.node_log import NodeLog
+from tacit.files import replace_secret
 
 LEASE = 64
 """How many evaluation numbers are set aside at a time."""
@@ -54,35 +54,8 @@ class _Lease(msgspec.Struct, forbid_unknown_fields=True):
     numbers: dict[int, int]
 
 
-def write_atomically(path: Path, data: bytes, /) -> None:
-    """Replace a file as a whole, and return when it is on the disk.
-
-    >>> import tempfile
-    >>> place = Path(tempfile.mkdtemp()) / "file"
-    >>> write_atomically(place, b"new")
-    >>> place.read_bytes()
-    b'new'
-    """
-    draft = path.with_name(path.name + ".partial")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
 def boot_identity() -> str | None:
-    """What changes when the machine restarts, where the system tells.
-
-    >>> boot_identity() == boot_identity()
-    True
-    """
+    """What changes when the machine restarts, where the system tells."""
     try:
         return _BOOT_ID.read_text().strip()
     except OSError:
@@ -90,11 +63,7 @@ def boot_identity() -> str | None:
 
 
 def folder_name(agreement: bytes, /) -> str:
-    """What the folder of an agreement with this hash is called.
-
-    >>> len(folder_name(bytes(32)))
-    32
-    """
+    """What the folder of an agreement with this hash is called."""
     return agreement.hex()[:32]
 
 
@@ -116,20 +85,12 @@ class Store:
 
     @classmethod
     def create(cls, root: Path, agreement: Agreement, signatures: dict[str, bytes], /) -> Store:
-        """Write a new agreement's folder.
-
-        >>> import tempfile
-        >>> from tacit.engine.local.fixtures import example_cast
-        >>> cast = example_cast()
-        >>> store = Store.create(Path(tempfile.mkdtemp()), cast.agreement, cast.signatures)
-        >>> Store(store.folder).agreement == cast.agreement
-        True
-        """
+        """Write a new agreement's folder."""
         folder = root / folder_name(agreement_hash(agreement))
         (folder / "inputs").mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_atomically(folder / "signatures", msgspec.msgpack.encode(signatures))
+        replace_secret(folder / "signatures", msgspec.msgpack.encode(signatures))
         # Last, since a folder without it does not count.
-        write_atomically(folder / "agreement.json", canonical(agreement))
+        replace_secret(folder / "agreement.json", canonical(agreement))
         store = cls(folder)
         if not store.log.entries:
             store.log.append("agreed", agreement=store.hash.hex())
@@ -161,7 +122,7 @@ class Store:
     def save_input(self, objective: int, participant: str, stored: StoredInput, /) -> None:
         """Keep a participant's sealed rows."""
         data = msgspec.msgpack.encode(stored)
-        write_atomically(self._input(objective, participant), data)
+        replace_secret(self._input(objective, participant), data)
         self._bytes += len(data)
 
     def drop_input(self, objective: int, participant: str, /) -> None:
@@ -196,14 +157,14 @@ class Store:
             numbers = {**self.lost_numbers, **self._lease.numbers}
             numbers[objective] = max(numbers.get(objective, 0), number + ahead)
             lease = _Lease(self._boot or "", numbers)
-            write_atomically(self.folder / "lease", msgspec.msgpack.encode(lease))
+            replace_secret(self.folder / "lease", msgspec.msgpack.encode(lease))
             self._lease = lease
 
     # Best so far.
 
     def save_best(self, objective: int, states: list[StoredBest], /) -> None:
         """Keep the shares of the best fitness after the last evaluations."""
-        write_atomically(self.folder / f"best-{objective}", msgspec.msgpack.encode(states))
+        replace_secret(self.folder / f"best-{objective}", msgspec.msgpack.encode(states))
 
     def load_best(self, objective: int, /) -> list[StoredBest]:
         """The kept shares, none before the first evaluation."""
@@ -216,7 +177,7 @@ class Store:
 
     def save_sealed(self, search: int, generation: int, data: bytes, /) -> None:
         """Keep a node's shares of a sealed search after a generation."""
-        write_atomically(self.folder / f"sealed-{search}-{generation}", data)
+        replace_secret(self.folder / f"sealed-{search}-{generation}", data)
 
     def drop_sealed(self, search: int, generation: int, /) -> None:
         """Forget an older state."""

@@ -25,7 +25,7 @@ from tacit.engine.node.state.store import StoredInput
 from tacit.engine.node.work.session import node_session, refusals_told
 from tacit.engine.wire.context import bound_context
 from tacit.engine.wire.messages import Done, Prepare
-from tacit.errors import AbortError
+from tacit.errors import DifferentSharesError
 from tacit.mpc import (
     ArithmeticShare,
     Session,
@@ -51,11 +51,7 @@ class _Compared:
 
 
 async def prepare(node: Node, agreement_state: AgreementState, request: Prepare) -> Done:
-    """Compare manifests and common components, check all ranges, and freeze the inputs.
-
-    >>> prepare.__name__
-    'prepare'
-    """
+    """Compare manifests and common components, check all ranges, and freeze the inputs."""
     async with agreement_state.preparing:
         return await _prepare(node, agreement_state, request)
 
@@ -133,9 +129,7 @@ async def _compare(
 async def _same(comparison: Awaitable[None]) -> None:
     try:
         await comparison
-    except AbortError as error:
-        if "differs" not in error.what:
-            raise
+    except DifferentSharesError as error:
         raise refuse(
             f"the common shares here and at {error.peer} differ; let the participants seal again "
             "under a new agreement"

@@ -31,11 +31,7 @@ if TYPE_CHECKING:
 
 
 def advance_hash(search: int, first: int, count: int, horizon: int, /) -> bytes:
-    """What names a request for generations.
-
-    >>> len(advance_hash(0, 40, 20, 1000))
-    32
-    """
+    """What names a request for generations."""
     words = f"tacit request/2\nadvance\n{search}\n{first}\n{count}\n{horizon}\n"
     return hashlib.sha256(words.encode()).digest()
 

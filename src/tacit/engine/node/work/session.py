@@ -28,11 +28,7 @@ async def node_session(
     platform: Mux | RecordingMux | None,
     /,
 ) -> AsyncIterator[Session]:
-    """A session in an agreement's epoch, with the platform if it takes part.
-
-    >>> node_session.__name__
-    'node_session'
-    """
+    """A session in an agreement's epoch, with the platform if it takes part."""
     epoch = node.epochs.get((agreement_state.hash, epoch_number))
     muxes = await node.peers.both(timeout=EPOCH_SECONDS)
     if platform is not None:
@@ -52,11 +48,7 @@ async def node_session(
 async def refusals_told(
     node: Node, context: Context, platform: Mux | None, /
 ) -> AsyncIterator[None]:
-    """Where we refuse, the others are told at once, and what they send must not pile up.
-
-    >>> refusals_told.__name__
-    'refusals_told'
-    """
+    """Where we refuse, the others are told at once, and what they send must not pile up."""
     try:
         yield
     except EngineError:

@@ -72,11 +72,7 @@ def crossovers() -> dict[str, Crossover]:
 
 
 def crossover_named(name: str, /) -> Crossover:
-    """Look a crossover up.
-
-    >>> crossover_named("cycle").name
-    'cycle'
-    """
+    """Look a crossover up."""
     known = crossovers() | _registered
     if name not in known:
         raise ParameterError(f"{name!r} is not a crossover; use one of {', '.join(known)}")

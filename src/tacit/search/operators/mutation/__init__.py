@@ -67,11 +67,7 @@ def mutations() -> dict[str, Mutation]:
 
 
 def mutation_named(name: str, /) -> Mutation:
-    """Look a mutation up.
-
-    >>> mutation_named("swap").name
-    'swap'
-    """
+    """Look a mutation up."""
     known = mutations() | _registered
     if name not in known:
         raise ParameterError(f"{name!r} is not a mutation; use one of {', '.join(known)}")

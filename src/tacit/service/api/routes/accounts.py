@@ -53,11 +53,7 @@ def _invited(account: Account, code: str, expires: float) -> Invited:
 
 
 def accounts_router() -> APIRouter:
-    """The routes of accounts.
-
-    >>> len(accounts_router().routes)
-    4
-    """
+    """The routes of accounts."""
     router = gated_router("accounts")
 
     @router.get("/accounts")

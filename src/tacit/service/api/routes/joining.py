@@ -14,11 +14,7 @@ from tacit.service.workflow.inviting import join
 
 
 def joining_router() -> list[APIRouter]:
-    """The routes of joining.
-
-    >>> len(joining_router())
-    2
-    """
+    """The routes of joining."""
     anonymous = gated_router("joining", anonymous=True)
     known = gated_router("joining")
 

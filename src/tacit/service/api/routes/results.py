@@ -95,11 +95,7 @@ def _logs(answer: LogAnswer) -> LogsAnswer:
 
 
 def results_router() -> APIRouter:
-    """The routes of results.
-
-    >>> len(results_router().routes)
-    6
-    """
+    """The routes of results."""
     router = gated_router("results")
 
     @router.get("/runs/{run_id}/result", responses=error_responses(404, 409))

@@ -44,11 +44,7 @@ def _discard(session: Session, run_id: str) -> None:
 
 
 def cancel_before_running(session: Session, run_id: str, reason: str, /) -> None:
-    """Cancel a run that does not run yet; leave one that runs to execution.
-
-    >>> cancel_before_running.__name__
-    'cancel_before_running'
-    """
+    """Cancel a run that does not run yet; leave one that runs to execution."""
     run = read_run(session, run_id, for_update=True)
     if run.where.is_end:
         raise WrongStateError(f"the run is {run.state}; there is nothing to cancel")
@@ -57,11 +53,7 @@ def cancel_before_running(session: Session, run_id: str, reason: str, /) -> None
 
 
 def runs_router() -> APIRouter:
-    """The routes of runs.
-
-    >>> len(runs_router().routes)
-    8
-    """
+    """The routes of runs."""
     router = gated_router("runs")
 
     @router.get("/runs")

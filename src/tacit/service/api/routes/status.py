@@ -15,11 +15,7 @@ from tacit.service.api.terms import RunTerms
 
 
 def status_router() -> APIRouter:
-    """The routes of clusters, problems and metrics.
-
-    >>> len(status_router().routes)
-    3
-    """
+    """The routes of clusters, problems and metrics."""
     router = gated_router("surroundings")
 
     @router.get("/clusters")

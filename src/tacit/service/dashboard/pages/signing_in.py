@@ -103,11 +103,7 @@ def own_path(path: str, /) -> str:
 
 
 async def read_form(request: Request, /) -> dict[str, str]:
-    """The fields of a small form; of anything else, none.
-
-    >>> read_form.__name__
-    'read_form'
-    """
+    """The fields of a small form; of anything else, none."""
     body = b""
     async for part in request.stream():
         body += part

@@ -1,0 +1,153 @@
+"""Reading and writing files: a failure names the file, the reason and a remedy.
+
+A file is replaced whole or not at all. Where it is `durable`, it is on the disk when the call
+returns, and where it is `private`, only its owner can read it.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from tacit.errors import FileError
+
+CHECK_PATH = "check the path"
+
+
+@contextmanager
+def reading(path: str | Path, /, *, remedy: str = CHECK_PATH) -> Iterator[None]:
+    """Turn what the system refuses inside the block into an error that names the file."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise FileError(path, None, "there is no such file", remedy) from None
+    except IsADirectoryError:
+        raise FileError(path, None, "this is a folder", "name a file in it") from None
+    except OSError as error:
+        raise FileError(path, None, f"cannot be read ({error.strerror})", remedy) from None
+
+
+@contextmanager
+def writing(path: str | Path, /, *, remedy: str = "choose another place") -> Iterator[None]:
+    """Turn what the system refuses inside the block into an error that names the file.
+
+    >>> with writing("no-folder/plan.csv"):
+    ...     Path("no-folder/plan.csv").write_text("0,1")
+    Traceback (most recent call last):
+    tacit.errors.FileError: no-folder/plan.csv: cannot be written (No such file or directory); \
+choose another place
+    """
+    try:
+        yield
+    except OSError as error:
+        raise FileError(path, None, f"cannot be written ({error.strerror})", remedy) from None
+
+
+def read_bytes(path: str | Path, /, *, remedy: str = CHECK_PATH) -> bytes:
+    """Read the whole file.
+
+    >>> read_bytes("nowhere.csv")
+    Traceback (most recent call last):
+    tacit.errors.FileError: nowhere.csv: there is no such file; check the path
+    """
+    with reading(path, remedy=remedy):
+        try:
+            return Path(path).read_bytes()
+        except ValueError as error:  # a name with a null character
+            raise FileError(path, None, f"cannot be read ({error})", remedy) from None
+
+
+def read_text(path: str | Path, /, *, remedy: str = CHECK_PATH) -> str:
+    r"""Read a UTF-8 file, with or without a byte-order mark.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "w.csv")
+    ...     _ = file.write_bytes(b"\xef\xbb\xbf1,2")
+    ...     read_text(file)
+    '1,2'
+    """
+    raw = read_bytes(path, remedy=remedy)
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        what = f"byte {raw[error.start]:#04x} is not UTF-8"
+        raise FileError(path, f"line {line}", what, "save the file as UTF-8") from None
+
+
+def read_toml(path: str | Path, /, *, remedy: str = CHECK_PATH) -> dict[str, Any]:
+    """Read a TOML file as a table."""
+    try:
+        return tomllib.loads(read_text(path, remedy=remedy))
+    except tomllib.TOMLDecodeError as error:
+        raise FileError(path, None, f"is not TOML ({error})", "correct it") from None
+
+
+@contextmanager
+def replacing(path: Path, /, *, private: bool = False, durable: bool = False) -> Iterator[BinaryIO]:
+    """Open a new file beside the old one, and put it in its place at the end of the block."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    if durable:
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def replace_file(path: Path, data: bytes, /, *, durable: bool = False) -> None:
+    """Replace a file as a whole."""
+    with replacing(path, durable=durable) as file:
+        file.write(data)
+
+
+def replace_secret(path: Path, data: bytes, /) -> None:
+    """Replace a file that only its owner can read, and return when it is on the disk.
+
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp()) / "note"
+    >>> replace_secret(place, b"new")
+    >>> place.read_bytes(), oct(stat.S_IMODE(place.stat().st_mode))
+    (b'new', '0o600')
+    """
+    with replacing(path, private=True, durable=True) as file:
+        file.write(data)
+
+
+def create_secret(path: Path, data: bytes, /) -> None:
+    """Create a file that only its owner can read, and never overwrite one."""
+    with writing(path):
+        try:
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            raise FileError(path, None, "exists already", "secrets are not overwritten") from None
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def check_secret(path: Path, /, *, remedy: str = "make new ones") -> None:
+    """Refuse a file of secrets that others than its owner can read."""
+    with reading(path, remedy=remedy):
+        mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & 0o077:
+        raise FileError(path, None, "can be read by others", "chmod 600 it, or make new keys")

@@ -1,0 +1,195 @@
+"""Each attack recovers a planted matrix, and does not where the disclosures mean nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tacit.audit.attacks import (
+    ATTACKS,
+    anchor,
+    combination,
+    disclosed,
+    equations,
+    frequency,
+    known_range,
+    known_rows,
+    node_view,
+    pairwise,
+    plan_only,
+    pointwise,
+    regression,
+    unfaithful,
+)
+from tacit.audit.record.view import View, view_of
+from tacit.audit.score.measure import Truth
+from tacit.audit.score.scale import unit_of
+from tacit.problems import Problem, generate_assignment, generate_tour
+from tests.audit.example import example_record
+
+SIDE = 10
+ROWS = (0, 1, 2)
+
+
+@cache
+def problem(kind: str) -> Problem:
+    if kind == "assignment":
+        return generate_assignment(11, rows=SIDE, participants=2)
+    return generate_tour(11, cities=SIDE)
+
+
+def truth(kind: str, *, known: tuple[int, ...] = ()) -> Truth:
+    objective = problem(kind).objectives[0]
+    assert objective.weights is not None
+    weights = objective.sign * objective.weights.astype(np.float64)
+    return Truth(honest(kind, "order").problem, weights, objective.sign, known)
+
+
+@cache
+def honest(kind: str, disclosure: str) -> View:
+    return view_of(example_record(disclosure, problem=problem(kind), generations=40))
+
+
+@cache
+def asked(kind: str, disclosure: str) -> View:
+    """Random populations, so that only what is disclosed of them says anything."""
+    view = honest(kind, disclosure)
+    rng = np.random.default_rng(3)
+    plans = unfaithful.random_plans(view, int(view.sizes.sum()), rng)
+    return unfaithful.answered(view, truth(kind).weights, plans)
+
+
+def shuffled(view: View) -> View:
+    """The same disclosures, handed to other candidates of the same evaluation."""
+    rng = np.random.default_rng(5)
+    places = np.lexsort((rng.random(len(view.levels)), view.evaluation_of))
+    values = None if view.values is None else view.values[places]
+    return replace(view, levels=view.levels[places], values=values)
+
+
+def correlation(kind: str, estimate: NDArray[np.float64] | None) -> float:
+    assert estimate is not None
+    return truth(kind).score(estimate).correlation
+
+
+@pytest.mark.parametrize("kind", ["assignment", "tour"])
+@pytest.mark.parametrize(
+    ("name", "disclosure", "least"),
+    [
+        ("regression", "none", 0.98),
+        ("regression", "order", 0.9),
+        ("equations", "none", 0.9999),
+        ("pairwise", "order", 0.98),
+        ("pairwise", "quantiles:5", 0.95),
+        ("pairwise", "top:5", 0.85),
+        ("pointwise", "quantiles:5", 0.95),
+        ("pointwise", "buckets:5", 0.95),
+        ("pointwise", "top:5", 0.85),
+        ("pointwise", "above:80", 0.85),
+        ("anchor", "top:5", 0.85),
+        ("combination", "top:5", 0.85),
+        ("known range", "quantiles:5", 0.9),
+    ],
+)
+def test_attacks_recover_what_is_planted(
+    kind: str, name: str, disclosure: str, least: float
+) -> None:
+    attack = (ATTACKS | {"known range": known_range.recover})[name]
+    view = asked(kind, disclosure)
+    assert correlation(kind, attack(view, {})) > least
+    assert abs(correlation(kind, attack(shuffled(view), {}))) < 0.45
+
+
+@pytest.mark.parametrize("disclosure", ["none", "order", "top:5"])
+def test_known_rows_help_with_the_others(disclosure: str) -> None:
+    view, secret = asked("assignment", disclosure), truth("assignment", known=ROWS)
+    weights = secret.weights
+    estimate = known_rows.recover(view, weights, ROWS)
+    assert secret.score(estimate).correlation > 0.85
+    # Of the others nothing is looked at.
+    blinded = weights.copy()
+    blinded[len(ROWS) :] = 0
+    assert np.array_equal(estimate, known_rows.recover(view, blinded, ROWS))
+    noise = known_rows.recover(shuffled(view), weights, ROWS)
+    assert abs(secret.score(noise).correlation) < 0.45
+
+
+@pytest.mark.parametrize("kind", ["assignment", "tour"])
+def test_counting_survivors_tells_something(kind: str) -> None:
+    view = honest(kind, "order")
+    found = correlation(kind, frequency.recover(view, {}))
+    assert found > 0.3
+    assert found > correlation(kind, plan_only.recover(view, {})) > 0.1
+    assert abs(correlation(kind, frequency.recover(asked(kind, "order"), {}))) < 0.3
+
+
+@pytest.mark.parametrize("disclosure", ["none", "order", "top:3", "quantiles:5", "above:90"])
+def test_a_node_learns_from_the_next_population(disclosure: str) -> None:
+    view = honest("assignment", disclosure)
+    assert correlation("assignment", node_view.recover(view)) > 0.25
+    assert node_view.recover(view.first(1)) is None
+
+
+def test_the_next_population_betrays_exactly_the_best() -> None:
+    view = honest("assignment", "top:3")
+    guessed = node_view.inferred_view(view)
+    # Of a population's three elites, some may be the same candidate.
+    wrong = (guessed.levels == 0) & (view.first(view.evaluations - 1).levels == 1)
+    assert guessed.levels.shape == (view.sizes[:-1].sum(),)
+    assert wrong.mean() < 0.01
+
+
+@pytest.mark.parametrize("kind", ["assignment", "tour"])
+@pytest.mark.parametrize("disclosure", ["top:5", "quantiles:5", "order", "none"])
+def test_asking_at_will_tells_more(kind: str, disclosure: str) -> None:
+    view, weights = honest(kind, disclosure), truth(kind).weights
+    by_random = correlation(kind, unfaithful.recover_by_random(view, weights))
+    by_crafted = correlation(kind, unfaithful.recover_by_crafted(view, weights))
+    assert min(by_random, by_crafted) > 0.85
+
+
+def test_a_planted_bad_plan_moves_the_threshold() -> None:
+    view, weights = honest("assignment", "above:95"), truth("assignment").weights
+    by_random = correlation("assignment", unfaithful.recover_by_random(view, weights))
+    by_crafted = correlation("assignment", unfaithful.recover_by_crafted(view, weights))
+    assert by_crafted > by_random + 0.02
+
+
+def test_crafted_plans_are_plans_and_equally_good() -> None:
+    view, secret = honest("tour", "top:5"), truth("tour").weights
+    rng = np.random.default_rng(1)
+    plans = unfaithful.random_plans(view, 50, rng)
+    before = secret[plans, np.roll(plans, -1, axis=1)].sum(axis=1)
+    upper = np.triu(secret, 1).ravel()
+    after_plans = unfaithful.equally_good(view, plans.copy(), upper, rng)
+    after = secret[after_plans, np.roll(after_plans, -1, axis=1)].sum(axis=1)
+    assert (np.sort(after_plans, axis=1) == np.arange(SIDE)).all()
+    assert after.std() < before.std() / 3
+
+
+def test_attacks_say_where_they_do_not_apply() -> None:
+    exact, ranks = honest("assignment", "none"), honest("assignment", "order")
+    for attack in (pairwise, pointwise, anchor, combination, known_range):
+        assert attack.recover(exact, {}) is None
+    assert equations.recover(ranks, {}) is None
+    assert pointwise.recover(ranks, {}) is None
+    assert regression.recover(replace(ranks, levels=np.zeros_like(ranks.levels)), {}) is not None
+    silent = view_of(example_record("order", problem=problem("assignment"), best="nothing"))
+    assert anchor.recover(silent, {}) is None
+    assert combination.recover(silent, {}) is not None
+
+
+@pytest.mark.parametrize("disclosure", ["none", "order", "quantiles:5"])
+def test_the_attackers_own_scale_is_right(disclosure: str) -> None:
+    view, secret = asked("assignment", disclosure), truth("assignment")
+    estimate = disclosed.by_what_is_disclosed(
+        view, prior=anchor.anchored_prior(replace(view, best=None), np.zeros(SIDE * SIDE)), found={}
+    )
+    score = secret.score(estimate, unit=unit_of(view, estimate))
+    assert score.nrmse < np.sqrt(1 - score.correlation**2) + 0.1
+    withheld = replace(view, best=None)
+    assert unit_of(withheld, estimate) > 0

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from tacit.engine.agreement.check import check_agreement
+from tacit.engine.agreement.draft import problem_of
+from tacit.engine.agreement.signatures import check_signatures
+from tacit.engine.agreement.terms import Agreement, agreement_hash, canonical, read_agreement
+from tacit.errors import AgreementError
+from tests.engine.fixtures import example_cast
+
+
+@pytest.fixture
+def agreement() -> Agreement:
+    return example_cast().agreement
+
+
+def test_there_is_one_form(agreement: Agreement) -> None:
+    data = canonical(agreement)
+    assert read_agreement(data) == agreement
+    assert b" " not in data
+    for other in (data.replace(b":", b": ", 1), data.replace(b"}", b',"extra":1}', 1)):
+        with pytest.raises(AgreementError):
+            read_agreement(other)
+
+
+def test_every_field_counts(agreement: Agreement) -> None:
+    changes: list[dict[str, Any]] = [
+        {"nonce": "ab" * 16},
+        {"reveal_best": False},
+        {"limits": replace(agreement.limits, evaluations=11)},
+        {"objectives": [replace(agreement.objectives[0], weight_bound=10)]},
+        {"search": replace(agreement.search, seed=4)},
+    ]
+    hashes = {agreement_hash(replace(agreement, **change)) for change in changes}
+    assert len(hashes | {agreement_hash(agreement)}) == len(changes) + 1
+
+
+@pytest.mark.parametrize(
+    ("objective", "limits", "reason"),
+    [
+        ({"weight_bound": 1 << 60}, {}, "the ring has 64"),
+        ({"disclosure": "top:3"}, {}, "does not fit 2 individuals"),
+        ({"disclosure": "top:01"}, {}, "plain form"),
+        ({"disclosure": "median"}, {}, "not a disclosure"),
+        ({"owners": []}, {}, "have no owner"),
+        ({}, {"population_min": 0}, "limits are empty"),
+        ({}, {"population_max": 1}, "limits are empty"),
+        ({}, {"distinct_min": 101}, "distinct"),
+        ({}, {"evaluations": 0}, "allow an evaluation"),
+    ],
+)
+def test_contradictions_are_refused_when_the_agreement_is_made(
+    agreement: Agreement, objective: dict[str, Any], limits: dict[str, Any], reason: str
+) -> None:
+    wrong = replace(
+        agreement,
+        objectives=[replace(agreement.objectives[0], **objective)],
+        limits=replace(agreement.limits, **limits),
+    )
+    with pytest.raises(AgreementError, match=reason):
+        check_agreement(wrong)
+
+
+def test_everybody_must_sign_this_very_agreement() -> None:
+    cast = example_cast()
+    check_signatures(cast.agreement, cast.signatures)
+    with pytest.raises(AgreementError, match="'owner' has not signed"):
+        check_signatures(replace(cast.agreement, nonce="ab" * 16), cast.signatures)
+
+
+def test_the_problem_comes_back_without_its_weights(agreement: Agreement) -> None:
+    problem = problem_of(agreement)
+    assert (problem.rows, problem.columns, problem.kind) == (2, 2, "assignment")
+    assert problem.objectives[0].weights is None

@@ -1,0 +1,57 @@
+"""The parties of a tiny problem with all their keys, and the agreement that they signed."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from tacit.disclosure import parse_disclosure
+from tacit.engine.agreement.draft import draft_agreement
+from tacit.engine.agreement.terms import Agreement, AgreementLimits, NodeTerms, PinnedSearch
+from tacit.engine.identity.keys import Keys
+from tacit.engine.local.engine import all_sign, participant_keys, public_keys
+from tacit.problems import Assignment, Objective, Problem
+
+
+@dataclass(frozen=True)
+class Cast:
+    """The parties of an agreement, with their secrets, and the agreement that they all signed."""
+
+    participants: dict[str, Ed25519PrivateKey]
+    nodes: tuple[Keys, ...]
+    agreement: Agreement
+    signatures: dict[str, bytes]
+
+
+def example_problem() -> Problem:
+    """A tiny assignment of two rows by one owner, disclosing the best of each population."""
+    pay = Objective("pay", np.array([[1, 9], [8, 3]]), disclosure=parse_disclosure("top:1"))
+    return Assignment(name="tiny", rows=2, columns=2, objectives=(pay,))
+
+
+def example_cast() -> Cast:
+    """The parties of the tiny problem, at addresses where nobody listens."""
+    nodes = tuple(Keys.new(f"node {i}") for i in range(3))
+    participants = participant_keys(["owner"])
+    agreement = draft_agreement(
+        example_problem(),
+        participants=public_keys(participants),
+        nodes=[
+            NodeTerms("127.0.0.1", 9000 + i, keys.signing_public, keys.sealing_public, f"{i:064x}")
+            for i, keys in enumerate(nodes)
+        ],
+        platform=f"{9:064x}",
+        search=PinnedSearch("genetic", {"population": 4}, seed=None),
+        limits=AgreementLimits(
+            evaluations=10,
+            population_min=2,
+            population_max=100,
+            distinct_min=2,
+            expires=int(time.time()) + 3600,
+        ),
+        reveal_best=True,
+    )
+    return Cast(participants, nodes, agreement, all_sign(agreement, participants))

@@ -1,0 +1,135 @@
+"""What counts as distinct, when it is the end, and what fits: the node's rules by themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from tacit.disclosure import parse_disclosure
+from tacit.engine.agreement.check import check_agreement
+from tacit.engine.agreement.draft import draft_agreement
+from tacit.engine.agreement.terms import Agreement, Ownership, PublicProblem
+from tacit.engine.node.state.agreement_state import AgreementState
+from tacit.engine.node.state.policy import Asked, check_population, count_distinct
+from tacit.engine.node.state.store import Store
+from tacit.errors import AgreementError, RefusedError
+from tacit.problems import Objective, Tour
+from tests.engine.fixtures import example_cast
+
+CITIES = 12
+
+
+def tour_agreement(weights: np.ndarray | None) -> Agreement:
+    objective = Objective(
+        "length",
+        weights,
+        sense="minimize",
+        disclosure=parse_disclosure("top:1"),
+        weight_bound=200,
+    )
+    problem = Tour(name="t", rows=CITIES, columns=CITIES, objectives=(objective,))
+    old = example_cast().agreement
+    return draft_agreement(
+        problem,
+        participants={each.name: each.signing_key for each in old.participants},
+        nodes=old.nodes,
+        platform=old.platform,
+        search=old.search,
+        limits=old.limits,
+    )
+
+
+def matrix(*, symmetric: bool) -> np.ndarray:
+    weights = np.random.default_rng(1).integers(0, 100, (CITIES, CITIES))
+    return weights + weights.T if symmetric else weights
+
+
+def ask(agreement: Agreement, plans: np.ndarray) -> None:
+    check_population(agreement, Asked(0, 1, "top:1", "value", b"", plans.astype(np.uint8)))
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_a_tour_counts_once_wherever_it_begins(symmetric: bool) -> None:
+    agreement = tour_agreement(matrix(symmetric=symmetric))
+    assert agreement.problem.symmetric is symmetric
+    tour = np.random.default_rng(2).permutation(CITIES)
+    rotations = np.array([np.roll(tour, k) for k in range(CITIES)])
+    with pytest.raises(RefusedError, match="only 1 of 12 candidates differ"):
+        ask(agreement, rotations)
+    both = np.concatenate([rotations, rotations[:, ::-1]])
+    if symmetric:
+        with pytest.raises(RefusedError, match="only 1 of 24 candidates differ"):
+            ask(agreement, both)
+    else:
+        ask(agreement, both)
+
+
+def test_weights_that_are_not_here_count_as_symmetric() -> None:
+    assert tour_agreement(None).problem.symmetric
+
+
+def test_only_a_tour_is_symmetric() -> None:
+    agreement = example_cast().agreement
+    problem = replace(agreement.problem, symmetric=True)
+    with pytest.raises(AgreementError, match="only tours"):
+        check_agreement(replace(agreement, problem=problem))
+
+
+def test_distinct_tours_stay_distinct() -> None:
+    rng = np.random.default_rng(3)
+    tours = np.array([[0, *(1 + rng.permutation(7))] for _ in range(200)])
+    shown = {min(tuple(t[1:]), tuple(t[:0:-1])) for t in tours.tolist()}
+    turned = np.array([np.roll(tour, k)[:: (-1) ** k] for k, tour in enumerate(tours)])
+    public = PublicProblem("p", "tour", 8, 8, symmetric=True)
+    assert count_distinct(public, turned) == len(shown)
+
+
+def test_nothing_new_is_evaluated_after_the_reveal(tmp_path: Path) -> None:
+    cast = example_cast()
+
+    def agreement_state() -> AgreementState:
+        store = Store.create(tmp_path, cast.agreement, cast.signatures)
+        made = AgreementState(store, node=0, keys=cast.nodes[0])
+        made.frozen.add(0)
+        return made
+
+    plans = np.array([[0, 1], [1, 0]], dtype=np.uint8)
+    first, second = (Asked(0, n, "top:1", "value", bytes([n]) * 32, plans) for n in (1, 2))
+    held = agreement_state()
+    held.begin(first)
+    held.revealed[0] = b"request"
+    held.store.log.append("reveal", objective=0, request=b"request".hex())
+    for again in (held, agreement_state()):
+        with pytest.raises(RefusedError, match="which was the end"):
+            again.begin(second)
+        again.begin(first)  # what was told may be told again
+
+
+def sized(*, rows: int, population_max: int, disclosure: str = "top:1", columns: int = 0) -> None:
+    agreement = example_cast().agreement
+    owners = [Ownership("owner", list(range(rows)))]
+    terms = replace(agreement.objectives[0], disclosure=disclosure, owners=owners)
+    check_agreement(
+        replace(
+            agreement,
+            problem=PublicProblem("p", "assignment", rows, columns or rows),
+            objectives=[terms],
+            limits=replace(agreement.limits, population_min=1000, population_max=population_max),
+        )
+    )
+
+
+def test_what_does_not_fit_a_frame_is_not_agreed() -> None:
+    sized(rows=100, population_max=5000)
+    sized(rows=100, population_max=5000, disclosure="buckets:100")
+    with pytest.raises(AgreementError, match="a population would take"):
+        sized(rows=1000, population_max=100_000)
+    with pytest.raises(AgreementError, match="the box of 'owner' would take"):
+        sized(rows=500, population_max=1000, columns=10_000)
+    with pytest.raises(AgreementError, match="an evaluation of 'pay' would take"):
+        sized(rows=100, population_max=100_000, disclosure="buckets:900")
+    with pytest.raises(AgreementError, match="nodes take 1048576"):
+        sized(rows=2, population_max=1 << 21)

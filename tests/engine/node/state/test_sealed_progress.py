@@ -1,0 +1,79 @@
+"""The state of a sealed search on a node's disk, alone."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tacit.engine.node.state.sealed_progress import Kept, SealedProgress
+from tacit.engine.node.state.store import Store
+from tacit.errors import RefusedError
+from tacit.mpc import ArithmeticShare
+from tacit.mpc.sealed.state import SealedState
+from tests.engine.agreed_cluster import run
+from tests.engine.fixtures import example_cast
+
+
+class SlowStore(Store):
+    """A disk that takes its time."""
+
+    writing = 0
+
+    def save_sealed(self, search: int, generation: int, data: bytes, /) -> None:
+        self.writing += 1
+        time.sleep(0.1)
+        super().save_sealed(search, generation, data)
+        self.writing -= 1
+
+
+def store_in(folder: Path) -> SlowStore:
+    cast = example_cast()
+    return SlowStore(Store.create(folder, cast.agreement, cast.signatures).folder)
+
+
+def state(generation: int) -> Kept:
+    words = np.zeros((1, 2, 3), dtype=np.uint32)
+    table, best, plan = (ArithmeticShare(w, w) for w in (words, words[0, :1], words[0, 0]))
+    return Kept(generation, f"{generation}:1:1", SealedState(table, best, plan))
+
+
+def test_whoever_is_cancelled_leaves_no_thread_that_writes(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+
+    async def work() -> None:
+        progress = SealedProgress(store, 0)
+        keeping = asyncio.ensure_future(progress.keep(state(4)))
+        for _ in range(2):
+            await asyncio.sleep(0.02)
+            keeping.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await keeping
+        assert store.writing == 0
+        assert progress.names == ["4:1:1"]
+
+    run(work())
+
+
+def test_the_first_plan_that_a_node_is_bound_to_counts_also_after_a_restart(
+    tmp_path: Path,
+) -> None:
+    store = store_in(tmp_path)
+
+    async def work() -> None:
+        progress = SealedProgress(store, 0)
+        for generation in (4, 8):
+            await progress.keep(state(generation))
+        assert await progress.bind("4:1:1") == "4:1:1"
+        for again in (progress, SealedProgress(Store(store.folder), 0)):
+            assert await again.bind("8:1:1") == "4:1:1"
+            assert again.names == ["4:1:1"]
+            with pytest.raises(RefusedError, match="happens once"):
+                await again.begin_open("8:1:1")
+            with pytest.raises(RefusedError, match="which is its end"):
+                again.begin_start("0:1:2")
+
+    run(work())

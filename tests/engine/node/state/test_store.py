@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tacit.engine.node.state import store as store_module
+from tacit.engine.node.state.agreement_state import AgreementState
+from tacit.engine.node.state.policy import Asked
+from tacit.engine.node.state.store import LEASE, Store
+from tacit.engine.wire.request import pack_candidates, request_hash, unpack_candidates
+from tacit.errors import LogError, RefusedError
+from tests.engine.fixtures import Cast, example_cast
+
+
+@pytest.fixture
+def cast() -> Cast:
+    return example_cast()
+
+
+def agreement_state(cast: Cast, root: Path) -> AgreementState:
+    made = AgreementState(
+        Store.create(root, cast.agreement, cast.signatures), node=0, keys=cast.nodes[0]
+    )
+    made.frozen.add(0)
+    return made
+
+
+def asked(cast: Cast, number: int) -> Asked:
+    raw = pack_candidates(cast.agreement.problem, np.array([[0, 1], [1, 0]]))
+    plans = unpack_candidates(cast.agreement.problem, raw)
+    assert plans is not None
+    return Asked(
+        0, number, "top:1", "value", request_hash("evaluate", "top:1", "value", raw), plans
+    )
+
+
+def test_numbers_survive_the_process(cast: Cast, tmp_path: Path) -> None:
+    first = agreement_state(cast, tmp_path)
+    for number in (1, 2, 3):
+        first.begin(asked(cast, number))
+    again = agreement_state(cast, tmp_path)
+    assert again.counters[0].highest == 3
+    again.begin(asked(cast, 3))  # the same request: answered again, not counted
+    with pytest.raises(RefusedError, match="gap"):
+        again.begin(asked(cast, 5))
+    again.begin(asked(cast, 4))
+
+
+def test_after_a_restart_of_the_machine_the_lease_counts_as_used(
+    cast: Cast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = agreement_state(cast, tmp_path)
+    first.begin(asked(cast, 1))
+    # The machine loses power, and with it the last lines of the log.
+    log = first.store.log.path
+    log.write_bytes(log.read_bytes().splitlines(keepends=True)[0])
+    monkeypatch.setattr(store_module, "boot_identity", lambda: "another boot")
+    for _ in range(2):  # also if the process dies again before it did anything
+        again = agreement_state(cast, tmp_path)
+        assert again.counters[0].highest == 1 + LEASE
+    with pytest.raises(RefusedError, match="another request"):
+        again.begin(asked(cast, 1))
+
+
+def test_without_a_boot_identity_every_number_is_synced(
+    cast: Cast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "boot_identity", lambda: None)
+    first = agreement_state(cast, tmp_path)
+    first.begin(asked(cast, 1))
+    assert first.store.lease_left(0, 2) < 0
+    again = agreement_state(cast, tmp_path)
+    assert again.counters[0].highest == 1
+    again.begin(asked(cast, 2))
+
+
+def test_files_of_a_node_are_its_own(cast: Cast, tmp_path: Path) -> None:
+    made = agreement_state(cast, tmp_path)
+    for path in made.store.folder.iterdir():
+        assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_leases_extended_from_several_threads_are_all_kept(cast: Cast, tmp_path: Path) -> None:
+    store = Store.create(tmp_path, cast.agreement, cast.signatures)
+
+    def extend(objective: int) -> None:
+        for number in range(1, 101):
+            store.extend_lease(objective, number)
+
+    with ThreadPoolExecutor(4) as threads:
+        for each in [threads.submit(extend, objective) for objective in range(4)]:
+            each.result()
+    again = Store(store.folder)
+    assert [again.lease_left(objective, 100) for objective in range(4)] == [LEASE] * 4
+
+
+def test_what_cannot_be_written_down_is_not_evaluated(
+    cast: Cast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = agreement_state(cast, tmp_path)
+    made.begin(asked(cast, 1))
+    with monkeypatch.context() as patch:
+        patch.setattr("os.write", lambda file, data: len(data) - 1)
+        with pytest.raises(LogError, match="cannot be written"):
+            made.begin(asked(cast, 2))
+    assert made.counters[0].highest == 1
+    made.begin(asked(cast, 2))
+    assert agreement_state(cast, tmp_path).counters[0].highest == 2

@@ -1,0 +1,167 @@
+"""A node by itself: what it finds when it starts, and what it writes of others into its log."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tacit.engine.agreement.draft import draft_agreement
+from tacit.engine.agreement.terms import Agreement, AgreementLimits, PinnedSearch, agreement_hash
+from tacit.engine.coordinator.node_client import NodeClient
+from tacit.engine.identity.certificates import read_certificate
+from tacit.engine.identity.cluster_files import write_cluster
+from tacit.engine.identity.config import load_cluster_config, load_node_config
+from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.local.engine import all_sign, node_terms, participant_keys, public_keys
+from tacit.engine.node.node import Node
+from tacit.engine.records.node_log import NodeLog, verify_log
+from tacit.engine.wire.messages import Ping
+from tacit.errors import FileError, PeerError, RefusedError
+from tacit.mpc.transport import fingerprint
+from tests.engine.agreed_cluster import AgreedCluster, ask, make_clients, run
+from tests.engine.fixtures import example_problem
+
+MOST_LINKS = 64
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_cluster(tmp_path, [f"127.0.0.1:{port}" for port in (1, 2, 3)])
+    return tmp_path
+
+
+def node(folder: Path) -> Node:
+    return Node(load_node_config(folder / "node-0.toml"))
+
+
+def lines(folder: Path) -> list[dict[str, Any]]:
+    return verify_log((folder / "node-0.data" / "log.jsonl").read_bytes())
+
+
+def agree(node: Node, folder: Path) -> tuple[Agreement, dict[str, bytes], str]:
+    """An agreement that the node takes."""
+    keys = participant_keys(["owner"])
+    platform = fingerprint(read_certificate(folder / "platform.pem"))
+    agreement = draft_agreement(
+        example_problem(),
+        participants=public_keys(keys),
+        nodes=node_terms(load_cluster_config(folder / "cluster.toml")),
+        platform=platform,
+        search=PinnedSearch("genetic", {"population": 4}, seed=None),
+        limits=AgreementLimits(
+            evaluations=10,
+            population_min=2,
+            population_max=100,
+            distinct_min=2,
+            expires=int(time.time()) + 3600,
+        ),
+    )
+    signatures = all_sign(agreement, keys)
+    node.take_agreement(agreement, signatures, platform)
+    return agreement, signatures, platform
+
+
+@pytest.mark.parametrize("file", ["agreement.json", "log.jsonl", "lease"])
+def test_a_broken_agreement_is_refused_and_the_others_go_on(folder: Path, file: str) -> None:
+    first = node(folder)
+    broken, signatures, platform = agree(first, folder)
+    healthy, _, _ = agree(first, folder)
+    place = first.agreement_states[agreement_hash(broken)].store.folder
+    (place / file).write_bytes(b"\xffnonsense\n")
+    before = {path.name: path.read_bytes() for path in place.iterdir() if path.is_file()}
+
+    again = node(folder)
+    assert agreement_hash(healthy) in again.agreement_states
+    assert [e["agreement"] for e in lines(folder) if e["event"] == "broken"] == [place.name]
+    with pytest.raises(RefusedError, match="damaged"):
+        again.agreement_state(agreement_hash(broken), platform)
+    # Nor is it begun afresh, which would forget the numbers that it has used.
+    with pytest.raises(RefusedError, match="damaged"):
+        again.take_agreement(broken, signatures, platform)
+    assert {p.name: p.read_bytes() for p in place.iterdir() if p.is_file()} == before
+
+
+def test_a_tls_key_that_others_can_read_is_refused(folder: Path) -> None:
+    (folder / "node-0.tls.key").chmod(0o640)
+    with pytest.raises(FileError, match="can be read by others"):
+        node(folder)
+
+
+def test_strangers_and_platforms_cause_only_so_many_lines(folder: Path) -> None:
+    made = node(folder)
+    for port in range(3000):
+        made._turned_away(f"('192.0.2.1', {port})", "the TLS handshake failed")
+    assert len(lines(folder)) < 150
+    platform = next(iter(made._platforms))
+    for _ in range(3000):
+        made.note("link lost", peer=platform, what="")
+    assert len(lines(folder)) < 1300
+    made.note("connected", peer="node 1", what="")
+    assert lines(folder)[-1]["peer"] == "node 1"
+
+
+def test_a_full_disk_does_not_stop_the_node_over_a_line_about_links(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = node(folder)
+    with monkeypatch.context() as patch:
+        patch.setattr("os.write", lambda file, data: 0)
+        made.note("connected", peer="node 1", what="")
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_a_platform_has_only_so_many_links(cluster: LocalCluster) -> None:
+    async def attack() -> None:
+        clients = [make_clients(cluster)[2] for _ in range(MOST_LINKS + 4)]
+        alive = []
+        for client in clients:
+            await client.connect()
+            try:
+                await ask(client, Ping(id=client.new_id()))
+            except PeerError:
+                continue
+            alive.append(client)
+        assert 0 < len(alive) <= MOST_LINKS
+        await clients[-1].disconnect()
+        await alive.pop().disconnect()
+        await answers(make_clients(cluster)[2])
+        for client in clients:
+            await client.disconnect()
+
+    async def answers(client: NodeClient) -> None:
+        """Whoever leaves makes room."""
+        for _ in range(50):
+            try:
+                await client.connect()
+                await ask(client, Ping(id=client.new_id()))
+            except PeerError:
+                continue
+            await client.disconnect()
+            return
+        pytest.fail("no room was made")
+
+    run(attack())
+
+
+def test_a_log_of_several_pages_is_fetched_whole(own_cluster: LocalCluster) -> None:
+    agreed = AgreedCluster.draft(own_cluster)
+
+    async def fetch() -> list[bytes]:
+        async with agreed.coordinator() as coordinator:
+            await coordinator.start_agreement(agreed.signatures, within=20)
+            return [done.log for done in await coordinator.fetch_logs()]
+
+    run(fetch())
+    for number in range(3):
+        own_cluster.kill(number)
+        log = NodeLog(next((own_cluster.folder / f"node-{number}.data").glob("*/log.jsonl")))
+        for _ in range(70):  # longer than a page, and longer than a frame
+            log.append("refused", reason="x" * (1 << 20))
+        log.close()
+        own_cluster.restart(number)
+    for number, data in enumerate(run(fetch())):
+        assert len(data) > 64 << 20
+        assert len(verify_log(data)) == len(agreed.log(number))

@@ -1,0 +1,73 @@
+"""Sealed searches with several parents, on real nodes."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+import tracemalloc
+
+import pytest
+from msgspec.structs import replace
+
+from tacit.engine.agreement.sealed_terms import check_sealed, pin_sealed
+from tacit.engine.coordinator.sealed_search import Opened
+from tacit.engine.local.cluster import LocalCluster
+from tacit.errors import AgreementError
+from tacit.search.moves import SealedParameters
+from tacit.search.sealed import ClearSealedSearch
+from tests.engine.agreed_cluster import run
+from tests.engine.fixtures import example_cast
+from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, start_of, twin
+
+SEVERAL_PARENTS = pin_sealed(SealedParameters(block=4, children=20, parents=3, meet_every=1))
+
+
+@pytest.mark.parametrize("name", ["balanced", "tour"])
+def test_several_parents_find_what_their_twin_finds_though_a_node_is_killed(
+    own_cluster: LocalCluster, name: str
+) -> None:
+    agreed = draft(own_cluster, sealed(PROBLEMS[name](), "value"), search=SEVERAL_PARENTS)
+
+    async def search() -> tuple[Opened, ClearSealedSearch]:
+        async with agreed.coordinator() as coordinator:
+            on_nodes = await begin(agreed, coordinator)
+            clear = twin(agreed, start_of(agreed), on_nodes.seed)
+            await on_nodes.advance(3, 9, until=None)
+            # Stopped before and killed meanwhile, so that it dies in mid-batch for sure.
+            own_cluster.processes[1].send_signal(signal.SIGSTOP)
+            waiting = asyncio.ensure_future(on_nodes.advance(6, 9, until=time.monotonic() + 30))
+            await asyncio.sleep(0.05)
+            own_cluster.kill(1)
+            own_cluster.restart(1)
+            await waiting
+            return await on_nodes.open(until=None), clear
+
+    opened, clear = run(search())
+    clear.advance(9, horizon=9)
+    assert (opened.plan, opened.value) == (clear.plan().tolist(), clear.best_value)
+
+
+def test_improvements_of_several_parents_are_not_told(cluster: LocalCluster) -> None:
+    with pytest.raises(AgreementError, match="with one parent"):
+        draft(cluster, sealed(PROBLEMS["balanced"](), "improvement"), search=SEVERAL_PARENTS)
+
+
+def test_what_does_not_fit_a_message_is_refused_without_making_it() -> None:
+    """Anybody may send a node an agreement, so checking one must cost little."""
+    agreement = example_cast().agreement
+    huge = replace(
+        agreement,
+        objectives=[replace(agreement.objectives[0], disclosure="sealed", best="nothing")],
+        problem=replace(agreement.problem, kind="tour", rows=60_000, columns=60_000),
+        search=pin_sealed(SealedParameters(children=999, parents=16)),
+        reveal_best=False,
+    )
+    tracemalloc.start()
+    try:
+        with pytest.raises(AgreementError, match="fewer parents"):
+            check_sealed(huge)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 5_000_000

@@ -1,0 +1,90 @@
+"""What a participant reads about an agreement, a run and its plan."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from tacit.engine.agreement.sealed_terms import pin_sealed
+from tacit.engine.agreement.terms import Agreement
+from tacit.errors import InputError, TrustError
+from tacit.participant.account.shapes import Outcome, Plan, RunView
+from tacit.participant.account.trust import Trust, seen_trust, trust_refusals
+from tacit.participant.costs import check_weights, show_rows
+from tacit.participant.explanations import disclosure_words, leakage_words, sealed_words
+from tacit.participant.results import plan_rows
+from tacit.participant.review_words import review_json, review_lines
+from tacit.participant.reviewing import Review, changed_parts
+from tacit.participant.signing import check_is_expected
+from tacit.participant.submission import chosen_objective
+from tacit.search.moves import SealedParameters
+from tests.engine.fixtures import example_cast
+
+
+@pytest.fixture
+def agreement() -> Agreement:
+    return example_cast().agreement
+
+
+@pytest.fixture
+def made(agreement: Agreement) -> Review:
+    return Review(RunView("r-1", "slots", "invited"), agreement, "owner", True)
+
+
+def test_what_is_disclosed(agreement: Agreement) -> None:
+    assert disclosure_words(agreement.objectives[0], 100) == (
+        "which 1 of 100 plans is best, not by how much; and the total of the best plan, as a number"
+    )
+    assert leakage_words(agreement)[1] == (
+        "'pay': from 10 evaluations of up to 100 plans, at most 0 equations and 990 inequations."
+    )
+
+
+def test_what_a_sealed_search_discloses(agreement: Agreement) -> None:
+    pay = replace(agreement.objectives[0], disclosure="sealed", best="nothing")
+    sealed = replace(agreement, objectives=[pay], search=pin_sealed(SealedParameters()))
+    assert sealed_words(sealed) == [
+        "once, at the end: the plan that was found, and nothing else; "
+        "not its total, nor anything about any other plan"
+    ]
+
+
+def test_a_review_begins_with_the_run_and_says_whether_to_sign(made: Review) -> None:
+    assert review_lines(made)[0] == "Run r-1, slots (invited)"
+    assert review_json(made)["may_sign"] is True
+
+
+def test_only_what_was_read_is_signed(made: Review) -> None:
+    check_is_expected(made, made.hash)
+    with pytest.raises(TrustError, match="nobody has read the agreement of r-1 here"):
+        check_is_expected(made, None)
+
+
+def test_what_has_changed_is_named(agreement: Agreement) -> None:
+    assert changed_parts(agreement, replace(agreement, reveal_best=False)) == ["reveal_best"]
+
+
+def test_keys_that_are_not_trusted_are_named(agreement: Agreement) -> None:
+    seen = seen_trust(agreement)
+    assert trust_refusals(agreement, seen) == []
+    assert trust_refusals(agreement, Trust(seen.node)) == [
+        "participant 'owner' is not among the trusted keys"
+    ]
+
+
+def test_the_plan_says_whose_row_it_is(agreement: Agreement) -> None:
+    shown = plan_rows(Outcome("finished", plan=Plan([1, 0])), agreement, "owner")
+    assert shown == [["0", "1", "yours"], ["1", "0", "yours"]]
+
+
+def test_a_weight_out_of_range_is_refused_with_its_place(agreement: Agreement) -> None:
+    with pytest.raises(InputError, match=r"the weight 99 of row 1, column 1 is outside 0\.\.9"):
+        check_weights(np.array([[1, 9], [8, 99]]), agreement, "owner", 0)
+    assert show_rows(agreement, [0, 1]) == "0, 1"
+
+
+def test_an_objective_is_chosen_by_name_or_is_the_only_one(agreement: Agreement) -> None:
+    assert chosen_objective(agreement, "owner", None) == 0
+    with pytest.raises(InputError, match="'owner' seals nothing for 'cost'; choose from 'pay'"):
+        chosen_objective(agreement, "owner", "cost")

@@ -1,0 +1,94 @@
+"""What may be drafted of sealed searches, and what their agreement says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from tacit.engine.agreement.sealed_terms import sealed_terms
+from tacit.engine.agreement.terms import Agreement, NodeTerms
+from tacit.errors import TacitError
+from tacit.search.moves import sealed_parameters_for
+from tacit.service.api.generate import Generate, generated_terms
+from tacit.service.api.terms import RunTerms
+from tacit.service.workflow.drafting import agreement_of_terms, check_terms, population_of_terms
+from tests.service.example_terms import example_terms
+
+
+def sealed_run(*, objectives: int = 1, best: str | None = None, **changes: Any) -> RunTerms:
+    told = {} if best is None else {"best": best}
+    one = {"sense": "minimize", "weight_bound": 1000, "disclosure": "sealed", **told}
+    draft = {
+        **example_terms().model_dump(),
+        "preset": None,
+        "parameters": {},
+        "objectives": [{"name": f"o{k}", **one} for k in range(objectives)],
+        **changes,
+    }
+    return RunTerms.model_validate(draft)
+
+
+def agreed(terms: RunTerms) -> Agreement:
+    keys = [f"{number:064x}" for number in range(1, 13)]
+    nodes = [NodeTerms("localhost", 1, *keys[3 * k : 3 * k + 3]) for k in range(3)]
+    owners = dict(zip(terms.participants, keys[9:], strict=False))
+    return agreement_of_terms(terms, keys=owners, nodes=nodes, platform=keys[11])
+
+
+def test_a_sealed_search_tells_nothing_of_its_best_unless_asked_to() -> None:
+    agreement = agreed(sealed_run())
+    assert agreement.sealed
+    assert (agreement.objectives[0].best, agreement.limits.evaluations) == ("nothing", 500)
+    assert sealed_terms(agreement).parameters == sealed_parameters_for("assignment")
+    assert sealed_terms(agreement).weightings == ((1,),)
+    assert agreed(sealed_run(best="value")).objectives[0].best == "value"
+    assert population_of_terms(sealed_run()) == 0
+    drawn = generated_terms(Generate(kind="tsp", rows=5, disclosure="sealed"))
+    assert {each.best for each in drawn.objectives} == {"nothing"}
+    check_terms(drawn)
+
+
+def test_several_sealed_objectives_are_a_front_of_weightings() -> None:
+    weightings = sealed_terms(agreed(sealed_run(objectives=2))).weightings
+    assert weightings == ((4, 0), (3, 1), (2, 2), (1, 3), (0, 4))
+
+
+def test_weightings_can_be_chosen() -> None:
+    chosen = sealed_run(objectives=2, weightings=["3:1", "1:1"])
+    assert sealed_terms(agreed(chosen)).weightings == ((3, 1), (1, 1))
+    with pytest.raises(ValidationError, match="weightings"):
+        sealed_run(weightings=["3:x"])
+
+
+def test_settings_of_a_sealed_search_can_be_chosen() -> None:
+    chosen = sealed_terms(agreed(sealed_run(parameters={"block": 4, "heat_start": 200})))
+    assert (chosen.parameters.block, chosen.parameters.heat_start) == (4, 200)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"preset": "tuned-ap"}, "leave the preset out"),
+        ({"parameters": {"population": 20}}, "no parameter of a sealed search"),
+        ({"parameters": {"block": "six"}}, "parameters: "),
+        ({"parameters": {"heat_end": 900}}, "let it fall"),
+        ({"weightings": ["3:1"]}, "does not fit"),
+        ({"best": "improvement", "parameters": {"parents": 2}}, "with one parent"),
+        ({"reveal_best": True}, "leave reveal_best out"),
+        ({"limits": {"distinct_min": 3}}, "leave distinct_min out"),
+    ],
+)
+def test_what_a_sealed_search_cannot_do_is_refused_at_once(
+    changes: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(TacitError, match=words):
+        check_terms(sealed_run(**changes))
+
+
+def test_one_sealed_objective_beside_an_open_one_is_refused() -> None:
+    terms = sealed_run(objectives=2).model_dump()
+    terms["objectives"][1]["disclosure"] = "top:5"
+    with pytest.raises(TacitError, match="seal all or none"):
+        check_terms(RunTerms.model_validate(terms))

@@ -1,4 +1,4 @@
-"""Many slow strangers at a node's port, and a peer that wants to come in."""
+"""Many slow unauthenticated connections at a node's port, and a peer that connects."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class AttackResult(msgspec.Struct, frozen=True):
     attacks: dict[str, Measured]
 
 
-def run_attack_job(job: LeakageJob, /) -> bytes:
+def try_attacks(job: LeakageJob, /) -> bytes:
     """Run, try every attack that follows the search, and return the result as JSON."""
     audit, _ = _audited(job)
     return msgspec.json.encode(AttackResult(job.run.disclosure, audit.honest() | audit.informed()))
@@ -85,7 +85,7 @@ def _record(job: LeakageJob) -> Record:
     return sealed_record(problem, result)
 
 
-def run_leakage_job(job: LeakageJob, /) -> bytes:
+def measure_leakage(job: LeakageJob, /) -> bytes:
     """Run, attack, and return the result as JSON, to be passed between processes."""
     audit, optimum = _audited(job)
     published = audit.truth.weights.ravel()[audit.view.published].sum() * audit.view.sign

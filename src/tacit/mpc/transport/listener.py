@@ -83,7 +83,7 @@ class Listener:
         self._server = await loop.create_server(lambda: _Pending(self), host, port)
 
     def begin_handshake(self, transport: asyncio.Transport) -> None:
-        """Authenticate a new connection in a task of its own."""
+        """Authenticate a new connection in its own task."""
         peername = transport.get_extra_info("peername")
         handshake = _Handshake(address_of(peername), str(peername), transport)
         self._make_room(handshake.address)

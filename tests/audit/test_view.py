@@ -1,4 +1,4 @@
-"""What a platform sees of the small recorded run, and what is worth trying on it."""
+"""What a platform sees of the small recorded run, and which attacks are tried on it."""
 
 from __future__ import annotations
 

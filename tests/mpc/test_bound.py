@@ -35,7 +35,7 @@ def test_bounds_that_are_none() -> None:
 
 @pytest.mark.parametrize("text", ["", "order:3", "top", "top:", "top:x", "above:-1", "best:3"])
 def test_text_that_is_no_disclosure(text: str) -> None:
-    with pytest.raises(DisclosureError, match="is no disclosure"):
+    with pytest.raises(DisclosureError, match="is not a disclosure"):
         Spec.parse(text)
 
 

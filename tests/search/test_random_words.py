@@ -1,4 +1,4 @@
-"""Words, and the numbers that are made of them."""
+"""Random words, and the numbers made from them."""
 
 from __future__ import annotations
 

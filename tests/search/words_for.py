@@ -35,6 +35,6 @@ def printed(genome: NDArray[np.int32]) -> str:
 
 
 def random_words(seed: int, *shape: int) -> NDArray[np.uint32]:
-    """Words of a fixed stream."""
+    """Random words of a fixed stream."""
     rng = np.random.Generator(np.random.PCG64(seed))
     return rng.integers(0, 2**32, size=shape, dtype=np.uint32)

@@ -22,8 +22,8 @@ class Sealed(Disclosure):
     'sealed'
     >>> Sealed().disclose(np.array([5, 9]))
     Traceback (most recent call last):
-    tacit.errors.DisclosureError: a sealed search discloses no evaluation; its nodes search \
-themselves and open one plan
+    tacit.errors.DisclosureError: a sealed search discloses no evaluation; the nodes run the \
+search and open one plan
     """
 
     method: ClassVar[str] = SEALED

@@ -12,7 +12,7 @@ from pathlib import Path
 from tacit.experiments.engine_times import EngineTimes
 from tacit.experiments.execution.run_study import Conducted, conduct
 from tacit.experiments.leakage.plan import LeakageStudy
-from tacit.experiments.leakage.run_study import LeakageStudyResult, conduct_leakage
+from tacit.experiments.leakage.run_study import LeakageStudyRun, run_leakage_study
 from tacit.experiments.report.page import Block
 from tacit.experiments.report.results import Results
 from tacit.experiments.report.write import ReportSummary, write_report, write_summary
@@ -71,7 +71,7 @@ def reproduce(
     given_away: list[Block] = []
     if leakage is not None:
         told = None if advance is None else _advance_of(advance, leakage.name)
-        given_away = _leakage_blocks(conduct_leakage(leakage, out, pool, advance=told))
+        given_away = _leakage_blocks(run_leakage_study(leakage, out, pool, advance=told))
     measured = list(engine())
     order = sorted(studies, key=lambda study: study.name)
     results = Results(
@@ -96,7 +96,7 @@ def reproduce(
     return Reproduction(outcome, seconds, conducted)
 
 
-def _leakage_blocks(done: LeakageStudyResult) -> list[Block]:
+def _leakage_blocks(done: LeakageStudyRun) -> list[Block]:
     name = done.folder.name
     return [
         "Measured by attacking recorded runs: the correlation of the matrix that a curious "

@@ -92,7 +92,7 @@ async def agree_epoch(
     channel = Channel(agreement, evaluation=number, kind=Kind.EPOCH)
     secrets = {peer: X25519PrivateKey.generate() for peer in NODES if peer != me}
     keys: dict[int, bytes] = {}
-    async with talk_to_all({peer: muxes[peer] for peer in secrets}, channel) as talks:
+    async with open_conversations({peer: muxes[peer] for peer in secrets}, channel) as talks:
         for peer, secret in secrets.items():
             await talks[peer].send(1, secret.public_key().public_bytes_raw(), timeout=timeout)
         for peer, secret in secrets.items():
@@ -103,7 +103,7 @@ async def agree_epoch(
 
 
 @asynccontextmanager
-async def talk_to_all(
+async def open_conversations(
     muxes: Mapping[int, Mux], channel: Channel
 ) -> AsyncIterator[dict[int, Conversation]]:
     """One conversation with each peer, closed at the end in any case.
@@ -113,7 +113,7 @@ async def talk_to_all(
     >>> from tacit.mpc.local import run_linked
     >>> async def node(me, muxes):
     ...     channel = Channel(bytes(16), evaluation=1, kind=Kind.CONTROL)
-    ...     async with talk_to_all(muxes, channel) as talks:
+    ...     async with open_conversations(muxes, channel) as talks:
     ...         return len(talks)
     >>> run_linked(node)
     [3, 3, 3, 3]
@@ -124,7 +124,7 @@ async def talk_to_all(
             talks[peer] = mux.open(channel)
         yield talks
     except BaseException:
-        await _tell_all({peer: muxes[peer] for peer in talks}, channel, "")
+        await _notify_all({peer: muxes[peer] for peer in talks}, channel, "")
         raise
     finally:
         for talk in talks.values():
@@ -188,7 +188,8 @@ async def open_session(
         if session.failure is None:  # what a notice ended needs no further notice
             # Only a node knows which peer it waited for; the coordinator just gave up.
             blames = isinstance(error, PeerError) and me != COORDINATOR
-            await _tell_all(muxes, context.channel(0), getattr(error, "peer", "") if blames else "")
+            culprit = getattr(error, "peer", "") if blames else ""
+            await _notify_all(muxes, context.channel(0), culprit)
         raise
     finally:
         session.close()
@@ -213,12 +214,12 @@ async def refuse_session(context: Context, *, muxes: Mapping[int, Mux]) -> None:
     Traceback (most recent call last):
     tacit.errors.AbortError: node 2: failed in this evaluation, says node 2
     """
-    await _tell_all(muxes, context.channel(0), "")
+    await _notify_all(muxes, context.channel(0), "")
     for mux in muxes.values():
         mux.finish(context.channel(0))
 
 
-async def _tell_all(muxes: Mapping[int, Mux], channel: Channel, culprit: str) -> None:
+async def _notify_all(muxes: Mapping[int, Mux], channel: Channel, culprit: str) -> None:
     for mux in muxes.values():
         # A link that is gone or full must not hide the error that is being handled.
         with suppress(PeerError):

@@ -59,30 +59,30 @@ class PartiesRun(Generic[T]):
     """What arrived at each of the four parties: sender and payload, if it was recorded."""
 
 
-class _Post:
+class _Network:
     """Wires between all parties: an inbox for each receiver, sender and substream."""
 
     def __init__(self, record: bool) -> None:
-        self.boxes: dict[tuple[int, int, int], Inbox] = {}
+        self.inboxes: dict[tuple[int, int, int], Inbox] = {}
         self.record = record
         self.received: list[list[tuple[int, bytes]]] = [[], [], [], []]
 
-    def box(self, to: int, sender: int, substream: int) -> Inbox:
+    def inbox(self, to: int, sender: int, substream: int) -> Inbox:
         key = (to, sender, substream)
-        if key not in self.boxes:
-            self.boxes[key] = Inbox(party_name(sender))
-        return self.boxes[key]
+        if key not in self.inboxes:
+            self.inboxes[key] = Inbox(party_name(sender))
+        return self.inboxes[key]
 
 
-class _PostWire:
-    def __init__(self, post: _Post, me: int, peer: int, substream: int) -> None:
-        self._post, self._me, self._peer = post, me, peer
-        self._out, self._in = post.box(peer, me, substream), post.box(me, peer, substream)
+class _NetworkWire:
+    def __init__(self, network: _Network, me: int, peer: int, substream: int) -> None:
+        self._network, self._me, self._peer = network, me, peer
+        self._out, self._in = network.inbox(peer, me, substream), network.inbox(me, peer, substream)
 
     async def send(self, depth: int, payload: Buffer, *, timeout: float) -> None:  # noqa: ARG002
         size = memoryview(payload).nbytes
-        if self._post.record:
-            self._post.received[self._peer].append((self._me, bytes(payload)))
+        if self._network.record:
+            self._network.received[self._peer].append((self._me, bytes(payload)))
         self._out.put(Frame(Header(Channel(bytes(16)), bytes(8), depth, 0, size), payload))
 
     async def receive(self, *, timeout: float) -> Frame:
@@ -110,13 +110,13 @@ async def parties(
     timeout: float = 10.0,
 ) -> PartiesRun[T]:
     """Run a protocol with three nodes, and a coordinator if given, on this event loop."""
-    post = _Post(record)
+    network = _Network(record)
     source = masks or fresh_masks()
     sessions = [
         Session(
             me,
             masks=source(me) if me != COORDINATOR else None,
-            wire=lambda peer, substream, me=me: _PostWire(post, me, peer, substream),  # type: ignore[misc]
+            wire=lambda peer, substream, me=me: _NetworkWire(network, me, peer, substream),  # type: ignore[misc]
             timeout=timeout,
         )
         for me in (*NODES, COORDINATOR)
@@ -133,7 +133,7 @@ async def parties(
         await asyncio.gather(*tasks, return_exceptions=True)
     sent = sessions[0].sent, sessions[1].sent, sessions[2].sent
     rounds = max(session.depth for session in sessions)
-    return PartiesRun(results[:3], (*results, None)[3], rounds, sent, post.received)
+    return PartiesRun(results[:3], (*results, None)[3], rounds, sent, network.received)
 
 
 def run_parties(

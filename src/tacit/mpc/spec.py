@@ -33,14 +33,14 @@ class Spec:
 
         >>> Spec.parse("median")
         Traceback (most recent call last):
-        tacit.errors.DisclosureError: 'median' is no disclosure; give none, order, quantiles:k, \
+        tacit.errors.DisclosureError: 'median' is not a disclosure; give none, order, quantiles:k, \
 buckets:k, top:k or above:p
         """
         kind, colon, rest = text.partition(":")
         plain = kind in ("none", "order")
         if kind not in get_args(Kind) or plain == bool(colon) or (colon and not rest.isdecimal()):
             raise DisclosureError(
-                f"{text!r} is no disclosure; give none, order, quantiles:k, buckets:k, top:k "
+                f"{text!r} is not a disclosure; give none, order, quantiles:k, buckets:k, top:k "
                 "or above:p"
             )
         return cls(kind, int(rest) if colon else 0)  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ from tacit.search.operators.initial import random_permutations
 from tacit.search.operators.mutation import mutation_named
 from tacit.search.operators.repair import repair
 from tacit.search.parameters import SearchParameters
-from tacit.search.random_words import Words, draw_words, threshold
+from tacit.search.random_words import RandomWords, draw_words, threshold
 from tacit.search.selection_scheme import selection_scheme
 from tacit.search.state import SearchState
 
@@ -107,11 +107,11 @@ class Evolution:
 class GenerationWords:
     """The random words of one generation, one array per purpose."""
 
-    parents: Words
-    recombine: Words
-    crossover: Words
-    mutate: Words
-    mutation: Words
+    parents: RandomWords
+    recombine: RandomWords
+    crossover: RandomWords
+    mutate: RandomWords
+    mutation: RandomWords
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from tacit.jit import kernel
 
 WORD_RANGE = 2**32
 
-Words = NDArray[np.uint32]
+RandomWords = NDArray[np.uint32]
 
 
-def draw_words(rng: np.random.Generator, count: int, /) -> Words:
+def draw_words(rng: np.random.Generator, count: int, /) -> RandomWords:
     """Draw words from the generator's raw stream.
 
     >>> draw_words(np.random.Generator(np.random.PCG64(1)), 3)

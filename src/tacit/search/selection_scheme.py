@@ -17,7 +17,7 @@ from tacit.search.operators.selection.nondominated import nondominated_fronts
 from tacit.search.operators.selection.tournament import tournament
 from tacit.search.operators.selection.truncation import truncation
 from tacit.search.parameters import SearchParameters
-from tacit.search.random_words import Words
+from tacit.search.random_words import RandomWords
 from tacit.search.state import SearchState
 
 
@@ -29,7 +29,7 @@ class SelectionScheme(Protocol):
         """How many random words the choice of one parent takes."""
         ...
 
-    def parents(self, state: SearchState, words: Words) -> NDArray[np.int32]:
+    def parents(self, state: SearchState, words: RandomWords) -> NDArray[np.int32]:
         """The indices of parents, one per row of `words`."""
         ...
 
@@ -51,7 +51,7 @@ class TournamentAndTruncation:
         """One per entrant."""
         return self.entrants
 
-    def parents(self, state: SearchState, words: Words) -> NDArray[np.int32]:
+    def parents(self, state: SearchState, words: RandomWords) -> NDArray[np.int32]:
         """The winners of tournaments."""
         return tournament(state.estimates[:, 0], words)
 
@@ -78,7 +78,7 @@ class CrowdedComparison:
         """Two: the entrants of a binary tournament."""
         return 2
 
-    def parents(self, state: SearchState, words: Words) -> NDArray[np.int32]:
+    def parents(self, state: SearchState, words: RandomWords) -> NDArray[np.int32]:
         """The winners of binary tournaments."""
         return binary_tournament(state.front_of, state.crowding, words)
 

@@ -136,7 +136,7 @@ def test_a_node_learns_from_the_next_population(disclosure: str) -> None:
 
 def test_the_next_population_betrays_exactly_the_best() -> None:
     view = honest("assignment", "top:3")
-    guessed = node_view.betrayed(view)
+    guessed = node_view.inferred_view(view)
     # Of a population's three elites, some may be the same candidate.
     wrong = (guessed.levels == 0) & (view.first(view.evaluations - 1).levels == 1)
     assert guessed.levels.shape == (view.sizes[:-1].sum(),)

@@ -29,20 +29,20 @@ def recorded(problem: Problem, disclosure: str, **changes: object) -> View:
 
 
 def share_right(view: View, problem: Problem) -> tuple[float, float]:
-    """Of what is betrayed, how much is right; and how much is betrayed at all."""
+    """Of what is inferred, how much is right; and how much is inferred at all."""
     search = replayed_search(view)
     assert search is not None
-    betrayed = tournaments.won(view, search).levels
-    true = view.levels[: len(betrayed)]
+    inferred = tournaments.inferred_view(view, search).levels
+    true = view.levels[: len(inferred)]
     if tournaments.is_ranked(view):
-        known = betrayed >= 0
+        known = inferred >= 0
         # Those that are equally good have ranks of their own, which mean nothing.
-        fitness = problem.fitness(0, view.plans)[: len(betrayed)]
+        fitness = problem.fitness(0, view.plans)[: len(inferred)]
         ends = np.cumsum(view.sizes)[:-2]
         ranked = np.concatenate([-np.sort(-each) for each in np.split(fitness, ends)])
         starts = np.repeat([0, *ends], view.sizes[:-1])
-        return float((ranked[starts + betrayed] == fitness)[known].mean()), float(known.mean())
-    best = betrayed == 0
+        return float((ranked[starts + inferred] == fitness)[known].mean()), float(known.mean())
+    best = inferred == 0
     return float((true == 0)[best].mean()), float(best[true == 0].mean())
 
 

@@ -1,4 +1,4 @@
-"""Whether a protocol tells two secrets apart to whoever looks, by enumerating its views."""
+"""Whether an observer of a protocol can distinguish two secrets, by enumerating its views."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def leaks(
     setting: Setting,
     reduce: bool,
 ) -> bool:
-    """Whether the observers' view tells the secrets apart, for some of their own randomness."""
+    """Whether the observers' view distinguishes the secrets, for some of their own randomness."""
     node = next(o for o in observers if o != COORDINATOR)
 
     async def look(seed: int) -> bool:

@@ -1,4 +1,4 @@
-"""Sources of masks that are weakened on purpose, or fixed for whoever looks; what is no chance."""
+"""Sources of masks that are weakened on purpose, or fixed for the observer; p-value limits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tacit.mpc.masks import KeyedMasks, MaskSource
 from tacit.mpc.ring import Words
 
 SURE = 1e-6
-"""A p-value below this is no chance."""
+"""A p-value below this is not chance."""
 
 
 class Unshuffled(KeyedMasks):

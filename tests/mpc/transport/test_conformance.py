@@ -222,7 +222,7 @@ def test_strangers_are_refused(identities: dict[str, Identity]) -> None:
         with pytest.raises(PeerError, match="node 1"):
             await talk()
         assert not accepted
-        # Whoever expects somebody else at this address goes away.
+        # A client that expects another peer at this address disconnects.
         both = Identity(
             identities["node 0"].certificate,
             identities["node 0"].key,

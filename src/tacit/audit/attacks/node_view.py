@@ -29,12 +29,12 @@ def recover(view: View, /) -> Cells | None:
     """Estimate the cells from candidates alone, or None where there is no next population."""
     if view.evaluations < 2:
         return None
-    guessed = betrayed(view)
+    guessed = inferred_view(view)
     fit = by_pairs if guessed.levels.max() > 1 else by_groups
     return fit(guessed, prior=flat_prior(view.cell_count))
 
 
-def betrayed(view: View, /) -> View:
+def inferred_view(view: View, /) -> View:
     """The view with levels inferred from the next population."""
     carried = CarriedOver.of(view)
     sets = np.split(view.plans, np.cumsum(view.sizes)[:-1])

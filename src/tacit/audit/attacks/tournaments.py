@@ -40,10 +40,10 @@ def recover(view: View, /) -> Cells | None:
     search = replayed_search(view)
     if search is None or view.evaluations < 2:
         return None
-    betrayed = won(view, search)
+    inferred = inferred_view(view, search)
     if is_ranked(view):
-        return by_some_ranks(betrayed)
-    return by_groups(betrayed, prior=flat_prior(view.cell_count))
+        return by_some_ranks(inferred)
+    return by_groups(inferred, prior=flat_prior(view.cell_count))
 
 
 def is_ranked(view: View, /) -> bool:
@@ -51,7 +51,7 @@ def is_ranked(view: View, /) -> bool:
     return view.disclosure in ("none", "order")
 
 
-def won(view: View, search: ReplayedSearch, /) -> View:
+def inferred_view(view: View, search: ReplayedSearch, /) -> View:
     """The view with levels inferred from tournaments and elites.
 
     Where there are ranks, those that never won a tournament have none, which is -1; where there

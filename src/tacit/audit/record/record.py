@@ -52,8 +52,8 @@ class RecordedObjective(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     disclosure: str
     best: Literal["value", "improvement", "nothing"]
     disclosed_best: list[int | bool | None] = msgspec.field(name="told")
-    """What was disclosed of the best fitness, one entry per evaluation; if sealed, one per
-    generation or one at the end, as agreed."""
+    """What was disclosed of the best fitness (`told` in files), one entry per evaluation; if
+    sealed, one per generation or one at the end, as agreed."""
     disclosed: bytes
     """One value per candidate, in the order of the evaluations, deflated 64-bit words."""
 

@@ -40,7 +40,7 @@ class Recorder:
         self._sizes: list[int] = []
         self._plans = _Deflating()
         self._disclosed: dict[int, _Deflating] = {}
-        self._disclosed_best: dict[int, list[int | bool | None]] = {}
+        self._best: dict[int, list[int | bool | None]] = {}
 
     def __call__(self, view: GenerationView) -> None:
         """Keep one evaluation."""
@@ -51,7 +51,7 @@ class Recorder:
         for k, disclosed in self._disclosed.items():
             values = np.ascontiguousarray(view.evaluation.disclosed[k], dtype="<i8")
             disclosed.add(values.tobytes())
-            self._disclosed_best[k].append(view.evaluation.best[k])
+            self._best[k].append(view.evaluation.best[k])
 
     def _begin(self, view: GenerationView) -> None:
         if view.record.generation != 0:
@@ -66,7 +66,7 @@ class Recorder:
         if not hidden:
             raise ParameterError("nothing of this problem is confidential, so nothing can leak")
         self._disclosed = {k: _Deflating() for k in hidden}
-        self._disclosed_best = {k: [] for k in hidden}
+        self._best = {k: [] for k in hidden}
 
     def record(self, published: Sequence[int], /) -> Record:
         """What was recorded; `published` is the resulting plan."""
@@ -80,7 +80,7 @@ class Recorder:
                 weight_bound=problem.objectives[k].weight_bound,
                 disclosure=problem.objectives[k].disclosure.text,
                 best=problem.objectives[k].best_mode.value,
-                disclosed_best=list(self._disclosed_best[k]),
+                disclosed_best=list(self._best[k]),
                 disclosed=disclosed.whole(),
             )
             for k, disclosed in self._disclosed.items()

@@ -23,7 +23,7 @@ from tacit.search.operators.crossover import crossover_named
 from tacit.search.operators.initial import random_permutations
 from tacit.search.operators.mutation import mutation_named
 from tacit.search.operators.repair import repair
-from tacit.search.random_words import Words, draw_words, threshold
+from tacit.search.random_words import RandomWords, draw_words, threshold
 
 Places = NDArray[np.int64]
 LIKELY, LIKELY_OTHERS = 7, 49
@@ -38,7 +38,7 @@ class Transition:
     plans: NDArray[np.int32]
     after: NDArray[np.int32]
     words: GenerationWords
-    repairing: Words
+    repairing: RandomWords
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +142,7 @@ class ReplayedSearch:
         np.put_along_axis(before, moved.astype(np.intp), generation.after[:count], axis=1)
         return before
 
-    def _mutate(self, genomes: NDArray[np.int32], whether: Words, words: Words) -> None:
+    def _mutate(self, genomes: NDArray[np.int32], whether: RandomWords, words: RandomWords) -> None:
         mutated = whether < threshold(self.parameters.mutation_percent / 100)
         mutation_named(self.parameters.mutation).mutate(genomes, mutated, words)
 

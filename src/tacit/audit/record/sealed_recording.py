@@ -50,13 +50,13 @@ def record_of_plans(
     improved: Sequence[bool] = (),
     value: float | bool | None = None,
 ) -> Record:
-    """A record from what a sealed search opened and, where agreed, disclosed besides."""
+    """A record from what a sealed search opened and, where it was agreed, disclosed besides."""
     nothing = deflated(np.empty(0), "<u2")
     objectives = []
     for each in problem.objectives:
-        best: list[int | bool | None] = list(improved)
+        disclosed: list[int | bool | None] = list(improved)
         if each.best_mode.value == "value" and value is not None:
-            best = [each.sign * round(value * each.scale)]
+            disclosed = [each.sign * round(value * each.scale)]
         objectives.append(
             RecordedObjective(
                 name=each.name,
@@ -64,7 +64,7 @@ def record_of_plans(
                 weight_bound=each.weight_bound,
                 disclosure=SEALED,
                 best=each.best_mode.value,
-                disclosed_best=best,
+                disclosed_best=disclosed,
                 disclosed=nothing,
             )
         )

@@ -58,7 +58,7 @@ class AttackResult(msgspec.Struct, frozen=True):
     attacks: dict[str, Measured]
 
 
-def perform_attacks(job: LeakageJob, /) -> bytes:
+def try_attacks(job: LeakageJob, /) -> bytes:
     """Run, try every attack that follows the search, and return the result as JSON."""
     audit, _ = _audited(job)
     return msgspec.json.encode(AttackResult(job.run.disclosure, audit.honest() | audit.informed()))
@@ -85,7 +85,7 @@ def _record(job: LeakageJob) -> Record:
     return sealed_record(problem, result)
 
 
-def perform_leakage(job: LeakageJob, /) -> bytes:
+def measure_leakage(job: LeakageJob, /) -> bytes:
     """Run, attack, and return the result as JSON, to be passed between processes."""
     audit, optimum = _audited(job)
     published = audit.truth.weights.ravel()[audit.view.published].sum() * audit.view.sign
@@ -117,11 +117,11 @@ def _point(audit: Audit, evaluations: int, job: LeakageJob) -> Point:
     best = max(scores, key=lambda score: score.correlation)
     worst = None
     if job.worst_case and evaluations >= job.worst_from:
-        worst = max(best.correlation, _asked_at_will(view, audit, best.correlation))
+        worst = max(best.correlation, _unrestricted(view, audit, best.correlation))
     return Point(evaluations, best.correlation, best.nrmse, best.plan_quality, worst)
 
 
-def _asked_at_will(view: View, audit: Audit, honest: float) -> float:
+def _unrestricted(view: View, audit: Audit, honest: float) -> float:
     if honest >= ALL_KNOWN:
         return honest
     crafted = view.evaluations >= FEWEST_TO_CRAFT

@@ -1,8 +1,7 @@
 """Convergence and front figures, one panel per disclosure.
 
-Panels tell the configurations apart, not colours; what colour there is comes from the palette of
-Okabe and Ito, and lines differ in width, markers in shape, so that print and colour-blind readers
-lose nothing.
+Configurations differ by panel, not by colour; colours are from the palette of Okabe and Ito, and
+lines differ in width, markers in shape, so that print and colour-blind readers lose nothing.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from tacit.experiments.tuning.tune import Tuned, TunedSet
 
 
 def published_sets(study: str, /) -> list[TunedSet]:
-    """The paper's best sets for a study, the one it goes on with last.
+    """The paper's best sets for a study, the one it continues with last.
 
     >>> published_sets("ap")[0].values
     (0.019,)

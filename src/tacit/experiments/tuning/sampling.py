@@ -72,7 +72,7 @@ def open_trials(
     return trials
 
 
-def ask_anew(
+def ask_new_set(
     trials: optuna.Study,
     space: Mapping[str, Sequence[Choice]],
     drawn: Sequence[Mapping[str, Choice]],
@@ -90,7 +90,7 @@ def ask_anew(
         trial = trials.ask()
         if suggested(trial, space) not in drawn:
             return trial
-        give_up(trials, trial)
+        mark_failed(trials, trial)
     random = Random(f"{seed} {len(drawn)}")
     while True:
         settings = {name: random.choice(list(choices)) for name, choices in space.items()}
@@ -133,6 +133,6 @@ def completed(trials: optuna.Study, /) -> list[optuna.trial.FrozenTrial]:
     return list(trials.get_trials(deepcopy=False, states=(state,)))
 
 
-def give_up(trials: optuna.Study, trial: optuna.Trial, /) -> None:
+def mark_failed(trials: optuna.Study, trial: optuna.Trial, /) -> None:
     """Mark a trial as failed, so that the storage does not wait for it."""
     trials.tell(trial, state=optuna_library().trial.TrialState.FAIL)

@@ -22,7 +22,7 @@ from tacit.experiments.study.settings import (
 from tacit.experiments.study.study import Study
 from tacit.experiments.tuning.objective import Assessment, assessed
 from tacit.experiments.tuning.plan import Choice
-from tacit.experiments.tuning.sampling import ask_anew, completed, give_up, open_trials
+from tacit.experiments.tuning.sampling import ask_new_set, completed, mark_failed, open_trials
 
 if TYPE_CHECKING:
     import optuna
@@ -143,7 +143,7 @@ def tune(
             done = completed(trials)
             while len(pending) < workers and len(done) + len(pending) < most:
                 drawn = [old.params for old in (*done, *pending.values())]
-                trial = ask_anew(trials, task.space, drawn, seed=task.sampler_seed)
+                trial = ask_new_set(trials, task.space, drawn, seed=task.sampler_seed)
                 chosen = changed(base, trial.params)
                 pending[pool.submit(assessed, task.assessment, chosen)] = trial
             if watch is not None:
@@ -156,7 +156,7 @@ def tune(
     except BaseException:
         for future, trial in pending.items():
             future.cancel()
-            give_up(trials, trial)
+            mark_failed(trials, trial)
         raise
 
 

@@ -24,7 +24,7 @@ from tacit.mpc.shares import ArithmeticShare, BitShare, public_share
 from tacit.mpc.spec import Best
 
 
-async def tell_best(
+async def disclose_best(
     session: Session,
     fitness: ArithmeticShare,
     ranking: Ranking,
@@ -42,7 +42,7 @@ async def tell_best(
     >>> async def node(s):
     ...     kept = BitShare(*(np.zeros(2, dtype=np.uint8),) * 2)
     ...     ranking = Ranking(np.array([1, 0]), kept, (1,))
-    ...     return await tell_best(s, f[s.me], ranking, best="improvement",
+    ...     return await disclose_best(s, f[s.me], ranking, best="improvement",
     ...                            best_so_far=old[s.me], label="best")
     >>> reveal(run_parties(node).results)  # the kept signs say that nobody is better
     array([6])

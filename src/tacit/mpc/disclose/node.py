@@ -126,9 +126,9 @@ async def evaluate(
         kept = subtract(best_so_far, values)
     ranking = await _rank(session, mixed, kept, key_bits(bound, n))
 
-    async def tell(substream: Session) -> ArithmeticShare | None:
+    async def disclose(substream: Session) -> ArithmeticShare | None:
         if spec.has_thresholds:
-            await thresholds.tell_thresholds(
+            await thresholds.disclose_thresholds(
                 substream, values, ranking, order, spec=spec, bound=bound, label="tests"
             )
         else:
@@ -136,12 +136,12 @@ async def evaluate(
             await labels.labels_to_coordinator(substream, public, order, label="labels")
         return best_so_far
 
-    async def tell_best(substream: Session) -> ArithmeticShare | None:
-        return await best_of.tell_best(
+    async def disclose_best(substream: Session) -> ArithmeticShare | None:
+        return await best_of.disclose_best(
             substream, values, ranking, best=best, best_so_far=best_so_far, label="best"
         )
 
-    substreams = [tell] if best == "nothing" else [tell, tell_best]
+    substreams = [disclose] if best == "nothing" else [disclose, disclose_best]
     states = await session.in_parallel(*substreams)
     return Evaluated(states[-1], ranking.batches)
 

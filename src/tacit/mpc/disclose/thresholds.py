@@ -70,7 +70,7 @@ def _pack(bits: NDArray[np.uint8], tests: int, n: int) -> NDArray[np.uint8]:
     return np.packbits(bits.reshape(tests, n).T, axis=1, bitorder="little")
 
 
-async def tell_thresholds(
+async def disclose_thresholds(
     session: Session,
     fitness: ArithmeticShare,
     ranking: Ranking,
@@ -90,7 +90,7 @@ async def tell_thresholds(
     ...     clear = await opening.open_to_nodes(s, y)  # never do this: it is for the example
     ...     empty = BitShare(*(np.zeros(0, dtype=np.uint8),) * 2)
     ...     ranks = (2 - clear // np.uint64(50)).astype(np.intp)
-    ...     await tell_thresholds(s, y, Ranking(ranks, empty, ()), order, label="t",
+    ...     await disclose_thresholds(s, y, Ranking(ranks, empty, ()), order, label="t",
     ...                           spec=spec, bound=FitnessBound(0, 100))
     >>> from tacit.mpc.protocols import opening
     >>> spec = Spec.parse("buckets:2")

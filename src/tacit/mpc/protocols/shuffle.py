@@ -127,7 +127,7 @@ class _Passes:
         return self.turn(2, rows)
 
     async def second_round(self, rows: NDArray[Any], x: S) -> S:
-        """Pass 3 with fresh components for everybody."""
+        """Pass 3, with fresh components for all nodes."""
         me, beta, gamma = self.session.me, self.node(0, 2), self.node(1, 2)
         a, b, c = self.path
         if me == self.node(0, 1):

@@ -1,6 +1,6 @@
 """The best plans so far, kept beside the parents: second slots, chosen without noise.
 
-The sign of (best value - parent's value) is a kept share; turned into a number it selects, in
+The sign of (best value - parent's value) is a kept share; converted to the ring it selects, on
 shares, the new best plan: 1 round and one word per entry of a plan, after 1 round for the numbers.
 The plan that may be opened is settled among the best and the current plan of every parent, as
 winners of a block are found: 2 + (1 + log2 bits) + 1 + 1 rounds. Nobody learns anything, not even

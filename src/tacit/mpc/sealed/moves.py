@@ -34,7 +34,7 @@ class Moves(Protocol):
 
     @property
     def minus(self) -> Indices:
-        """Cells that it takes away; one line may stand for all."""
+        """Cells that it subtracts; one line may serve all."""
         ...
 
     @property

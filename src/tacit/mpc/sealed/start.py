@@ -48,22 +48,22 @@ async def secret_start(
     size = (about.parents, about.columns, about.rows + 1)
     table = ArithmeticShare(mixed.mine.reshape(size), mixed.next.reshape(size))
     if about.is_tour:
-        across = ArithmeticShare(_turned(table.mine), _turned(table.next))
-        turned = await shuffle.shuffle(session, across, order, label=f"{label}.columns")
+        across = ArithmeticShare(_transposed(table.mine), _transposed(table.next))
+        mixed = await shuffle.shuffle(session, across, order, label=f"{label}.columns")
         table = ArithmeticShare(
-            _turned_back(turned.mine, table.mine), _turned_back(turned.next, table.next)
+            _transposed_back(mixed.mine, table.mine), _transposed_back(mixed.next, table.next)
         )
     plans = as_plans(table, about)
     return SealedState(table, plans, plans[0])
 
 
-def _turned(table: NDArray[Any]) -> NDArray[Any]:
+def _transposed(table: NDArray[Any]) -> NDArray[Any]:
     """The columns of each parent's values as lines, one parent below the other."""
     values = table[..., :-1].transpose(0, 2, 1)
     return np.ascontiguousarray(values).reshape(-1, values.shape[-1])
 
 
-def _turned_back(lines: NDArray[Any], table: NDArray[Any]) -> NDArray[Any]:
+def _transposed_back(lines: NDArray[Any], table: NDArray[Any]) -> NDArray[Any]:
     """A table with these columns and its ids."""
     parents, columns, _ = table.shape
     values = lines.reshape(parents, columns, columns).transpose(0, 2, 1)

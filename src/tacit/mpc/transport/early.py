@@ -50,9 +50,9 @@ class EarlyFrames:
         kept.size += kept_bytes(frame)
         self._size += kept_bytes(frame)
         while self._size > self._limit or len(self._kept) > MOST_CHANNELS:
-            self.take(self._oldest_of_the_greediest())
+            self.take(self._oldest_of_largest_agreement())
 
-    def _oldest_of_the_greediest(self) -> Channel:
+    def _oldest_of_largest_agreement(self) -> Channel:
         """So that a flood for one agreement does not displace the frames of the others."""
         sizes: dict[bytes, int] = {}
         for channel, kept in self._kept.items():

@@ -40,7 +40,7 @@ def address_of(peername: object, /) -> str:
     return str(ipaddress.ip_network((int(address), 64), strict=False).network_address)
 
 
-class _Door(asyncio.Protocol):
+class _Pending(asyncio.Protocol):
     """A TCP connection that is not authenticated yet."""
 
     def __init__(self, listener: Listener) -> None:
@@ -48,10 +48,10 @@ class _Door(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start the handshake."""
-        self._listener.knock(cast(asyncio.Transport, transport))
+        self._listener.begin_handshake(cast(asyncio.Transport, transport))
 
 
-class _Knock(NamedTuple):
+class _Handshake(NamedTuple):
     address: str
     where: str
     transport: asyncio.Transport
@@ -67,46 +67,46 @@ class Listener:
         self,
         identity: Identity,
         accept: Callable[[TlsLink], None],
-        turned_away: Callable[[str, str], None],
+        reject: Callable[[str, str], None],
         *,
         limit: int,
     ) -> None:
-        self._identity, self._accept, self._turned_away = identity, accept, turned_away
+        self._identity, self._accept, self._reject = identity, accept, reject
         self._limit = limit
         self._context = identity.context(server=True)
-        self._handshakes: dict[asyncio.Task[None], _Knock] = {}
+        self._handshakes: dict[asyncio.Task[None], _Handshake] = {}
         self._server: asyncio.Server | None = None
 
     async def start(self, host: str, port: int) -> None:
         """Start to listen."""
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(lambda: _Door(self), host, port)
+        self._server = await loop.create_server(lambda: _Pending(self), host, port)
 
-    def knock(self, transport: asyncio.Transport) -> None:
-        """Somebody connected."""
+    def begin_handshake(self, transport: asyncio.Transport) -> None:
+        """Authenticate a new connection in its own task."""
         peername = transport.get_extra_info("peername")
-        knock = _Knock(address_of(peername), str(peername), transport)
-        self._make_room(knock.address)
-        task = asyncio.get_running_loop().create_task(self._greet(transport, knock.where))
-        self._handshakes[task] = knock
+        handshake = _Handshake(address_of(peername), str(peername), transport)
+        self._make_room(handshake.address)
+        task = asyncio.get_running_loop().create_task(self._shake_hands(transport, handshake.where))
+        self._handshakes[task] = handshake
         task.add_done_callback(lambda done: self._handshakes.pop(done, None))
 
     def _make_room(self, address: str) -> None:
-        counts = Counter(knock.address for knock in self._handshakes.values())
+        counts = Counter(handshake.address for handshake in self._handshakes.values())
         if counts[address] >= MOST_PER_ADDRESS:
             crowded = address
         elif len(self._handshakes) >= MOST_HANDSHAKES:
             crowded = counts.most_common(1)[0][0]
         else:
             return
-        oldest = next(task for task, knock in self._handshakes.items() if knock.address == crowded)
-        knock = self._handshakes.pop(oldest)
+        oldest = next(task for task, each in self._handshakes.items() if each.address == crowded)
+        handshake = self._handshakes.pop(oldest)
         oldest.cancel()
         # Here and not in the task, which may not even have begun.
-        knock.transport.abort()
-        self._turned_away(knock.where, "the TLS handshake was too slow, and others waited")
+        handshake.transport.abort()
+        self._reject(handshake.where, "the TLS handshake was too slow, and others waited")
 
-    async def _greet(self, transport: asyncio.Transport, where: str) -> None:
+    async def _shake_hands(self, transport: asyncio.Transport, where: str) -> None:
         loop = asyncio.get_running_loop()
         admitted: list[TlsLink] = []
         link = TlsLink(
@@ -124,15 +124,15 @@ class Listener:
             transport.abort()
             raise
         except (OSError, ssl.SSLError) as error:
-            self._turned_away(where, f"the TLS handshake failed ({error})")
+            self._reject(where, f"the TLS handshake failed ({error})")
             transport.abort()
             return
         if tls is None:
-            self._turned_away(where, "the connection ended in the TLS handshake")
+            self._reject(where, "the connection ended in the TLS handshake")
             return
         link.connection_made(tls)
         if link.peer == "an unknown peer":
-            self._turned_away(where, "the certificate is not pinned")
+            self._reject(where, "the certificate is not pinned")
         else:
             self._accept(link)
 

@@ -20,7 +20,7 @@ from tacit.mpc.transport.frame import FRAME_LIMIT, HEADER_BYTES, Buffer, Frame, 
 from tacit.mpc.transport.inbox import Inbox
 
 _WRITE_AHEAD = 32 << 20  # bytes a sender may be ahead of the network before it waits
-_FAREWELL = 0.25  # seconds for a peer to answer the TLS close; a peer that hangs does not block
+_CLOSE_TIMEOUT = 0.25  # seconds for a peer to answer the TLS close, so that none can block
 _READ_AHEAD = 16 << 20  # bytes that may lie unread before the peer is slowed down
 
 
@@ -201,7 +201,7 @@ class TlsLink(asyncio.BufferedProtocol):
             return
         self._transport.close()
         try:
-            async with asyncio.timeout(_FAREWELL):
+            async with asyncio.timeout(_CLOSE_TIMEOUT):
                 await self._gone.wait()
         except TimeoutError:
             pass

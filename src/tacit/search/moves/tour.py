@@ -21,13 +21,13 @@ TERMS = 3
 
 
 @dataclass(frozen=True, eq=False)
-class _Stretch:
+class _Segment:
     """A move: the segment i..e is placed, as it is or reversed, after m."""
 
     first: Indices
     last: Indices
     after: Indices
-    turned: NDArray[np.bool_]
+    reversed: NDArray[np.bool_]
 
 
 def tour_moves(
@@ -56,12 +56,12 @@ def tour_moves(
     if window < 2:
         children = inversions = 0
     drawn = high[1 : 1 + 3 * children].reshape(3, children)
-    stretch = _draw(drawn, window, inversions)
-    sources = _sources(stretch, window + 2)
+    segment = _draw(drawn, window, inversions)
+    sources = _sources(segment, window + 2)
     if symmetric:
-        plus, minus = _changed_ways(stretch, arc, width)
+        plus, minus = _changed_legs(segment, arc, width)
     else:
-        plus, minus = _all_ways(sources, arc, width)
+        plus, minus = _all_legs(sources, arc, width)
     child, to = np.nonzero(sources != np.arange(window + 2))
     return MoveSet(
         positions=arc[None, 1:-1],
@@ -74,7 +74,7 @@ def tour_moves(
     )
 
 
-def _draw(drawn: NDArray[np.int64], inner: int, inversions: int) -> _Stretch:
+def _draw(drawn: NDArray[np.int64], inner: int, inversions: int) -> _Segment:
     """Segments of 1..inner; an inversion puts one back reversed where it was."""
     a = (drawn[0] * inner) >> 32
     b = (drawn[1] * (inner - 1)) >> 32
@@ -87,36 +87,36 @@ def _draw(drawn: NDArray[np.int64], inner: int, inversions: int) -> _Stretch:
     after = np.where(place >= first - 1, place + length + 1, place)
     turns = (drawn[2] & 1).astype(np.bool_)
     is_inversion = np.arange(drawn.shape[1]) < inversions
-    return _Stretch(
+    return _Segment(
         first=np.where(is_inversion, low, first),
         last=np.where(is_inversion, high, first + length - 1),
         after=np.where(is_inversion, low - 1, after),
-        turned=is_inversion | turns,
+        reversed=is_inversion | turns,
     )
 
 
-def _sources(stretch: _Stretch, size: int) -> Indices:
+def _sources(segment: _Segment, size: int) -> Indices:
     """Per child and position of the arc its new content; the first line is the parent."""
     x = np.arange(size, dtype=np.int16)[None]
     i, e, m = (
-        each.astype(np.int16)[:, None] for each in (stretch.first, stretch.last, stretch.after)
+        each.astype(np.int16)[:, None] for each in (segment.first, segment.last, segment.after)
     )
     length = e - i + 1
     # The new start of the segment: right after m, or so far before that it ends at m.
     begin = np.where(m < i, m + 1, m - length + 1)
     inside = (x >= begin) & (x < begin + length)
-    along = np.where(stretch.turned[:, None], e - (x - begin), i + (x - begin))
+    along = np.where(segment.reversed[:, None], e - (x - begin), i + (x - begin))
     back, forth = (x >= begin + length) & (x <= e), (x >= i) & (x < begin)
     rest = x - length * back + length * forth
     sources = np.where(inside, along, rest)
     return np.concatenate([x, sources]) if len(sources) else x
 
 
-def _changed_ways(stretch: _Stretch, arc: Indices, width: int) -> tuple[Indices, Indices]:
+def _changed_legs(segment: _Segment, arc: Indices, width: int) -> tuple[Indices, Indices]:
     """The legs added and the legs removed, on a symmetric tour."""
-    i, e, m = stretch.first, stretch.last, stretch.after
+    i, e, m = segment.first, segment.last, segment.after
     stays = m == i - 1
-    head, tail = np.where(stretch.turned, e, i), np.where(stretch.turned, i, e)
+    head, tail = np.where(segment.reversed, e, i), np.where(segment.reversed, i, e)
 
     def cell(a: Indices, b: Indices) -> Indices:
         return arc[a] * width + arc[b]
@@ -138,7 +138,7 @@ def _changed_ways(stretch: _Stretch, arc: Indices, width: int) -> tuple[Indices,
     )
 
 
-def _all_ways(sources: Indices, arc: Indices, width: int) -> tuple[Indices, Indices]:
+def _all_legs(sources: Indices, arc: Indices, width: int) -> tuple[Indices, Indices]:
     """All legs of each child along the arc, and those of the parent."""
     at = arc[sources]
     ways = at[:, :-1] * width + at[:, 1:]

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.jit import kernel
-from tacit.search.random_words import Words, below
+from tacit.search.random_words import RandomWords, below
 
 
 @kernel
-def random_permutations(words: Words) -> NDArray[np.int32]:
+def random_permutations(words: RandomWords) -> NDArray[np.int32]:
     """One uniformly random permutation per row of `words` (Fisher and Yates).
 
     >>> random_permutations(np.zeros((1, 4), np.uint32))

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.jit import kernel
-from tacit.search.random_words import Words, below
+from tacit.search.random_words import RandomWords, below
 
 
 @kernel
-def repair(genomes: NDArray[np.int32], allowed: NDArray[np.bool_], words: Words) -> None:
+def repair(genomes: NDArray[np.int32], allowed: NDArray[np.bool_], words: RandomWords) -> None:
     """Change genomes in place until the first m entries are allowed for their rows.
 
     >>> genome = np.array([[0, 1, 2]], dtype=np.int32)

@@ -22,7 +22,7 @@ from tacit.mpc import (
     evaluate as compute,
     gather_sum,
 )
-from tacit.mpc.epoch import talk_to_all
+from tacit.mpc.epoch import open_conversations
 from tacit.mpc.transport import Channel, Kind, Mux
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ async def open_epoch(node: Node, agreement_state: AgreementState, request: OpenE
     told = msgspec.msgpack.encode(
         _Told(agreement_state.told_numbers(), agreement_state.bound_searches())
     )
-    async with talk_to_all(muxes, channel) as talks:
+    async with open_conversations(muxes, channel) as talks:
         for talk in talks.values():
             await talk.send(1, told, timeout=EPOCH_SECONDS)
         for peer, talk in talks.items():

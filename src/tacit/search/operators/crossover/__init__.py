@@ -19,9 +19,9 @@ from tacit.search.operators.crossover.edge import edge
 from tacit.search.operators.crossover.order import order
 from tacit.search.operators.crossover.partially_mapped import partially_mapped
 from tacit.search.operators.crossover.uniform_order_based import uniform_order_based
-from tacit.search.random_words import Words
+from tacit.search.random_words import RandomWords
 
-Recombine = Callable[[NDArray[np.int32], NDArray[np.bool_], Words, NDArray[np.int32]], None]
+Recombine = Callable[[NDArray[np.int32], NDArray[np.bool_], RandomWords, NDArray[np.int32]], None]
 
 
 @dataclass(frozen=True)

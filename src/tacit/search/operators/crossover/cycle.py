@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.jit import kernel
-from tacit.search.random_words import Words
+from tacit.search.random_words import RandomWords
 
 
 @kernel
 def cycle(
     parents: NDArray[np.int32],
     chosen: NDArray[np.bool_],
-    words: Words,  # noqa: ARG001 - a cycle is a matter of the parents alone
+    words: RandomWords,  # noqa: ARG001 - a cycle is a matter of the parents alone
     offspring: NDArray[np.int32],
 ) -> None:
     """Recombine pairs by exchanging every second cycle.

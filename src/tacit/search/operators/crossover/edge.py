@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.jit import kernel
-from tacit.search.random_words import Words, below
+from tacit.search.random_words import RandomWords, below
 
 SHARED = 1 << 30
 """Marks a neighbour that both parents have next to an item."""
@@ -30,7 +30,7 @@ MOST_NEIGHBOURS = 4
 def edge(
     parents: NDArray[np.int32],
     chosen: NDArray[np.bool_],
-    words: Words,
+    words: RandomWords,
     offspring: NDArray[np.int32],
 ) -> None:
     """Recombine pairs into two paths each, from different random starts.
@@ -97,7 +97,7 @@ def _edge_table(
 def _path(
     neighbours: NDArray[np.int32],
     unvisited_neighbours: NDArray[np.int32],
-    words: Words,
+    words: RandomWords,
     path: NDArray[np.int32],
 ) -> None:
     """Write a path through all items into `path`.

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.jit import kernel
-from tacit.search.random_words import Words, segment
+from tacit.search.random_words import RandomWords, segment
 
 
 @kernel
 def partially_mapped(
     parents: NDArray[np.int32],
     chosen: NDArray[np.bool_],
-    words: Words,
+    words: RandomWords,
     offspring: NDArray[np.int32],
 ) -> None:
     """Recombine pairs around a random segment.

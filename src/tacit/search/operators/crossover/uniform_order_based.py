@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.jit import kernel
-from tacit.search.random_words import Words
+from tacit.search.random_words import RandomWords
 
 HALF = 2**31
 
@@ -19,7 +19,7 @@ HALF = 2**31
 def uniform_order_based(
     parents: NDArray[np.int32],
     chosen: NDArray[np.bool_],
-    words: Words,
+    words: RandomWords,
     offspring: NDArray[np.int32],
 ) -> None:
     """Recombine pairs with a random mask that both children share.

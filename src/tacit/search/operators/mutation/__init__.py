@@ -17,9 +17,9 @@ from tacit.search.operators.mutation.insert import insert
 from tacit.search.operators.mutation.inversion import inversion
 from tacit.search.operators.mutation.scramble import scramble
 from tacit.search.operators.mutation.swap import swap
-from tacit.search.random_words import Words
+from tacit.search.random_words import RandomWords
 
-Mutate = Callable[[NDArray[np.int32], NDArray[np.bool_], Words], None]
+Mutate = Callable[[NDArray[np.int32], NDArray[np.bool_], RandomWords], None]
 
 
 @dataclass(frozen=True)

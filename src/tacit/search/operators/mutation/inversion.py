@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.jit import kernel
-from tacit.search.random_words import Words, distinct_pair
+from tacit.search.random_words import RandomWords, distinct_pair
 
 
 @kernel
-def inversion(offspring: NDArray[np.int32], chosen: NDArray[np.bool_], words: Words) -> None:
+def inversion(offspring: NDArray[np.int32], chosen: NDArray[np.bool_], words: RandomWords) -> None:
     """Reverse the items between two random positions, both included.
 
     >>> genome = np.array([[0, 1, 2, 3]], dtype=np.int32)

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.jit import kernel
-from tacit.search.random_words import Words, below, distinct_pair
+from tacit.search.random_words import RandomWords, below, distinct_pair
 
 
 @kernel
-def scramble(offspring: NDArray[np.int32], chosen: NDArray[np.bool_], words: Words) -> None:
+def scramble(offspring: NDArray[np.int32], chosen: NDArray[np.bool_], words: RandomWords) -> None:
     """Shuffle the items between two random positions, both included.
 
     >>> genome = np.array([[0, 1, 2, 3]], dtype=np.int32)

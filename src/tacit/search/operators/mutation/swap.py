@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.jit import kernel
-from tacit.search.random_words import Words, distinct_pair
+from tacit.search.random_words import RandomWords, distinct_pair
 
 
 @kernel
-def swap(offspring: NDArray[np.int32], chosen: NDArray[np.bool_], words: Words) -> None:
+def swap(offspring: NDArray[np.int32], chosen: NDArray[np.bool_], words: RandomWords) -> None:
     """Exchange two random items.
 
     >>> genome = np.array([[0, 1, 2, 3]], dtype=np.int32)

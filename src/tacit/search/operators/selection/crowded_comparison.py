@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.jit import kernel
-from tacit.search.random_words import Words, below
+from tacit.search.random_words import RandomWords, below
 
 
 @kernel
 def binary_tournament(
-    front_of: NDArray[np.int32], crowding: NDArray[np.float64], words: Words
+    front_of: NDArray[np.int32], crowding: NDArray[np.float64], words: RandomWords
 ) -> NDArray[np.int32]:
     """Hold one binary tournament per row of `words`; among equals the first drawn wins.
 

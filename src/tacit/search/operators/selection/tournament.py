@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.jit import kernel
-from tacit.search.random_words import Words, below
+from tacit.search.random_words import RandomWords, below
 
 
 @kernel
-def tournament(estimates: NDArray[np.float64], words: Words) -> NDArray[np.int32]:
+def tournament(estimates: NDArray[np.float64], words: RandomWords) -> NDArray[np.int32]:
     """Hold one tournament per row of `words`, with one entrant, drawn with replacement, per word.
 
     The largest estimate wins; among equals the first drawn.

@@ -5,7 +5,7 @@ PYTHON ?= $(firstword $(shell for p in python3 python3.13 python3.12 python3.11 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint format typecheck unit bench bench-platform reproduce leakage clean
+.PHONY: help demo check test lint format typecheck quick unit debian bench bench-platform reproduce leakage clean
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -13,10 +13,13 @@ help: ## Show what there is
 demo: .venv/ready-service ## Three nodes, a platform, three airlines: one run to its deadline
 	@$(BIN)/tacit demo
 
+check: .venv/ready-dev ## What a change needs while it is made: lint, types, quick tests
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync lint typecheck quick
+
 test: lint typecheck unit ## Everything that must pass before a change lands
 
 lint: .venv/ready-dev ## Lint and format check
-	@$(BIN)/ruff check .
+	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
 
 format: .venv/ready-dev ## Format the code
@@ -25,17 +28,23 @@ format: .venv/ready-dev ## Format the code
 typecheck: .venv/ready-dev
 	@$(BIN)/mypy
 
-# The dashboard is tested in Debian's browser; Playwright brings none of its own here.
-.PHONY: browser
-browser:
-	@command -v chromium >/dev/null || { \
-		echo "installing Debian's chromium" >&2; \
-		SUDO=$$(test "$$(id -u)" = 0 || echo sudo); \
-		$$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq chromium >/dev/null; }
+quick: .venv/ready-dev ## Tests and doctests without processes, browser and long searches
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not processes and not browser and not slow"
 
 # Three at a time on two cores: many tests wait for processes, clocks and sockets.
-unit: .venv/ready-dev browser ## Tests, doctests and examples
+unit: .venv/ready-dev debian ## Tests, doctests and examples
 	@$(BIN)/python -m pytest -q -n 3 --dist worksteal
+
+# What tests need of Debian: a browser for the dashboard, since Playwright brings none of its own
+# here, and a database server. Debian's own cluster of it is not started, nor used.
+debian:
+	@missing=; \
+	command -v chromium >/dev/null || missing="$$missing chromium"; \
+	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$$missing postgresql"; \
+	test -z "$$missing" || { \
+		echo "installing Debian's$$missing" >&2; \
+		SUDO=$$(test "$$(id -u)" = 0 || echo sudo); \
+		$$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq $$missing >/dev/null; }
 
 bench: .venv/ready-bench ## Speed against pymoo and MPyC, as ratios in one run
 	@$(BIN)/python -m benchmarks.search

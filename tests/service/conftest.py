@@ -13,14 +13,23 @@ from msgspec.structs import replace
 from tacit.engine.identity.cluster_files import write_cluster
 from tacit.service.server.app import make_app
 from tacit.service.server.settings import Settings, load_settings, write_settings
+from tests.service.postgres import postgres
 from tests.service.stand_in import StandIn
 from tests.service.world import MakeWorld, World, opened
+from tests.support.processes import starts_processes
 
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cluster")
     return write_cluster(folder, [f"127.0.0.1:{9100 + i}" for i in range(3)])[-1]
+
+
+@pytest.fixture(scope="session")
+@starts_processes
+def postgres_server() -> Iterator[str]:
+    with postgres() as url:
+        yield url
 
 
 def generous(folder: Path, cluster: Path) -> Settings:

@@ -1,4 +1,4 @@
-"""A PostgreSQL server for one test, where its programs are installed."""
+"""A PostgreSQL server of our own, in a folder that goes with it; databases in it cost little."""
 
 from __future__ import annotations
 
@@ -11,38 +11,34 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
-import pytest
+from sqlalchemy import create_engine, text
+
+ACCOUNTS = ("postgres", "nobody")
+"""Whose the server is where tests run as root: PostgreSQL refuses to."""
 
 
 def _programs() -> Path:
-    for place in (
-        shutil.which("initdb"),
-        *map(str, Path("/usr/lib/postgresql").glob("*/bin/initdb")),
-    ):
-        if place is not None:
-            return Path(place).parent
-    pytest.skip("there is no PostgreSQL here")
+    """The folder of `initdb` and `pg_ctl`: Debian has them in none of the usual ones."""
+    places = [shutil.which("initdb"), *Path("/usr/lib/postgresql").glob("*/bin/initdb")]
+    found = [Path(place).parent for place in places if place is not None]
+    assert found, "there is no PostgreSQL here; `make debian` installs it"
+    return found[-1]
 
 
-def _as_nobody() -> dict[str, Any]:
-    """PostgreSQL refuses to run as root."""
+def _not_root() -> dict[str, Any]:
     if os.geteuid() != 0:
         return {}
-    for name in ("postgres", "nobody"):
-        try:
-            entry = pwd.getpwnam(name)
-        except KeyError:
-            continue
-        return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
-    pytest.skip("PostgreSQL does not run as root, and there is nobody else")
+    names = {entry.pw_name for entry in pwd.getpwall()}
+    entry = pwd.getpwnam(next(name for name in ACCOUNTS if name in names))
+    return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
 
 
 @contextmanager
 def postgres() -> Iterator[str]:
     """The URL of a fresh server, reached by a socket in a folder of its own."""
-    pytest.importorskip("psycopg")
-    programs, who = _programs(), _as_nobody()
+    programs, who = _programs(), _not_root()
     folder = Path(tempfile.mkdtemp(prefix="tacit-pg-"))
     if who:
         os.chown(folder, who["user"], who["group"])
@@ -61,3 +57,13 @@ def postgres() -> Iterator[str]:
             run(f"{programs}/pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def new_database(server: str) -> str:
+    """The URL of an empty database on the server."""
+    name = f"tacit_{uuid4().hex}"
+    engine = create_engine(server, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    engine.dispose()
+    return server.replace("/postgres?", f"/{name}?")

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tacit.errors import InputError
 from tacit.service.server.settings import FILE_NAME, Settings
 from tacit.service.server.single_instance import the_single_instance
-from tests.service.postgres import postgres
+from tests.service.postgres import new_database
 
 
 @pytest.mark.processes
@@ -46,9 +46,8 @@ def test_sharing_half_is_refused_too(settings: Settings, other: dict[str, str]) 
     assert not refused(replace(settings, **other))
 
 
-def test_two_platforms_with_one_postgresql(settings: Settings) -> None:
-    with postgres() as url:
-        here = replace(settings, database=url)
-        with the_single_instance(here):
-            assert refused(replace(here, data="other"))
-        assert not refused(here)
+def test_two_platforms_with_one_postgresql(settings: Settings, postgres_server: str) -> None:
+    here = replace(settings, database=new_database(postgres_server))
+    with the_single_instance(here):
+        assert refused(replace(here, data="other"))
+    assert not refused(here)

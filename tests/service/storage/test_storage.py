@@ -1,4 +1,4 @@
-"""The database: migrations give the tables of the models, on SQLite and on PostgreSQL."""
+"""The database, on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import create_engine, text
+from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from tacit.errors import InputError, NotThereError
@@ -25,40 +22,16 @@ from tacit.service.storage import (
     create_run,
     events_after,
     members_of,
-    migrations,
     read_run,
     set_progress,
     set_state,
     set_submission_state,
     store_sealed,
 )
-from tacit.service.storage.models import Base
 from tacit.service.storage.writers_turn import WritersTurn
 from tacit.service.workflow.lifecycle import State
-from tests.service.postgres import postgres
+from tests.service.postgres import new_database
 from tests.service.world import MakeWorld
-
-
-def differences(url: str) -> list[object]:
-    engine = create_engine(url)
-    try:
-        with engine.connect() as connection:
-            context = MigrationContext.configure(connection, opts={"compare_type": True})
-            return list(compare_metadata(context, Base.metadata))
-    finally:
-        engine.dispose()
-
-
-def test_migrations_give_the_tables_of_the_models_also_twice(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/tacit.db"
-    for _ in range(2):
-        Database(url).close()
-        assert differences(url) == []
-
-
-def test_the_last_step_is_the_one_that_a_restart_looks_for() -> None:
-    steps = ScriptDirectory(str(Path(migrations.__file__).parent))
-    assert steps.get_current_head() == migrations.HEAD
 
 
 @pytest.mark.parametrize(
@@ -260,18 +233,15 @@ def test_of_progress_only_the_last_minute_is_kept_and_at_the_end_the_last_report
     database.close()
 
 
-def test_the_whole_way_on_postgresql(make_world: MakeWorld) -> None:
-    with postgres() as url:
-        Database(url).close()
-        assert differences(url) == []
-        world = make_world(database=url)
-        world.add("op", "operator")
-        run_id = world.ended(State.FINISHED)
-        assert world.ok("GET", f"/runs/{run_id}/result", "north")["plan"]["items"] == [1, 0, 3, 2]
-        code = world.first_code("late", "viewer")
-        with ThreadPoolExecutor(8) as threads:
-            answers = threads.map(
-                lambda _: world.call("POST", "/join", json={"code": code}).status_code, range(8)
-            )
-            assert sorted(answers) == [200] + [401] * 7
-        world.platform.database.close()
+def test_the_whole_way_on_postgresql(make_world: MakeWorld, postgres_server: str) -> None:
+    world = make_world(database=new_database(postgres_server))
+    world.add("op", "operator")
+    run_id = world.ended(State.FINISHED)
+    assert world.ok("GET", f"/runs/{run_id}/result", "north")["plan"]["items"] == [1, 0, 3, 2]
+    code = world.first_code("late", "viewer")
+    with ThreadPoolExecutor(8) as threads:
+        answers = threads.map(
+            lambda _: world.call("POST", "/join", json={"code": code}).status_code, range(8)
+        )
+        assert sorted(answers) == [200] + [401] * 7
+    world.platform.database.close()

@@ -12,11 +12,10 @@ depends_on = None
 
 def upgrade() -> None:
     """Go on from the step before."""
-    with op.batch_alter_table("run") as table:
-        table.alter_column("trio", new_column_name="cluster")
+    # Not as a batch, which makes the table anew: members and events refer to the one that is there.
+    op.execute("ALTER TABLE run RENAME COLUMN trio TO cluster")
 
 
 def downgrade() -> None:
     """Go back to the step before."""
-    with op.batch_alter_table("run") as table:
-        table.alter_column("cluster", new_column_name="trio")
+    op.execute("ALTER TABLE run RENAME COLUMN cluster TO trio")

@@ -18,7 +18,7 @@ import pytest
 
 import tacit
 from tacit.problems import generate_assignment, generate_tour, save_problem
-from tacit.runs import solve
+from tacit.runs import Limits, solve
 from tacit.search import SearchParameters
 
 RunTacit = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -148,8 +148,8 @@ def test_the_command_gives_what_the_library_gives(run_here: RunTacit, tmp_path: 
         disclose="quantiles:5",
         best="improvement",
         seed=7,
-        generations=20,
-        parameters=parameters,
+        limits=Limits(generations=20),
+        settings=parameters,
     )
     shown["timing"] = None
     assert shown == json.loads(library.to_json(timing=False))

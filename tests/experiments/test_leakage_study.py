@@ -13,7 +13,7 @@ from tacit.experiments.leakage.plan import (
     read_leakage_study,
     shipped_leakage_study,
 )
-from tacit.experiments.leakage.run_study import conduct_leakage
+from tacit.experiments.leakage.run_study import run_leakage_study
 from tacit.experiments.leakage.tables import correlation_table, is_of
 from tests.experiments.test_commands import ROOT, tacit
 
@@ -41,8 +41,8 @@ best = "nothing"
 def test_a_study_gives_the_table_the_text_and_the_plots(tmp_path: Path) -> None:
     study = leakage_study_from(TINY, "tiny.toml")
     with ThreadPoolExecutor(1) as pool:
-        done = conduct_leakage(study, tmp_path, pool)
-        again = conduct_leakage(study, tmp_path, pool)
+        done = run_leakage_study(study, tmp_path, pool)
+        again = run_leakage_study(study, tmp_path, pool)
     assert (done.computed, again.computed) == (study.runs, 0) == (11, 0)
     assert done.results == again.results
     table = msgspec.json.decode((done.folder / "leakage.json").read_bytes())

@@ -50,7 +50,7 @@ def run(
     require_extra("polars", "moocore")
     from tacit.experiments.execution.executors import executor
     from tacit.experiments.execution.progress import StudyProgress
-    from tacit.experiments.execution.run_study import conduct
+    from tacit.experiments.execution.run_study import run_study
     from tacit.experiments.study.study import study_named
 
     chosen = study_named(study)
@@ -58,7 +58,9 @@ def run(
     console = Console(stderr=True)
     progress = StudyProgress(console, {chosen.name: len(list(chosen.jobs()))})
     with interruptible(), executor(workers=workers, scheduler=scheduler) as pool, progress:
-        done = conduct(chosen, out, pool, advance=lambda runs: progress.advance(chosen.name, runs))
+        done = run_study(
+            chosen, out, pool, advance=lambda runs: progress.advance(chosen.name, runs)
+        )
     typer.echo(
         f"{chosen.name}: {done.computed} runs computed, {done.reused} found, in "
         f"{show_duration(done.seconds)}; rows in {done.store.generations}"
@@ -128,14 +130,14 @@ def leakage(
     from tacit.experiments.execution.executors import executor
     from tacit.experiments.execution.progress import StudyProgress
     from tacit.experiments.leakage.plan import read_leakage_study, shipped_leakage_study
-    from tacit.experiments.leakage.run_study import conduct_leakage
+    from tacit.experiments.leakage.run_study import run_leakage_study
 
     chosen = shipped_leakage_study() if study is None else read_leakage_study(study)
     chosen = chosen.quick() if quick else chosen
     folder = out / "quick" if quick else out
     progress = StudyProgress(Console(stderr=True), {chosen.name: chosen.runs})
     with interruptible(), executor(workers=workers, scheduler=scheduler) as pool, progress:
-        done = conduct_leakage(
+        done = run_leakage_study(
             chosen, folder, pool, advance=lambda runs: progress.advance(chosen.name, runs)
         )
     typer.echo(

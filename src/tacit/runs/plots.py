@@ -89,7 +89,7 @@ def draw_convergence(result: Result, axes: Axes, /) -> None:
                 lw=1.6,
                 label=f"{named}actual, mean of the estimated-best set",
             )
-        told = [values[k] for values in history.told_best]
+        told = [values[k] for values in history.disclosed_best]
         if all(value is not None and not isinstance(value, bool) for value in told):
             axes.plot(
                 history.generation,

@@ -14,7 +14,7 @@ from tacit.errors import ParameterError
 from tacit.problems import Problem
 
 if TYPE_CHECKING:
-    from tacit.runs import GenerationView
+    from tacit.runs import GenerationView, Progress
 
 LARGEST_SEED = 2**64
 """Seeds are kept in 64 bits, which is more than agreements have; others are left out."""
@@ -24,10 +24,10 @@ class Recorder:
     """Watches a run (`solve(..., observe=recorder)`) and gives its record.
 
     >>> from tacit.problems import generate_assignment
-    >>> from tacit.runs import solve
+    >>> from tacit.runs import Limits, solve
     >>> recorder = Recorder()
-    >>> result = solve(generate_assignment(1, rows=8), disclose="top:15", generations=4, seed=1,
-    ...                engine="simulated", observe=recorder)
+    >>> result = solve(generate_assignment(1, rows=8), disclose="top:15", seed=1,
+    ...                limits=Limits(generations=4), engine="simulated", observe=recorder)
     >>> record = recorder.record(result.plan)
     >>> record.sizes, record.plan_array().shape
     ([300, 300, 300, 300, 300], (1500, 8))
@@ -40,10 +40,13 @@ class Recorder:
         self._sizes: list[int] = []
         self._plans = _Deflating()
         self._disclosed: dict[int, _Deflating] = {}
-        self._told: dict[int, list[int | bool | None]] = {}
+        self._best: dict[int, list[int | bool | None]] = {}
 
-    def __call__(self, view: GenerationView) -> None:
-        """Keep one evaluation."""
+    def __call__(self, progress: Progress) -> None:
+        """Keep one evaluation, if there was one."""
+        view = progress.evaluated
+        if view is None:
+            return
         if self._problem is None:
             self._begin(view)
         self._sizes.append(len(view.plans))
@@ -51,7 +54,7 @@ class Recorder:
         for k, disclosed in self._disclosed.items():
             values = np.ascontiguousarray(view.evaluation.disclosed[k], dtype="<i8")
             disclosed.add(values.tobytes())
-            self._told[k].append(view.evaluation.best[k])
+            self._best[k].append(view.evaluation.best[k])
 
     def _begin(self, view: GenerationView) -> None:
         if view.record.generation != 0:
@@ -59,14 +62,14 @@ class Recorder:
                 "a record holds a run from its beginning, and this one goes on from a checkpoint; "
                 "record it from the start"
             )
-        problem = self._problem = view.run.problem
-        self._search = asdict(view.run.parameters)
-        self._seed = view.run.seed if view.run.seed < LARGEST_SEED else None
+        problem = self._problem = view.driver.problem
+        self._search = asdict(view.driver.parameters)
+        self._seed = view.driver.seed if view.driver.seed < LARGEST_SEED else None
         hidden = [k for k, each in enumerate(problem.objectives) if each.confidential]
         if not hidden:
             raise ParameterError("nothing of this problem is confidential, so nothing can leak")
         self._disclosed = {k: _Deflating() for k in hidden}
-        self._told = {k: [] for k in hidden}
+        self._best = {k: [] for k in hidden}
 
     def record(self, published: Sequence[int], /) -> Record:
         """What was recorded; `published` is the plan that came out."""
@@ -80,7 +83,7 @@ class Recorder:
                 weight_bound=problem.objectives[k].weight_bound,
                 disclosure=problem.objectives[k].disclosure.text,
                 best=problem.objectives[k].best_mode.value,
-                told=list(self._told[k]),
+                told=list(self._best[k]),
                 disclosed=disclosed.whole(),
             )
             for k, disclosed in self._disclosed.items()

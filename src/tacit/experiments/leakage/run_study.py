@@ -16,8 +16,8 @@ from tacit.experiments.leakage.plan import LeakageJob, LeakageStudy
 from tacit.experiments.leakage.run_job import (
     AttackResult,
     LeakageResult,
-    perform_attacks,
-    perform_leakage,
+    measure_leakage,
+    try_attacks,
 )
 from tacit.experiments.leakage.tables import attack_table, leakage_table_entries, leakage_tables
 from tacit.experiments.report.table import Table
@@ -27,7 +27,7 @@ Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True)
-class LeakageConducted:
+class LeakageStudyRun:
     """What was done."""
 
     folder: Path
@@ -42,14 +42,14 @@ class LeakageConducted:
         return [*tables, attack_table(self.attacks)] if self.attacks else tables
 
 
-def conduct_leakage(
+def run_leakage_study(
     study: LeakageStudy,
     out: Path,
     pool: Executor,
     /,
     *,
     advance: Callable[[int], None] | None = None,
-) -> LeakageConducted:
+) -> LeakageStudyRun:
     """Bring the study to its end in `out`/name; finished runs are not computed again.
 
     There are then `leakage.json`, which is the table that the audit ships, `tables.md`, and the
@@ -57,22 +57,22 @@ def conduct_leakage(
     """
     started = time.monotonic()
     folder = out / study.name
-    work = [(job, perform_leakage, _path(folder, job)) for job in study.jobs()]
-    work += [(job, perform_attacks, _path(folder, job, "-attacks")) for job in study.attack_jobs()]
+    work = [(job, measure_leakage, _path(folder, job)) for job in study.jobs()]
+    work += [(job, try_attacks, _path(folder, job, "-attacks")) for job in study.attack_jobs()]
     missing = [each for each in work if not each[2].exists()]
     if advance is not None:
         advance(len(work) - len(missing))
     # The longest first, so that all cores stay busy to the end.
-    missing.sort(key=lambda each: not (each[0].worst_case or each[1] is perform_attacks))
-    futures = {pool.submit(perform, job): path for job, perform, path in missing}
+    missing.sort(key=lambda each: not (each[0].worst_case or each[1] is try_attacks))
+    futures = {pool.submit(task, job): path for job, task, path in missing}
     for future in as_completed(futures):
         write_whole(futures[future], future.result())
         if advance is not None:
             advance(1)
-    done = LeakageConducted(
+    done = LeakageStudyRun(
         folder,
-        [_read(path, LeakageResult) for _, perform, path in work if perform is perform_leakage],
-        [_read(path, AttackResult) for _, perform, path in work if perform is perform_attacks],
+        [_read(path, LeakageResult) for _, task, path in work if task is measure_leakage],
+        [_read(path, AttackResult) for _, task, path in work if task is try_attacks],
         len(missing),
         time.monotonic() - started,
     )
@@ -88,7 +88,7 @@ def _read(path: Path, kind: type[Kind]) -> Kind:
     return msgspec.json.decode(path.read_bytes(), type=kind)
 
 
-def _write(study: LeakageStudy, done: LeakageConducted) -> None:
+def _write(study: LeakageStudy, done: LeakageStudyRun) -> None:
     folder, results = done.folder, done.results
     table = {"format": "tacit-leakage/1", "entries": leakage_table_entries(results)}
     about = {"study": msgspec.to_builtins(study), "versions": versions()}

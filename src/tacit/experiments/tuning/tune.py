@@ -181,11 +181,6 @@ def held_out_values(
     return {name: future.result() for name, future in futures.items()}
 
 
-def outcome(task: TuningTask, /) -> Tuned:
-    """What the storage holds so far."""
-    return _found(task, completed(_trials_of(task)))
-
-
 def _found(task: TuningTask, trials: Sequence[optuna.trial.FrozenTrial]) -> Tuned:
     sets = [TunedSet(dict(trial.params), tuple(trial.values)) for trial in trials]
     best = [each for each in sets if not any(_dominates(other, each) for other in sets)]

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from tacit.errors import FileError
 from tacit.problems import Problem
 from tacit.runs.best_known import BestKnown
+from tacit.runs.driver import Disclosed
+from tacit.runs.evaluating.driver import EvaluatingDriver, Snapshot
 from tacit.runs.history import GenerationRecord
-from tacit.runs.run import Run, Snapshot
 from tacit.search import SearchParameters, SearchState
 
 FORMAT = b"tacit-checkpoint/1\n"
@@ -49,8 +50,8 @@ class StoredRun(msgspec.Struct, forbid_unknown_fields=True):
     evaluations: int
     stalled_for: int
     best_generation: int
-    best_told: tuple[int | bool | None, ...]
-    best_highest: tuple[int | bool | None, ...]
+    best_disclosed: Disclosed = msgspec.field(name="best_told")
+    best_highest: Disclosed
     best_genomes: StoredArray
     best_so_far: tuple[int | None, ...]
     seconds: float
@@ -70,8 +71,8 @@ def problem_digest(problem: Problem, /) -> str:
     )
     for objective in problem.objectives:
         public = (objective.name, objective.sense, objective.confidential)
-        told = (str(objective.disclosure), str(objective.best_mode), objective.weight_bound)
-        digest.update(repr((public, told)).encode())
+        terms = (str(objective.disclosure), str(objective.best_mode), objective.weight_bound)
+        digest.update(repr((public, terms)).encode())
         if objective.weights is not None:
             digest.update(objective.weights.astype("<i8").tobytes())
     if problem.allowed is not None:
@@ -79,7 +80,7 @@ def problem_digest(problem: Problem, /) -> str:
     return digest.hexdigest()
 
 
-def save_checkpoint(run: Run, path: str | Path, /) -> None:
+def save_checkpoint(run: EvaluatingDriver, path: str | Path, /) -> None:
     """Write where the run stands. See `load_checkpoint` for the way back."""
     now, target = run.now, Path(path)
     if now.best_known is None:
@@ -97,7 +98,7 @@ def save_checkpoint(run: Run, path: str | Path, /) -> None:
         evaluations=now.evaluations,
         stalled_for=now.stalled_for,
         best_generation=now.best_known.generation,
-        best_told=now.best_known.told,
+        best_disclosed=now.best_known.disclosed,
         best_highest=now.best_known.highest,
         best_genomes=_store(now.best_known.genomes),
         best_so_far=now.best_so_far,
@@ -118,7 +119,7 @@ def save_checkpoint(run: Run, path: str | Path, /) -> None:
         ) from None
 
 
-def load_checkpoint(path: str | Path, run: Run, /) -> None:
+def load_checkpoint(path: str | Path, run: EvaluatingDriver, /) -> None:
     """Put a fresh run where a saved one stood; refuses another problem, setting or seed."""
     stored = _read(path)
     for what, there, here in (
@@ -130,25 +131,23 @@ def load_checkpoint(path: str | Path, run: Run, /) -> None:
             raise FileError(
                 path, None, f"belongs to another {what}", "resume with what it was started with"
             )
-    search = SearchState(
-        generation=stored.generation,
-        genomes=_restore(stored.genomes),
-        estimates=_restore(stored.estimates),
-        front_of=_restore(stored.front_of),
-        crowding=_restore(stored.crowding),
-    )
-    best_known = BestKnown(
-        generation=stored.best_generation,
-        told=stored.best_told,
-        highest=stored.best_highest,
-        genomes=_restore(stored.best_genomes),
-    )
     snapshot = Snapshot(
-        search=search,
+        search=SearchState(
+            generation=stored.generation,
+            genomes=_restore(stored.genomes),
+            estimates=_restore(stored.estimates),
+            front_of=_restore(stored.front_of),
+            crowding=_restore(stored.crowding),
+        ),
         random=_words_as_numbers(stored.random),
         evaluations=stored.evaluations,
         stalled_for=stored.stalled_for,
-        best_known=best_known,
+        best_known=BestKnown(
+            generation=stored.best_generation,
+            disclosed=stored.best_disclosed,
+            highest=stored.best_highest,
+            genomes=_restore(stored.best_genomes),
+        ),
         best_so_far=stored.best_so_far,
         seconds=stored.seconds,
     )

@@ -11,6 +11,7 @@ from tacit.errors import ParameterError
 from tacit.problems import Assignment, Objective, Tour
 from tacit.runs import Limits, StopReason, solve
 from tacit.search import SearchParameters
+from tests.runs.flat import solve_with
 
 
 @pytest.mark.parametrize(
@@ -98,7 +99,7 @@ def test_the_first_limit_reached_ends_the_run(
     stopped: str,
     generations: int,
 ) -> None:
-    result = solve(small_assignment, settings=small_search, **limits)
+    result = solve_with(small_assignment, parameters=small_search, **limits)
     assert (result.stopped, result.generations) == (stopped, generations)
     assert result.evaluations == generations + 1
     assert result.history.generation == list(range(generations + 1))

@@ -244,11 +244,11 @@ def test_a_plot_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 def test_a_plot_without_any_told_value_says_so() -> None:
     from matplotlib.figure import Figure
 
-    from tacit.runs.plots import NOTHING_TOLD, draw_convergence
+    from tacit.runs.plots import NOTHING_DISCLOSED, draw_convergence
 
     axes = Figure().subplots()
     result = solve(generate_assignment(1, rows=8), disclose="sealed", limits=Limits(generations=6),
                    engine="simulated")  # fmt: skip
     draw_convergence(result, axes)
-    assert [each.get_text() for each in axes.texts] == [NOTHING_TOLD]
+    assert [each.get_text() for each in axes.texts] == [NOTHING_DISCLOSED]
     assert not axes.lines

@@ -82,7 +82,7 @@ def test_forbidden_pairs_are_left_alone_or_owned_up_to() -> None:
     pay = Objective("pay", rng.integers(0, 50, (12, 14)))
     problem = Assignment(name="p", rows=12, columns=14, objectives=(pay,), forbidden=forbidden)
     problem.check_plan(simulated(problem, generations=200).plan)
-    hurried = simulated(problem, generations=1, sealed=SealedParameters(block=2))
+    hurried = simulated(problem, generations=1, parameters=SealedParameters(block=2))
     assert any("forbidden pairs" in note for note in hurried.notes)
 
 
@@ -173,6 +173,8 @@ def test_all_objectives_are_sealed_or_none() -> None:
 
 def test_settings_reach_the_search() -> None:
     found = simulated(
-        generate_assignment(1, rows=9), generations=5, sealed=SealedParameters(block=2, cycles=3)
+        generate_assignment(1, rows=9),
+        generations=5,
+        parameters=SealedParameters(block=2, cycles=3),
     )
     assert (found.parameters["block"], found.parameters["cycles"]) == (2, 3)

@@ -10,6 +10,7 @@ from tacit.errors import DisclosureError, ParameterError, TacitError
 from tacit.problems import Assignment, Tour
 from tacit.runs import Limits, Progress, SolveSettings, solve, with_disclosures
 from tacit.search import PRESETS, SearchParameters
+from tests.runs.flat import solve_with
 
 
 def test_the_preset_follows_the_kind_of_problem(
@@ -82,7 +83,7 @@ def test_mistakes_are_named(
     message: str,
 ) -> None:
     with pytest.raises(TacitError) as refused:
-        solve(small_assignment, settings=small_search, **options)  # type: ignore[arg-type]
+        solve_with(small_assignment, parameters=small_search, **options)
     assert message in str(refused.value)
     assert refused.value.exit_code == 2
 

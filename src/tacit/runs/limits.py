@@ -42,9 +42,9 @@ class Limits:
     evaluations: int | None = None
     """How many sets of candidates may be evaluated in all."""
     target: float | None = None
-    """Stop when a told best value is this good, in the user's unit."""
+    """Stop when the disclosed best is this good, in the user's unit."""
     stall: int | None = None
-    """Stop after so many generations in which no better value was told."""
+    """Stop after so many generations in which no better value was disclosed."""
 
     def __post_init__(self) -> None:
         for name in ("deadline", "evaluations", "stall"):

@@ -19,7 +19,7 @@ FOUND: dict[str, Any] = {
     "generation": 3,
     "evaluations": 4,
     "plans": [[1, 0]],
-    "told": [7.0],
+    "disclosed": [7.0],
     "best": [7.0],
 }
 

@@ -52,7 +52,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         return self.stage == "ended" and not self.can_retry
 
     def progress(self) -> dict[str, Any]:
-        """What watchers are told.
+        """What watchers see.
 
         >>> Report(stage="running", generation=3).progress()["generation"]
         3

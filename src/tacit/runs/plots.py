@@ -71,7 +71,9 @@ def check_plot_name(path: str | Path, /) -> None:
 
 def _title(result: Result, figure: Figure) -> None:
     disclosed = ", ".join(objective.disclosure for objective in result.objectives)
-    figure.suptitle(f"{result.problem.name}: {result.algorithm}, disclosing {disclosed}", fontsize=11)
+    figure.suptitle(
+        f"{result.problem.name}: {result.algorithm}, disclosing {disclosed}", fontsize=11
+    )
 
 
 def draw_convergence(result: Result, axes: Axes, /) -> None:

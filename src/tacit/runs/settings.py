@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -16,6 +16,7 @@ from tacit.search import SearchParameters, preset_named
 from tacit.search.moves import SealedParameters, sealed_parameters_for
 
 Settings = SearchParameters | SealedParameters
+AnySettings = TypeVar("AnySettings", bound=Settings)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +97,7 @@ def default_preset(problem: Problem, /) -> str:
     return "paper-tsp" if problem.kind == "tour" else "paper-ap"
 
 
-def changed(settings: Settings, changes: Mapping[str, Any], /) -> Settings:
+def changed(settings: AnySettings, changes: Mapping[str, Any], /) -> AnySettings:
     """A copy with some settings changed, each of its type and in its range.
 
     >>> changed(SealedParameters(), {"block": "six"})

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +19,11 @@ from numpy.typing import NDArray
 
 from tacit.errors import FileError
 from tacit.problems import Problem
-from tacit.runs.best_known import BestKnown
-from tacit.runs.driver import Disclosed
 from tacit.runs.evaluating.driver import EvaluatingDriver, Snapshot
 from tacit.runs.history import GenerationRecord
-from tacit.search import SearchParameters, SearchState
+from tacit.search import SearchParameters
 
-FORMAT = b"tacit-checkpoint/1\n"
-
-
-class StoredArray(msgspec.Struct, array_like=True):
-    """An array as its dtype, shape and bytes."""
-
-    dtype: str
-    shape: tuple[int, ...]
-    data: bytes
+FORMAT, OLDER = b"tacit-checkpoint/2\n", b"tacit-checkpoint/1\n"
 
 
 class StoredRun(msgspec.Struct, forbid_unknown_fields=True):
@@ -41,20 +32,7 @@ class StoredRun(msgspec.Struct, forbid_unknown_fields=True):
     problem: str
     parameters: SearchParameters
     seed: int
-    generation: int
-    genomes: StoredArray
-    estimates: StoredArray
-    front_of: StoredArray
-    crowding: StoredArray
-    random: dict[str, Any]
-    evaluations: int
-    stalled_for: int
-    best_generation: int
-    best_disclosed: Disclosed = msgspec.field(name="best_told")
-    best_highest: Disclosed
-    best_genomes: StoredArray
-    best_so_far: tuple[int | None, ...]
-    seconds: float
+    now: Snapshot
     history: list[GenerationRecord]
 
 
@@ -89,23 +67,10 @@ def save_checkpoint(run: EvaluatingDriver, path: str | Path, /) -> None:
         problem=problem_digest(run.problem),
         parameters=run.parameters,
         seed=run.seed,
-        generation=now.search.generation,
-        genomes=_store(now.search.genomes),
-        estimates=_store(now.search.estimates),
-        front_of=_store(now.search.front_of),
-        crowding=_store(now.search.crowding),
-        random=_words_as_text(now.random),
-        evaluations=now.evaluations,
-        stalled_for=now.stalled_for,
-        best_generation=now.best_known.generation,
-        best_disclosed=now.best_known.disclosed,
-        best_highest=now.best_known.highest,
-        best_genomes=_store(now.best_known.genomes),
-        best_so_far=now.best_so_far,
-        seconds=now.seconds,
+        now=replace(now, random=_words(now.random, str)),
         history=run.history[: now.search.generation + 1],
     )
-    body = msgspec.msgpack.encode(stored)
+    body = msgspec.msgpack.encode(stored, enc_hook=_store)
     draft = target.with_name(target.name + ".partial")
     try:
         with draft.open("wb") as file:
@@ -131,27 +96,7 @@ def load_checkpoint(path: str | Path, run: EvaluatingDriver, /) -> None:
             raise FileError(
                 path, None, f"belongs to another {what}", "resume with what it was started with"
             )
-    snapshot = Snapshot(
-        search=SearchState(
-            generation=stored.generation,
-            genomes=_restore(stored.genomes),
-            estimates=_restore(stored.estimates),
-            front_of=_restore(stored.front_of),
-            crowding=_restore(stored.crowding),
-        ),
-        random=_words_as_numbers(stored.random),
-        evaluations=stored.evaluations,
-        stalled_for=stored.stalled_for,
-        best_known=BestKnown(
-            generation=stored.best_generation,
-            disclosed=stored.best_disclosed,
-            highest=stored.best_highest,
-            genomes=_restore(stored.best_genomes),
-        ),
-        best_so_far=stored.best_so_far,
-        seconds=stored.seconds,
-    )
-    run.resume(snapshot, stored.history)
+    run.resume(replace(stored.now, random=_words(stored.now.random, int)), stored.history)
 
 
 def _read(path: str | Path) -> StoredRun:
@@ -165,33 +110,28 @@ def _read(path: str | Path) -> StoredRun:
     body = whole[start:]
     try:
         if whole[:start] == FORMAT + hashlib.sha256(body).digest():
-            return msgspec.msgpack.decode(body, type=StoredRun)
-    except msgspec.DecodeError:
+            return msgspec.msgpack.decode(body, type=StoredRun, dec_hook=_restore)
+    except (msgspec.DecodeError, ValueError, TypeError):
         pass  # whole, but of another version
-    raise FileError(
-        path,
-        None,
-        "is not a tacit checkpoint of this version, or is damaged",
-        "start without --resume",
-    )
+    problem = "is not a tacit checkpoint, or is damaged"
+    if whole.startswith(OLDER):
+        problem = "is a checkpoint of an older version"
+    raise FileError(path, None, problem, "start without --resume")
 
 
-def _store(array: NDArray[Any]) -> StoredArray:
+def _store(array: NDArray[Any]) -> tuple[str, tuple[int, ...], bytes]:
+    """An array as its dtype, shape and bytes."""
     little_endian = array.astype(array.dtype.newbyteorder("<"), copy=False)
-    return StoredArray(little_endian.dtype.str, array.shape, little_endian.tobytes())
+    return little_endian.dtype.str, array.shape, little_endian.tobytes()
 
 
-def _restore(stored: StoredArray) -> NDArray[Any]:
-    array = np.frombuffer(stored.data, dtype=stored.dtype).reshape(stored.shape)
+def _restore(_type: type, stored: tuple[str, tuple[int, ...], bytes]) -> NDArray[Any]:
+    dtype, shape, data = stored
+    array = np.frombuffer(data, dtype=dtype).reshape(shape)
     # A writable copy in the machine's own byte order: kernels are compiled for those.
     return array.astype(array.dtype.newbyteorder("="))
 
 
-def _words_as_text(state: dict[str, Any]) -> dict[str, Any]:
-    """PCG64's 128-bit words exceed what MessagePack holds as a number."""
-    words = {name: str(word) for name, word in state["state"].items()}
-    return {**state, "state": words}
-
-
-def _words_as_numbers(state: dict[str, Any]) -> dict[str, Any]:
-    return {**state, "state": {name: int(word) for name, word in state["state"].items()}}
+def _words(state: dict[str, Any], kind: type[int] | type[str]) -> dict[str, Any]:
+    """PCG64's 128-bit words exceed what MessagePack holds as a number, so they go as text."""
+    return {**state, "state": {name: kind(word) for name, word in state["state"].items()}}

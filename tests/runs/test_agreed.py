@@ -20,7 +20,7 @@ from tacit.engine.node.state.store import Store
 from tacit.engine.records.ledger import load_ledger
 from tacit.errors import LogError
 from tacit.runs.agreed.agreed import LEDGER, parameters_of
-from tacit.runs.agreed.evaluating import CHECKPOINT, search_up_to
+from tacit.runs.agreed.evaluating import CHECKPOINTS, search_up_to
 from tacit.runs.driver import drive
 from tacit.runs.limits import Limits, StopReason
 from tacit.runs.result import Result, Timing
@@ -144,9 +144,9 @@ def test_a_run_goes_on_from_whatever_is_left(
     agreed = prepared(nodes, folder, best="value")
     finish_in_parts(folder, 2)
     if damage == "one checkpoint":
-        (folder / CHECKPOINT).write_bytes(b"nonsense")
+        (folder / CHECKPOINTS[0]).write_bytes(b"nonsense")
     elif damage == "both checkpoints":
-        for path in folder.glob(f"{CHECKPOINT}*"):
+        for path in folder.glob("checkpoint*"):
             path.unlink()
     elif damage == "torn ledger":
         # As after a power cut at the platform: the nodes remember what it has forgotten.
@@ -178,7 +178,7 @@ def test_a_run_that_died_after_the_final_reveal_ends_with_what_it_told(
         lines = (folder / LEDGER).read_bytes().splitlines(keepends=True)
         (folder / LEDGER).write_bytes(b"".join(lines[:-1]))
     if lost == "the last checkpoints too":
-        for path in folder.glob(f"{CHECKPOINT}*"):
+        for path in folder.glob("checkpoint*"):
             path.unlink()
     with open_run(folder) as run:
         assert drive(run, until=time.monotonic() + 20) is reason
@@ -191,7 +191,7 @@ def test_a_ledger_of_another_search_is_refused(nodes: LocalCluster, tmp_path: Pa
     folder = tmp_path / "run"
     prepared(nodes, folder, best="value")
     finish_in_parts(folder, 1)
-    for path in folder.glob(f"{CHECKPOINT}*"):
+    for path in folder.glob("checkpoint*"):
         path.unlink()
     lines = (folder / LEDGER).read_bytes().splitlines(keepends=True)
     (folder / LEDGER).write_bytes(b"".join([lines[1], lines[0], *lines[2:]]))

@@ -18,11 +18,7 @@ def check_recordable(problem: Problem, /, *, resume: Path | None, algorithm: str
 
 
 def observing(*observers: Observer | None) -> Observer | None:
-    """One observer for all that are there.
-
-    >>> observing(None, None) is None
-    True
-    """
+    """One observer for all that are there."""
     watching = [each for each in observers if each is not None]
 
     def observe(progress: Progress) -> None:

@@ -20,11 +20,7 @@ from tacit.search import SearchState
 
 @dataclass(frozen=True, eq=False)
 class BestKnown:
-    """A set of genomes and what was disclosed when they were found.
-
-    >>> BestKnown(3, (17,), (17,), np.zeros((1, 2), np.int32)).generation
-    3
-    """
+    """A set of genomes and what was disclosed when they were found."""
 
     generation: int
     disclosed: Disclosed
@@ -37,15 +33,7 @@ class BestKnown:
 def update_best_known(
     known: BestKnown | None, state: SearchState, evaluation: Evaluation, /
 ) -> tuple[BestKnown, bool]:
-    """The best-known set after a generation, and whether anything better was disclosed in it.
-
-    >>> genomes = np.array([[0, 1]], dtype=np.int32)
-    >>> state = SearchState(0, genomes, np.array([[4.0]]), np.zeros(1, np.int32), np.zeros(1))
-    >>> disclosed = Evaluation(state.estimates, (np.array([4]),), (4,))
-    >>> known, improved = update_best_known(None, state, disclosed)
-    >>> improved, update_best_known(known, state, disclosed)[1]
-    (True, False)
-    """
+    """The best-known set after a generation, and whether anything better was disclosed in it."""
     disclosed = evaluation.best
     before = (None,) * len(disclosed) if known is None else known.highest
     improved = [is_better(now, earlier) for now, earlier in zip(disclosed, before, strict=True)]

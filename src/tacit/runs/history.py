@@ -55,18 +55,7 @@ def record_generation(
     actual: bool,
     seconds: float,
 ) -> GenerationRecord:
-    """Sum up a generation.
-
-    >>> from tacit.problems import Assignment, Objective
-    >>> pay = Objective("pay", np.array([[1, 9], [8, 3]]))
-    >>> problem = Assignment(name="p", rows=2, columns=2, objectives=(pay,))
-    >>> genomes = np.array([[1, 0], [0, 1]], dtype=np.int32)
-    >>> estimates = np.array([[17.0], [4.0]])
-    >>> state = SearchState(0, genomes, estimates, np.zeros(2, np.int32), np.zeros(2))
-    >>> disclosed = Evaluation(estimates, (estimates[:, 0],), (17,))
-    >>> record_generation(problem, state, disclosed, actual=True, seconds=0.0).actual_mean
-    (17.0,)
-    """
+    """Sum up a generation."""
     chosen = state.estimated_best()
     mean: tuple[float, ...] | None = None
     best: tuple[int, ...] | None = None

@@ -9,11 +9,7 @@ from tacit.errors import ParameterError
 
 
 class StopReason(StrEnum):
-    """Why a run ended.
-
-    >>> StopReason.DEADLINE.value
-    'deadline'
-    """
+    """Why a run ended."""
 
     GENERATIONS = "generations"
     DEADLINE = "deadline"
@@ -62,12 +58,7 @@ class Limits:
     def reached(
         self, *, generation: int, evaluations: int, stalled_for: int, target_met: bool
     ) -> StopReason | None:
-        """The limit that is reached, the deadline apart, which the run watches itself.
-
-        >>> Limits(generations=5).reached(
-        ...     generation=5, evaluations=6, stalled_for=0, target_met=False)
-        <StopReason.GENERATIONS: 'generations'>
-        """
+        """The limit that is reached, the deadline apart, which the run watches itself."""
         if self.target is not None and target_met:
             return StopReason.TARGET
         if self.generations is not None and generation >= self.generations:

@@ -23,18 +23,7 @@ BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#555555"
 
 
 def plot_result(result: Result, path: str | Path, /) -> None:
-    """Draw the result into a PNG, SVG or PDF file, by the file's ending.
-
-    >>> from tacit.problems import generate_assignment
-    >>> from tacit.runs import solve
-    >>> import tempfile
-    >>> result = solve(generate_assignment(1, rows=9), disclose="order",
-    ...                generations=5)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     plot_result(result, f"{folder}/run.svg")
-    ...     Path(f"{folder}/run.svg").stat().st_size > 1000
-    True
-    """
+    """Draw the result into a PNG, SVG or PDF file, by the file's ending."""
     check_plot_name(path)
     # The object interface keeps clear of pyplot's global state and of any screen.
     from matplotlib.backends.backend_agg import FigureCanvasAgg

@@ -86,12 +86,7 @@ def is_sealed(problem: Problem, /) -> bool:
 
 
 def default_preset(problem: Problem, /) -> str:
-    """The paper's tuned set for a problem of this kind.
-
-    >>> from tacit.problems import generate_assignment
-    >>> default_preset(generate_assignment(1, rows=3, objectives=2))
-    'paper-moap'
-    """
+    """The paper's tuned set for a problem of this kind."""
     if len(problem.objectives) > 1:
         return "paper-moap"
     return "paper-tsp" if problem.kind == "tour" else "paper-ap"

@@ -114,13 +114,7 @@ def local_driver(
 def with_disclosures(
     problem: Problem, disclose: str | Mapping[str, str] | None, best: str | None, /
 ) -> Problem:
-    """The problem with other disclosures for its confidential objectives.
-
-    >>> from tacit.problems import generate_assignment
-    >>> problem = generate_assignment(1, rows=3)
-    >>> with_disclosures(problem, "order", None).objectives[0].disclosure
-    Order()
-    """
+    """The problem with other disclosures for its confidential objectives."""
     names = [objective.name for objective in problem.objectives]
     by_name = disclose if isinstance(disclose, Mapping) else {}
     for name in by_name:

@@ -100,12 +100,7 @@ class Recorder:
 
 
 def recorded_problem(problem: Problem, /) -> RecordedProblem:
-    """What everybody knows of a problem.
-
-    >>> from tacit.problems import shipped_problem
-    >>> recorded_problem(shipped_problem("kroD100")).symmetric
-    True
-    """
+    """What everybody knows of a problem."""
     forbidden = [] if problem.allowed is None else np.argwhere(~problem.allowed).tolist()
     weights = [each.weights for each in problem.objectives if each.confidential]
     return RecordedProblem(

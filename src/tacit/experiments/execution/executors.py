@@ -18,11 +18,7 @@ from tacit.errors import ParameterError, TacitError
 
 
 def usable_cores() -> int:
-    """How many cores this process may use.
-
-    >>> usable_cores() >= 1
-    True
-    """
+    """How many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

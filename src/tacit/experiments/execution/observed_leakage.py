@@ -25,13 +25,6 @@ def observed_leakage(job: Job, /) -> Leakage:
     """Count the equations and inequations of a run, as if no candidate came twice.
 
     A best bucket with a single candidate names the best, so each pair of such sets is an equation.
-
-    >>> from tacit.experiments.study.instances import InstanceSpec
-    >>> settings = (("elites", 2), ("population", 20), ("tournament", 3))
-    >>> job = Job(instance=InstanceSpec(generate="assignment", size=8, seed=1), settings=settings,
-    ...           disclosure="top:5", generations=9)
-    >>> observed_leakage(job)
-    Leakage(equations=0, inequations=750, across_populations=0)
     """
     return counts_of(view_of(recorded(job)), repeats=True)
 

@@ -20,11 +20,7 @@ Advance = Callable[[int], None]
 
 @dataclass(frozen=True)
 class StudyRun:
-    """What was done.
-
-    >>> StudyRun(Store(Path("out/ap")), computed=3, reused=1, seconds=0.5).runs
-    4
-    """
+    """What was done."""
 
     store: Store
     computed: int

@@ -18,7 +18,7 @@ from tacit.engine.identity.config import ClusterConfig
 from tacit.engine.records.ledger import FileLedger
 from tacit.errors import ParameterError
 from tacit.runs.agreed.agreed import LEDGER, Agreed, parameters_of
-from tacit.runs.agreed.evaluating import RunFolder, resumed
+from tacit.runs.agreed.evaluating import resumed
 from tacit.runs.driver import SearchDriver
 from tacit.runs.limits import Limits
 from tacit.runs.sealed.driver import SealedDriver
@@ -37,16 +37,20 @@ def agreed_driver(
 ) -> Iterator[SearchDriver]:
     """Connect to the nodes, and resume what is in the folder and on the nodes."""
     agreement = agreed.agreement
-    start = _sealed if agreement.sealed else _evaluating
     keeps = agreement.sealed or any(terms.best == "improvement" for terms in agreement.objectives)
     with (
         closing(FileLedger(folder / LEDGER, sync=keeps)) as ledger,
         SecureEngine(agreement, cluster, ledger=ledger) as engine,
     ):
-        yield start(agreed, engine, RunFolder(folder, ledger))
+        if agreement.sealed:
+            yield _sealed(agreed, engine)
+        else:
+            yield _evaluating(agreed, engine, folder, ledger)
 
 
-def _evaluating(agreed: Agreed, engine: SecureEngine, folder: RunFolder) -> SearchDriver:
+def _evaluating(
+    agreed: Agreed, engine: SecureEngine, folder: Path, ledger: FileLedger
+) -> SearchDriver:
     """The seed follows from the manifests and from what the nodes drew together."""
     agreement, manifests = agreed.agreement, agreed.manifests
     problem, parameters = problem_of(agreement), parameters_of(agreement)
@@ -56,12 +60,12 @@ def _evaluating(agreed: Agreed, engine: SecureEngine, folder: RunFolder) -> Sear
     words = engine.enter(agreed.signatures, within=ENTER_SECONDS)
     digests = {k: manifests_digest(manifests[k]) for k in agreement.confidential()}
     seed = search_seed(agreement, digests, words)
-    driver = resumed(problem, parameters, engine, folder, seed=seed)
+    driver = resumed(problem, parameters, engine, folder, ledger, seed=seed)
     warm_up(problem, parameters)
     return driver
 
 
-def _sealed(agreed: Agreed, engine: SecureEngine, _folder: RunFolder) -> SearchDriver:
+def _sealed(agreed: Agreed, engine: SecureEngine) -> SearchDriver:
     """Nothing is kept here but the ledger: the nodes keep the states of their searches."""
     terms = sealed_terms(agreed.agreement)
     engine.enter(agreed.signatures, within=ENTER_SECONDS)

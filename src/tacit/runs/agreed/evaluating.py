@@ -26,40 +26,18 @@ from tacit.runs.limits import Limits, StopReason
 from tacit.search import SearchParameters
 
 CHECKPOINT_SECONDS = 3.0
-CHECKPOINT = "checkpoint"
+CHECKPOINTS = ("checkpoint", "checkpoint.previous")
 REVEALING = "revealing"
 """A file that is there as soon as nodes may have revealed the best plan. They evaluate nothing new
 then, so what is left for a run that is resumed is to hear which it was."""
-
-
-@dataclass(frozen=True)
-class RunFolder:
-    """The files of a run: its ledger, its checkpoints, and whether the reveal has begun."""
-
-    path: Path
-    ledger: FileLedger
-
-    @property
-    def checkpoints(self) -> tuple[Path, Path]:
-        """The last checkpoint, and the one before it."""
-        return self.path / CHECKPOINT, self.path / f"{CHECKPOINT}.previous"
-
-    @property
-    def answers(self) -> Path:
-        """The file of the ledger."""
-        return self.path / LEDGER
-
-    @property
-    def revealing(self) -> Path:
-        """See `REVEALING`."""
-        return self.path / REVEALING
 
 
 @dataclass(eq=False, kw_only=True)
 class AgreedEvaluating(EvaluatingDriver):
     """Saves itself every few seconds, and reveals once."""
 
-    folder: RunFolder
+    folder: Path
+    ledger: FileLedger
     can_resume = True
 
     def __post_init__(self) -> None:
@@ -68,7 +46,7 @@ class AgreedEvaluating(EvaluatingDriver):
 
     def advance(self) -> StopReason | None:
         """Evaluate one generation, unless the reveal has begun."""
-        if self.reveals and self.folder.revealing.exists():
+        if self.reveals and (self.folder / REVEALING).exists():
             used_up = self.limits.reached(
                 generation=0, evaluations=self.now.evaluations, stalled_for=0, target_met=False
             )
@@ -77,10 +55,10 @@ class AgreedEvaluating(EvaluatingDriver):
 
     def reveal(self, plans: NDArray[np.int32], /, *, until: float | None) -> int:
         """What the ledger says, or the nodes tell: once."""
-        known = revealed(self.folder.answers)
+        known = revealed(self.folder / LEDGER)
         if known is not None:
             return known
-        with self.folder.revealing.open("wb") as file:
+        with (self.folder / REVEALING).open("wb") as file:
             os.fsync(file.fileno())
         return super().reveal(plans, until=until)
 
@@ -91,8 +69,8 @@ class AgreedEvaluating(EvaluatingDriver):
     def checkpoint(self) -> None:
         """Write a checkpoint, never ahead of the ledger on the disk."""
         self._saved = time.monotonic()
-        self.folder.ledger.sync()
-        current, previous = self.folder.checkpoints
+        self.ledger.sync()
+        current, previous = (self.folder / name for name in CHECKPOINTS)
         if current.exists():
             current.replace(previous)
         save_checkpoint(self, current)
@@ -102,7 +80,8 @@ def resumed(
     problem: Problem,
     parameters: SearchParameters,
     engine: SecureEngine,
-    folder: RunFolder,
+    folder: Path,
+    ledger: FileLedger,
     /,
     *,
     seed: int,
@@ -114,7 +93,7 @@ def resumed(
         evaluator = objectives_from(
             agreement,
             problem,
-            folder.answers,
+            folder / LEDGER,
             estimator=parameters.estimator,
             skip=skip,
             engine=engine,
@@ -128,17 +107,18 @@ def resumed(
             reveals=agreement.reveal_best and len(problem.objectives) == 1,
             engine="nodes",
             folder=folder,
+            ledger=ledger,
         )
 
-    there = min(answered(folder.answers, agreement.confidential()).values())
+    there = min(answered(folder / LEDGER, agreement.confidential()).values())
     driver: AgreedEvaluating | None = None
     # The newest checkpoint that the ledger goes beyond, so that the last is asked anew: what it
     # evaluated last may have to be computed again on the nodes, and a checkpoint no longer knows
     # those candidates.
-    for path in folder.checkpoints:
+    for name in CHECKPOINTS:
         probe = fresh(there)
         try:
-            load_checkpoint(path, probe)
+            load_checkpoint(folder / name, probe)
         except FileError:
             continue
         if probe.now.evaluations < there:

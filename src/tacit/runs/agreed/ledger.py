@@ -188,11 +188,7 @@ def answered(path: Path, objectives: Iterable[int], /) -> dict[int, int]:
 
 
 def revealed(path: Path, /) -> int | None:
-    """Which plan the final reveal disclosed to be truly best, if there was one.
-
-    >>> revealed(Path("no-such.jsonl")) is None
-    True
-    """
+    """Which plan the final reveal disclosed to be truly best, if there was one."""
     for line in _whole_lines(path):
         if msgspec.json.decode(line, type=_Brief).number == REVEAL_NUMBER:
             return msgspec.json.decode(line, type=LedgerEntry).disclosed[0]
@@ -200,11 +196,7 @@ def revealed(path: Path, /) -> int | None:
 
 
 def answers_after(path: Path, objective: int, skip: int, /) -> Iterable[LedgerEntry]:
-    """The answers of an objective after the first so many, as they are needed.
-
-    >>> list(answers_after(Path("no-such.jsonl"), 0, 3))
-    []
-    """
+    """The answers of an objective after the first so many, as they are needed."""
     for line in _whole_lines(path):
         brief = msgspec.json.decode(line, type=_Brief)
         if brief.objective != objective or not brief.is_answer:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -19,11 +19,28 @@ from numpy.typing import NDArray
 
 from tacit.errors import FileError
 from tacit.problems import Problem
-from tacit.runs.evaluating.driver import EvaluatingDriver, Snapshot
+from tacit.runs.best_known import BestKnown
 from tacit.runs.history import GenerationRecord
-from tacit.search import SearchParameters
+from tacit.search import SearchParameters, SearchState
+
+if TYPE_CHECKING:
+    from tacit.runs.evaluating.driver import EvaluatingDriver
 
 FORMAT, OLDER = b"tacit-checkpoint/2\n", b"tacit-checkpoint/1\n"
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """Everything a run needs to go on, taken between two generations."""
+
+    search: SearchState
+    random: dict[str, Any]
+    """The state of the bit generator."""
+    evaluations: int = 0
+    stalled_for: int = 0
+    best_known: BestKnown | None = None
+    best_so_far: tuple[int | None, ...] = ()
+    seconds: float = 0.0
 
 
 class StoredRun(msgspec.Struct, forbid_unknown_fields=True):
@@ -37,13 +54,7 @@ class StoredRun(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def problem_digest(problem: Problem, /) -> str:
-    """A fingerprint of the problem and of what its objectives disclose.
-
-    >>> from tacit.problems import Assignment, Objective
-    >>> pay = Objective("pay", np.array([[1, 9], [8, 3]]))
-    >>> problem_digest(Assignment(name="p", rows=2, columns=2, objectives=(pay,)))[:8]
-    'e8da90e8'
-    """
+    """A fingerprint of the problem and of what its objectives disclose."""
     digest = hashlib.sha256(
         repr((problem.kind, problem.rows, problem.columns, problem.name)).encode()
     )

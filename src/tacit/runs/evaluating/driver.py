@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,31 +12,19 @@ from numpy.typing import NDArray
 from tacit.engine import SideBySide
 from tacit.errors import EngineError, MpcError, ParameterError, TacitError
 from tacit.problems import Problem
-from tacit.runs.best_known import BestKnown, update_best_known
+from tacit.runs.best_known import update_best_known
 from tacit.runs.driver import Disclosed, Outcome, Progress, end_of
+from tacit.runs.evaluating.checkpoint import Snapshot, save_checkpoint
 from tacit.runs.history import GenerationRecord, GenerationView, record_generation
 from tacit.runs.limits import Limits, StopReason
+from tacit.runs.settings import Checkpointing
 from tacit.runs.summarize import history_lists, plan_set
-from tacit.search import Evolution, SearchParameters, SearchState
+from tacit.search import Evolution, SearchParameters
 
 TYPICAL_OF = 5
 """The second longest of so many generations is what the next one is expected to take."""
 REVEAL_SECONDS = 0.3
 """What the search leaves of its time for the final reveal, or a tenth of it if that is less."""
-
-
-@dataclass(frozen=True, eq=False)
-class Snapshot:
-    """Everything a run needs to go on, taken between two generations."""
-
-    search: SearchState
-    random: dict[str, Any]
-    """The state of the bit generator."""
-    evaluations: int = 0
-    stalled_for: int = 0
-    best_known: BestKnown | None = None
-    best_so_far: tuple[int | None, ...] = ()
-    seconds: float = 0.0
 
 
 @dataclass(eq=False)
@@ -63,6 +50,7 @@ class EvaluatingDriver:
     reveals: bool = False
     """Whether the engine tells at the end which of the best-known plans is truly best."""
     engine: str = "simulated"
+    saving: Checkpointing = Checkpointing()  # noqa: RUF009 - immutable
     history: list[GenerationRecord] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     can_resume = False
@@ -150,11 +138,14 @@ class EvaluatingDriver:
         return self.evaluator.objectives[0].reveal_best(plans, until=until)
 
     def is_checkpoint_due(self) -> bool:
-        """Whether it is time to save; here there is no place to."""
-        return False
+        """Whether so many generations are over."""
+        generation = self.now.search.generation
+        return self.saving.file is not None and generation % self.saving.every == 0
 
     def checkpoint(self) -> None:
-        """Save nothing: there is no place for it."""
+        """Write the file, if there is one to write."""
+        if self.saving.file is not None:
+            save_checkpoint(self, self.saving.file)
 
     def progress(self) -> Progress:
         """The last generation, and the best that was disclosed so far."""

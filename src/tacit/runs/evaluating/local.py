@@ -4,36 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from tacit.disclosure import BestMode, estimator_named
 from tacit.errors import ParameterError
 from tacit.problems import Problem
 from tacit.runs.engine_choice import Announce, EngineChoice
-from tacit.runs.evaluating.checkpoint import load_checkpoint, save_checkpoint
+from tacit.runs.evaluating.checkpoint import load_checkpoint
 from tacit.runs.evaluating.driver import EvaluatingDriver
 from tacit.runs.evaluating.evaluators import evaluator_on_nodes, simulated_evaluator
 from tacit.runs.limits import Limits
 from tacit.runs.settings import Checkpointing
 from tacit.search import SearchParameters
 from tacit.search.warm_up import warm_up
-
-
-@dataclass(eq=False)
-class LocalEvaluating(EvaluatingDriver):
-    """Saves itself every so many generations, if there is a file for it."""
-
-    saving: Checkpointing = Checkpointing()  # noqa: RUF009 - immutable
-
-    def is_checkpoint_due(self) -> bool:
-        """Whether so many generations are over."""
-        every, generation = self.saving.every, self.now.search.generation
-        return self.saving.file is not None and generation % every == 0
-
-    def checkpoint(self) -> None:
-        """Write the file."""
-        if self.saving.file is not None:
-            save_checkpoint(self, self.saving.file)
 
 
 def simulated_driver(
@@ -59,7 +41,7 @@ def local_evaluating(
     """A search on nodes or on a simulation, ready to start."""
     _check(problem, choice, saving)
     # Made before any node is started, so that a wrong setting is refused at once.
-    driver = LocalEvaluating(
+    driver = EvaluatingDriver(
         problem,
         parameters,
         simulated_evaluator(problem, estimator_named(parameters.estimator)),

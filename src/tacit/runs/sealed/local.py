@@ -21,23 +21,6 @@ if TYPE_CHECKING:
     from tacit.engine.agreement.terms import PinnedSearch
 
 
-def simulated_sealed(
-    problem: Problem,
-    parameters: SealedParameters,
-    weightings: Sequence[Sequence[int]],
-    limits: Limits,
-    /,
-    *,
-    seed: int,
-) -> SealedDriver:
-    """Searches in the clear; on nodes the seed follows from the inputs instead."""
-    searches = [
-        SimulatedSealedSearch(problem, parameters, each, seed=seed, stream=k)
-        for k, each in enumerate(weightings)
-    ]
-    return SealedDriver(problem, searches, limits, parameters, weightings)
-
-
 @contextmanager
 def local_sealed(
     problem: Problem,
@@ -56,7 +39,12 @@ def local_sealed(
     factors = [tuple(each) for each in weightings or default_weightings(problem)]
     _check(problem, parameters, choice, saving, factors)
     if choice.engine == "simulated":
-        yield simulated_sealed(problem, parameters, factors, limits, seed=seed)
+        # On nodes the seed follows from the inputs instead.
+        twins = [
+            SimulatedSealedSearch(problem, parameters, each, seed=seed, stream=k)
+            for k, each in enumerate(factors)
+        ]
+        yield SealedDriver(problem, twins, limits, parameters, factors)
         return
 
     def pinned() -> PinnedSearch:
@@ -81,14 +69,7 @@ def local_sealed(
 
 
 def check_sealed_limits(problem: Problem, limits: Limits, /) -> None:
-    """Refuse what a sealed search cannot know or do.
-
-    >>> from tacit.problems import generate_assignment
-    >>> check_sealed_limits(generate_assignment(1, rows=3), Limits(target=5))
-    Traceback (most recent call last):
-    tacit.errors.ParameterError: a sealed search discloses no values while it runs, so it cannot \
-stop at one; limit its time or its generations
-    """
+    """Refuse what a sealed search cannot know or do."""
     if limits.target is not None or limits.stall is not None:
         raise ParameterError(
             "a sealed search discloses no values while it runs, so it cannot stop at one; limit "

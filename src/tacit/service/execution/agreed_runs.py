@@ -77,11 +77,7 @@ class StoredAgreement:
 
 
 def stored_agreement(session: Session, run_id: str, /) -> StoredAgreement:
-    """Everything about an agreed run, or a `NotThereError`.
-
-    >>> stored_agreement.__name__
-    'stored_agreement'
-    """
+    """Everything about an agreed run, or a `NotThereError`."""
     run = read_run(session, run_id)
     if run.agreement is None or run.cluster is None:
         raise NotThereError("the run has no agreement yet; wait until all have joined")

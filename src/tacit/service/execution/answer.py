@@ -62,13 +62,7 @@ def _with(reason: str, trouble: str) -> str:
 def result_of(
     report: Report | None, agreement: Agreement, /, *, late_by: float = 0.0
 ) -> dict[str, Any] | None:
-    """The best so far as the database keeps it, or None if nothing was found.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> found = Report(stage="running", generation=1, plans=[[1, 0]])
-    >>> result_of(found, example_cast().agreement)["items"]
-    [1, 0]
-    """
+    """The best so far as the database keeps it, or None if nothing was found."""
     if report is None or not report.plans:
         return None
     return {

@@ -21,11 +21,7 @@ REPORT, LOCK = "report.msgpack", "lock"
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a run stands; `plans` are the best-known ones, the one to use first.
-
-    >>> Report(stage="ready").plans
-    []
-    """
+    """Where a run stands; `plans` are the best-known ones, the one to use first."""
 
     stage: Stage
     seed: int | None = None
@@ -52,11 +48,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         return self.stage == "ended" and not self.can_retry
 
     def progress(self) -> dict[str, Any]:
-        """What watchers see.
-
-        >>> Report(stage="running", generation=3).progress()["generation"]
-        3
-        """
+        """What watchers see."""
         return {
             "generation": self.generation,
             "evaluations": self.evaluations,
@@ -79,11 +71,7 @@ class RunRequest(msgspec.Struct, frozen=True):
 
 
 def run_folder(data: Path, run_id: str, /) -> Path:
-    """Where a run's files are.
-
-    >>> run_folder(Path("data"), "r-abc").as_posix()
-    'data/runs/r-abc'
-    """
+    """Where a run's files are."""
     return data / "runs" / run_id
 
 
@@ -102,11 +90,7 @@ def write_report(folder: Path, report: Report, /) -> None:
 
 
 def read_report(folder: Path, /) -> Report | None:
-    """The last report, or None if there is none that can be read.
-
-    >>> read_report(Path("no-such-folder")) is None
-    True
-    """
+    """The last report, or None if there is none that can be read."""
     try:
         return msgspec.msgpack.decode((folder / REPORT).read_bytes(), type=Report)
     except (OSError, msgspec.DecodeError):

@@ -54,11 +54,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def work(line: socket.socket, order: RunRequest, /) -> None:
-    """Carry out a run; the process ends with it.
-
-    >>> work.__name__
-    'work'
-    """
+    """Carry out a run; the process ends with it."""
     _end_with_the_platform()
     worker = Worker(line, order)
     try:

@@ -104,7 +104,7 @@ def quality(work: Work, config: Path, *, runs: int) -> dict[str, Any]:
             work.problem,
             disclose="sealed",
             deadline=work.seconds,
-            sealed=work.parameters,
+            settings=work.parameters,
             engine=EngineChoice(cluster=config),
         )
         for _ in range(runs)

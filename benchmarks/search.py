@@ -33,7 +33,7 @@ from pymoo.operators.sampling.rnd import PermutationRandomSampling
 
 from tacit.disclosure import linear
 from tacit.problems import Problem, generate_assignment, shipped_problem
-from tacit.runs import Limits, Run, simulated_evaluator
+from tacit.runs import EvaluatingDriver, Limits, drive, simulated_evaluator
 from tacit.search import SearchParameters
 from tacit.search.warm_up import warm_up
 
@@ -115,7 +115,7 @@ class PymooTwin(PymooProblem):  # type: ignore[misc]
 
 def tacit_seconds(work: Work, turn: int) -> float:
     """Seconds per generation of tacit."""
-    run = Run(
+    run = EvaluatingDriver(
         work.problem,
         work.parameters,
         simulated_evaluator(work.problem, linear),
@@ -123,7 +123,7 @@ def tacit_seconds(work: Work, turn: int) -> float:
         limits=Limits(generations=work.tacit_generations),
     )
     started = time.perf_counter()
-    run.to_its_limits()
+    drive(run)
     seconds = (time.perf_counter() - started) / (work.tacit_generations + 1)
     state = run.now.search
     check_values(work.problem, state.genomes, state.estimates)

@@ -9,7 +9,7 @@ secret, known = problem.objectives
 problem = dataclasses.replace(
     problem, objectives=(secret, dataclasses.replace(known, confidential=False))
 )
-result = tacit.solve(problem, disclose="order", generations=150, seed=1)
+result = tacit.solve(problem, disclose="order", limits=tacit.Limits(generations=150), seed=1)
 
 for values in sorted(result.estimated_best.actual or [])[::10]:
     print(values)

@@ -2,7 +2,8 @@
 
 >>> import tacit
 >>> problem = tacit.generate_assignment(1, rows=30)
->>> result = tacit.solve(problem, disclose="top:15", generations=100, seed=1, engine="simulated")
+>>> limits = tacit.Limits(generations=100)
+>>> result = tacit.solve(problem, disclose="top:15", limits=limits, seed=1, engine="simulated")
 >>> result.percent_of_optimum > 85
 True
 
@@ -33,7 +34,13 @@ if TYPE_CHECKING:
         save_problem as save_problem,
         shipped_problem as shipped_problem,
     )
-    from tacit.runs import Result as Result, load_result as load_result, solve as solve
+    from tacit.runs import (
+        Limits as Limits,
+        Result as Result,
+        SolveSettings as SolveSettings,
+        load_result as load_result,
+        solve as solve,
+    )
     from tacit.search import SearchParameters as SearchParameters
 else:
     __getattr__ = lazily(__name__)

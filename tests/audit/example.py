@@ -9,7 +9,7 @@ from tacit.audit.record.record import Record
 from tacit.audit.record.recorder import Recorder
 from tacit.audit.record.view import View, view_of
 from tacit.problems import Problem, generate_assignment
-from tacit.runs import solve
+from tacit.runs import Limits, solve
 from tacit.search import SearchParameters
 
 
@@ -32,11 +32,11 @@ def example_record(
         example_problem() if problem is None else problem,
         disclose=disclosure,
         best=best,
-        generations=generations,
+        limits=Limits(generations=generations),
         seed=1,
         engine="simulated",
         observe=recorder,
-        parameters=SearchParameters(population=30, elites=3, tournament=3, mutation_percent=50),
+        settings=SearchParameters(population=30, elites=3, tournament=3, mutation_percent=50),
     )
     return recorder.record(result.plan)
 

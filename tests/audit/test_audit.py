@@ -11,7 +11,7 @@ from tacit.audit.audit import audit_of
 from tacit.audit.record.recorder import Recorder
 from tacit.audit.record.view import view_of
 from tacit.problems import generate_assignment, generate_tour
-from tacit.runs import solve
+from tacit.runs import Limits, solve
 from tacit.search import SearchParameters
 from tests.audit.example import example_problem, example_record, example_weights
 
@@ -61,9 +61,14 @@ def test_sets_of_different_sizes_and_forbidden_cells() -> None:
     forbidden[0, :3] = True
     problem = replace(drawn, forbidden=forbidden)
     recorder = Recorder()
-    result = solve(problem, disclose="quantiles:5", generations=20, engine="simulated",
-                   observe=recorder, parameters=SearchParameters(population=30, elites=2,
-                   tournament=3, reevaluate_parents=True))  # fmt: skip
+    result = solve(
+        problem,
+        disclose="quantiles:5",
+        limits=Limits(generations=20),
+        engine="simulated",
+        observe=recorder,
+        settings=SearchParameters(population=30, elites=2, tournament=3, reevaluate_parents=True),
+    )
     record = recorder.record(result.plan)
     assert record.sizes == [30] + [60] * 20
     weights = problem.objectives[0].weights
@@ -86,7 +91,13 @@ def test_a_view_can_be_cut(count: int) -> None:
 def test_several_objectives_are_audited_one_by_one() -> None:
     problem = generate_assignment(3, rows=6, objectives=2)
     recorder = Recorder()
-    result = solve(problem, disclose="order", generations=12, engine="simulated", observe=recorder)
+    result = solve(
+        problem,
+        disclose="order",
+        limits=Limits(generations=12),
+        engine="simulated",
+        observe=recorder,
+    )
     record = recorder.record(result.plan)
     weights = problem.objectives[1].weights
     assert weights is not None

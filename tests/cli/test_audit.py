@@ -10,7 +10,7 @@ import pytest
 from tacit.problems import generate_assignment, save_problem
 from tests.cli.conftest import RunTacit
 
-QUICK = ("--population", "20", "--elites", "2", "--generations", "15")
+QUICK = ("--set", "population=20", "--set", "elites=2", "--generations", "15")
 
 
 @pytest.fixture

@@ -18,13 +18,13 @@ import pytest
 
 import tacit
 from tacit.problems import generate_assignment, generate_tour, save_problem
-from tacit.runs import solve
+from tacit.runs import Limits, solve
 from tacit.search import SearchParameters
 
 RunTacit = Callable[..., "subprocess.CompletedProcess[str]"]
 
 WEIGHTS = "9,1,2\n3,8,1\n2,1,7\n"
-QUICK = ("--population", "20", "--elites", "2", "--generations", "15")
+QUICK = ("--set", "population=20", "--set", "elites=2", "--generations", "15")
 
 
 @pytest.fixture
@@ -126,10 +126,10 @@ def test_the_command_gives_what_the_library_gives(run_here: RunTacit, tmp_path: 
     shown = solved(
         run_here(
             *("solve", file, "--disclose", "quantiles:5", "--seed", "7", "--generations", "20"),
-            *("--best", "improvement", "--crossover", "order", "--mutation", "insert"),
-            *("--population", "30", "--elites", "3", "--tournament", "4", "--json"),
-            *("--crossover-percent", "80", "--mutation-percent", "60"),
-            *("--estimator", "exponential", "--reevaluate-parents"),
+            *("--best", "improvement", "--set", "crossover=order", "--set", "mutation=insert"),
+            *("--set", "population=30", "--set", "elites=3", "--set", "tournament=4", "--json"),
+            *("--set", "crossover_percent=80", "--set", "mutation-percent=60"),
+            *("--set", "estimator=exponential", "--set", "reevaluate_parents=true"),
         )
     )
     parameters = SearchParameters(
@@ -148,8 +148,8 @@ def test_the_command_gives_what_the_library_gives(run_here: RunTacit, tmp_path: 
         disclose="quantiles:5",
         best="improvement",
         seed=7,
-        generations=20,
-        parameters=parameters,
+        limits=Limits(generations=20),
+        settings=parameters,
     )
     shown["timing"] = None
     assert shown == json.loads(library.to_json(timing=False))
@@ -173,7 +173,7 @@ def test_out_and_plot_are_written_and_the_summary_names_them(
 def test_several_limits_and_a_target(run_here: RunTacit, csv: Path) -> None:
     limits = ("--deadline", "1m", "--target", "24", "--generations", "400", "--stall", "300")
     result = solved(
-        run_here("solve", csv, "--population", "20", "--elites", "2", *limits, "--json")
+        run_here("solve", csv, "--set", "population=20", "--set", "elites=2", *limits, "--json")
     )
     assert result["stopped"] == "target"
     few = solved(run_here("solve", csv, "--evaluations", "3", "--json"))
@@ -182,7 +182,7 @@ def test_several_limits_and_a_target(run_here: RunTacit, csv: Path) -> None:
 
 def test_a_checkpoint_is_resumed(run_here: RunTacit, csv: Path, tmp_path: Path) -> None:
     file = tmp_path / "run.checkpoint"
-    common = ("solve", csv, "--population", "20", "--elites", "2", "--json")
+    common = ("solve", csv, "--set", "population=20", "--set", "elites=2", "--json")
     solved(run_here(*common, "--generations", "4", "--checkpoint", file))
     resumed = solved(run_here(*common, "--generations", "9", "--resume", file))
     whole = solved(run_here(*common, "--generations", "9"))
@@ -243,9 +243,13 @@ def test_a_bad_file_is_refused_in_one_line(run_here: RunTacit, tmp_path: Path, n
         (["--deadline", "0s"], ["leaves no time"]),
         (["--generations", "-3"], ["generations is -3", "give 0 or more"]),
         (["--preset", "best"], ["'best' is not a preset", "paper-ap"]),
-        (["--crossover", "pmx"], ["'pmx' is not a crossover"]),
-        (["--population", "1"], ["population is 1", "at least 2"]),
-        (["--elites", "300"], ["elites is 300", "leave room"]),
+        (["--set", "crossover=pmx"], ["'pmx' is not a crossover"]),
+        (["--set", "population=1"], ["population is 1", "at least 2"]),
+        (["--set", "population=many"], ["population is 'many'", "Expected `int`"]),
+        (["--set", "elites=300"], ["elites is 300", "leave room"]),
+        (["--set", "size=3"], ["'size' is not a setting", "algorithm, population, elites"]),
+        (["--set", "population"], ["name each setting once", "population=100"]),
+        (["--weighting", "3:1"], ["the run is not sealed"]),
         (["--best", "all"], ["use value, improvement or nothing"]),
         (["--scale", "7"], ["scale is 7", "power of ten"]),
         (["--out", "nowhere/result.json"], ["no folder nowhere", "create it"]),
@@ -319,8 +323,8 @@ def test_a_sealed_search_says_what_it_did(run_here: RunTacit, csv: Path) -> None
     assert found["best_known"]["told"] == [None]
     shown = run_here(*sealed)
     assert "20 generations" in shown.stdout
-    assert "searched in this process" in shown.stdout
-    foreign = run_here(*sealed, "--population", "20")
+    assert "in this process" in shown.stdout
+    foreign = run_here(*sealed, "--preset", "paper-ap")
     assert foreign.returncode == 2
     assert "settings of its own" in foreign.stderr
     wrong = run_here(*sealed, "--weighting", "3:x")
@@ -330,14 +334,14 @@ def test_a_sealed_search_says_what_it_did(run_here: RunTacit, csv: Path) -> None
 
 def test_settings_of_a_sealed_search(run_here: RunTacit, csv: Path) -> None:
     sealed = ("solve", csv, "--disclose", "sealed", "--generations", "20")
-    found = solved(run_here(*sealed, "--sealed", "parents=3", "--sealed", "cycles=2", "--json"))
+    found = solved(run_here(*sealed, "--set", "parents=3", "--set", "cycles=2", "--json"))
     assert (found["parameters"]["parents"], found["parameters"]["cycles"]) == (3, 2)
     assert found["plan"] == [0, 1, 2]
     for arguments, words in (
-        ((*sealed, "--sealed", "parents=x"), "as in parents=4"),
-        ((*sealed, "--sealed", "uncles=4"), "settings are block"),
-        ((*sealed, "--sealed", "parents=99"), "give 1 to 16"),
-        (("solve", csv, "--sealed", "parents=3"), "add --disclose sealed"),
+        ((*sealed, "--set", "parents=x"), "parents is 'x'"),
+        ((*sealed, "--set", "population=20"), "use one of block, children"),
+        ((*sealed, "--set", "parents=99"), "give 1 to 16"),
+        (("solve", csv, "--set", "parents=3"), "use one of algorithm, population"),
     ):
         refused = run_here(*arguments)
         assert refused.returncode == 2

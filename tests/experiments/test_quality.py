@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tacit.experiments.execution.job import Job
-from tacit.experiments.execution.run_job import perform
+from tacit.experiments.execution.run_job import run_job
 from tacit.experiments.quality import (
     generational_distance_plus,
     inverted_generational_distance_plus,
@@ -60,7 +60,7 @@ def test_relative_error_of_gains_and_costs() -> None:
 def test_metrics_of_a_run_are_those_of_its_sets() -> None:
     spec = InstanceSpec(generate="assignment", size=9, seed=3)
     settings = (("elites", 2), ("population", 20), ("tournament", 3))
-    single = perform(Job(instance=spec, settings=settings, disclosure="top:4", generations=15))
+    single = run_job(Job(instance=spec, settings=settings, disclosure="top:4", generations=15))
     best = optimum(reference_of(spec).problem)
     assert best is not None
     means = single.metrics["mean_fitness"]
@@ -72,7 +72,7 @@ def test_metrics_of_a_run_are_those_of_its_sets() -> None:
     crowded = (
         ("algorithm", "nsga2"), ("elites", 0), ("population", 20), ("reevaluate_parents", True)
     )  # fmt: skip
-    several = perform(Job(instance=two, settings=crowded, disclosure="order", generations=15))
+    several = run_job(Job(instance=two, settings=crowded, disclosure="order", generations=15))
     truth = reference_of(two).truth
     assert truth is not None
     assert several.metrics["set_size"][-1] == len(several.front)

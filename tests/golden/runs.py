@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tacit.problems import Problem, generate_assignment, shipped_problem
-from tacit.runs import solve
+from tacit.runs import Limits, solve
 
 GENERATIONS = 30
 DISCLOSURES = ("none", "order", "quantiles:20", "buckets:5", "top:15", "above:90")
@@ -27,10 +27,10 @@ def golden_run(preset: str, disclosure: str, best: str) -> dict[str, Any]:
     problem = replace(problem, optimum=problem.optimum or 1)
     result = solve(
         problem,
-        preset=preset,
+        settings=preset,
         disclose=disclosure,
         best=best,
-        generations=GENERATIONS,
+        limits=Limits(generations=GENERATIONS),
         seed=1,
         engine="simulated",
     )
@@ -54,7 +54,7 @@ def golden_sealed() -> dict[str, Any]:
                 problem,
                 disclose="sealed",
                 best=best,
-                generations=GENERATIONS,
+                limits=Limits(generations=GENERATIONS),
                 seed=1,
                 engine="simulated",
             )

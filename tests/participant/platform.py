@@ -38,8 +38,9 @@ from tacit.engine.local.engine import node_terms
 from tacit.engine.records.ledger import LedgerEntry, load_ledger
 from tacit.mpc.transport import fingerprint
 from tacit.problems import Assignment, Objective, Participant, Problem
-from tacit.runs import GenerationView
-from tacit.runs.agreed import Agreed, AgreedRun
+from tacit.runs import Progress, drive
+from tacit.runs.agreed.agreed import Agreed
+from tacit.runs.agreed.driver import agreed_driver
 from tacit.search import SearchParameters
 
 RUN = "r-abcdefghij"
@@ -161,8 +162,8 @@ class Platform:
         assert self.agreement is not None
         self.close()
 
-        def watch(view: GenerationView) -> None:
-            if view.state.generation == stop_after:
+        def watch(progress: Progress) -> None:
+            if progress.generation == stop_after:
                 raise KeyboardInterrupt
 
         self.engine = SecureEngine(self.agreement, self.cluster.config)
@@ -173,10 +174,10 @@ class Platform:
             for k, terms in enumerate(self.agreement.objectives)
         }
         agreed = Agreed(agreement=self.agreement, signatures=self.signatures, manifests=manifests)
-        with AgreedRun(agreed, self.cluster.config, self.folder, observe=watch) as run:
-            run.to_its_limits(until=time.monotonic() + 30)
-            items = run.plans()[0]
-            generation = run.run.now.search.generation
+        with agreed_driver(agreed, self.cluster.config, self.folder) as driver:
+            drive(driver, until=time.monotonic() + 30, observe=watch)
+            items = driver.plans()[0]
+            generation = driver.progress().generation
         self.ledger = load_ledger(self.folder / "ledger.jsonl")
         rows, columns = self.problem.row_names, self.problem.column_names
         named = None

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.problems import Assignment, Evaluation
-from tacit.runs import solve
+from tacit.runs import Limits, solve
 from tacit.runs.best_known import BestKnown, is_better, update_best_known
 from tacit.search import SearchParameters, SearchState
 
@@ -51,7 +51,7 @@ def test_the_best_known_set_is_that_of_the_highest_told_value_the_latest_of_equa
 ) -> None:
     known, seen = follow(told)
     assert known.generation == best_generation
-    assert known.told == told[best_generation]
+    assert known.disclosed == told[best_generation]
     assert known.genomes.tolist() == [[best_generation, 0]], "the estimated-best set of it"
     assert seen == improvements
 
@@ -84,11 +84,13 @@ def test_under_none_the_plan_has_the_best_value_that_was_ever_told(
     # Without elites the best may get lost again, and the run must remember it.
     forgetful = small_search.with_changes(elites=0, tournament=1)
     for seed in range(5):
-        result = solve(small_assignment, parameters=forgetful, generations=30, seed=seed)
-        told = [float(values[0] or 0) for values in result.history.told_best]
+        result = solve(
+            small_assignment, settings=forgetful, limits=Limits(generations=30), seed=seed
+        )
+        told = [float(values[0] or 0) for values in result.history.disclosed_best]
         latest = max(i for i, value in enumerate(told) if value == max(told))
         assert result.best_known.generation == latest
-        assert result.best_known.told == [max(told)]
+        assert result.best_known.disclosed == [max(told)]
         assert result.value == [max(told)]
 
 
@@ -96,10 +98,12 @@ def test_under_none_the_plan_has_the_best_value_that_was_ever_told(
 def test_under_a_disclosure_the_best_known_set_contains_the_best_individual(
     small_assignment: Assignment, small_search: SearchParameters, disclosure: str
 ) -> None:
-    result = solve(small_assignment, disclose=disclosure, parameters=small_search, generations=30)
+    result = solve(
+        small_assignment, disclose=disclosure, settings=small_search, limits=Limits(generations=30)
+    )
     assert result.best_known.actual is not None
     values = [each[0] for each in result.best_known.actual]
-    assert max(values) == result.best_known.told[0]
+    assert max(values) == result.best_known.disclosed[0]
     assert result.plan == result.best_known.plans[0]
 
 
@@ -108,9 +112,13 @@ def test_withheld_values_show_nowhere_but_in_what_the_caller_knows_himself(
     small_assignment: Assignment, small_search: SearchParameters, best: str
 ) -> None:
     result = solve(
-        small_assignment, disclose="top:5", best=best, parameters=small_search, generations=20
+        small_assignment,
+        disclose="top:5",
+        best=best,
+        settings=small_search,
+        limits=Limits(generations=20),
     )
-    told = [values[0] for values in result.history.told_best]
+    told = [values[0] for values in result.history.disclosed_best]
     if best == "nothing":
         assert told == [None] * 21
         assert result.best_known.generation == 20
@@ -125,6 +133,6 @@ def test_withheld_values_show_nowhere_but_in_what_the_caller_knows_himself(
 def test_with_several_objectives_the_latest_set_is_the_best_known(
     small_two_objectives: Assignment,
 ) -> None:
-    result = solve(small_two_objectives, disclose="order", generations=8)
+    result = solve(small_two_objectives, disclose="order", limits=Limits(generations=8))
     assert result.best_known.generation == 8
     assert result.best_known == result.estimated_best

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -17,16 +17,17 @@ from tacit.engine import SideBySide
 from tacit.problems import Evaluation, Problem, generate_assignment, generate_tour
 from tacit.runs import (
     Checkpointing,
-    GenerationView,
+    EvaluatingDriver,
     Limits,
-    Run,
+    Progress,
     StopReason,
+    drive,
     simulated_evaluator,
-    solve,
+    with_disclosures,
 )
-from tacit.runs.checkpoint import load_checkpoint, save_checkpoint
-from tacit.runs.solve import with_disclosures
+from tacit.runs.evaluating.checkpoint import load_checkpoint, save_checkpoint
 from tacit.search import SearchParameters
+from tests.runs.flat import solve_with
 
 LAST = 12
 SMALL = SearchParameters(population=20, elites=3, tournament=3)
@@ -54,7 +55,7 @@ KINDS: dict[str, tuple[Problem, dict[str, Any]]] = {
 
 
 def without_timing(problem: Problem, **options: Any) -> bytes:
-    return solve(problem, seed=3, **options).to_json(timing=False)
+    return solve_with(problem, seed=3, **options).to_json(timing=False)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -78,11 +79,11 @@ def test_interrupted_in_an_observer_and_resumed(kind: str, tmp_path: Path) -> No
     for stop in range(LAST):
         file = tmp_path / f"{stop}.checkpoint"
 
-        def interrupt(view: GenerationView, stop: int = stop) -> None:
-            if view.record.generation == stop:
+        def interrupt(view: Progress, stop: int = stop) -> None:
+            if view.generation == stop:
                 raise KeyboardInterrupt
 
-        stopped = solve(
+        stopped = solve_with(
             problem,
             seed=3,
             generations=LAST,
@@ -114,7 +115,7 @@ class InterruptedEvaluator(SideBySide):
 
 def fresh_run(
     kind: str, wrap: Callable[[SideBySide], SideBySide] = lambda inner: inner, **changes: Any
-) -> Run:
+) -> EvaluatingDriver:
     """A run as `solve` makes it, with some of its parts changed."""
     problem, options = KINDS[kind]
     parts: dict[str, Any] = {
@@ -124,7 +125,7 @@ def fresh_run(
         **changes,
     }
     evaluator = wrap(simulated_evaluator(parts["problem"], linear))
-    return Run(
+    return EvaluatingDriver(
         parts["problem"],
         parts["parameters"],
         evaluator,
@@ -133,7 +134,7 @@ def fresh_run(
     )
 
 
-def stands_at(run: Run) -> tuple[Any, ...]:
+def stands_at(run: EvaluatingDriver) -> tuple[Any, ...]:
     """Everything of a run that a result is made of, times apart."""
     now = run.now
     assert now.best_known is not None
@@ -146,23 +147,23 @@ def stands_at(run: Run) -> tuple[Any, ...]:
         now.stalled_for,
         now.best_so_far,
         now.best_known.genomes.tolist(),
-        [replace(record, seconds=0.0) for record in run.history],
+        [msgspec.structs.replace(record, seconds=0.0) for record in run.history],
     )
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_interrupted_inside_an_evaluation_and_resumed(kind: str, tmp_path: Path) -> None:
     whole = fresh_run(kind)
-    assert whole.to_its_limits() == "generations"
+    assert drive(whole) == "generations"
     for at in range(1, LAST + 1):
         stopped = fresh_run(kind, partial(InterruptedEvaluator, at=at))
-        assert stopped.to_its_limits() == "interrupted"
+        assert drive(stopped) == "interrupted"
         assert stopped.now.search.generation == at - 1
         file = tmp_path / f"{at}.checkpoint"
         save_checkpoint(stopped, file)
         resumed = fresh_run(kind)
         load_checkpoint(file, resumed)
-        resumed.to_its_limits()
+        drive(resumed)
         assert stands_at(resumed) == stands_at(whole)
 
 
@@ -170,17 +171,17 @@ def test_interrupted_inside_an_evaluation_and_resumed(kind: str, tmp_path: Path)
 @pytest.mark.parametrize("at", [0, 5])
 def test_an_interrupted_run_goes_on_by_itself(kind: str, at: int) -> None:
     whole = fresh_run(kind)
-    whole.to_its_limits()
+    drive(whole)
     stopped = fresh_run(kind, partial(InterruptedEvaluator, at=at))
-    assert stopped.to_its_limits() is StopReason.INTERRUPTED
+    assert drive(stopped) is StopReason.INTERRUPTED
     stopped.evaluator = SideBySide(stopped.evaluator.objectives)
-    stopped.to_its_limits()
+    drive(stopped)
     assert stands_at(stopped) == stands_at(whole)
 
 
 def test_an_interrupt_before_the_first_result_is_passed_on(tmp_path: Path) -> None:
     run = fresh_run("none", lambda inner: InterruptedEvaluator(inner, 0))
-    assert run.to_its_limits() == "interrupted"
+    assert drive(run) == "interrupted"
     file = tmp_path / "none.checkpoint"
     save_checkpoint(run, file)
     assert not file.exists(), "there is nothing to save"
@@ -191,10 +192,10 @@ def test_checkpoints_are_written_every_so_often_and_at_the_end(tmp_path: Path) -
     file = tmp_path / "run.checkpoint"
     seen: list[bytes] = []
 
-    def remember(view: GenerationView) -> None:
+    def remember(view: Progress) -> None:
         seen.append(file.read_bytes() if file.exists() else b"")
 
-    solve(
+    solve_with(
         problem,
         seed=3,
         generations=LAST,
@@ -212,9 +213,19 @@ def test_checkpoints_are_written_every_so_often_and_at_the_end(tmp_path: Path) -
 def test_resuming_does_not_count_earlier_time_against_the_deadline(tmp_path: Path) -> None:
     problem, options = KINDS["none"]
     file = tmp_path / "run.checkpoint"
-    solve(problem, seed=3, deadline=0.4, **options, checkpointing=Checkpointing(file=file))
-    resumed = solve(
-        problem, seed=3, deadline=0.4, **options, checkpointing=Checkpointing(resume=file)
+    solve_with(
+        problem,
+        seed=3,
+        deadline=0.4,
+        **options,
+        checkpointing=Checkpointing(file=file),
+    )
+    resumed = solve_with(
+        problem,
+        seed=3,
+        deadline=0.4,
+        **options,
+        checkpointing=Checkpointing(resume=file),
     )
     assert resumed.timing is not None
     assert resumed.timing.generation_seconds[-1] > 0.6

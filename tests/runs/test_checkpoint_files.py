@@ -17,12 +17,9 @@ import pytest
 
 from tacit.errors import FileError, ParameterError
 from tacit.problems import Assignment, generate_assignment
-from tacit.runs import (
-    Checkpointing,
-    solve,
-)
-from tacit.runs.checkpoint import load_checkpoint, problem_digest, save_checkpoint
-from tacit.runs.solve import with_disclosures
+from tacit.runs import Checkpointing, drive, with_disclosures
+from tacit.runs.evaluating.checkpoint import load_checkpoint, problem_digest, save_checkpoint
+from tests.runs.flat import solve_with
 from tests.runs.test_checkpoint import KINDS, SMALL, fresh_run, without_timing
 
 
@@ -30,7 +27,13 @@ from tests.runs.test_checkpoint import KINDS, SMALL, fresh_run, without_timing
 def checkpoint(tmp_path: Path) -> Path:
     problem, options = KINDS["none"]
     file = tmp_path / "run.checkpoint"
-    solve(problem, seed=3, generations=4, **options, checkpointing=Checkpointing(file=file))
+    solve_with(
+        problem,
+        seed=3,
+        generations=4,
+        **options,
+        checkpointing=Checkpointing(file=file),
+    )
     return file
 
 
@@ -72,8 +75,11 @@ def test_every_damaged_checkpoint_is_refused(checkpoint: Path) -> None:
 
 def test_a_checkpoint_of_another_format_is_refused(checkpoint: Path) -> None:
     whole = checkpoint.read_bytes()
-    checkpoint.write_bytes(whole.replace(b"tacit-checkpoint/1", b"tacit-checkpoint/9"))
-    with pytest.raises(FileError):
+    checkpoint.write_bytes(whole.replace(b"tacit-checkpoint/2", b"tacit-checkpoint/9"))
+    with pytest.raises(FileError, match="is not a tacit checkpoint"):
+        load_checkpoint(checkpoint, fresh_run("none"))
+    checkpoint.write_bytes(whole.replace(b"tacit-checkpoint/2", b"tacit-checkpoint/1"))
+    with pytest.raises(FileError, match="of an older version; start without --resume"):
         load_checkpoint(checkpoint, fresh_run("none"))
 
 
@@ -86,7 +92,7 @@ def test_an_absent_checkpoint_and_a_folder_are_refused(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     run = fresh_run("none")
-    run.to_its_limits()
+    drive(run)
     with pytest.raises(FileError, match=r"run\.checkpoint: cannot be written .*; choose another"):
         save_checkpoint(run, tmp_path / "nowhere" / "run.checkpoint")
 
@@ -151,10 +157,11 @@ def test_checkpoints_every_zero_generations_are_refused() -> None:
 
 CHECKPOINT_FOR_EVER = """
 import sys
-from tests.runs.test_checkpoint import KINDS, SMALL, TWO, fresh_run, without_timing
-from tacit.runs import Checkpointing, solve
+from tests.runs.test_checkpoint import KINDS
+from tacit.runs import Checkpointing
+from tests.runs.flat import solve_with
 problem, options = KINDS["none"]
-solve(problem, seed=3, generations=10**9, engine="simulated", **options,
+solve_with(problem, seed=3, generations=10**9, engine="simulated", **options,
       checkpointing=Checkpointing(file=sys.argv[1], every=1))
 """
 
@@ -198,7 +205,7 @@ def test_a_half_written_draft_does_not_touch_the_checkpoint(
 
     monkeypatch.setattr(os, "fsync", full_disk)
     run = fresh_run("none")
-    run.to_its_limits()
+    drive(run)
     with pytest.raises(FileError, match="No space left on device"):
         save_checkpoint(run, checkpoint)
     assert checkpoint.read_bytes() == whole

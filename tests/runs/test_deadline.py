@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 from tacit.disclosure import linear
 from tacit.engine import SideBySide
 from tacit.problems import Assignment, Evaluation, Problem, generate_assignment, shipped_problem
-from tacit.runs import GenerationView, Limits, Run, StopReason, simulated_evaluator, solve
+from tacit.runs import (
+    EvaluatingDriver,
+    Limits,
+    Progress,
+    StopReason,
+    drive,
+    simulated_evaluator,
+    solve,
+)
 from tacit.search import SearchParameters
 from tacit.search.warm_up import warm_up
 
@@ -28,7 +36,9 @@ def test_the_result_comes_in_time(kind: str) -> None:
         if kind == "tour"
         else generate_assignment(1, objectives=2 if kind == "two objectives" else 1)
     )
-    solve(problem, disclose="top:15", generations=1)  # everything is loaded from here on
+    solve(
+        problem, disclose="top:15", limits=Limits(generations=1)
+    )  # everything is loaded from here on
     started = time.monotonic()
     result = solve(problem, disclose="top:15", deadline=0.5)
     elapsed = time.monotonic() - started
@@ -43,7 +53,7 @@ def test_the_result_comes_in_time(kind: str) -> None:
 def test_a_deadline_shorter_than_one_generation_still_gives_a_plan(
     small_assignment: Assignment, small_search: SearchParameters
 ) -> None:
-    result = solve(small_assignment, parameters=small_search, deadline=1e-9)
+    result = solve(small_assignment, settings=small_search, deadline=1e-9)
     assert (result.stopped, result.generations, result.evaluations) == ("deadline", 0, 1)
     small_assignment.check_plan(result.plan)
 
@@ -64,11 +74,11 @@ class SlowEvaluator(SideBySide):
 
 def slow_run(
     problem: Problem, parameters: SearchParameters, *, seconds: float, deadline: float | None
-) -> tuple[Run, SlowEvaluator]:
+) -> tuple[EvaluatingDriver, SlowEvaluator]:
     warm_up(problem, parameters)
     evaluator = SlowEvaluator(simulated_evaluator(problem, linear), seconds)
     limits = Limits(deadline=deadline, generations=3 if deadline is None else None)
-    return Run(problem, parameters, evaluator, seed=1, limits=limits), evaluator
+    return EvaluatingDriver(problem, parameters, evaluator, seed=1, limits=limits), evaluator
 
 
 def test_an_evaluation_that_is_not_expected_to_fit_is_not_started(
@@ -76,7 +86,7 @@ def test_an_evaluation_that_is_not_expected_to_fit_is_not_started(
 ) -> None:
     run, evaluator = slow_run(small_assignment, small_search, seconds=0.15, deadline=0.5)
     started = time.monotonic()
-    assert run.to_its_limits(started=started) is StopReason.DEADLINE
+    assert drive(run) is StopReason.DEADLINE
     assert time.monotonic() - started < 0.5 + LATE
     # The third ends at 0.45; a fourth would end at 0.6.
     assert len(evaluator.until) <= 3
@@ -86,11 +96,11 @@ def test_evaluators_are_told_the_instant_of_the_deadline(
     small_assignment: Assignment, small_search: SearchParameters
 ) -> None:
     run, evaluator = slow_run(small_assignment, small_search, seconds=0.01, deadline=0.2)
-    started = time.monotonic()
-    run.to_its_limits(started=started)
-    assert set(evaluator.until) == {started + 0.2}
+    until = time.monotonic() + 0.1
+    drive(run, until=until)
+    assert set(evaluator.until) == {until}
     run, evaluator = slow_run(small_assignment, small_search, seconds=0.0, deadline=None)
-    run.to_its_limits()
+    drive(run)
     assert evaluator.until == [None] * 4
 
 
@@ -98,19 +108,19 @@ def test_the_deadline_counts_from_the_start_with_the_first_generation_in_it(
     small_assignment: Assignment, small_search: SearchParameters
 ) -> None:
     run, evaluator = slow_run(small_assignment, small_search, seconds=0.0, deadline=0.2)
-    # A start that lies in the past leaves no time for more than the one evaluation.
-    assert run.to_its_limits(started=time.monotonic() - 1.0) is StopReason.DEADLINE
+    # A deadline that lies in the past leaves no time for more than the one evaluation.
+    assert drive(run, until=time.monotonic() - 0.8) is StopReason.DEADLINE
     assert len(evaluator.until) == 1
 
 
 def test_slow_observers_count_too(
     small_assignment: Assignment, small_search: SearchParameters
 ) -> None:
-    def dawdle(view: GenerationView) -> None:
+    def dawdle(view: Progress) -> None:
         time.sleep(0.1)
 
     started = time.monotonic()
-    result = solve(small_assignment, parameters=small_search, deadline=0.35, observe=dawdle)
+    result = solve(small_assignment, settings=small_search, deadline=0.35, observe=dawdle)
     assert result.timing is not None
     assert time.monotonic() - started - result.timing.set_up_seconds < 0.35 + LATE
     assert result.generations <= 4

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tacit.problems import Assignment, Objective, Problem, generate_assignment, generate_tour
-from tacit.runs import solve
+from tacit.runs import Limits, solve
 from tacit.search import SearchParameters
 from tacit.search.operators.crossover import crossovers
 from tacit.search.operators.mutation import mutations
@@ -69,9 +69,9 @@ def all_small_runs() -> dict[str, str]:
     return {
         name: solve(
             problem,
-            parameters=parameters,
+            settings=parameters,
             disclose=disclosure,
-            generations=6,
+            limits=Limits(generations=6),
             seed=i,
             engine="simulated",
         )
@@ -130,9 +130,9 @@ def test_other_seeds_give_other_results(
     small_assignment: Assignment, small_search: SearchParameters
 ) -> None:
     results = {
-        solve(small_assignment, parameters=small_search, generations=3, seed=seed).to_json(
-            timing=False
-        )
+        solve(
+            small_assignment, settings=small_search, limits=Limits(generations=3), seed=seed
+        ).to_json(timing=False)
         for seed in range(5)
     }
     assert len(results) == 5
@@ -143,8 +143,14 @@ def test_paired_seeds_start_from_the_same_population_under_any_disclosure(
     small_assignment: Assignment, small_search: SearchParameters, disclosure: str
 ) -> None:
     hidden = solve(
-        small_assignment, disclose=disclosure, parameters=small_search, generations=0, seed=4
+        small_assignment,
+        disclose=disclosure,
+        settings=small_search,
+        limits=Limits(generations=0),
+        seed=4,
     )
-    open_to_all = solve(small_assignment, parameters=small_search, generations=0, seed=4)
-    assert hidden.history.told_best == open_to_all.history.told_best
+    open_to_all = solve(
+        small_assignment, settings=small_search, limits=Limits(generations=0), seed=4
+    )
+    assert hidden.history.disclosed_best == open_to_all.history.disclosed_best
     assert open_to_all.plan in hidden.best_known.plans

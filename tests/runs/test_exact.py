@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import ParameterError
 from tacit.problems import Assignment, Objective, Sense, Tour
-from tacit.runs import solve
+from tacit.runs import SolveSettings, solve
 
 
 def public(weights: NDArray[np.int64], sense: Sense = "maximize", scale: int = 1) -> Objective:
@@ -25,7 +25,7 @@ def public(weights: NDArray[np.int64], sense: Sense = "maximize", scale: int = 1
 def test_no_plan_is_better(sense: Sense, rows: int, data: st.DataObject) -> None:
     weights = data.draw(arrays(np.int64, (rows, 5), elements=st.integers(0, 20)))
     problem = Assignment(name="p", rows=rows, columns=5, objectives=(public(weights, sense),))
-    result = solve(problem, algorithm="exact")
+    result = solve(problem, settings=SolveSettings(algorithm="exact"))
     values = [
         sum(int(weights[row, column]) for row, column in enumerate(plan))
         for plan in permutations(range(5), rows)
@@ -45,10 +45,10 @@ def test_values_are_in_the_users_unit() -> None:
         columns=2,
         objectives=(public(np.array([[150, 225], [100, 400]]), "minimize", 100),),
     )
-    result = solve(problem, algorithm="exact")
+    result = solve(problem, settings=SolveSettings(algorithm="exact"))
     assert result.plan == [1, 0]
     assert (result.value, result.optimum, result.percent_of_optimum) == ([3.25], 3.25, 100.0)
-    assert result.best_known.told == [3.25]
+    assert result.best_known.disclosed == [3.25]
 
 
 def test_forbidden_pairs_are_left_out() -> None:
@@ -60,7 +60,7 @@ def test_forbidden_pairs_are_left_out() -> None:
         objectives=(public(weights),),
         forbidden=np.array([[True, False], [False, False]]),
     )
-    assert solve(problem, algorithm="exact").plan == [1, 0]
+    assert solve(problem, settings=SolveSettings(algorithm="exact")).plan == [1, 0]
 
 
 def test_several_objectives_give_a_front_that_nothing_found_by_search_dominates() -> None:
@@ -71,7 +71,7 @@ def test_several_objectives_give_a_front_that_nothing_found_by_search_dominates(
         Objective("b", b, confidential=False),
     )
     problem = Assignment(name="p", rows=5, columns=5, objectives=objectives)
-    front = solve(problem, algorithm="exact").best_known.actual
+    front = solve(problem, settings=SolveSettings(algorithm="exact")).best_known.actual
     assert front is not None
     everything = [
         (sum(int(a[r, c]) for r, c in enumerate(p)), sum(int(b[r, c]) for r, c in enumerate(p)))
@@ -87,16 +87,16 @@ def test_several_objectives_give_a_front_that_nothing_found_by_search_dominates(
 
 def test_confidential_objectives_are_refused(small_assignment: Assignment) -> None:
     with pytest.raises(ParameterError, match="every objective in the clear and 'weight' is conf"):
-        solve(small_assignment, algorithm="exact")
+        solve(small_assignment, settings=SolveSettings(algorithm="exact"))
 
 
 def test_tours_are_refused(small_tour: Tour) -> None:
     with pytest.raises(ParameterError, match="is a tour; use genetic"):
-        solve(small_tour, algorithm="exact")
+        solve(small_tour, settings=SolveSettings(algorithm="exact"))
 
 
 def test_absent_weights_are_refused() -> None:
     sealed = Objective("pay", None, weight_bound=9, confidential=False)
     problem = Assignment(name="p", rows=2, columns=2, objectives=(sealed,))
     with pytest.raises(ParameterError, match="exact needs the weights of 'p'"):
-        solve(problem, algorithm="exact")
+        solve(problem, settings=SolveSettings(algorithm="exact"))

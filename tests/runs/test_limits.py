@@ -11,6 +11,7 @@ from tacit.errors import ParameterError
 from tacit.problems import Assignment, Objective, Tour
 from tacit.runs import Limits, StopReason, solve
 from tacit.search import SearchParameters
+from tests.runs.flat import solve_with
 
 
 @pytest.mark.parametrize(
@@ -74,7 +75,7 @@ def test_without_a_target_no_value_ends_the_run() -> None:
 def test_500_generations_if_nothing_is_said(
     small_assignment: Assignment, small_search: SearchParameters
 ) -> None:
-    result = solve(small_assignment, parameters=small_search)
+    result = solve(small_assignment, settings=small_search)
     assert (result.generations, result.evaluations, result.stopped) == (500, 501, "generations")
 
 
@@ -98,7 +99,7 @@ def test_the_first_limit_reached_ends_the_run(
     stopped: str,
     generations: int,
 ) -> None:
-    result = solve(small_assignment, parameters=small_search, **limits)
+    result = solve_with(small_assignment, parameters=small_search, **limits)
     assert (result.stopped, result.generations) == (stopped, generations)
     assert result.evaluations == generations + 1
     assert result.history.generation == list(range(generations + 1))
@@ -107,9 +108,11 @@ def test_the_first_limit_reached_ends_the_run(
 def test_a_stalled_run_ends_so_many_generations_after_its_last_better_value(
     small_assignment: Assignment, small_search: SearchParameters
 ) -> None:
-    result = solve(small_assignment, parameters=small_search, stall=9, generations=5000)
+    result = solve(
+        small_assignment, settings=small_search, limits=Limits(generations=5000, stall=9)
+    )
     assert result.stopped == "stalled"
-    told = [values[0] for values in result.history.told_best]
+    told = [values[0] for values in result.history.disclosed_best]
     best = [max(float(t or 0) for t in told[: i + 1]) for i in range(len(told))]
     rises = [i for i in range(1, len(best)) if best[i] > best[i - 1]]
     assert result.generations == rises[-1] + 9
@@ -123,11 +126,10 @@ def test_a_stall_counts_told_improvements_where_the_value_is_withheld(
         small_assignment,
         disclose="order",
         best="improvement",
-        parameters=small_search,
-        stall=6,
-        generations=5000,
+        settings=small_search,
+        limits=Limits(generations=5000, stall=6),
     )
-    told = [values[0] for values in result.history.told_best]
+    told = [values[0] for values in result.history.disclosed_best]
     assert result.stopped == "stalled"
     assert told[0] is True
     assert told[-6:] == [False] * 6
@@ -141,9 +143,8 @@ def test_where_nothing_is_told_a_stall_ends_the_run_at_once(
         small_assignment,
         disclose="order",
         best="nothing",
-        parameters=small_search,
-        stall=4,
-        generations=5000,
+        settings=small_search,
+        limits=Limits(generations=5000, stall=4),
     )
     assert (result.stopped, result.generations) == ("stalled", 4)
 
@@ -152,25 +153,25 @@ def test_where_nothing_is_told_a_stall_ends_the_run_at_once(
 def test_a_target_ends_the_run_at_the_first_told_value_that_is_as_good(
     small_assignment: Assignment, small_search: SearchParameters, disclosure: str
 ) -> None:
-    free = solve(small_assignment, disclose=disclosure, parameters=small_search, generations=60)
-    told = [float(values[0] or 0) for values in free.history.told_best]
+    free = solve(
+        small_assignment, disclose=disclosure, settings=small_search, limits=Limits(generations=60)
+    )
+    told = [float(values[0] or 0) for values in free.history.disclosed_best]
     rises = [i for i in range(1, len(told)) if told[i] > max(told[:i])]
     first = rises[len(rises) // 2]
     target = told[first]
     result = solve(
         small_assignment,
         disclose=disclosure,
-        parameters=small_search,
-        generations=60,
-        target=target,
+        settings=small_search,
+        limits=Limits(generations=60, target=target),
     )
     assert (result.stopped, result.generations) == ("target", first)
     better = solve(
         small_assignment,
         disclose=disclosure,
-        parameters=small_search,
-        generations=60,
-        target=target + 1,
+        settings=small_search,
+        limits=Limits(generations=60, target=target + 1),
     )
     assert better.generations > first, "one more is not met by the same value"
 
@@ -182,12 +183,12 @@ def test_a_target_for_a_cost_is_met_from_above_in_the_users_unit(
     weights = small_tour.objectives[0].weights
     length = Objective("length", weights, sense="minimize", scale=scale)
     problem = Tour(name="t", rows=12, columns=12, objectives=(length,))
-    free = solve(problem, parameters=small_search, generations=80)
-    told = [float(values[0] or 0) for values in free.history.told_best]
+    free = solve(problem, settings=small_search, limits=Limits(generations=80))
+    told = [float(values[0] or 0) for values in free.history.disclosed_best]
     assert told[0] > told[-1] > 0
     target = told[40]
     first = next(i for i, value in enumerate(told) if value <= target)
-    result = solve(problem, parameters=small_search, generations=80, target=target)
+    result = solve(problem, settings=small_search, limits=Limits(generations=80, target=target))
     assert (result.stopped, result.generations) == ("target", first)
     assert result.value is not None
     assert result.value[0] <= target
@@ -195,7 +196,7 @@ def test_a_target_for_a_cost_is_met_from_above_in_the_users_unit(
 
 def test_a_target_needs_a_single_objective(small_two_objectives: Assignment) -> None:
     with pytest.raises(ParameterError, match="a target needs a single objective"):
-        solve(small_two_objectives, target=5, generations=1)
+        solve(small_two_objectives, limits=Limits(generations=1, target=5))
 
 
 @pytest.mark.parametrize("best", ["improvement", "nothing"])
@@ -203,7 +204,13 @@ def test_a_target_is_refused_where_no_value_is_told(
     small_assignment: Assignment, small_search: SearchParameters, best: str
 ) -> None:
     with pytest.raises(ParameterError, match="withholds it"):
-        solve(small_assignment, disclose="order", best=best, target=1, parameters=small_search)
+        solve(
+            small_assignment,
+            disclose="order",
+            best=best,
+            limits=Limits(target=1),
+            settings=small_search,
+        )
 
 
 @pytest.mark.parametrize("value", [2.5, 2.1, 3.0])
@@ -220,4 +227,4 @@ def test_a_negative_seed_is_refused(
     small_assignment: Assignment, small_search: SearchParameters
 ) -> None:
     with pytest.raises(ParameterError, match="seed is -1"):
-        solve(small_assignment, parameters=small_search, generations=1, seed=-1)
+        solve(small_assignment, settings=small_search, limits=Limits(generations=1), seed=-1)

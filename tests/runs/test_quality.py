@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tacit.problems import generate_assignment, ground_truth, shipped_problem
-from tacit.runs import solve
+from tacit.runs import Limits, solve
 
 SEEDS = (1, 2, 3)
 
@@ -22,7 +22,7 @@ def test_assignments_of_100_reach_the_reference_in_percent_of_the_optimum(
     problem = generate_assignment(1)
     percent = []
     for seed in SEEDS:
-        result = solve(problem, disclose=disclosure, generations=500, seed=seed)
+        result = solve(problem, disclose=disclosure, limits=Limits(generations=500), seed=seed)
         assert result.history.actual_mean is not None
         assert result.optimum is not None
         # The paper reports the mean actual value of the estimated-best set.
@@ -34,7 +34,7 @@ def test_krod100_reaches_the_reference_length() -> None:
     problem = shipped_problem("kroD100")
     lengths = []
     for seed in SEEDS:
-        result = solve(problem, disclose="none", generations=500, seed=seed)
+        result = solve(problem, disclose="none", limits=Limits(generations=500), seed=seed)
         assert result.value is not None
         lengths.append(result.value[0])
     assert median(lengths) == pytest.approx(22618, rel=0.07)
@@ -45,7 +45,7 @@ def test_two_objectives_reach_the_reference_distance_from_the_ground_truth() -> 
     truth = ground_truth(problem).values.astype(np.float64)
     distances = []
     for seed in SEEDS:
-        result = solve(problem, disclose="none", generations=500, seed=seed)
+        result = solve(problem, disclose="none", limits=Limits(generations=500), seed=seed)
         front = np.array(result.estimated_best.actual, dtype=np.float64)
         # GD+ (Ishibuchi et al. 2015), to be maximized: only what is missing counts.
         missing = np.maximum(truth[None, :, :] - front[:, None, :], 0)
@@ -57,7 +57,14 @@ def test_more_disclosure_finds_better_plans() -> None:
     problem = generate_assignment(2)
     by_disclosure = {
         disclosure: median(
-            float((solve(problem, disclose=disclosure, generations=300, seed=seed).value or [0])[0])
+            float(
+                (
+                    solve(
+                        problem, disclose=disclosure, limits=Limits(generations=300), seed=seed
+                    ).value
+                    or [0]
+                )[0]
+            )
             for seed in SEEDS
         )
         for disclosure in ("none", "quantiles:5", "buckets:5")

@@ -20,7 +20,7 @@ from tacit.problems import (
     generate_tour,
     shipped_problem,
 )
-from tacit.runs import load_result, solve
+from tacit.runs import Limits, SolveSettings, load_result, solve
 from tacit.runs.plots import plot_result
 from tacit.search import SearchParameters
 
@@ -29,7 +29,11 @@ def test_a_result_says_what_was_solved_and_how(
     small_assignment: Assignment, small_search: SearchParameters
 ) -> None:
     result = solve(
-        small_assignment, disclose="top:5", parameters=small_search, generations=9, seed=8
+        small_assignment,
+        disclose="top:5",
+        settings=small_search,
+        limits=Limits(generations=9),
+        seed=8,
     )
     shown: dict[str, Any] = json.loads(result.to_json())
     assert shown["format"] == "tacit-result/1"
@@ -60,7 +64,7 @@ def test_a_result_says_what_was_solved_and_how(
 def test_without_timing_nothing_of_it_is_left(
     small_assignment: Assignment, small_search: SearchParameters
 ) -> None:
-    result = solve(small_assignment, parameters=small_search, generations=2)
+    result = solve(small_assignment, settings=small_search, limits=Limits(generations=2))
     assert json.loads(result.to_json(timing=False))["timing"] is None
     text = result.to_json(timing=False).decode()
     assert "seconds" not in text
@@ -70,14 +74,20 @@ def test_without_timing_nothing_of_it_is_left(
 def test_the_history_tells_what_was_told_estimated_and_actual(
     small_assignment: Assignment, small_search: SearchParameters, disclosure: str
 ) -> None:
-    result = solve(small_assignment, disclose=disclosure, parameters=small_search, generations=15)
+    result = solve(
+        small_assignment, disclose=disclosure, settings=small_search, limits=Limits(generations=15)
+    )
     history = result.history
     assert history.actual_best is not None
     assert history.actual_mean is not None
-    columns = (history.told_best, history.estimate, history.set_size, history.actual_best)
+    columns = (history.disclosed_best, history.estimate, history.set_size, history.actual_best)
     assert {len(column) for column in columns} == {16}
     for told, estimate, best, mean in zip(
-        history.told_best, history.estimate, history.actual_best, history.actual_mean, strict=True
+        history.disclosed_best,
+        history.estimate,
+        history.actual_best,
+        history.actual_mean,
+        strict=True,
     ):
         # The best individual is always in the estimated-best set, at the told value.
         assert told == best == [estimate]
@@ -103,18 +113,18 @@ def test_costs_are_positive_and_unscaled(small_search: SearchParameters) -> None
         row_names=("north", "south"),
         column_names=("a", "b"),
     )
-    result = solve(problem, parameters=small_search, generations=3)
+    result = solve(problem, settings=small_search, limits=Limits(generations=3))
     assert result.plan == [1, 0]
     assert result.named_plan == [("north", "b"), ("south", "a")]
     assert result.value == [3.75]
     assert (result.optimum, result.percent_of_optimum) == (3.75, 100.0)
-    assert result.history.told_best[-1] == [3.75]
+    assert result.history.disclosed_best[-1] == [3.75]
     assert result.history.estimate[-1] == 3.75
     assert json.loads(result.to_json())["named_plan"] == [["north", "b"], ["south", "a"]]
 
 
 def test_a_shipped_tours_quality_is_told_against_its_known_optimum() -> None:
-    result = solve(shipped_problem("kroD100"), generations=3)
+    result = solve(shipped_problem("kroD100"), limits=Limits(generations=3))
     assert result.optimum == 21294
     assert result.value is not None
     assert result.percent_of_optimum is not None
@@ -127,7 +137,7 @@ def test_a_tours_legs_are_told_by_the_names_of_its_cities(small_search: SearchPa
     problem = Tour(
         name="t", rows=3, columns=3, objectives=(km,), row_names=("Linz", "Wien", "Graz")
     )
-    result = solve(problem, parameters=small_search, generations=2)
+    result = solve(problem, settings=small_search, limits=Limits(generations=2))
     stops = [("Linz", "Wien", "Graz")[city] for city in result.plan]
     legs = list(zip(stops, stops[1:] + stops[:1], strict=True))
     assert result.named_plan == legs
@@ -136,7 +146,7 @@ def test_a_tours_legs_are_told_by_the_names_of_its_cities(small_search: SearchPa
 def test_a_file_holds_the_same_bytes_and_one_line(
     small_assignment: Assignment, small_search: SearchParameters, tmp_path: Path
 ) -> None:
-    result = solve(small_assignment, parameters=small_search, generations=2)
+    result = solve(small_assignment, settings=small_search, limits=Limits(generations=2))
     file = tmp_path / "result.json"
     result.save(file)
     assert file.read_bytes() == result.to_json() + b"\n"
@@ -152,9 +162,9 @@ def test_a_saved_result_reads_back_as_it_was(tmp_path: Path, kind: str, best: st
         problem = generate_tour(3, cities=6)
     if kind == "exact":
         problem = replace(problem, objectives=(replace(problem.objectives[0], confidential=False),))
-        result = solve(problem, algorithm="exact")
+        result = solve(problem, settings=SolveSettings(algorithm="exact"))
     else:
-        result = solve(problem, disclose="order", best=best, generations=5)
+        result = solve(problem, disclose="order", best=best, limits=Limits(generations=5))
     result.save(tmp_path / "result.json")
     loaded = load_result(tmp_path / "result.json")
     assert loaded == result
@@ -173,7 +183,7 @@ def test_what_is_no_result_is_refused(tmp_path: Path, content: str) -> None:
 def test_a_place_that_cannot_be_written_is_named(
     small_assignment: Assignment, small_search: SearchParameters, tmp_path: Path
 ) -> None:
-    result = solve(small_assignment, parameters=small_search, generations=0)
+    result = solve(small_assignment, settings=small_search, limits=Limits(generations=0))
     with pytest.raises(FileError, match=r"cannot be written \(Is a directory\); choose another"):
         result.save(tmp_path)
 
@@ -182,7 +192,7 @@ def test_a_place_that_cannot_be_written_is_named(
 @pytest.mark.parametrize("objectives", [1, 2, 3])
 def test_plots_are_drawn(tmp_path: Path, suffix: str, objectives: int) -> None:
     problem = generate_assignment(1, rows=8, objectives=objectives)
-    result = solve(problem, disclose="order", generations=6)
+    result = solve(problem, disclose="order", limits=Limits(generations=6))
     file = tmp_path / f"run{suffix}"
     plot_result(result, file)
     content = file.read_bytes()
@@ -200,7 +210,9 @@ def test_a_png_is_not_blank(tmp_path: Path) -> None:
     from matplotlib.image import imread
 
     file = tmp_path / "run.png"
-    plot_result(solve(generate_assignment(1, rows=8, objectives=2), generations=6), file)
+    plot_result(
+        solve(generate_assignment(1, rows=8, objectives=2), limits=Limits(generations=6)), file
+    )
     pixels = imread(file)
     assert pixels.shape[0] > 300
     assert pixels.shape[1] > pixels.shape[0]
@@ -209,20 +221,22 @@ def test_a_png_is_not_blank(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("best", ["improvement", "nothing"])
 def test_plots_do_without_told_values(tmp_path: Path, best: str) -> None:
-    result = solve(generate_assignment(1, rows=8), disclose="order", best=best, generations=6)
+    result = solve(
+        generate_assignment(1, rows=8), disclose="order", best=best, limits=Limits(generations=6)
+    )
     plot_result(result, tmp_path / "run.svg")
     assert "best value disclosed" not in (tmp_path / "run.svg").read_text()
 
 
 @pytest.mark.parametrize("name", ["run.txt", "run", "png"])
 def test_plots_of_another_kind_are_refused(tmp_path: Path, name: str) -> None:
-    result = solve(generate_assignment(1, rows=4), generations=0)
+    result = solve(generate_assignment(1, rows=4), limits=Limits(generations=0))
     with pytest.raises(ParameterError, match=r"does not end in \.png, \.svg or \.pdf"):
         plot_result(result, tmp_path / name)
 
 
 def test_a_plot_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    result = solve(generate_assignment(1, rows=4), generations=0)
+    result = solve(generate_assignment(1, rows=4), limits=Limits(generations=0))
     with pytest.raises(ParameterError, match="cannot be written"):
         plot_result(result, tmp_path / "nowhere" / "run.png")
 
@@ -230,11 +244,11 @@ def test_a_plot_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 def test_a_plot_without_any_told_value_says_so() -> None:
     from matplotlib.figure import Figure
 
-    from tacit.runs.plots import NOTHING_TOLD, draw_convergence
+    from tacit.runs.plots import NOTHING_DISCLOSED, draw_convergence
 
     axes = Figure().subplots()
-    result = solve(generate_assignment(1, rows=8), disclose="sealed", generations=6,
+    result = solve(generate_assignment(1, rows=8), disclose="sealed", limits=Limits(generations=6),
                    engine="simulated")  # fmt: skip
     draw_convergence(result, axes)
-    assert [each.get_text() for each in axes.texts] == [NOTHING_TOLD]
+    assert [each.get_text() for each in axes.texts] == [NOTHING_DISCLOSED]
     assert not axes.lines

@@ -8,26 +8,29 @@ import pytest
 
 from tacit.errors import DisclosureError, ParameterError, TacitError
 from tacit.problems import Assignment, Tour
-from tacit.runs import GenerationView, solve, with_disclosures
+from tacit.runs import Limits, Progress, SolveSettings, solve, with_disclosures
 from tacit.search import PRESETS, SearchParameters
+from tests.runs.flat import solve_with
 
 
 def test_the_preset_follows_the_kind_of_problem(
     small_assignment: Assignment, small_tour: Tour, small_two_objectives: Assignment
 ) -> None:
     chosen = {
-        "paper-ap": solve(small_assignment, generations=0),
-        "paper-tsp": solve(small_tour, generations=0),
-        "paper-moap": solve(small_two_objectives, generations=0),
+        "paper-ap": solve(small_assignment, limits=Limits(generations=0)),
+        "paper-tsp": solve(small_tour, limits=Limits(generations=0)),
+        "paper-moap": solve(small_two_objectives, limits=Limits(generations=0)),
     }
     for preset, result in chosen.items():
         assert SearchParameters(**result.parameters) == PRESETS[preset]
 
 
 def test_the_caller_may_choose(small_assignment: Assignment) -> None:
-    by_name = solve(small_assignment, preset="paper-tsp", generations=0)
+    by_name = solve(small_assignment, settings="paper-tsp", limits=Limits(generations=0))
     assert by_name.parameters["crossover"] == "edge"
-    other = solve(small_assignment, algorithm="nsga2", generations=0)
+    other = solve(
+        small_assignment, settings=SolveSettings(algorithm="nsga2"), limits=Limits(generations=0)
+    )
     assert other.algorithm == "nsga2"
 
 
@@ -43,17 +46,17 @@ def test_disclosures_for_all_and_by_name(small_two_objectives: Assignment) -> No
 def test_public_objectives_stay_public(small_two_objectives: Assignment) -> None:
     first, second = small_two_objectives.objectives
     problem = replace(small_two_objectives, objectives=(replace(first, confidential=False), second))
-    result = solve(problem, disclose="top:5", generations=2)
+    result = solve(problem, disclose="top:5", limits=Limits(generations=2))
     assert [o.disclosure for o in result.objectives] == ["public", "top:5"]
     with pytest.raises(ParameterError, match="'weight 1' is public, so nothing of it is hidden"):
-        solve(problem, disclose={"weight 1": "order"}, generations=1)
+        solve(problem, disclose={"weight 1": "order"}, limits=Limits(generations=1))
 
 
 def test_the_problems_own_disclosures_count_where_nothing_else_is_said(
     small_assignment: Assignment,
 ) -> None:
     problem = with_disclosures(small_assignment, "quantiles:7", "nothing")
-    result = solve(problem, generations=1)
+    result = solve(problem, limits=Limits(generations=1))
     assert (result.objectives[0].disclosure, result.objectives[0].best) == (
         "quantiles:7",
         "nothing",
@@ -80,7 +83,7 @@ def test_mistakes_are_named(
     message: str,
 ) -> None:
     with pytest.raises(TacitError) as refused:
-        solve(small_assignment, parameters=small_search, **options)  # type: ignore[arg-type]
+        solve_with(small_assignment, parameters=small_search, **options)
     assert message in str(refused.value)
     assert refused.value.exit_code == 2
 
@@ -88,7 +91,9 @@ def test_mistakes_are_named(
 def test_a_population_as_large_as_k_will_do(
     small_assignment: Assignment, small_search: SearchParameters
 ) -> None:
-    result = solve(small_assignment, disclose="top:20", parameters=small_search, generations=2)
+    result = solve(
+        small_assignment, disclose="top:20", settings=small_search, limits=Limits(generations=2)
+    )
     assert result.generations == 2
 
 
@@ -96,9 +101,9 @@ def test_unknown_presets_and_estimators_are_refused(
     small_assignment: Assignment, small_search: SearchParameters
 ) -> None:
     with pytest.raises(ParameterError, match="'best' is not a preset"):
-        solve(small_assignment, preset="best")
+        solve(small_assignment, settings="best")
     with pytest.raises(ParameterError, match="'cubic' is not an estimator"):
-        solve(small_assignment, parameters=small_search.with_changes(estimator="cubic"))
+        solve(small_assignment, settings=small_search.with_changes(estimator="cubic"))
     with pytest.raises(DisclosureError):
         solve(small_assignment, disclose="above:101")
 
@@ -108,16 +113,18 @@ def test_observers_see_every_generation_and_announcements_come_first(
 ) -> None:
     events: list[str] = []
 
-    def observe(view: GenerationView) -> None:
-        assert view.run.now.search is view.state
-        assert view.run.history[-1] is view.record
-        assert view.evaluation.estimates.shape == (20, 1)
-        events.append(str(view.record.generation))
+    def observe(view: Progress) -> None:
+        seen = view.evaluated
+        assert seen is not None
+        assert seen.driver.now.search is seen.state
+        assert seen.driver.history[-1] is seen.record
+        assert seen.evaluation.estimates.shape == (20, 1)
+        events.append(str(view.generation))
 
     solve(
         small_assignment,
-        parameters=small_search,
-        generations=3,
+        settings=small_search,
+        limits=Limits(generations=3),
         observe=observe,
         announce=lambda line: events.append("announced"),
     )
@@ -127,7 +134,9 @@ def test_observers_see_every_generation_and_announcements_come_first(
 def test_forbidden_pairs_and_extra_columns(
     small_forbidden: Assignment, small_search: SearchParameters
 ) -> None:
-    result = solve(small_forbidden, disclose="top:5", parameters=small_search, generations=30)
+    result = solve(
+        small_forbidden, disclose="top:5", settings=small_search, limits=Limits(generations=30)
+    )
     small_forbidden.check_plan(result.plan)
     for plan in result.estimated_best.plans:
         small_forbidden.check_plan(plan)
@@ -138,12 +147,12 @@ def test_forbidden_pairs_and_extra_columns(
 def test_an_interrupt_returns_the_best_so_far(
     small_assignment: Assignment, small_search: SearchParameters
 ) -> None:
-    def interrupt(view: GenerationView) -> None:
-        if view.record.generation == 4:
+    def interrupt(view: Progress) -> None:
+        if view.generation == 4:
             raise KeyboardInterrupt
 
-    result = solve(small_assignment, parameters=small_search, observe=interrupt)
-    whole = solve(small_assignment, parameters=small_search, generations=4)
+    result = solve(small_assignment, settings=small_search, observe=interrupt)
+    whole = solve(small_assignment, settings=small_search, limits=Limits(generations=4))
     assert (result.stopped, result.generations) == ("interrupted", 4)
     assert (result.plan, result.history) == (whole.plan, whole.history)
 
@@ -156,6 +165,6 @@ def test_an_interrupt_before_there_is_any_result_is_passed_on(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tacit.runs.run.record_generation", interrupted)
+    monkeypatch.setattr("tacit.runs.evaluating.driver.record_generation", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        solve(small_assignment, parameters=small_search, generations=4)
+        solve(small_assignment, settings=small_search, limits=Limits(generations=4))

@@ -18,7 +18,7 @@ from tacit.engine.records.node_log import verify_log
 from tacit.engine.wire.messages import Done
 from tacit.errors import LogError, PeerLostError
 from tacit.problems import generate_assignment
-from tacit.runs import EngineChoice, solve
+from tacit.runs import EngineChoice, Limits, solve
 from tacit.search import SearchParameters
 from tacit.verify.answer_log import Log
 from tacit.verify.answers import Answers, check_answers
@@ -36,8 +36,8 @@ def recorded(cluster: LocalCluster, tmp_path_factory: pytest.TempPathFactory) ->
     solve(
         generate_assignment(3, rows=8),
         disclose="top:4",
-        parameters=SearchParameters(population=20, elites=2, tournament=3),
-        generations=5,
+        settings=SearchParameters(population=20, elites=2, tournament=3),
+        limits=Limits(generations=5),
         seed=4,
         engine=EngineChoice(
             cluster=cluster.folder / "cluster.toml", ledger=folder / "ledger.jsonl"

@@ -50,7 +50,7 @@ def run(
     require_extra("polars", "moocore")
     from tacit.experiments.execution.executors import executor
     from tacit.experiments.execution.progress import StudyProgress
-    from tacit.experiments.execution.run_study import conduct
+    from tacit.experiments.execution.run_study import run_study
     from tacit.experiments.study.study import study_named
 
     chosen = study_named(study)
@@ -58,7 +58,9 @@ def run(
     console = Console(stderr=True)
     progress = StudyProgress(console, {chosen.name: len(list(chosen.jobs()))})
     with interruptible(), executor(workers=workers, scheduler=scheduler) as pool, progress:
-        done = conduct(chosen, out, pool, advance=lambda runs: progress.advance(chosen.name, runs))
+        done = run_study(
+            chosen, out, pool, advance=lambda runs: progress.advance(chosen.name, runs)
+        )
     typer.echo(
         f"{chosen.name}: {done.computed} runs computed, {done.reused} found, in "
         f"{show_duration(done.seconds)}; rows in {done.store.generations}"

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from tacit.audit.record.sealed_recording import sealed_record
+from tacit.audit.record.recorder import Recorder
+from tacit.audit.record.sealed_recording import record_of_result
 from tacit.cli.solve_display import LiveProgress, show_result
 from tacit.cli.solve_options import (
+    check_recordable,
     check_writable,
     observing,
     parse_disclosures,
-    parse_sealed,
-    recorder_for,
 )
 from tacit.problems import load_problem
-from tacit.runs import Checkpointing, EngineChoice, solve, with_disclosures
+from tacit.runs import Checkpointing, EngineChoice, Limits, SolveSettings, solve, with_disclosures
 from tacit.runs.duration import parse_duration
 from tacit.runs.plots import check_plot_name, plot_result
-from tacit.runs.sealed import is_sealed
-from tacit.runs.solve import default_preset
+from tacit.runs.settings import parse_changes
 from tacit.runs.weightings import parse_weighting
-from tacit.search import preset_named
 
 EPILOG = """
 [bold]Examples[/bold]
@@ -36,7 +35,7 @@ tacit solve costs.csv --minimize --generations 500 --plot run.png
 
 tacit solve kroD100 --disclose quantiles:20 --deadline 1m --json
 
-tacit solve ap.json --disclose order --nodes cluster.toml --ledger told.jsonl
+tacit solve ap.json --disclose order --nodes cluster.toml --ledger ledger.jsonl
 
 tacit solve ap.json --disclose top:15 --record run.record
 
@@ -44,7 +43,9 @@ tacit solve two.json --disclose delay=order --disclose pay=top:15
 
 tacit solve ap.json --disclose sealed --deadline 40s
 
-tacit solve ap.json --disclose sealed --sealed parents=4 --deadline 40s
+tacit solve ap.json --disclose sealed --set parents=4 --deadline 40s
+
+tacit solve ap.json --disclose top:15 --set population=100 --set crossover=order
 """
 
 SEARCH, STOP, ENGINE, FILES = "What to search", "When to stop", "Who evaluates", "Files"
@@ -68,7 +69,7 @@ def solve_command(
     best: Annotated[
         str | None,
         typer.Option(
-            help="What is told of the best fitness: value, improvement or nothing.",
+            help="What is disclosed of the best fitness: value, improvement or nothing.",
             rich_help_panel=SEARCH,
         ),
     ] = None,
@@ -79,11 +80,12 @@ def solve_command(
             rich_help_panel=SEARCH,
         ),
     ] = None,
-    sealed: Annotated[
+    change: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME=N",
-            help="A setting of a sealed search that differs from the tuned ones, such as parents=4 for nodes that are far apart; repeatable. docs/search.md has them all.",
+            "--set",
+            metavar="NAME=VALUE",
+            help="A setting that differs from the preset, such as population=100, or of a sealed search parents=4; repeatable. An unknown name lists all; docs/search.md explains them.",
             rich_help_panel=SEARCH,
         ),
     ] = None,
@@ -100,39 +102,7 @@ def solve_command(
             help="genetic, nsga2, or exact for public objectives.", rich_help_panel=SEARCH
         ),
     ] = None,
-    seed: Annotated[
-        int, typer.Option(min=0, help="A run is a function of its seed.", rich_help_panel=SEARCH)
-    ] = 0,
-    population: Annotated[int | None, typer.Option(rich_help_panel=SEARCH)] = None,
-    elites: Annotated[int | None, typer.Option(rich_help_panel=SEARCH)] = None,
-    tournament: Annotated[
-        int | None, typer.Option(help="Entrants per tournament.", rich_help_panel=SEARCH)
-    ] = None,
-    crossover: Annotated[
-        str | None,
-        typer.Option(
-            help="cycle, edge, order, partially-mapped or uniform-order-based.",
-            rich_help_panel=SEARCH,
-        ),
-    ] = None,
-    crossover_percent: Annotated[int | None, typer.Option(rich_help_panel=SEARCH)] = None,
-    mutation: Annotated[
-        str | None,
-        typer.Option(help="insert, inversion, scramble or swap.", rich_help_panel=SEARCH),
-    ] = None,
-    mutation_percent: Annotated[int | None, typer.Option(rich_help_panel=SEARCH)] = None,
-    estimator: Annotated[
-        str | None,
-        typer.Option(help="linear (the paper's) or exponential.", rich_help_panel=SEARCH),
-    ] = None,
-    reevaluate_parents: Annotated[
-        bool | None,
-        typer.Option(
-            "--reevaluate-parents/--no-reevaluate-parents",
-            help="Evaluate the parents again with their offspring.",
-            rich_help_panel=SEARCH,
-        ),
-    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.", rich_help_panel=SEARCH)] = 0,
     deadline: Annotated[
         str | None,
         typer.Option(
@@ -147,12 +117,14 @@ def solve_command(
         int | None, typer.Option(help="Sets of candidates evaluated in all.", rich_help_panel=STOP)
     ] = None,
     target: Annotated[
-        float | None, typer.Option(help="Stop at a told value this good.", rich_help_panel=STOP)
+        float | None,
+        typer.Option(help="Stop when the disclosed best reaches this.", rich_help_panel=STOP),
     ] = None,
     stall: Annotated[
         int | None,
         typer.Option(
-            help="Stop after so many generations without a better told value.", rich_help_panel=STOP
+            help="Stop after so many generations without a better disclosed best.",
+            rich_help_panel=STOP,
         ),
     ] = None,
     engine: Annotated[
@@ -197,7 +169,7 @@ def solve_command(
         bool | None,
         typer.Option(
             "--header/--no-header",
-            help="Whether a bare CSV starts with column names; found out if left out.",
+            help="Whether a bare CSV starts with column names; detected by default.",
             rich_help_panel=FILES,
         ),
     ] = None,
@@ -205,7 +177,7 @@ def solve_command(
         bool | None,
         typer.Option(
             "--ids/--no-ids",
-            help="Whether the rows of a bare CSV start with names; found out if left out.",
+            help="Whether the rows of a bare CSV start with names; detected by default.",
             rich_help_panel=FILES,
         ),
     ] = None,
@@ -231,7 +203,7 @@ def solve_command(
         int, typer.Option(help="Generations between checkpoints.", rich_help_panel=FILES)
     ] = 50,
     resume: Annotated[
-        Path | None, typer.Option(help="Go on from a checkpoint.", rich_help_panel=FILES)
+        Path | None, typer.Option(help="Resume from a checkpoint.", rich_help_panel=FILES)
     ] = None,
     json: Annotated[
         bool,
@@ -244,61 +216,49 @@ def solve_command(
     loaded = load_problem(
         problem, minimize=minimize, scale=scale, forbidden=forbidden, header=header, ids=ids
     )
-    seconds = None if deadline is None else parse_duration(deadline)
-    changes = {
-        "population": population,
-        "elites": elites,
-        "tournament": tournament,
-        "crossover": crossover,
-        "crossover_percent": crossover_percent,
-        "mutation": mutation,
-        "mutation_percent": mutation_percent,
-        "estimator": estimator,
-        "reevaluate_parents": reevaluate_parents,
-    }
-    disclosures = parse_disclosures(disclose or [])
-    parameters = None
-    told = with_disclosures(loaded, disclosures, best)
-    # A sealed search has none of these settings, and refuses them where they are given.
-    if any(changes.values()) or preset or not is_sealed(told):
-        parameters = preset_named(preset or default_preset(loaded)).with_changes(**changes)
+    to_solve = with_disclosures(loaded, parse_disclosures(disclose or []), best)
+    limits = Limits(
+        generations=generations,
+        deadline=None if deadline is None else parse_duration(deadline),
+        evaluations=evaluations,
+        target=target,
+        stall=stall,
+    )
+    settings = SolveSettings(
+        preset=preset,
+        changes=parse_changes(change or []),
+        algorithm=algorithm,
+        weightings=[parse_weighting(each) for each in weighting or []] or None,
+        checkpointing=Checkpointing(file=checkpoint, every=checkpoint_every, resume=resume),
+    )
     for path in (out, plot, checkpoint, ledger, record):
         check_writable(path)
     if plot is not None:
         check_plot_name(plot)
-    recorder = recorder_for(told, record, resume=resume, algorithm=algorithm)
+    recorder = None
+    if record is not None:
+        check_recordable(to_solve, resume=resume, algorithm=algorithm)
+        recorder = Recorder()
     console = Console(stderr=True)
-    live = LiveProgress(console, loaded, deadline=seconds, generations=generations)
+    live = LiveProgress(console, to_solve, limits)
     watched = console.is_terminal and not json
-    with live if watched else _Silence():
+    with live if watched else nullcontext():
         result = solve(
-            loaded,
-            disclose=disclosures,
-            best=best,
-            deadline=seconds,
-            generations=generations,
-            evaluations=evaluations,
-            target=target,
-            stall=stall,
+            to_solve,
+            limits=limits,
+            settings=settings,
             seed=seed,
-            parameters=parameters,
-            algorithm=algorithm,
             engine=EngineChoice(
                 engine=engine, cluster=nodes, ledger=ledger, reveal_best=reveal_best
             ),
-            checkpointing=Checkpointing(file=checkpoint, every=checkpoint_every, resume=resume),
-            sealed=parse_sealed(sealed or [], told),
-            weightings=[parse_weighting(each) for each in weighting or []] or None,
-            observe=observing(live.observe if watched else None, recorder),
-            observe_sealed=live.observe_sealed if watched else None,
+            observe=observing(recorder, live.observe if watched else None),
             announce=live.announce if watched else None,
         )
         # Before anything else happens: the clock runs until the result is written.
         if out is not None:
             result.save(out)
-    if record is not None:
-        seen = sealed_record(told, result) if recorder is None else recorder.record(result.plan)
-        seen.save(record)
+    if record is not None and recorder is not None:
+        record_of_result(to_solve, result, recorder).save(record)
     if json:
         sys.stdout.buffer.write(result.to_json() + b"\n")
         sys.stdout.flush()
@@ -306,13 +266,3 @@ def solve_command(
         show_result(result, Console(), saved_to=out, plotted_to=plot)
     if plot is not None:
         plot_result(result, plot)
-
-
-class _Silence:
-    """Stands in for the live display where nobody watches."""
-
-    def __enter__(self) -> None:
-        """Show nothing."""
-
-    def __exit__(self, *_: object) -> None:
-        """Clear nothing."""

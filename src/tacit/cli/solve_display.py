@@ -6,15 +6,13 @@ import time
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+from rich.progress import BarColumn, Progress as Bar, SpinnerColumn, TextColumn
 from rich.table import Table
 
-from tacit.disclosure import SEALED
 from tacit.problems import Problem
-from tacit.runs import GenerationView, Result, show_duration
-from tacit.runs.sealed_loop import SealedView
+from tacit.runs import Limits, Progress, Result, show_duration
 from tacit.runs.solve import DEFAULT_GENERATIONS
-from tacit.runs.summarize import told_to_user
+from tacit.runs.summarize import disclosed_to_user
 
 REFRESH_SECONDS = 0.1
 PLAN_ENTRIES_SHOWN = 12
@@ -23,18 +21,12 @@ PLAN_ENTRIES_SHOWN = 12
 class LiveProgress:
     """A progress line with generation, best value and time left."""
 
-    def __init__(
-        self,
-        console: Console,
-        problem: Problem,
-        /,
-        *,
-        deadline: float | None,
-        generations: int | None,
-    ) -> None:
-        self._problem, self._deadline = problem, deadline
-        self._generations = generations or (None if deadline else DEFAULT_GENERATIONS)
-        self._progress = Progress(
+    def __init__(self, console: Console, problem: Problem, limits: Limits, /) -> None:
+        self._problem, self._deadline = problem, limits.deadline
+        self._generations = limits.generations or (
+            DEFAULT_GENERATIONS if limits.is_unlimited else None
+        )
+        self._bar = Bar(
             SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(bar_width=None),
@@ -43,61 +35,41 @@ class LiveProgress:
             transient=True,
             expand=True,
         )
-        self._task = self._progress.add_task(problem.name, total=1.0, detail="")
-        self._started: float | None = None
+        self._task = self._bar.add_task(problem.name, total=1.0, detail="")
         self._next_refresh = 0.0
 
     def __enter__(self) -> LiveProgress:
         """Start drawing."""
-        self._progress.start()
+        self._bar.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Clear the line."""
-        self._progress.stop()
+        self._bar.stop()
 
     def announce(self, line: str, /) -> None:
         """Say what is being prepared."""
-        self._progress.update(self._task, detail=line)
+        self._bar.update(self._task, detail=line)
 
-    def observe(self, view: GenerationView, /) -> None:
-        """Take a generation in, and draw it if the last drawing is old enough."""
-        now = time.monotonic()
-        if self._started is None:
-            self._started = now - view.record.seconds
-        if now < self._next_refresh:
-            return
-        self._next_refresh = now + REFRESH_SECONDS
-        elapsed = now - self._started
-        shares = [0.0]
-        detail = [f"generation {view.record.generation}"]
-        best = [str(b) for b in told_to_user(self._problem, view.record.told_best) if b is not None]
-        if best:
-            detail.append("best " + " / ".join(best))
-        if self._deadline is not None:
-            shares.append(elapsed / self._deadline)
-            detail.append(f"{show_duration(max(self._deadline - elapsed, 0))} left")
-        if self._generations:
-            shares.append(view.record.generation / self._generations)
-        self._progress.update(self._task, completed=min(max(shares), 1.0), detail=", ".join(detail))
-
-    def observe_sealed(self, view: SealedView, /) -> None:
-        """Draw what there is to show of a sealed search."""
+    def observe(self, progress: Progress, /) -> None:
+        """Draw where the search stands, if the last drawing is old enough."""
         now = time.monotonic()
         if now < self._next_refresh:
             return
         self._next_refresh = now + REFRESH_SECONDS
         shares = [0.0]
-        detail = [f"generation {view.generation}", "sealed: no value is known before the end"]
-        if view.searches > 1:
-            detail.insert(0, f"plan {view.search + 1} of {view.searches}")
+        detail = [f"generation {progress.generation}"]
+        if progress.searches > 1:
+            detail.insert(0, f"plan {progress.search + 1} of {progress.searches}")
+        disclosed = disclosed_to_user(self._problem, progress.best)
+        best = [str(each) for each in disclosed if each is not None]
+        detail.append("best " + " / ".join(best) if best else "no value is disclosed")
         if self._deadline is not None:
-            shares.append(view.seconds / self._deadline)
-            detail.append(f"{show_duration(max(self._deadline - view.seconds, 0))} left")
+            shares.append(progress.seconds / self._deadline)
+            detail.append(f"{show_duration(max(self._deadline - progress.seconds, 0))} left")
         if self._generations:
-            done = (view.search + view.generation / self._generations) / view.searches
-            shares.append(done)
-        self._progress.update(self._task, completed=min(max(shares), 1.0), detail=", ".join(detail))
+            shares.append(progress.generation / (self._generations * progress.searches))
+        self._bar.update(self._task, completed=min(max(shares), 1.0), detail=", ".join(detail))
 
 
 def show_result(
@@ -111,8 +83,8 @@ def show_result(
     table.add_row("problem", f"{result.problem.name} ({result.problem.kind}, {size})")
     for k, objective in enumerate(result.objectives):
         worth = "" if result.value is None else f" = {result.value[k]:g}"
-        told = result.best_known.told[k]
-        known = "" if told is None or isinstance(told, bool) else f"; best value told {told:g}"
+        best = result.best_known.disclosed[k]
+        known = "" if best is None or isinstance(best, bool) else f"; best disclosed {best:g}"
         table.add_row(
             objective.name, f"{objective.sense}{worth}; disclosing {objective.disclosure}{known}"
         )
@@ -136,10 +108,9 @@ def _search_line(result: Result) -> str:
         return "exact"
     seconds = result.timing.seconds if result.timing else 0.0
     where = "on three nodes" if result.engine == "nodes" else "in this process"
-    what = "searched" if result.algorithm == SEALED else "evaluated"
     return (
         f"{result.algorithm}, seed {result.seed}: {result.generations} generations in "
-        f"{show_duration(seconds)}, {what} {where}, stopped by {result.stopped}"
+        f"{show_duration(seconds)} {where}, stopped by {result.stopped}"
     )
 
 

@@ -2,44 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from pathlib import Path
 
-from tacit.audit.record.recorder import Recorder
 from tacit.errors import InputError
 from tacit.problems import Problem
-from tacit.runs import GenerationView, Observer
-from tacit.runs.sealed import is_sealed
-from tacit.search.moves import SealedParameters, sealed_parameters_for
+from tacit.runs import Observer, Progress
 
 
-def recorder_for(
-    problem: Problem, path: Path | None, /, *, resume: Path | None, algorithm: str | None
-) -> Recorder | None:
-    """What watches the run, if it is to be recorded; refuses what could not be.
-
-    A sealed run shows nothing while it goes, so nobody needs to watch it.
-    """
-    if path is None:
-        return None
+def check_recordable(problem: Problem, /, *, resume: Path | None, algorithm: str | None) -> None:
+    """Refuse to record a run of which nothing could be recorded."""
     if resume is not None:
         raise InputError("a record holds a run from its beginning; leave out --resume or --record")
     if algorithm == "exact" or not any(each.confidential for each in problem.objectives):
         raise InputError("nothing is disclosed in this run, so there is nothing to record")
-    return None if is_sealed(problem) else Recorder()
 
 
-def observing(first: Observer | None, recorder: Recorder | None, /) -> Observer | None:
-    """One observer for both, or for the one that is there."""
-    watching = [each for each in (recorder, first) if each is not None]
-    if not watching:
-        return None
+def observing(*observers: Observer | None) -> Observer | None:
+    """One observer for all that are there."""
+    watching = [each for each in observers if each is not None]
 
-    def observe(view: GenerationView) -> None:
+    def observe(progress: Progress) -> None:
         for each in watching:
-            each(view)
+            each(progress)
 
-    return observe
+    return observe if watching else None
 
 
 def parse_disclosures(texts: list[str], /) -> str | dict[str, str] | None:
@@ -62,32 +48,6 @@ def parse_disclosures(texts: list[str], /) -> str | dict[str, str] | None:
             )
         by_name[name] = disclosure
     return by_name
-
-
-def parse_sealed(texts: list[str], problem: Problem, /) -> SealedParameters | None:
-    """The tuned settings of a sealed search and what differs from them, if anything does.
-
-    >>> from tacit.problems import generate_assignment
-    >>> from tacit.runs import with_disclosures
-    >>> problem = with_disclosures(generate_assignment(1, rows=3), "sealed", None)
-    >>> parse_sealed(["parents=4"], problem).parents
-    4
-    """
-    if not texts:
-        return None
-    if not is_sealed(problem):
-        raise InputError(f"--sealed {texts[0]}: the run is not sealed; add --disclose sealed")
-    names = [field.name for field in fields(SealedParameters)]
-    changes = {}
-    for text in texts:
-        name, _, value = text.partition("=")
-        if name not in names or not (value.isascii() and value.isdigit() and len(value) < 8):
-            raise InputError(
-                f"--sealed {text}: give a setting and a whole number, as in parents=4; settings "
-                f"are {', '.join(names)}"
-            )
-        changes[name] = int(value)
-    return replace(sealed_parameters_for(problem.kind), **changes)
 
 
 def check_writable(path: Path | None, /) -> None:

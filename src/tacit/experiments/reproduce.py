@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tacit.experiments.engine_times import EngineTimes
-from tacit.experiments.execution.run_study import Conducted, conduct
+from tacit.experiments.execution.run_study import StudyRun, run_study
 from tacit.experiments.leakage.plan import LeakageStudy
 from tacit.experiments.leakage.run_study import LeakageStudyRun, run_leakage_study
 from tacit.experiments.report.page import Block
@@ -29,7 +29,7 @@ class Reproduction:
 
     outcome: ReportSummary
     seconds: float
-    conducted: dict[str, Conducted]
+    finished: dict[str, StudyRun]
 
 
 def paper_studies(*, quick: bool) -> list[Study]:
@@ -63,10 +63,10 @@ def reproduce(
     quiet.
     """
     started = time.monotonic()
-    conducted = {}
+    finished = {}
     for study in studies:
         told = None if advance is None else _advance_of(advance, study.name)
-        conducted[study.name] = conduct(study, out, pool, advance=told)
+        finished[study.name] = run_study(study, out, pool, advance=told)
     runs_seconds = time.monotonic() - started
     given_away: list[Block] = []
     if leakage is not None:
@@ -76,9 +76,9 @@ def reproduce(
     order = sorted(studies, key=lambda study: study.name)
     results = Results(
         {study.name: study for study in order},
-        {study.name: conducted[study.name].store for study in order},
+        {study.name: finished[study.name].store for study in order},
     )
-    about = _about(studies, conducted, runs_seconds)
+    about = _about(studies, finished, runs_seconds)
     outcome = write_report(
         results, out, about=about, engine=measured, latex=latex, given_away=given_away
     )
@@ -88,12 +88,12 @@ def reproduce(
         outcome,
         seconds=seconds,
         seconds_of_runs=round(runs_seconds, 1),
-        runs_computed=sum(each.computed for each in conducted.values()),
-        runs_reused=sum(each.reused for each in conducted.values()),
+        runs_computed=sum(each.computed for each in finished.values()),
+        runs_reused=sum(each.reused for each in finished.values()),
         cores=os.cpu_count(),
         engine=[_engine_entry(times) for times in measured] or "not measured",
     )
-    return Reproduction(outcome, seconds, conducted)
+    return Reproduction(outcome, seconds, finished)
 
 
 def _leakage_blocks(done: LeakageStudyRun) -> list[Block]:
@@ -119,9 +119,9 @@ def _engine_entry(times: EngineTimes) -> dict[str, object]:
     }
 
 
-def _about(studies: Sequence[Study], conducted: dict[str, Conducted], seconds: float) -> list[str]:
-    computed = sum(each.computed for each in conducted.values())
-    reused = sum(each.reused for each in conducted.values())
+def _about(studies: Sequence[Study], finished: dict[str, StudyRun], seconds: float) -> list[str]:
+    computed = sum(each.computed for each in finished.values())
+    reused = sum(each.reused for each in finished.values())
     named = ", ".join(
         f"{study.name} (instances: {len(study.instances)}, configurations: "
         f"{len(study.disclosures)}, seeds: {study.seeds.count}, generations: {study.generations})"

@@ -12,27 +12,15 @@ import numpy as np
 
 from tacit.errors import ParameterError
 from tacit.problems import Assignment, Problem, ground_truth, optimum
+from tacit.runs.driver import Outcome
 from tacit.runs.history import GenerationRecord
 from tacit.runs.limits import StopReason
-from tacit.runs.result import FORMAT, Result, Timing
-from tacit.runs.summarize import (
-    history_lists,
-    named_plan,
-    objective_summaries,
-    percent_of_optimum,
-    plan_set,
-    problem_summary,
-)
+from tacit.runs.result import Result, Timing
+from tacit.runs.summarize import history_lists, plan_set, summarize
 
 
 def solve_exactly(problem: Problem, /) -> Result:
-    """Solve an assignment whose objectives are all public.
-
-    >>> from tacit.problems import Objective
-    >>> pay = Objective("pay", np.array([[1, 9], [8, 3]]), confidential=False)
-    >>> solve_exactly(Assignment(name="p", rows=2, columns=2, objectives=(pay,))).plan
-    [1, 0]
-    """
+    """Solve an assignment whose objectives are all public."""
     started = time.monotonic()
     if not isinstance(problem, Assignment):
         raise ParameterError(
@@ -57,31 +45,21 @@ def solve_exactly(problem: Problem, /) -> Result:
     else:
         plans = ground_truth(problem).plans
     fitness = [problem.fitness(k, plans) for k in range(len(problem.objectives))]
-    told = tuple(int(each.max()) for each in fitness)
+    disclosed = tuple(int(each.max()) for each in fitness)
     means = tuple(float(each.mean()) for each in fitness)
-    front = plan_set(problem, plans, 0, told)
+    front = plan_set(problem, plans, 0, disclosed)
     seconds = time.monotonic() - started
-    record = GenerationRecord(0, told, None, len(plans), means, told, seconds)
-    value = front.actual[0] if front.actual else None
-    scale = problem.objectives[0].scale
-    return Result(
-        format=FORMAT,
-        problem=problem_summary(problem),
-        objectives=objective_summaries(problem),
-        engine="clear",
+    record = GenerationRecord(0, disclosed, None, len(plans), means, disclosed, seconds)
+    outcome = Outcome(
         algorithm="exact",
         parameters={},
         seed=0,
-        stopped=StopReason.OPTIMAL.value,
         generations=0,
         evaluations=0,
-        plan=front.plans[0],
-        named_plan=named_plan(problem, front.plans[0]),
-        value=value,
-        optimum=None if best is None else best / scale,
-        percent_of_optimum=percent_of_optimum(value, best, scale),
         best_known=front,
         estimated_best=front,
         history=history_lists(problem, [record]),
-        timing=Timing(seconds, 0.0, [seconds]),
+        ends=[seconds],
     )
+    timing = Timing(seconds, 0.0, outcome.ends)
+    return summarize(problem, outcome, StopReason.OPTIMAL, timing, engine="clear", optimum=best)

@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from tacit.problems import Evaluation, Problem
 from tacit.search import SearchState
 
+if TYPE_CHECKING:
+    from tacit.runs.evaluating.driver import EvaluatingDriver
 
-@dataclass(frozen=True)
-class GenerationRecord:
-    """One generation, in internal fitness (larger is better, scaled).
 
-    >>> GenerationRecord(0, (7,), 7.0, 1, (7.0,), (7,), 0.01).told_best
-    (7,)
-    """
+@dataclass(frozen=True, eq=False)
+class GenerationView:
+    """What a search sees of a generation that it evaluates."""
+
+    driver: EvaluatingDriver
+    record: GenerationRecord
+    state: SearchState
+    plans: NDArray[np.int32]
+    """What was evaluated, one plan per row."""
+    evaluation: Evaluation
+
+
+class GenerationRecord(msgspec.Struct, frozen=True):
+    """One generation, in internal fitness (larger is better, scaled)."""
 
     generation: int
-    told_best: tuple[int | bool | None, ...]
-    """What each objective told of its best fitness."""
+    disclosed_best: tuple[int | bool | None, ...] = msgspec.field(name="told_best")
+    """What each objective disclosed of its best fitness."""
     largest_estimate: float | None
     """The estimate of the estimated-best set; None where several objectives decide."""
     set_size: int
@@ -40,19 +55,7 @@ def record_generation(
     actual: bool,
     seconds: float,
 ) -> GenerationRecord:
-    """Sum up a generation.
-
-    >>> import numpy as np
-    >>> from tacit.problems import Assignment, Objective
-    >>> pay = Objective("pay", np.array([[1, 9], [8, 3]]))
-    >>> problem = Assignment(name="p", rows=2, columns=2, objectives=(pay,))
-    >>> genomes = np.array([[1, 0], [0, 1]], dtype=np.int32)
-    >>> estimates = np.array([[17.0], [4.0]])
-    >>> state = SearchState(0, genomes, estimates, np.zeros(2, np.int32), np.zeros(2))
-    >>> told = Evaluation(estimates, (estimates[:, 0],), (17,))
-    >>> record_generation(problem, state, told, actual=True, seconds=0.0).actual_mean
-    (17.0,)
-    """
+    """Sum up a generation."""
     chosen = state.estimated_best()
     mean: tuple[float, ...] | None = None
     best: tuple[int, ...] | None = None
@@ -64,7 +67,7 @@ def record_generation(
     single = state.estimates.shape[1] == 1
     return GenerationRecord(
         generation=state.generation,
-        told_best=evaluation.best,
+        disclosed_best=evaluation.best,
         largest_estimate=float(state.estimates[chosen[0], 0]) if single else None,
         set_size=len(chosen),
         actual_mean=mean,

@@ -9,11 +9,7 @@ from tacit.errors import ParameterError
 
 
 class StopReason(StrEnum):
-    """Why a run ended.
-
-    >>> StopReason.DEADLINE.value
-    'deadline'
-    """
+    """Why a run ended."""
 
     GENERATIONS = "generations"
     DEADLINE = "deadline"
@@ -42,9 +38,9 @@ class Limits:
     evaluations: int | None = None
     """How many sets of candidates may be evaluated in all."""
     target: float | None = None
-    """Stop when a told best value is this good, in the user's unit."""
+    """Stop when the disclosed best is this good, in the user's unit."""
     stall: int | None = None
-    """Stop after so many generations in which no better value was told."""
+    """Stop after so many generations in which no better value was disclosed."""
 
     def __post_init__(self) -> None:
         for name in ("deadline", "evaluations", "stall"):
@@ -62,12 +58,7 @@ class Limits:
     def reached(
         self, *, generation: int, evaluations: int, stalled_for: int, target_met: bool
     ) -> StopReason | None:
-        """The limit that is reached, the deadline apart, which the run watches itself.
-
-        >>> Limits(generations=5).reached(
-        ...     generation=5, evaluations=6, stalled_for=0, target_met=False)
-        <StopReason.GENERATIONS: 'generations'>
-        """
+        """The limit that is reached, the deadline apart, which the run watches itself."""
         if self.target is not None and target_met:
             return StopReason.TARGET
         if self.generations is not None and generation >= self.generations:

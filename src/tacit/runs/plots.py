@@ -17,24 +17,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LONG_RUN = 1000
-NOTHING_TOLD = "no value of the best was told while this run went on"
+NOTHING_DISCLOSED = "no value of the best was disclosed while this run went on"
 """In place of a curve, of a sealed search or where the best is withheld."""
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#555555"
 
 
 def plot_result(result: Result, path: str | Path, /) -> None:
-    """Draw the result into a PNG, SVG or PDF file, by the file's ending.
-
-    >>> from tacit.problems import generate_assignment
-    >>> from tacit.runs import solve
-    >>> import tempfile
-    >>> result = solve(generate_assignment(1, rows=9), disclose="order",
-    ...                generations=5)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     plot_result(result, f"{folder}/run.svg")
-    ...     Path(f"{folder}/run.svg").stat().st_size > 1000
-    True
-    """
+    """Draw the result into a PNG, SVG or PDF file, by the file's ending."""
     check_plot_name(path)
     # The object interface keeps clear of pyplot's global state and of any screen.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -70,12 +59,14 @@ def check_plot_name(path: str | Path, /) -> None:
 
 
 def _title(result: Result, figure: Figure) -> None:
-    told = ", ".join(objective.disclosure for objective in result.objectives)
-    figure.suptitle(f"{result.problem.name}: {result.algorithm}, disclosing {told}", fontsize=11)
+    disclosed = ", ".join(objective.disclosure for objective in result.objectives)
+    figure.suptitle(
+        f"{result.problem.name}: {result.algorithm}, disclosing {disclosed}", fontsize=11
+    )
 
 
 def draw_convergence(result: Result, axes: Axes, /) -> None:
-    """The told best and the actual mean of the estimated-best set over the generations."""
+    """The disclosed best and the actual mean of the estimated-best set over the generations."""
     history = result.history
     for k, objective in enumerate(result.objectives):
         named = f"{objective.name}: " if len(result.objectives) > 1 else ""
@@ -89,18 +80,18 @@ def draw_convergence(result: Result, axes: Axes, /) -> None:
                 lw=1.6,
                 label=f"{named}actual, mean of the estimated-best set",
             )
-        told = [values[k] for values in history.told_best]
-        if all(value is not None and not isinstance(value, bool) for value in told):
+        best = [values[k] for values in history.disclosed_best]
+        if all(value is not None and not isinstance(value, bool) for value in best):
             axes.plot(
                 history.generation,
-                [float(value or 0) for value in told],
+                [float(value or 0) for value in best],
                 color=colour,
                 ls=":",
                 lw=1.4,
                 label=f"{named}best value disclosed",
             )
     if not axes.has_data():
-        axes.text(0.5, 0.5, NOTHING_TOLD, ha="center", va="center", transform=axes.transAxes)
+        axes.text(0.5, 0.5, NOTHING_DISCLOSED, ha="center", va="center", transform=axes.transAxes)
         axes.set_xlim(0, max(history.generation, default=1))
         axes.set_yticks([])
     elif result.optimum is not None:

@@ -40,8 +40,8 @@ class PlanSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A set of plans, the generation it comes from, and what it is worth."""
 
     generation: int
-    told: list[float | bool | None]
-    """What each objective told of its best fitness then."""
+    disclosed: list[float | bool | None] = msgspec.field(name="told")
+    """What each objective disclosed of its best fitness then."""
     plans: list[list[int]]
     actual: list[list[float]] | None
     """The actual value of each plan per objective, where the caller may know it."""
@@ -51,7 +51,7 @@ class History(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One entry per generation in every list."""
 
     generation: list[int]
-    told_best: list[list[float | bool | None]]
+    disclosed_best: list[list[float | bool | None]] = msgspec.field(name="told_best")
     estimate: list[float | None]
     set_size: list[int]
     actual_mean: list[list[float]] | None

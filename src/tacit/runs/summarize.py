@@ -1,14 +1,14 @@
-"""From a finished run to its result."""
+"""From what a search found to its result."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.problems import Problem
+from tacit.runs.driver import Disclosed, Outcome
 from tacit.runs.history import GenerationRecord
 from tacit.runs.limits import StopReason
 from tacit.runs.result import (
@@ -20,77 +20,54 @@ from tacit.runs.result import (
     Result,
     Timing,
 )
-from tacit.runs.run import Run
 
 
 def summarize(
-    run: Run,
+    problem: Problem,
+    outcome: Outcome,
     reason: StopReason,
+    timing: Timing,
     /,
     *,
     engine: str,
     optimum: int | None,
-    seconds: float,
-    set_up_seconds: float,
-    best_plan: int = 0,
 ) -> Result:
-    """Turn where a run stands into a result. `optimum` is scaled, in the user's sense.
-
-    `best_plan` says which plan of the best-known set is the one to use.
-    """
-    problem, now = run.problem, run.now
-    if now.best_known is None:  # nothing was evaluated: an interrupt in the first generation
-        raise KeyboardInterrupt
-    known = now.best_known
-    best_known = plan_set(problem, known.genomes, known.generation, known.told)
-    chosen = now.search.genomes[now.search.estimated_best()]
-    last = run.history[-1]
-    estimated_best = plan_set(problem, chosen, now.search.generation, last.told_best)
-    value = None if best_known.actual is None else best_known.actual[best_plan]
+    """The result of a search. `optimum` is scaled, in the user's sense."""
+    known, chosen = outcome.best_known, outcome.best_plan
+    value = None if known.actual is None else known.actual[chosen]
     scale = problem.objectives[0].scale
-    timing = Timing(seconds, set_up_seconds, [record.seconds for record in run.history])
     return Result(
         format=FORMAT,
-        problem=problem_summary(problem),
-        objectives=objective_summaries(problem),
+        problem=ProblemSummary(problem.name, problem.kind, problem.rows, problem.columns),
+        objectives=[
+            ObjectiveSummary(
+                name=objective.name,
+                sense=objective.sense,
+                confidential=objective.confidential,
+                disclosure=objective.disclosure.text if objective.confidential else "public",
+                best=objective.best_mode.value,
+                scale=objective.scale,
+            )
+            for objective in problem.objectives
+        ],
         engine=engine,
-        algorithm=run.parameters.algorithm,
-        parameters=asdict(run.parameters),
-        seed=run.seed,
+        algorithm=outcome.algorithm,
+        parameters=outcome.parameters,
+        seed=outcome.seed,
         stopped=reason.value,
-        generations=now.search.generation,
-        evaluations=now.evaluations,
-        plan=best_known.plans[best_plan],
-        named_plan=named_plan(problem, best_known.plans[best_plan]),
+        generations=outcome.generations,
+        evaluations=outcome.evaluations,
+        plan=known.plans[chosen],
+        named_plan=named_plan(problem, known.plans[chosen]),
         value=value,
         optimum=None if optimum is None else optimum / scale,
         percent_of_optimum=percent_of_optimum(value, optimum, scale),
-        best_known=best_known,
-        estimated_best=estimated_best,
-        history=history_lists(problem, run.history),
+        best_known=known,
+        estimated_best=outcome.estimated_best,
+        history=outcome.history,
         timing=timing,
-        notes=list(run.notes),
+        notes=outcome.notes,
     )
-
-
-def problem_summary(problem: Problem, /) -> ProblemSummary:
-    """Which problem it is."""
-    return ProblemSummary(problem.name, problem.kind, problem.rows, problem.columns)
-
-
-def objective_summaries(problem: Problem, /) -> list[ObjectiveSummary]:
-    """What is known of the objectives."""
-    return [
-        ObjectiveSummary(
-            name=objective.name,
-            sense=objective.sense,
-            confidential=objective.confidential,
-            disclosure=objective.disclosure.text if objective.confidential else "public",
-            best=objective.best_mode.value,
-            scale=objective.scale,
-        )
-        for objective in problem.objectives
-    ]
 
 
 def percent_of_optimum(
@@ -110,7 +87,7 @@ def plan_set(
     problem: Problem,
     genomes: NDArray[np.int32],
     generation: int,
-    told: tuple[int | bool | None, ...],
+    disclosed: Disclosed,
     /,
 ) -> PlanSet:
     """A set of genomes as plans with their values."""
@@ -122,16 +99,14 @@ def plan_set(
             for k, objective in enumerate(problem.objectives)
         ]
         actual = [list(values) for values in zip(*columns, strict=True)]
-    return PlanSet(generation, told_to_user(problem, told), plans.tolist(), actual)
+    return PlanSet(generation, disclosed_to_user(problem, disclosed), plans.tolist(), actual)
 
 
-def told_to_user(
-    problem: Problem, told: tuple[int | bool | None, ...], /
-) -> list[float | bool | None]:
-    """What was told of best values, in the user's unit; bits and silence stay as they are."""
+def disclosed_to_user(problem: Problem, disclosed: Disclosed, /) -> list[float | bool | None]:
+    """What was disclosed of best values, in the user's unit; bits and None stay as they are."""
     return [
         best if best is None or isinstance(best, bool) else objective.to_user(best)
-        for objective, best in zip(problem.objectives, told, strict=True)
+        for objective, best in zip(problem.objectives, disclosed, strict=True)
     ]
 
 
@@ -164,7 +139,7 @@ def history_lists(problem: Problem, history: list[GenerationRecord], /) -> Histo
 
     return History(
         generation=[record.generation for record in history],
-        told_best=[told_to_user(problem, record.told_best) for record in history],
+        disclosed_best=[disclosed_to_user(problem, each.disclosed_best) for each in history],
         estimate=[
             None
             if record.largest_estimate is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from tacit.errors import ParameterError
@@ -110,8 +110,3 @@ def preset_named(name: str, /) -> SearchParameters:
     if name not in PRESETS:
         raise ParameterError(f"{name!r} is not a preset; use one of {', '.join(PRESETS)}")
     return PRESETS[name]
-
-
-def parameter_names() -> tuple[str, ...]:
-    """The names of all settings."""
-    return tuple(field.name for field in fields(SearchParameters))

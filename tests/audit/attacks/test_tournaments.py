@@ -13,7 +13,7 @@ from tacit.audit.record.recorder import LARGEST_SEED, Recorder
 from tacit.audit.record.replayed_search import replayed_search
 from tacit.audit.record.view import View, view_of
 from tacit.problems import Problem, generate_assignment, generate_tour
-from tacit.runs import solve
+from tacit.runs import Limits, solve
 from tacit.search import SearchParameters
 from tests.audit.example import example_record
 
@@ -23,8 +23,15 @@ ASSIGNMENT = generate_assignment(11, rows=10, participants=2)
 def recorded(problem: Problem, disclosure: str, **changes: object) -> View:
     settings = SearchParameters(population=60, elites=4, tournament=4).with_changes(**changes)
     recorder = Recorder()
-    result = solve(problem, disclose=disclosure, generations=25, seed=3, engine="simulated",
-                   observe=recorder, parameters=settings)  # fmt: skip
+    result = solve(
+        problem,
+        disclose=disclosure,
+        limits=Limits(generations=25),
+        seed=3,
+        engine="simulated",
+        observe=recorder,
+        settings=settings,
+    )
     return view_of(recorder.record(result.plan))
 
 
@@ -113,6 +120,12 @@ def test_records_without_a_seed_are_audited_by_the_next_population() -> None:
 
 def test_a_seed_that_is_too_large_is_left_out() -> None:
     recorder = Recorder()
-    result = solve(ASSIGNMENT, disclose="order", generations=1, seed=LARGEST_SEED,
-                   engine="simulated", observe=recorder)  # fmt: skip
+    result = solve(
+        ASSIGNMENT,
+        disclose="order",
+        limits=Limits(generations=1),
+        seed=LARGEST_SEED,
+        engine="simulated",
+        observe=recorder,
+    )
     assert recorder.record(result.plan).seed is None

@@ -21,7 +21,7 @@ from tacit.audit.record.record import (
 from tacit.audit.record.recorder import Recorder
 from tacit.errors import FileError, InputError, ParameterError
 from tacit.problems import generate_assignment
-from tacit.runs import Checkpointing, solve
+from tacit.runs import Checkpointing, Limits, SolveSettings, solve
 from tacit.search import SearchParameters
 from tests.audit.example import example_problem, example_record
 
@@ -138,8 +138,16 @@ def test_nodes_and_simulation_give_the_same_record() -> None:
     made = []
     for engine in ("nodes", "simulated"):
         recorder = Recorder()
-        result = solve(problem, disclose="quantiles:5", best="improvement", generations=3, seed=2,
-                       engine=engine, parameters=parameters, observe=recorder)  # fmt: skip
+        result = solve(
+            problem,
+            disclose="quantiles:5",
+            best="improvement",
+            limits=Limits(generations=3),
+            seed=2,
+            engine=engine,
+            settings=parameters,
+            observe=recorder,
+        )
         made.append(recorder.record(result.plan).encoded())
     assert made[0] == made[1]
 
@@ -147,8 +155,13 @@ def test_nodes_and_simulation_give_the_same_record() -> None:
 def test_confidential_objectives_alone_are_recorded() -> None:
     problem = generate_assignment(3, rows=6, objectives=2)
     recorder = Recorder()
-    result = solve(problem, disclose={"weight 1": "order", "weight 2": "top:9"}, generations=2,
-                   engine="simulated", observe=recorder)  # fmt: skip
+    result = solve(
+        problem,
+        disclose={"weight 1": "order", "weight 2": "top:9"},
+        limits=Limits(generations=2),
+        engine="simulated",
+        observe=recorder,
+    )
     record = recorder.record(result.plan)
     assert [each.disclosure for each in record.objectives] == ["order", "top:9"]
     assert record.objective_named("weight 2") == 1
@@ -162,10 +175,21 @@ def test_confidential_objectives_alone_are_recorded() -> None:
 
 def test_a_run_is_recorded_from_its_beginning(tmp_path: Path) -> None:
     problem, file = example_problem(), tmp_path / "run.checkpoint"
-    solve(problem, disclose="order", generations=2, engine="simulated",
-          checkpointing=Checkpointing(file=file))  # fmt: skip
+    solve(
+        problem,
+        disclose="order",
+        limits=Limits(generations=2),
+        engine="simulated",
+        settings=SolveSettings(checkpointing=Checkpointing(file=file)),
+    )
     with pytest.raises(ParameterError, match="from its beginning"):
-        solve(problem, disclose="order", generations=4, engine="simulated",
-              checkpointing=Checkpointing(resume=file), observe=Recorder())  # fmt: skip
+        solve(
+            problem,
+            disclose="order",
+            limits=Limits(generations=4),
+            engine="simulated",
+            settings=SolveSettings(checkpointing=Checkpointing(resume=file)),
+            observe=Recorder(),
+        )
     with pytest.raises(ParameterError, match="nothing was evaluated"):
         Recorder().record([])

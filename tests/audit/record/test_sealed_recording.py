@@ -10,13 +10,13 @@ from tacit.audit import Record, audit_record, sealed_record
 from tacit.audit.record.record import decoded
 from tacit.errors import InputError, ParameterError
 from tacit.problems import generate_assignment
-from tacit.runs import solve, with_disclosures
+from tacit.runs import Limits, SolveSettings, solve, with_disclosures
 from tests.audit.example import example_problem, example_record, example_weights
 
 
 def sealed_run(engine: str = "simulated", best: str | None = None) -> Record:
     problem = with_disclosures(example_problem(), "sealed", best)
-    result = solve(problem, generations=20, engine=engine)
+    result = solve(problem, limits=Limits(generations=20), engine=engine)
     return sealed_record(problem, result)
 
 
@@ -59,7 +59,12 @@ def test_what_was_agreed_to_be_disclosed_is_recorded_and_helps_nobody() -> None:
 
 def test_every_opened_plan_counts() -> None:
     problem = with_disclosures(generate_assignment(3, rows=6, objectives=2), "sealed", None)
-    result = solve(problem, generations=9, engine="simulated", weightings=[(1, 0), (0, 1)])
+    result = solve(
+        problem,
+        limits=Limits(generations=9),
+        engine="simulated",
+        settings=SolveSettings(weightings=[(1, 0), (0, 1)]),
+    )
     record = decoded(sealed_record(problem, result).encoded())
     assert record.published_plans.tolist() == result.best_known.plans
     weights = problem.objectives[1].weights
@@ -76,6 +81,8 @@ def test_records_that_are_not_of_a_sealed_run_are_refused() -> None:
     unsealed = msgspec.structs.replace(empty.objectives[0], disclosure="order")
     with pytest.raises(InputError, match="no evaluation"):
         decoded(msgspec.structs.replace(empty, objectives=[unsealed]).encoded())
-    open_run = solve(example_problem(), disclose="order", generations=1, engine="simulated")
+    open_run = solve(
+        example_problem(), disclose="order", limits=Limits(generations=1), engine="simulated"
+    )
     with pytest.raises(ParameterError, match="was not sealed"):
         sealed_record(example_problem(), open_run)

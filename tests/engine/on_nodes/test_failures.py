@@ -19,7 +19,7 @@ from tacit.engine.coordinator.evaluations import Evaluations
 from tacit.engine.local.cluster import LocalCluster
 from tacit.errors import MpcError, PeerTimeoutError
 from tacit.problems import generate_assignment
-from tacit.runs import EngineChoice, GenerationView, Result, solve
+from tacit.runs import EngineChoice, Limits, Progress, Result, solve
 from tacit.search import preset_named
 from tests.engine.agreed_cluster import AgreedCluster, populations, problem, run
 
@@ -182,10 +182,10 @@ def timed_run(
     """A run in which something happens after a few generations, and how late its result is."""
     started: list[float] = []
 
-    def observe(view: GenerationView) -> None:
+    def observe(view: Progress) -> None:
         if not started:
-            started.append(time.monotonic() - view.record.seconds)
-        if view.record.generation == 5:
+            started.append(time.monotonic() - view.seconds)
+        if view.generation == 5:
             threading.Thread(target=action, daemon=True).start()
 
     result = solve(
@@ -283,9 +283,9 @@ def test_a_node_that_dies_on_the_way_changes_nothing_in_the_result(
 ) -> None:
     """Two objectives side by side, and a node dies twice while both are evaluated."""
 
-    def die(view: GenerationView) -> None:
-        if view.record.generation in (2, 5):
-            node = view.record.generation % 3
+    def die(view: Progress) -> None:
+        if view.generation in (2, 5):
+            node = view.generation % 3
             own_cluster.kill(node)
             own_cluster.restart(node)
 
@@ -296,8 +296,8 @@ def test_a_node_that_dies_on_the_way_changes_nothing_in_the_result(
             problem_of_two,
             disclose="order",
             best="improvement",
-            parameters=parameters,
-            generations=8,
+            settings=parameters,
+            limits=Limits(generations=8),
             seed=2,
             engine=engine,
             observe=observe,

@@ -9,7 +9,7 @@ import pytest
 
 from tacit.engine.local.cluster import LocalCluster
 from tacit.problems import Assignment, Problem, generate_assignment, generate_tour
-from tacit.runs import Checkpointing, EngineChoice, solve
+from tacit.runs import Checkpointing, EngineChoice, Limits, Result, SolveSettings, solve
 from tacit.search import SearchParameters, preset_named
 
 DISCLOSURES = ("none", "order", "quantiles:4", "buckets:4", "top:5", "above:80")
@@ -36,8 +36,8 @@ def same_bytes(
             problem,
             disclose=disclose,
             best=best,
-            parameters=parameters,
-            generations=generations,
+            settings=parameters,
+            limits=Limits(generations=generations),
             seed=7,
             engine=choice,
         )
@@ -107,8 +107,17 @@ def test_a_run_resumes_on_nodes(cluster: LocalCluster, tmp_path: object) -> None
     problem = generate_assignment(3, rows=9)
     file = f"{tmp_path}/run.checkpoint"
     choice = EngineChoice(cluster=cluster.folder / "cluster.toml")
-    ask = {"disclose": "top:5", "parameters": small("paper-ap"), "seed": 1, "engine": choice}
-    solve(problem, generations=3, checkpointing=Checkpointing(file=file), **ask)  # type: ignore[arg-type]
-    half = solve(problem, generations=6, checkpointing=Checkpointing(resume=file), **ask)  # type: ignore[arg-type]
-    whole = solve(problem, generations=6, **ask)  # type: ignore[arg-type]
+
+    def solved(generations: int, saving: Checkpointing) -> Result:
+        return solve(
+            problem,
+            disclose="top:5",
+            limits=Limits(generations=generations),
+            settings=SolveSettings(parameters=small("paper-ap"), checkpointing=saving),
+            seed=1,
+            engine=choice,
+        )
+
+    solved(3, Checkpointing(file=file))
+    half, whole = solved(6, Checkpointing(resume=file)), solved(6, Checkpointing())
     assert half.to_json(timing=False) == whole.to_json(timing=False)

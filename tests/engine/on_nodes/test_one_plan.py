@@ -16,7 +16,7 @@ from tacit.engine.coordinator.sealed_search import SealedSearch
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.wire.messages import Done, OpenPlan
 from tacit.errors import MpcError, PeerError, RefusedError
-from tacit.runs.sealed_loop import OPENING_SECONDS
+from tacit.runs.sealed.pace import OPENING_SECONDS
 from tests.engine.agreed_cluster import AgreedCluster, ask, run
 from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, start_of, twin
 

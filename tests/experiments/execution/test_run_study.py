@@ -20,8 +20,8 @@ from polars.testing import assert_frame_equal
 from tacit.errors import FileError, ParameterError, TacitError
 from tacit.experiments.execution.executors import executor
 from tacit.experiments.execution.job import Job
-from tacit.experiments.execution.run_job import perform_encoded
-from tacit.experiments.execution.run_study import conduct
+from tacit.experiments.execution.run_job import run_job_encoded
+from tacit.experiments.execution.run_study import run_study
 from tacit.experiments.study.study import read_study
 
 Write = Callable[..., Path]
@@ -101,8 +101,8 @@ def test_pools_of_one_and_two_a_kill_and_a_cluster_give_the_same(
 
 def test_a_larger_study_computes_only_what_is_new(tmp_path: Path, small_study: Write) -> None:
     with ThreadPoolExecutor(1) as pool:
-        assert conduct(read_study(small_study(seeds=1)), tmp_path, pool).computed == 4
-        more = conduct(read_study(small_study(seeds=3)), tmp_path, pool)
+        assert run_study(read_study(small_study(seeds=1)), tmp_path, pool).computed == 4
+        more = run_study(read_study(small_study(seeds=3)), tmp_path, pool)
     assert (more.computed, more.reused) == (8, 4)
     rows = pl.read_parquet(more.store.generations)
     assert rows.columns[:4] == ["instance", "disclosure", "seed", "generation"]
@@ -114,8 +114,8 @@ def test_a_larger_study_computes_only_what_is_new(tmp_path: Path, small_study: W
 
 def test_what_stands_beside_the_rows(tmp_path: Path, small_study: Write) -> None:
     with ThreadPoolExecutor(1) as pool:
-        done = conduct(read_study(small_study(seeds=1)), tmp_path, pool)
-        conduct(read_study(small_study(seeds=1)), tmp_path, pool)
+        done = run_study(read_study(small_study(seeds=1)), tmp_path, pool)
+        run_study(read_study(small_study(seeds=1)), tmp_path, pool)
     described = msgspec.json.decode((done.store.folder / "study.json").read_bytes())
     assert described["parameters"]["population"] == 60
     assert described["parameters"]["crossover"] == "cycle"
@@ -130,18 +130,18 @@ def test_a_failing_run_is_named_and_the_others_are_kept(
     def failing(job: Job) -> bytes:
         if job.seed == 1:
             raise ZeroDivisionError("no such luck")
-        return perform_encoded(job)
+        return run_job_encoded(job)
 
-    monkeypatch.setattr("tacit.experiments.execution.run_study.perform_encoded", failing)
+    monkeypatch.setattr("tacit.experiments.execution.run_study.run_job_encoded", failing)
     study = read_study(small_study())
     with (
         ThreadPoolExecutor(1) as pool,
         pytest.raises(TacitError, match=r"none and seed 1 failed .*no such luck"),
     ):
-        conduct(study, tmp_path, pool)
+        run_study(study, tmp_path, pool)
     monkeypatch.undo()
     with ThreadPoolExecutor(1) as pool:
-        assert conduct(study, tmp_path, pool).reused >= 1
+        assert run_study(study, tmp_path, pool).reused >= 1
 
 
 def test_executors_refuse_what_makes_no_sense() -> None:

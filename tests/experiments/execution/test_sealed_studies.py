@@ -1,9 +1,9 @@
-"""Sealed searches in studies: performed in the clear, tuned at equal time."""
+"""Sealed searches in studies: run in the clear, tuned at equal time."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import msgspec
@@ -14,15 +14,15 @@ from rich.console import Console
 
 from tacit.cli.tune import show_tuned
 from tacit.errors import FileError, ParameterError
-from tacit.experiments.execution.run_job import perform
-from tacit.experiments.execution.run_sealed_job import sealed_best
-from tacit.experiments.execution.run_study import conduct
-from tacit.experiments.study.instances import named_problem
+from tacit.experiments.execution.job import Job
+from tacit.experiments.execution.run_job import run_job
+from tacit.experiments.execution.run_study import run_study
+from tacit.experiments.study.instances import InstanceSpec, named_problem
 from tacit.experiments.study.study import read_study, shipped_studies, shipped_study
 from tacit.experiments.tuning.tune import Tuned, TunedSet, tune, tuning_task
 from tacit.problems import generate_assignment
-from tacit.runs import EngineChoice, solve
-from tacit.runs.sealed import SimulatedSealedSearch
+from tacit.runs import EngineChoice, Limits, solve
+from tacit.runs.sealed.searching import SimulatedSealedSearch
 from tacit.search.moves import SealedParameters
 from tests.experiments.test_commands import tacit
 
@@ -86,14 +86,14 @@ def test_every_setting_of_a_sealed_search_can_be_tuned(small: Path) -> None:
 def test_a_run_of_a_study_is_that_of_solve(small: Path) -> None:
     study = read_study(small)
     job = next(study.jobs())
-    record = perform(job)
+    record = run_job(job)
     problem = named_problem(job.instance)
     solved = solve(
         problem,
         disclose="sealed",
         seed=job.seed,
-        generations=job.generations,
-        sealed=SealedParameters(**dict(job.settings)),
+        limits=Limits(generations=job.generations),
+        settings=SealedParameters(**dict(job.settings)),
         engine=EngineChoice(engine="simulated"),
     )
     worth = problem.fitness(0, np.array([solved.plan], dtype=np.int32))[0]
@@ -105,8 +105,8 @@ def test_a_run_of_a_study_is_that_of_solve(small: Path) -> None:
 def test_rows_of_a_sealed_study(small: Path, tmp_path: Path) -> None:
     study = read_study(small)
     with ThreadPoolExecutor(1) as pool:
-        done = conduct(study, tmp_path / "out", pool)
-        assert conduct(study, tmp_path / "out", pool).computed == 0
+        done = run_study(study, tmp_path / "out", pool)
+        assert run_study(study, tmp_path / "out", pool).computed == 0
     rows = pl.read_parquet(done.store.generations)
     assert rows["disclosure"].unique().to_list() == ["sealed"]
     assert rows["set_size"].unique().to_list() == [1]
@@ -140,7 +140,7 @@ def test_tuning_of_a_sealed_search_goes_on_where_it_stopped(small: Path, tmp_pat
     for trial in tuned.trials:
         settings = SealedParameters(heat_end=5, **trial.settings)  # type: ignore[arg-type]
         by_hand = [
-            perform(task.assessment.conditions.job(instance, settings, seed=seed))
+            run_job(task.assessment.conditions.job(instance, settings, seed=seed))
             for seed in range(3)
         ]
         errors = [record.metrics["relative_error"][-1] for record in by_hand]
@@ -207,4 +207,11 @@ def test_the_best_of_all_parents_counts_from_the_first_generation_on() -> None:
         settings = SealedParameters(block=2, parents=8)
         twin = SimulatedSealedSearch(problem, settings, [1], seed=seed, stream=0).twin
         twin.advance(1, horizon=1)
-        assert sealed_best(problem, settings, 1, seed=seed)[1] == twin.best_value
+        job = Job(
+            instance=InstanceSpec(generate="assignment", size=8, seed=1),
+            settings=tuple(asdict(settings).items()),
+            disclosure="sealed",
+            generations=1,
+            seed=seed,
+        )
+        assert run_job(job).metrics["best_fitness"][1] == twin.best_value

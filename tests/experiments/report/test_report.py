@@ -123,5 +123,5 @@ def test_a_second_start_computes_nothing_and_says_what_was_not_measured(
     studies = [tiny(study) for study in paper_studies(quick=False) if study.name == "ap"]
     with ThreadPoolExecutor(1) as pool:
         again = reproduce(studies, out, pool)
-    assert again.conducted["ap"].computed == 0
+    assert again.finished["ap"].computed == 0
     assert "was not measured" in (out / "report.md").read_text()

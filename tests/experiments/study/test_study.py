@@ -9,7 +9,7 @@ import pytest
 
 from tacit.disclosure import PAPER_CONFIGURATIONS
 from tacit.errors import FileError, ParameterError
-from tacit.experiments.execution.run_job import perform
+from tacit.experiments.execution.run_job import run_job
 from tacit.experiments.reproduce import PAPER_STUDIES
 from tacit.experiments.study.instances import named_problem
 from tacit.experiments.study.study import read_study, shipped_study, study_named
@@ -64,7 +64,7 @@ def test_runs_with_the_same_seed_start_from_the_same_population(small_study: Wri
     )
     for one, other in zip(none, top, strict=True):
         # The best of the first fifteen is the best of all.
-        assert perform(one).metrics["best_fitness"][0] == perform(other).metrics["best_fitness"][0]
+        assert run_job(one).metrics["best_fitness"][0] == run_job(other).metrics["best_fitness"][0]
 
 
 def test_a_budget_cuts_the_generations_of_each_disclosure(small_study: Write) -> None:
@@ -169,7 +169,7 @@ def test_the_key_of_a_run_depends_on_all_that_its_rows_depend_on(small_study: Wr
 
 def test_a_run_is_a_function_of_its_job(small_study: Write) -> None:
     job = next(read_study(small_study()).jobs())
-    one, other = perform(job), perform(job)
+    one, other = run_job(job), run_job(job)
     for name, values in one.metrics.items():
         np.testing.assert_array_equal(values, other.metrics[name])
     np.testing.assert_array_equal(one.front, other.front)

@@ -10,7 +10,7 @@ import pytest
 
 from tacit.errors import ParameterError
 from tacit.experiments.execution.executors import executor
-from tacit.experiments.execution.run_job import perform
+from tacit.experiments.execution.run_job import run_job
 from tacit.experiments.execution.time_budget import PAPER_BUDGET
 from tacit.experiments.study.study import Study, read_study, shipped_study
 from tacit.experiments.tuning.beside_paper import published_sets, rows_beside
@@ -63,9 +63,10 @@ def test_several_processes_share_a_storage(study: Study, tmp_path: Path) -> None
     seen: list[int] = []
     with executor(workers=2) as pool:
         tuned = tune(task, pool, workers=2, watch=lambda now: seen.append(len(now.trials)))
+        again = tune(task, pool, workers=2)
     assert len(tuned.trials) == 4
     assert seen[-1] == 4
-    assert tuned_with(task) == tuned
+    assert again == tuned
 
 
 def test_an_interrupted_trial_is_given_up_and_another_takes_its_place(
@@ -93,7 +94,7 @@ def test_a_set_is_worth_the_mean_over_instances_of_medians_over_three_runs(study
             job = msgspec.structs.replace(
                 next(study.jobs()), instance=instance, seed=seed, disclosure="none"
             )
-            errors.append(perform(job).metrics["relative_error"][-1])
+            errors.append(run_job(job).metrics["relative_error"][-1])
         by_hand.append(np.median(errors))
     (value,) = task.assessment.values(study.search)
     assert value == pytest.approx(np.mean(by_hand))

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
 from tacit.engine.agreement.terms import read_agreement
 from tacit.engine.identity.config import load_cluster_config
-from tacit.runs.agreed import Agreed, AgreedRun
+from tacit.runs.agreed.agreed import Agreed
+from tacit.runs.agreed.driver import agreed_driver
+from tacit.runs.agreed.evaluating import AgreedEvaluating
+from tacit.runs.driver import drive
 
 
 class Stored(msgspec.Struct):
@@ -20,21 +25,24 @@ class Stored(msgspec.Struct):
     cluster: str
 
 
-def open_run(folder: Path) -> AgreedRun:
+@contextmanager
+def open_run(folder: Path) -> Iterator[AgreedEvaluating]:
     stored = msgspec.msgpack.decode((folder / "agreed").read_bytes(), type=Stored)
     agreed = Agreed(
         agreement=read_agreement(stored.agreement),
         signatures=stored.signatures,
         manifests=stored.manifests,
     )
-    return AgreedRun(agreed, load_cluster_config(Path(stored.cluster)), folder)
+    with agreed_driver(agreed, load_cluster_config(Path(stored.cluster)), folder) as driver:
+        assert isinstance(driver, AgreedEvaluating)
+        yield driver
 
 
 def main(folder: Path, seconds: float) -> None:
-    with open_run(folder) as run:
+    with open_run(folder) as driver:
         print("ready", flush=True)
-        print(run.to_its_limits(until=time.monotonic() + seconds).value, flush=True)
-        run.save()
+        print(drive(driver, until=time.monotonic() + seconds).value, flush=True)
+        driver.checkpoint()
 
 
 if __name__ == "__main__":

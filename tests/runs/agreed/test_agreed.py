@@ -19,10 +19,13 @@ from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.node.state.store import Store
 from tacit.engine.records.ledger import load_ledger
 from tacit.errors import LogError
-from tacit.runs.agreed import CHECKPOINT, LEDGER, parameters_of
+from tacit.runs.agreed.agreed import LEDGER, parameters_of
+from tacit.runs.agreed.evaluating import CHECKPOINTS, search_up_to
+from tacit.runs.driver import drive
 from tacit.runs.limits import Limits, StopReason
-from tacit.runs.result import Result
+from tacit.runs.result import Result, Timing
 from tacit.runs.solve import solve
+from tacit.runs.summarize import summarize
 from tacit.verify.answers import Answers, check_answers
 from tacit.verify.replay import replay
 from tests.engine.agreed_cluster import AgreedCluster, problem
@@ -77,8 +80,11 @@ def in_a_process(folder: Path, seconds: float) -> subprocess.Popen[bytes]:
 
 def finish(folder: Path) -> tuple[StopReason, Result]:
     with open_run(folder) as run:
-        reason = run.to_its_limits(until=time.monotonic() + 60)
-        return reason, run.result(reason)
+        reason = drive(run, until=time.monotonic() + 60)
+        timing = Timing(0.0, 0.0, [])
+        return reason, summarize(
+            run.problem, run.outcome(), reason, timing, engine=run.engine, optimum=None
+        )
 
 
 def followed(agreed: AgreedCluster, folder: Path, evaluations: int = EVALUATIONS) -> None:
@@ -114,22 +120,20 @@ def finish_in_parts(folder: Path, parts: int) -> None:
     """Some evaluations at a time, each part with a checkpoint in its middle."""
     for part in range(parts):
         with open_run(folder) as run:
-            run.run.limits = Limits(evaluations=20 * part + 10)
-            run.run.to_its_limits()
-            run.save()
-            run.run.limits = Limits(evaluations=20 * part + 20)
-            run.run.to_its_limits()
+            search_up_to(run, 20 * part + 10)
+            run.checkpoint()
+            search_up_to(run, 20 * part + 20)
 
 
 def simulated(agreed: AgreedCluster, folder: Path) -> Result:
     """The same search by an evaluator that knows the weights."""
     with open_run(folder) as run:
-        seed = run.run.seed
+        seed = run.seed
     return solve(
         agreed.problem,
-        parameters=parameters_of(agreed.agreement),
+        settings=parameters_of(agreed.agreement),
         seed=seed,
-        evaluations=EVALUATIONS,
+        limits=Limits(evaluations=EVALUATIONS),
         engine="simulated",
     )
 
@@ -142,9 +146,9 @@ def test_a_run_goes_on_from_whatever_is_left(
     agreed = prepared(nodes, folder, best="value")
     finish_in_parts(folder, 2)
     if damage == "one checkpoint":
-        (folder / CHECKPOINT).write_bytes(b"nonsense")
+        (folder / CHECKPOINTS[0]).write_bytes(b"nonsense")
     elif damage == "both checkpoints":
-        for path in folder.glob(f"{CHECKPOINT}*"):
+        for path in folder.glob("checkpoint*"):
             path.unlink()
     elif damage == "torn ledger":
         # As after a power cut at the platform: the nodes remember what it has forgotten.
@@ -153,7 +157,10 @@ def test_a_run_goes_on_from_whatever_is_left(
     reason, result = finish(folder)
     assert (reason, result.evaluations) == (StopReason.EVALUATIONS, EVALUATIONS)
     expected = simulated(agreed, folder)
-    assert (result.plan, result.history.told_best) == (expected.plan, expected.history.told_best)
+    assert (result.plan, result.history.disclosed_best) == (
+        expected.plan,
+        expected.history.disclosed_best,
+    )
     followed(agreed, folder)
 
 
@@ -164,22 +171,21 @@ def test_a_run_that_died_after_the_final_reveal_ends_with_what_it_told(
     folder = tmp_path / "run"
     agreed = prepared(nodes, folder, best="value", reveal=True)
     with open_run(folder) as run:
-        run.run.limits = Limits(evaluations=20)
-        run.run.to_its_limits()
-        run.save()
-        reason = run.to_its_limits(until=time.monotonic() + 20)
+        search_up_to(run, 20)
+        run.checkpoint()
+        reason = drive(run, until=time.monotonic() + 20)
         first = run.plans()[0]
     if lost != "nothing":
         # The nodes have revealed it, and the platform died before it could write that down.
         lines = (folder / LEDGER).read_bytes().splitlines(keepends=True)
         (folder / LEDGER).write_bytes(b"".join(lines[:-1]))
     if lost == "the last checkpoints too":
-        for path in folder.glob(f"{CHECKPOINT}*"):
+        for path in folder.glob("checkpoint*"):
             path.unlink()
     with open_run(folder) as run:
-        assert run.to_its_limits(until=time.monotonic() + 20) is reason
-        assert (run.plans()[0], run.run.notes) == (first, [])
-        evaluations = run.run.now.evaluations
+        assert drive(run, until=time.monotonic() + 20) is reason
+        assert (run.plans()[0], run.notes) == (first, [])
+        evaluations = run.now.evaluations
     followed(agreed, folder, evaluations)
 
 
@@ -187,7 +193,7 @@ def test_a_ledger_of_another_search_is_refused(nodes: LocalCluster, tmp_path: Pa
     folder = tmp_path / "run"
     prepared(nodes, folder, best="value")
     finish_in_parts(folder, 1)
-    for path in folder.glob(f"{CHECKPOINT}*"):
+    for path in folder.glob("checkpoint*"):
         path.unlink()
     lines = (folder / LEDGER).read_bytes().splitlines(keepends=True)
     (folder / LEDGER).write_bytes(b"".join([lines[1], lines[0], *lines[2:]]))
@@ -212,7 +218,7 @@ def test_where_a_best_is_kept_nothing_is_left_out(tmp_path: Path, lost: str) -> 
         reason, result = finish(folder)
         assert (reason, result.evaluations) == (StopReason.EVALUATIONS, EVALUATIONS)
         expected = simulated(agreed, folder)
-        assert result.history.told_best == expected.history.told_best
+        assert result.history.disclosed_best == expected.history.disclosed_best
         followed(agreed, folder)
         repeats = [line["number"] for line in agreed.log(0) if line["event"] == "repeat"]
         assert repeats == [20]
@@ -223,13 +229,12 @@ def test_the_deadline_is_an_instant_that_holds_without_nodes_too(tmp_path: Path)
     with LocalCluster() as nodes:
         prepared(nodes, folder, best="value")
         with open_run(folder) as run:
-            run.run.limits = Limits(evaluations=5)
-            run.run.to_its_limits()
+            search_up_to(run, 5)
             nodes.kill(2)
             until = time.monotonic() + 1.0
-            assert run.to_its_limits(until=until) is StopReason.DEADLINE
+            assert drive(run, until=until) is StopReason.DEADLINE
             assert time.monotonic() - until < 0.5
-            assert run.result(StopReason.DEADLINE).notes
+            assert run.notes
             assert run.plans()
 
 

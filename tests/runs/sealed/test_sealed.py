@@ -23,13 +23,13 @@ from tacit.problems import (
     save_problem,
     shipped_problem,
 )
-from tacit.runs import Checkpointing, EngineChoice, Result, solve
-from tacit.runs.sealed_loop import SealedView
+from tacit.runs import Checkpointing, EngineChoice, Limits, Progress, Result, solve
 from tacit.search.moves import SealedParameters
+from tests.runs.flat import solve_with
 
 
 def simulated(problem: Problem, **options: object) -> Result:
-    return solve(problem, disclose="sealed", engine="simulated", **options)  # type: ignore[arg-type]
+    return solve_with(problem, disclose="sealed", engine="simulated", **options)
 
 
 def test_a_sealed_search_is_as_good_as_promised() -> None:
@@ -53,11 +53,11 @@ def test_a_run_is_a_function_of_its_seed_and_its_schedule() -> None:
 def test_nothing_is_told_unless_it_was_asked_for() -> None:
     problem = generate_assignment(1, rows=10)
     silent = simulated(problem, generations=12)
-    assert silent.best_known.told == [None]
-    assert silent.history.told_best == [[None]] * 12
+    assert silent.best_known.disclosed == [None]
+    assert silent.history.disclosed_best == [[None]] * 12
     valued = simulated(problem, generations=12, best="value")
-    assert valued.best_known.told == valued.value
-    bits = simulated(problem, generations=12, best="improvement").history.told_best
+    assert valued.best_known.disclosed == valued.value
+    bits = simulated(problem, generations=12, best="improvement").history.disclosed_best
     assert len(bits) == 12
     assert {type(each[0]) for each in bits} == {bool}
     assert silent.plan == valued.plan
@@ -82,7 +82,7 @@ def test_forbidden_pairs_are_left_alone_or_owned_up_to() -> None:
     pay = Objective("pay", rng.integers(0, 50, (12, 14)))
     problem = Assignment(name="p", rows=12, columns=14, objectives=(pay,), forbidden=forbidden)
     problem.check_plan(simulated(problem, generations=200).plan)
-    hurried = simulated(problem, generations=1, sealed=SealedParameters(block=2))
+    hurried = simulated(problem, generations=1, parameters=SealedParameters(block=2))
     assert any("forbidden pairs" in note for note in hurried.notes)
 
 
@@ -95,20 +95,20 @@ def test_a_problem_file_may_ask_for_it(tmp_path: Path) -> None:
     (tmp_path / "p.json").write_text(text)
     loaded = load_problem(tmp_path / "p.json")
     assert loaded.objectives[0].best_mode is BestMode.NOTHING
-    assert solve(loaded, generations=5, engine="simulated").algorithm == "sealed"
+    assert solve(loaded, limits=Limits(generations=5), engine="simulated").algorithm == "sealed"
 
 
 @pytest.mark.processes
 def test_on_nodes_with_a_deadline_and_a_ledger(tmp_path: Path) -> None:
-    seen: list[SealedView] = []
+    seen: list[Progress] = []
     problem = generate_assignment(1, rows=12, participants=2)
     begun = time.monotonic()
     found = solve(
         problem,
         disclose="sealed",
         deadline=1.5,
-        engine=EngineChoice(ledger=tmp_path / "told.jsonl"),
-        observe_sealed=seen.append,
+        engine=EngineChoice(ledger=tmp_path / "ledger.jsonl"),
+        observe=seen.append,
     )
     assert found.timing is not None
     assert found.timing.seconds < 1.6
@@ -117,7 +117,7 @@ def test_on_nodes_with_a_deadline_and_a_ledger(tmp_path: Path) -> None:
     assert found.generations > 3
     assert seen[-1].generation == found.generations
     problem.check_plan(found.plan)
-    entries = load_ledger(tmp_path / "told.jsonl")
+    entries = load_ledger(tmp_path / "ledger.jsonl")
     assert [(e.number, e.disclosed, e.best) for e in entries] == [(REVEAL_NUMBER, found.plan, None)]
 
 
@@ -126,7 +126,7 @@ def test_a_node_that_dies_does_not_cost_the_answer() -> None:
     problem = generate_assignment(1, rows=12, participants=2)
     with LocalCluster() as cluster:
 
-        def kill_one(view: SealedView) -> None:
+        def kill_one(view: Progress) -> None:
             if view.generation > 10 and cluster.processes[2].poll() is None:
                 cluster.kill(2)
 
@@ -135,7 +135,7 @@ def test_a_node_that_dies_does_not_cost_the_answer() -> None:
             disclose="sealed",
             deadline=2.5,
             engine=EngineChoice(cluster=cluster.folder / "cluster.toml"),
-            observe_sealed=kill_one,
+            observe=kill_one,
         )
     assert found.timing is not None
     assert found.timing.seconds < 2.6
@@ -147,21 +147,21 @@ def test_a_node_that_dies_does_not_cost_the_answer() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"target": 5}, "tells no values"),
-        ({"stall": 5}, "tells no values"),
+        ({"target": 5}, "discloses no values"),
+        ({"stall": 5}, "discloses no values"),
         ({"checkpointing": Checkpointing(file="x")}, "nodes keep its state"),
         ({"engine": EngineChoice(engine="simulated", reveal_best=True)}, "opens its best plan"),
         ({"weightings": [(1, 2)]}, "needs 1 factors"),
         ({"seed": -1}, "give 0 or more"),
         ({"preset": "paper-ap"}, "settings of its own"),
         ({"algorithm": "genetic"}, "settings of its own"),
-        ({"sealed": SealedParameters(parents=2), "best": "improvement"}, "with one parent"),
+        ({"parameters": SealedParameters(parents=2), "best": "improvement"}, "with one parent"),
     ],
 )
 def test_what_a_sealed_search_cannot_do_is_refused(options: dict[str, object], words: str) -> None:
     given = {"engine": "simulated", **options}
     with pytest.raises(ParameterError, match=words):
-        solve(generate_assignment(1, rows=5), disclose="sealed", **given)  # type: ignore[arg-type]
+        solve_with(generate_assignment(1, rows=5), disclose="sealed", **given)
 
 
 def test_all_objectives_are_sealed_or_none() -> None:
@@ -175,6 +175,8 @@ def test_all_objectives_are_sealed_or_none() -> None:
 
 def test_settings_reach_the_search() -> None:
     found = simulated(
-        generate_assignment(1, rows=9), generations=5, sealed=SealedParameters(block=2, cycles=3)
+        generate_assignment(1, rows=9),
+        generations=5,
+        parameters=SealedParameters(block=2, cycles=3),
     )
     assert (found.parameters["block"], found.parameters["cycles"]) == (2, 3)

@@ -83,7 +83,7 @@ def test_a_draft_can_be_changed_and_discarded_and_nothing_later_can(world: World
     [
         ({"participants": {"north": [0, 1]}}, "row 2 has no owner"),
         ({"preset": "best"}, "is not a preset"),
-        ({"parameters": {"populace": 3}}, "is no parameter"),
+        ({"parameters": {"populace": 3}}, "is not a setting"),
         ({"parameters": {"population": "many"}}, "population"),
         ({"parameters": {"population": 4}}, "elites"),
         ({"limits": {"distinct_min": 1000}}, "limits"),

@@ -19,7 +19,7 @@ FOUND: dict[str, Any] = {
     "generation": 3,
     "evaluations": 4,
     "plans": [[1, 0]],
-    "told": [7.0],
+    "disclosed": [7.0],
     "best": [7.0],
 }
 
@@ -53,12 +53,18 @@ FOUND: dict[str, Any] = {
             "interrupted",
             "node 1",
         ),
-        (Report(stage="failed", error="a mistake of ours"), False, "failed", "a mistake"),
+        (Report(stage="failed", error="internal error"), False, "failed", "internal"),
         (Report(stage="failed", error="a mistake", **FOUND), False, "interrupted", "resume it"),
         (Report(stage="running", **FOUND), False, "interrupted", "ended unexpectedly"),
         (Report(stage="running"), False, "interrupted", "ended unexpectedly"),
         (
-            Report(stage="ended", stopped="nodes", notes=["node 0 refuses: expired"], **FOUND),
+            Report(
+                stage="ended",
+                stopped="nodes",
+                can_retry=True,
+                notes=["node 0 refuses: expired"],
+                **FOUND,
+            ),
             False,
             "interrupted",
             "expired",
@@ -80,7 +86,7 @@ def test_a_sealed_run_has_a_plan_or_can_be_resumed() -> None:
     assert "node 1: gone" in answer.reason
     late = answer_of(Report(stage="running", generation=9), agreement, is_due=True)
     assert (late.state, late.result) == (State.INTERRUPTED, None)
-    assert "before the plan was opened" in late.reason
+    assert "before there was a plan" in late.reason
     assert "resume it" in late.reason
 
 

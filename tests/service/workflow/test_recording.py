@@ -18,8 +18,8 @@ from tacit.engine.records.ledger import FileLedger, LedgerEntry
 from tacit.engine.wire.request import pack_candidates, request_hash
 from tacit.errors import InputError, LogError, NotThereError, WrongStateError
 from tacit.problems import Problem
-from tacit.runs import GenerationView, Limits, Run, simulated_evaluator
-from tacit.runs.agreed import LEDGER, parameters_of
+from tacit.runs import EvaluatingDriver, Limits, Progress, drive, simulated_evaluator
+from tacit.runs.agreed.agreed import LEDGER, parameters_of
 from tacit.service.dashboard.drafts import Rules, drawn_problem, run_terms
 from tacit.service.execution.report import Report, run_folder, write_report
 from tacit.service.server.settings import Settings
@@ -49,8 +49,10 @@ def searched(agreement: Agreement, folder: Path) -> Record:
     problem = replace(public, objectives=(replace(public.objectives[0], weights=weights),))
     terms, recorder, ledger = agreement.objectives[0], Recorder(), FileLedger(folder / LEDGER)
 
-    def observe(view: GenerationView) -> None:
-        recorder(view)
+    def observe(progress: Progress) -> None:
+        recorder(progress)
+        view = progress.evaluated
+        assert view is not None
         packed = pack_candidates(agreement.problem, view.plans)
         asked = request_hash("evaluate", terms.disclosure, terms.best, packed).hex()
         disclosed = [int(value) for value in view.evaluation.disclosed[0]]
@@ -58,11 +60,11 @@ def searched(agreement: Agreement, folder: Path) -> Record:
         ledger.add(LedgerEntry(0, number, asked, disclosed, view.evaluation.best[0]))
 
     estimator = estimator_named(parameters_of(agreement).estimator)
-    run = Run(
+    run = EvaluatingDriver(
         problem, parameters_of(agreement), simulated_evaluator(problem, estimator),
-        seed=SEED, limits=Limits(evaluations=EVALUATIONS), observe=observe,
+        seed=SEED, limits=Limits(evaluations=EVALUATIONS),
     )  # fmt: skip
-    run.to_its_limits()
+    drive(run, observe=observe)
     ledger.close()
     known = run.now.best_known
     assert known is not None

@@ -14,7 +14,7 @@ from tacit.errors import ParameterError
 from tacit.problems import Problem
 
 if TYPE_CHECKING:
-    from tacit.runs import GenerationView
+    from tacit.runs import GenerationView, Progress
 
 LARGEST_SEED = 2**64
 """Seeds are kept in 64 bits, which is more than agreements have; others are left out."""
@@ -24,10 +24,10 @@ class Recorder:
     """Observes a run (`solve(..., observe=recorder)`) and makes its record.
 
     >>> from tacit.problems import generate_assignment
-    >>> from tacit.runs import solve
+    >>> from tacit.runs import Limits, solve
     >>> recorder = Recorder()
-    >>> result = solve(generate_assignment(1, rows=8), disclose="top:15", generations=4, seed=1,
-    ...                engine="simulated", observe=recorder)
+    >>> result = solve(generate_assignment(1, rows=8), disclose="top:15", seed=1,
+    ...                limits=Limits(generations=4), engine="simulated", observe=recorder)
     >>> record = recorder.record(result.plan)
     >>> record.sizes, record.plan_array().shape
     ([300, 300, 300, 300, 300], (1500, 8))
@@ -42,8 +42,11 @@ class Recorder:
         self._disclosed: dict[int, _Deflating] = {}
         self._best: dict[int, list[int | bool | None]] = {}
 
-    def __call__(self, view: GenerationView) -> None:
-        """Keep one evaluation."""
+    def __call__(self, progress: Progress) -> None:
+        """Keep one evaluation, if there was one."""
+        view = progress.evaluated
+        if view is None:
+            return
         if self._problem is None:
             self._begin(view)
         self._sizes.append(len(view.plans))
@@ -59,9 +62,9 @@ class Recorder:
                 "a record holds a run from its beginning, and this one resumes from a checkpoint; "
                 "record it from the start"
             )
-        problem = self._problem = view.run.problem
-        self._search = asdict(view.run.parameters)
-        self._seed = view.run.seed if view.run.seed < LARGEST_SEED else None
+        problem = self._problem = view.driver.problem
+        self._search = asdict(view.driver.parameters)
+        self._seed = view.driver.seed if view.driver.seed < LARGEST_SEED else None
         hidden = [k for k, each in enumerate(problem.objectives) if each.confidential]
         if not hidden:
             raise ParameterError("nothing of this problem is confidential, so nothing can leak")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tacit.audit.record.record import Record, RecordedObjective, deflated
-from tacit.audit.record.recorder import recorded_problem
+from tacit.audit.record.recorder import Recorder, recorded_problem
 from tacit.disclosure import SEALED
 from tacit.errors import ParameterError
 from tacit.problems import Problem
@@ -18,10 +18,10 @@ def sealed_record(problem: Problem, result: Result, /) -> Record:
     """What the platform saw of a sealed run; `problem` as it was solved, with its disclosures.
 
     >>> from tacit.problems import generate_assignment
-    >>> from tacit.runs import solve
-    >>> from tacit.runs.solve import with_disclosures
+    >>> from tacit.runs import Limits, solve, with_disclosures
     >>> problem = with_disclosures(generate_assignment(1, rows=8), "sealed", None)
-    >>> record = sealed_record(problem, solve(problem, generations=9, engine="simulated"))
+    >>> result = solve(problem, limits=Limits(generations=9), engine="simulated")
+    >>> record = sealed_record(problem, result)
     >>> record.sizes, sorted(record.published)
     ([], [0, 1, 2, 3, 4, 5, 6, 7])
     """
@@ -36,9 +36,16 @@ def sealed_record(problem: Problem, result: Result, /) -> Record:
         problem,
         result.best_known.plans,
         search={"algorithm": SEALED, **settings},
-        improved=[each[0] for each in result.history.told_best if isinstance(each[0], bool)],
-        value=result.best_known.told[0],
+        improved=[each[0] for each in result.history.disclosed_best if isinstance(each[0], bool)],
+        value=result.best_known.disclosed[0],
     )
+
+
+def record_of_result(problem: Problem, result: Result, recorder: Recorder, /) -> Record:
+    """What the platform saw of a run that `recorder` watched."""
+    if result.algorithm == SEALED:
+        return sealed_record(problem, result)
+    return recorder.record(result.plan)
 
 
 def record_of_plans(

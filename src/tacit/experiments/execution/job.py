@@ -15,12 +15,7 @@ ROWS_FORMAT = 1
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """A run: its result is a function of these fields and of the version of tacit.
-
-    >>> job = Job(instance=InstanceSpec(shipped="kroD100"), disclosure="order", generations=5)
-    >>> len(job.key), job.key == msgspec.structs.replace(job, seed=1).key
-    (32, False)
-    """
+    """A run: its result is a function of these fields and of the version of tacit."""
 
     instance: InstanceSpec
     settings: tuple[tuple[str, Any], ...] = ()

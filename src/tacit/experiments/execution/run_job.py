@@ -1,4 +1,4 @@
-"""Performing one run and measuring it in every generation."""
+"""Running one job of a study and measuring it in every generation."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.disclosure import estimator_named, parse_disclosure
+from tacit.disclosure import parse_disclosure
 from tacit.errors import ParameterError
 from tacit.experiments.execution.job import Job
-from tacit.experiments.execution.run_sealed_job import sealed_best
 from tacit.experiments.quality import (
     generational_distance_plus,
     inverted_generational_distance_plus,
@@ -23,9 +22,12 @@ from tacit.experiments.study.instances import Yardstick, reference_of
 from tacit.experiments.study.plugins import load_plugins
 from tacit.experiments.study.settings import settings_of
 from tacit.problems import Problem
-from tacit.runs import GenerationView, Limits, Run, simulated_evaluator
+from tacit.runs import GenerationView, Limits, Progress, SearchDriver, drive
+from tacit.runs.evaluating.local import simulated_driver
+from tacit.runs.sealed.driver import SealedDriver
+from tacit.runs.sealed.searching import SimulatedSealedSearch
 from tacit.search import SearchParameters
-from tacit.search.moves import SealedParameters
+from tacit.search.sealed import ClearSealedSearch
 
 SINGLE = ("set_size", "mean_fitness", "best_fitness", "relative_error")
 MULTIPLE = ("set_size", "gd_plus", "igd_plus", "gd_plus_normalized", "igd_plus_normalized")
@@ -62,59 +64,33 @@ class RunRecord:
             return cls(metrics, stored["front"], float(stored["seconds"]))
 
 
-def perform(job: Job, /) -> RunRecord:
-    """Compute a run.
-
-    >>> from tacit.experiments.study.instances import InstanceSpec
-    >>> job = Job(instance=InstanceSpec(generate="assignment", size=8, seed=1),
-    ...           disclosure="order", generations=20)
-    >>> float(perform(job).metrics["relative_error"][-1]) < 0.2
-    True
-    """
+def run_job(job: Job, /) -> RunRecord:
+    """Compute a run."""
     load_plugins(job.plugins)
     reference = reference_of(job.instance)
+    driver, measure = _measured_search(job, reference)
+    started = time.perf_counter()
+    drive(driver, observe=measure)
+    seconds = time.perf_counter() - started
+    front = np.array(driver.outcome().estimated_best.actual, dtype=np.float64)
+    return RunRecord(measure.arrays(), front, seconds)
+
+
+def _measured_search(job: Job, reference: Yardstick) -> tuple[SearchDriver, _Measurements]:
+    """The search of a job on a simulated engine, and what measures it."""
     settings = settings_of(job.disclosure, dict(job.settings))
-    if isinstance(settings, SealedParameters):
-        return _sealed_record(job, reference, settings)
-    return _evaluating_record(job, reference, settings)
+    problem, limits = reference.problem, Limits(generations=job.generations)
+    if isinstance(settings, SearchParameters):
+        driver = simulated_driver(obfuscated(problem, job), settings, limits, seed=job.seed)
+        return driver, _Measurements(reference)
+    search = SimulatedSealedSearch(problem, settings, [1], seed=job.seed, stream=0)
+    sealed = SealedDriver(problem, [search], limits, settings, [(1,)], most_in_batch=1)
+    return sealed, _OpenMeasurements(reference, search.twin)
 
 
-def _evaluating_record(job: Job, reference: Yardstick, parameters: SearchParameters) -> RunRecord:
-    problem = obfuscated(reference.problem, job)
-    measure = _Measurements(reference)
-    started = time.perf_counter()
-    run = Run(
-        problem,
-        parameters,
-        simulated_evaluator(problem, estimator_named(parameters.estimator)),
-        seed=job.seed,
-        limits=Limits(generations=job.generations),
-        observe=measure,
-    )
-    run.to_its_limits()
-    seconds = time.perf_counter() - started
-    state = run.now.search
-    worth = fitness_of(problem, state.genomes[state.estimated_best()])
-    signs = np.array([each.sign / each.scale for each in problem.objectives])
-    return RunRecord(measure.arrays(), worth * signs, seconds)
-
-
-def _sealed_record(job: Job, reference: Yardstick, parameters: SealedParameters) -> RunRecord:
-    started = time.perf_counter()
-    fitness = sealed_best(reference.problem, parameters, job.generations, seed=job.seed)
-    seconds = time.perf_counter() - started
-    (objective,) = reference.problem.objectives
-    values = fitness * objective.sign
-    worth, optimum = values / objective.scale, reference.optimum
-    unknown = np.full(len(worth), np.nan)
-    errors = unknown if optimum is None else [relative_error(each, optimum) for each in values]
-    columns = (np.ones(len(worth)), worth, worth, np.array(errors))
-    return RunRecord(dict(zip(SINGLE, columns, strict=True)), worth[-1:, None], seconds)
-
-
-def perform_encoded(job: Job, /) -> bytes:
+def run_job_encoded(job: Job, /) -> bytes:
     """Compute a run and give its record as bytes, which is what travels between processes."""
-    return perform(job).encoded()
+    return run_job(job).encoded()
 
 
 def obfuscated(problem: Problem, job: Job, /) -> Problem:
@@ -129,44 +105,43 @@ def obfuscated(problem: Problem, job: Job, /) -> Problem:
     return replace(problem, objectives=tuple(objectives))
 
 
-def fitness_of(problem: Problem, genomes: NDArray[np.int32], /) -> NDArray[np.float64]:
-    """Internal fitness of genomes, one column per objective."""
-    plans = problem.plans(genomes)
-    columns = [problem.fitness(k, plans) for k in range(len(problem.objectives))]
-    return np.stack(columns, axis=1).astype(np.float64)
-
-
 @dataclass(eq=False)
 class _Measurements:
-    """Watches a run and keeps one row of metrics per generation."""
+    """Watches a search and keeps one row of metrics per generation."""
 
     reference: Yardstick
-    rows: list[tuple[float, ...]] = field(default_factory=list)
+    rows: list[tuple[float, ...]] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         self._several = len(self.reference.problem.objectives) > 1
         truth = self.reference.truth
         self._even_truth = None if truth is None else normalized(truth, truth)
 
-    def __call__(self, view: GenerationView) -> None:
-        self.rows.append(self._distances(view) if self._several else self._errors(view))
-
-    def _errors(self, view: GenerationView) -> tuple[float, ...]:
-        objective = self.reference.problem.objectives[0]
-        record = view.record
-        if record.actual_mean is None or record.actual_best is None:
+    def __call__(self, progress: Progress) -> None:
+        view = progress.evaluated
+        if view is None or view.record.actual_mean is None or view.record.actual_best is None:
             raise ParameterError("the weights are not here; studies need them to measure")
-        mean = objective.sign * record.actual_mean[0]
-        best = objective.sign * record.actual_best[0]
-        optimum = self.reference.optimum
+        record = view.record
+        if self._several:
+            self.rows.append(self._distances(view))
+        else:
+            mean, best = view.record.actual_mean[0], view.record.actual_best[0]
+            self.rows.append(self._errors(record.set_size, mean, best))
+
+    def _errors(self, size: int, mean: float, best: float) -> tuple[float, ...]:
+        objective, optimum = self.reference.problem.objectives[0], self.reference.optimum
+        mean, best = objective.sign * mean, objective.sign * best
         error = float("nan") if optimum is None else relative_error(mean, optimum)
-        return record.set_size, mean / objective.scale, best / objective.scale, error
+        return size, mean / objective.scale, best / objective.scale, error
 
     def _distances(self, view: GenerationView) -> tuple[float, ...]:
         state, truth = view.state, self.reference.truth
         if truth is None or self._even_truth is None:
             return (view.record.set_size, *[float("nan")] * 4)
-        found = fitness_of(self.reference.problem, state.genomes[state.estimated_best()])
+        problem = self.reference.problem
+        plans = problem.plans(state.genomes[state.estimated_best()])
+        columns = [problem.fitness(k, plans) for k in range(len(problem.objectives))]
+        found = np.stack(columns, axis=1).astype(np.float64)
         even = normalized(found, truth)
         return (
             view.record.set_size,
@@ -180,3 +155,21 @@ class _Measurements:
         names = MULTIPLE if self._several else SINGLE
         table = np.array(self.rows, dtype=np.float64)
         return {name: table[:, k] for k, name in enumerate(names)}
+
+
+@dataclass(eq=False)
+class _OpenMeasurements(_Measurements):
+    """Looks at the best plan of a search that would hide it, from the start on."""
+
+    search: ClearSealedSearch
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._add()
+
+    def __call__(self, progress: Progress) -> None:  # noqa: ARG002 - it tells nothing
+        self._add()
+
+    def _add(self) -> None:
+        fitness = int(self.reference.problem.fitness(0, self.search.plan()[None])[0])
+        self.rows.append(self._errors(1, fitness, fitness))

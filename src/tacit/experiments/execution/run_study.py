@@ -1,4 +1,4 @@
-"""Conducting a study: compute what is missing, keep each run as it comes, then merge."""
+"""Running a study: compute what is missing, keep each run as it comes, then merge."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tacit.errors import TacitError
 from tacit.experiments.execution.job import Job
-from tacit.experiments.execution.run_job import perform_encoded
+from tacit.experiments.execution.run_job import run_job_encoded
 from tacit.experiments.results.store import Store
 from tacit.experiments.study.study import Study
 
@@ -19,7 +19,7 @@ Advance = Callable[[int], None]
 
 
 @dataclass(frozen=True)
-class Conducted:
+class StudyRun:
     """What was done."""
 
     store: Store
@@ -33,9 +33,9 @@ class Conducted:
         return self.computed + self.reused
 
 
-def conduct(
+def run_study(
     study: Study, out: Path, pool: Executor, /, *, advance: Advance | None = None
-) -> Conducted:
+) -> StudyRun:
     """Bring a study to its end in the folder `out`/name; finished runs are not computed again.
 
     >>> import tempfile
@@ -46,8 +46,8 @@ def conduct(
     ...     parameters={"population": 20}, seeds=Seeds(count=2),
     ...     instances=(InstanceSpec(generate="assignment", size=5, seed=1),))
     >>> with tempfile.TemporaryDirectory() as out, ThreadPoolExecutor(1) as pool:
-    ...     first = conduct(study, Path(out), pool)
-    ...     again = conduct(study, Path(out), pool)
+    ...     first = run_study(study, Path(out), pool)
+    ...     again = run_study(study, Path(out), pool)
     >>> first.computed, again.computed
     (2, 0)
     """
@@ -61,11 +61,11 @@ def conduct(
     _compute(missing, store, pool, advance)
     store.merge(study)
     seconds = time.monotonic() - started
-    return Conducted(store, len(missing), len(jobs) - len(missing), seconds)
+    return StudyRun(store, len(missing), len(jobs) - len(missing), seconds)
 
 
 def _compute(missing: Sequence[Job], store: Store, pool: Executor, advance: Advance | None) -> None:
-    futures: dict[Future[bytes], Job] = {pool.submit(perform_encoded, job): job for job in missing}
+    futures: dict[Future[bytes], Job] = {pool.submit(run_job_encoded, job): job for job in missing}
     try:
         for future in as_completed(futures):
             job = futures.pop(future)

@@ -13,7 +13,7 @@ import msgspec
 from tacit.engine.agreement.sealed_terms import table_of
 from tacit.mpc.sealed.generations import cost
 from tacit.problems import Problem
-from tacit.runs.sealed import SimulatedSealedSearch
+from tacit.runs.sealed.searching import SimulatedSealedSearch
 from tacit.search.moves import Schedule, SealedParameters
 
 

@@ -17,8 +17,7 @@ from tacit.experiments.execution.observed_leakage import recorded
 from tacit.experiments.leakage.plan import LeakageJob
 from tacit.experiments.quality import relative_error
 from tacit.experiments.study.instances import reference_of
-from tacit.runs import solve
-from tacit.runs.solve import with_disclosures
+from tacit.runs import Limits, solve, with_disclosures
 
 FEWEST_TO_CRAFT = 200
 """With fewer evaluations there is little to craft from, and random populations are as good."""
@@ -59,7 +58,7 @@ class AttackResult(msgspec.Struct, frozen=True):
 
 
 def try_attacks(job: LeakageJob, /) -> bytes:
-    """Run, try every attack that follows the search, and return the result as JSON."""
+    """Run, try every attack of those who keep to the search, and give the result as JSON."""
     audit, _ = _audited(job)
     return msgspec.json.encode(AttackResult(job.run.disclosure, audit.honest() | audit.informed()))
 
@@ -81,12 +80,13 @@ def _record(job: LeakageJob) -> Record:
     if job.run.disclosure != SEALED:
         return recorded(job.run, best=BestMode(job.best))
     problem = with_disclosures(reference_of(job.run.instance).problem, SEALED, None)
-    result = solve(problem, generations=job.run.generations, seed=job.run.seed, engine="simulated")
+    limits = Limits(generations=job.run.generations)
+    result = solve(problem, limits=limits, seed=job.run.seed, engine="simulated")
     return sealed_record(problem, result)
 
 
 def measure_leakage(job: LeakageJob, /) -> bytes:
-    """Run, attack, and return the result as JSON, to be passed between processes."""
+    """Run, attack, and give the result as JSON, which is what travels between processes."""
     audit, optimum = _audited(job)
     published = audit.truth.weights.ravel()[audit.view.published].sum() * audit.view.sign
     baseline = audit.plan_only()

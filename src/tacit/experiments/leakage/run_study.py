@@ -28,7 +28,7 @@ Kind = TypeVar("Kind")
 
 @dataclass(frozen=True)
 class LeakageStudyRun:
-    """The results of the study, and what was computed."""
+    """What was done."""
 
     folder: Path
     results: list[LeakageResult]
@@ -50,7 +50,7 @@ def run_leakage_study(
     *,
     advance: Callable[[int], None] | None = None,
 ) -> LeakageStudyRun:
-    """Run the study in `out`/name; finished runs are not computed again.
+    """Bring the study to its end in `out`/name; finished runs are not computed again.
 
     It writes `leakage.json`, which is the table that the audit ships, `tables.md`, and the
     plots `privacy.png` and `growth.png`.

@@ -7,17 +7,13 @@ those of their class, so a setting that is added there can be set and tuned here
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, fields
 from typing import Any
-
-import msgspec
 
 from tacit.disclosure.sealed import SEALED
 from tacit.errors import ParameterError
+from tacit.runs.settings import Settings as Settings, changed as changed
 from tacit.search import PRESETS, SearchParameters, preset_named
 from tacit.search.moves import SealedParameters, sealed_parameters_for
-
-Settings = SearchParameters | SealedParameters
 
 SEALED_KINDS = {"sealed-ap": "assignment", "sealed-tsp": "tour"}
 """Presets of sealed searches, by the kind of problem whose settings they are."""
@@ -39,28 +35,6 @@ paper-moap, tuned-ap, tuned-tsp, sealed-ap, sealed-tsp
         known = ", ".join((*PRESETS, *SEALED_KINDS))
         raise ParameterError(f"{preset!r} is not a preset; use one of {known}")
     return changed(preset_named(preset), changes or {})
-
-
-def changed(settings: Settings, changes: Mapping[str, Any], /) -> Settings:
-    """A copy with some settings changed, each of its type and in its range.
-
-    >>> changed(SealedParameters(), {"block": "six"})
-    Traceback (most recent call last):
-    tacit.errors.ParameterError: block is 'six' (Expected `int`, got `str`); correct it
-    >>> changed(SearchParameters(), {"block": 6})  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    tacit.errors.ParameterError: 'block' is not a setting; use one of algorithm, population, ...
-    """
-    known = [field.name for field in fields(settings)]
-    for name in changes:
-        if name not in known:
-            raise ParameterError(f"{name!r} is not a setting; use one of {', '.join(known)}")
-    try:
-        return msgspec.convert({**asdict(settings), **changes}, type(settings))
-    except msgspec.ValidationError as error:
-        what, _, place = str(error).partition(" - at ")
-        name = place.strip("`$.")
-        raise ParameterError(f"{name} is {changes[name]!r} ({what}); correct it") from None
 
 
 def is_sealed(settings: Settings, /) -> bool:

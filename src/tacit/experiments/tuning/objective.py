@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from tacit.experiments.execution.run_job import perform
+from tacit.experiments.execution.run_job import run_job
 from tacit.experiments.study.conditions import Conditions
 from tacit.experiments.study.instances import InstanceSpec, named_problem
 from tacit.experiments.study.plugins import load_plugins
@@ -38,7 +38,7 @@ class Assessment(msgspec.Struct, frozen=True, kw_only=True):
     def _medians(self, instance: InstanceSpec, settings: Settings) -> Sequence[float]:
         last = []
         for seed in range(self.runs):
-            metrics = perform(self.conditions.job(instance, settings, seed=seed)).metrics
+            metrics = run_job(self.conditions.job(instance, settings, seed=seed)).metrics
             last.append([metrics[name][-1] for name in self.metrics])
         medians: list[float] = np.median(last, axis=0).tolist()
         return medians

@@ -1,4 +1,4 @@
-"""From a run's last report to how it ended and what came of it."""
+"""From a run's last report to how it ended, and its result."""
 
 from __future__ import annotations
 
@@ -33,9 +33,7 @@ def answer_of(
     """How a run that was running has ended; `is_due` says whether its deadline has come."""
     result = result_of(report, agreement, late_by=late_by)
     trouble = report.error or (report.notes[-1] if report.notes else "")
-    # The plan of a sealed search is opened once, and nothing follows it.
-    is_over = report.stage == "ended" and (agreement.sealed or report.stopped != "nodes")
-    if is_over and result is not None:
+    if report.is_over and result is not None:
         reason = _SENTENCES.get(report.stopped, f"it reached its limit: {report.stopped}")
         return Answer(State.FINISHED, _with(reason, trouble), result)
     if is_due and result is not None:
@@ -44,8 +42,7 @@ def answer_of(
         return Answer(State.FAILED, trouble, None)
     reason = trouble or "the process that searched has ended unexpectedly"
     if is_due:
-        missing = "the plan was opened" if agreement.sealed else "a single generation was evaluated"
-        reason = _with(f"the deadline came before {missing}", trouble)
+        reason = _with("the deadline came before there was a plan", trouble)
     return Answer(State.INTERRUPTED, f"{reason}; resume it to go on", result)
 
 
@@ -61,7 +58,7 @@ def result_of(
         return None
     return {
         "items": report.plans[0],
-        "told": report.told,
+        "told": report.disclosed,
         "generation": report.generation,
         "evaluations": report.evaluations,
         "seconds": round(report.seconds, 3),

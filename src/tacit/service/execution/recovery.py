@@ -39,9 +39,8 @@ def interrupt(session: Session, run_id: str, data: Path, reason: str, /) -> bool
         result = result_of(report, agreement)
     if report is not None and result is not None:
         set_progress(session, run_id, report.progress())
-    if agreement is not None and agreement.sealed and result is not None:
-        # Nothing follows a plan that is opened.
-        reason = f"its plan was opened, then {reason}"
+    if report is not None and report.is_over and result is not None:
+        reason = f"it had its plan, then {reason}"
         set_state(session, run_id, State.FINISHED, reason=reason, result=result)
         return True
     reason = f"{reason}; resume it to go on"

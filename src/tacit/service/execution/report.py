@@ -1,4 +1,4 @@
-"""What a worker tells of its run, over a pipe and into a file.
+"""What a worker reports of its run, over a pipe and into a file.
 
 The folder of a run, `data/runs/<id>/`, holds::
 
@@ -33,9 +33,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
     evaluations_per_second: float = 0.0
     best: list[float | bool | None] = []
-    """The best that each objective told so far, in the users' unit."""
-    told: list[float | bool | None] = []
-    """What each told in the generation that the plans come from."""
+    """The best that each objective has disclosed so far, in the users' unit."""
+    disclosed: list[float | bool | None] = msgspec.field(default_factory=list, name="told")
+    """What each disclosed in the generation that the plans come from."""
     plans: list[list[int]] = []
     stopped: str = ""
     """Why the search ended: a `StopReason`."""
@@ -44,8 +44,13 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     can_retry: bool = False
     """Whether the same may work later."""
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the search has ended for good."""
+        return self.stage == "ended" and not self.can_retry
+
     def progress(self) -> dict[str, Any]:
-        """What watchers are told."""
+        """What watchers see."""
         return {
             "generation": self.generation,
             "evaluations": self.evaluations,

@@ -1,6 +1,6 @@
 """The worker: one run in a process of its own, from the nodes' agreement to the last report.
 
-It is made to be killed. What it has found is in the last report, what it was told in the ledger,
+It is made to be killed. What it has found is in the last report, what was disclosed in the ledger,
 and it ends by itself as soon as the platform is gone.
 """
 
@@ -17,7 +17,7 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable
 from io import TextIOWrapper
 from pathlib import Path
 from queue import SimpleQueue
@@ -27,12 +27,11 @@ import msgspec
 from tacit.engine.agreement.terms import read_agreement
 from tacit.engine.identity.config import ClusterConfig, load_cluster_config
 from tacit.errors import MpcError, RefusedError, TacitError
-from tacit.runs.agreed import Agreed, AgreedRun
-from tacit.runs.agreed_sealed import AgreedSealedRun
+from tacit.runs.agreed.agreed import Agreed
+from tacit.runs.agreed.driver import agreed_driver
+from tacit.runs.driver import Progress, SearchDriver, drive
 from tacit.runs.limits import StopReason
-from tacit.runs.run import GenerationView
-from tacit.runs.sealed_loop import SealedRun, SealedView
-from tacit.runs.summarize import told_to_user
+from tacit.runs.summarize import disclosed_to_user
 from tacit.service.execution.progress_file import ProgressFile
 from tacit.service.execution.report import (
     LOCK,
@@ -49,7 +48,7 @@ ANSWER_SECONDS = 0.05
 """The search ends so long before the deadline, so that its last report is there in time."""
 LOCK_SECONDS = 10.0
 TRIES, LEAST_SECONDS = 3, 1.0
-"""How often a run is taken up whose nodes refuse to go on, if so much of its time is left."""
+"""How often a run is resumed whose nodes refuse to go on, if so much of its time is left."""
 SPEED_OVER = 20
 _PR_SET_PDEATHSIG = 1
 
@@ -64,7 +63,7 @@ def work(line: socket.socket, order: RunRequest, /) -> None:
         worker.fail(str(error), can_retry=isinstance(error, MpcError))
     except Exception as error:
         traceback.print_exc(file=sys.stderr)
-        worker.fail(f"a mistake of ours: {error!r}", can_retry=False)
+        worker.fail(f"internal error: {error!r}", can_retry=False)
     line.close()
 
 
@@ -84,7 +83,8 @@ class Worker:
         self._folder = Path(order.folder)
         self._started: SimpleQueue[float] = SimpleQueue()
         self._last = Report(stage="ready")
-        self._reported = self._begun = 0.0
+        self._reported = 0.0
+        self._begun: float | None = None
         self._ends: deque[float] = deque(maxlen=SPEED_OVER)
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -112,57 +112,39 @@ class Worker:
         lock = (self._folder / LOCK).open("w")
         _take(lock)
         cluster = load_cluster_config(Path(order.cluster))
-        conduct = self._conduct_sealed if agreed.agreement.sealed else self._conduct
-        conduct(agreed, cluster)
-        lock.close()
-
-    def _conduct(self, agreed: Agreed, cluster: ClusterConfig) -> None:
-        until: float | None = None
-        for tries_left in reversed(range(TRIES)):
-            with AgreedRun(agreed, cluster, self._folder, observe=self._observe) as run:
-                self._progress = ProgressFile(
-                    self._folder,
-                    objectives=len(run.problem.objectives),
-                    after=run.run.now.search.generation,
-                )
-                if until is None:
-                    self._send(self._report(run, "ready"))
-                    until = self._started.get() - ANSWER_SECONDS
-                self._report(run, "running")
-                reason = run.to_its_limits(until=until)
-                # What nodes refuse after one of them was away, they may take from a coordinator
-                # that takes them up anew.
-                again = reason is StopReason.NODES and until - time.monotonic() > LEAST_SECONDS
-                if not again or not tries_left:
-                    self._say(self._report(run, "ended", reason))
-                    run.save()
-                    break
-
-    def _conduct_sealed(self, agreed: Agreed, cluster: ClusterConfig) -> None:
-        """The nodes search; before the plan is opened there is nothing to tell but the time."""
         earlier = read_report(self._folder)
         self._before = 0.0 if earlier is None else earlier.seconds
+        self._search(agreed, cluster)
+        lock.close()
+
+    def _search(self, agreed: Agreed, cluster: ClusterConfig) -> None:
         until: float | None = None
         for tries_left in reversed(range(TRIES)):
-            with AgreedSealedRun(
-                agreed, cluster, self._folder, observe=self._observe_sealed
-            ) as run:
+            with agreed_driver(agreed, cluster, self._folder) as driver:
+                standing = self._standing(driver, "ready")
                 self._progress = ProgressFile(
-                    self._folder, objectives=len(run.problem.objectives), after=run.generation
+                    self._folder,
+                    objectives=len(driver.problem.objectives),
+                    after=standing.generation,
                 )
-                self._sealed = run
                 if until is None:
-                    self._send(self._report_sealed("ready"))
+                    self._send(self._report(driver, "ready"))
                     until = self._started.get() - ANSWER_SECONDS
                     self._begun = time.monotonic()
-                self._report_sealed("running")
+                self._report(driver, "running")
+                # What nodes refuse after one of them was away, they may take from a coordinator
+                # that resumes the run.
                 try:
-                    runs = run.to_its_limits(until=until)
+                    reason = drive(driver, until=until, observe=self._observing(driver))
                 except RefusedError:
                     if not tries_left or until - time.monotonic() < LEAST_SECONDS:
                         raise
                     continue
-                self._say(self._report_sealed("ended", runs))
+                again = reason is StopReason.NODES and driver.can_resume
+                if again and tries_left and until - time.monotonic() > LEAST_SECONDS:
+                    continue
+                self._say(self._report(driver, "ended", reason))
+                driver.checkpoint()
                 return
 
     def fail(self, error: str, /, *, can_retry: bool) -> None:
@@ -175,57 +157,46 @@ class Worker:
         except OSError:
             return  # nobody is there to be told
 
-    def _observe(self, _view: GenerationView) -> None:
-        now = time.monotonic()
-        self._ends.append(now)
-        self._progress.add(self._standing(self._run, "running").progress())
-        if now - self._reported >= REPORT_SECONDS:
-            self._say(self._report(self._run, "running"))
+    def _observing(self, driver: SearchDriver) -> Callable[[Progress], None]:
+        def observe(progress: Progress) -> None:
+            now = time.monotonic()
+            if progress.evaluations:
+                self._ends.append(now)
+            self._progress.add(self._standing(driver, "running").progress())
+            if now - self._reported >= REPORT_SECONDS:
+                self._say(self._report(driver, "running"))
 
-    def _report(self, run: AgreedRun, stage: Stage, reason: StopReason | None = None) -> Report:
-        self._run, known = run, run.run.now.best_known
+        return observe
+
+    def _report(
+        self, driver: SearchDriver, stage: Stage, reason: StopReason | None = None
+    ) -> Report:
+        """Where the run stands, with the best-known plans."""
+        plans = driver.plans()
+        several = len(driver.problem.objectives) > 1
         self._last = msgspec.structs.replace(
-            self._standing(run, stage),
-            told=[] if known is None else told_to_user(run.problem, known.told),
-            plans=run.plans() if len(run.problem.objectives) > 1 else run.plans()[:1],
+            self._standing(driver, stage),
+            disclosed=disclosed_to_user(driver.problem, driver.disclosed()) if plans else [],
+            plans=plans if several else plans[:1],
             stopped="" if reason is None else reason.value,
-            notes=list(run.run.notes),
+            can_retry=reason is StopReason.NODES and driver.can_resume,
+            notes=list(driver.notes),
         )
         return self._last
 
-    def _observe_sealed(self, _view: SealedView) -> None:
-        report = self._report_sealed("running")
-        self._progress.add(report.progress())
-        if time.monotonic() - self._reported >= REPORT_SECONDS:
-            self._say(report)
-
-    def _report_sealed(self, stage: Stage, runs: Sequence[SealedRun] = ()) -> Report:
-        """Generations and time alone; with the plans once they are opened."""
-        run, ended = self._sealed, list(runs)
-        self._last = Report(
-            stage=stage,
-            generation=run.generation,
-            seconds=self._before + (time.monotonic() - self._begun if self._begun else 0.0),
-            best=[None] * len(run.problem.objectives),
-            told=run.told(ended) if ended else [],
-            plans=[each.opened.plan for each in ended],
-            stopped=ended[-1].reason.value if ended else "",
-            notes=[note for each in ended for note in each.notes],
-        )
-        return self._last
-
-    def _standing(self, run: AgreedRun, stage: Stage) -> Report:
+    def _standing(self, driver: SearchDriver, stage: Stage) -> Report:
         """A report without plans, for every generation."""
-        now, known = run.run.now, run.run.now.best_known
+        now = driver.progress()
         span = self._ends[-1] - self._ends[0] if len(self._ends) > 1 else 0.0
+        running = 0.0 if self._begun is None else time.monotonic() - self._begun
         return Report(
             stage=stage,
-            seed=run.run.seed,
-            generation=now.search.generation,
+            seed=driver.seed,
+            generation=now.generation,
             evaluations=now.evaluations,
-            seconds=now.seconds,
+            seconds=self._before + running,
             evaluations_per_second=(len(self._ends) - 1) / span if span else 0.0,
-            best=[] if known is None else told_to_user(run.problem, known.highest),
+            best=disclosed_to_user(driver.problem, now.best) if now.best else [],
         )
 
     def _say(self, report: Report) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
-
-import msgspec
 
 from tacit.disclosure import SEALED, parse_best_mode, parse_disclosure
 from tacit.engine.agreement.draft import draft_agreement, without_weights
@@ -25,9 +23,10 @@ from tacit.engine.local.engine import node_terms
 from tacit.errors import NotThereError, ParameterError
 from tacit.mpc.transport import fingerprint
 from tacit.problems import Objective, Participant, Problem
+from tacit.runs.settings import changed
 from tacit.runs.weightings import default_weightings, parse_weighting
 from tacit.search.moves import SealedParameters, sealed_parameters_for
-from tacit.search.parameters import SearchParameters, parameter_names, preset_named
+from tacit.search.parameters import SearchParameters, preset_named
 from tacit.service.api.terms import RunTerms
 from tacit.service.server.settings import Settings
 
@@ -79,14 +78,7 @@ def parameters_of_terms(terms: RunTerms, /) -> SearchParameters:
         several = len(terms.objectives) > 1
         preset = "paper-tsp" if terms.problem.kind == "tour" else "tuned-ap"
         preset = "paper-moap" if several else preset
-    unknown = sorted(set(terms.parameters) - set(parameter_names()))
-    if unknown:
-        raise ParameterError(f"{unknown[0]!r} is no parameter; use {', '.join(parameter_names())}")
-    settings = {**asdict(preset_named(preset)), **terms.parameters}
-    try:
-        return msgspec.convert(settings, type=SearchParameters)
-    except msgspec.ValidationError as error:
-        raise ParameterError(f"parameters: {error}; see the preset {preset!r}") from None
+    return changed(preset_named(preset), terms.parameters)
 
 
 def is_sealed(terms: RunTerms, /) -> bool:
@@ -98,17 +90,7 @@ def sealed_parameters_of_terms(terms: RunTerms, /) -> SealedParameters:
     """The settings of a sealed search: the tuned ones, and what differs from them."""
     if terms.preset is not None:
         raise ParameterError("a sealed search has settings of its own; leave the preset out")
-    names = [field.name for field in fields(SealedParameters)]
-    unknown = sorted(set(terms.parameters) - set(names))
-    if unknown:
-        raise ParameterError(
-            f"{unknown[0]!r} is no parameter of a sealed search; use {', '.join(names)}"
-        )
-    settings = {**asdict(sealed_parameters_for(terms.problem.kind)), **terms.parameters}
-    try:
-        return msgspec.convert(settings, type=SealedParameters)
-    except msgspec.ValidationError as error:
-        raise ParameterError(f"parameters: {error}; correct it") from None
+    return changed(sealed_parameters_for(terms.problem.kind), terms.parameters)
 
 
 def population_of_terms(terms: RunTerms, /) -> int:

@@ -15,8 +15,8 @@ from tacit.audit.record.sealed_recording import record_of_plans
 from tacit.engine.agreement.draft import problem_of
 from tacit.engine.agreement.terms import Agreement, read_agreement
 from tacit.errors import InputError
-from tacit.runs.agreed import LEDGER
-from tacit.runs.from_ledger import run_from_ledger
+from tacit.runs.agreed.agreed import LEDGER
+from tacit.runs.agreed.ledger import run_from_ledger
 from tacit.service.execution.report import Report, read_report, run_folder
 from tacit.service.server.settings import Settings
 from tacit.service.storage import Database, read_run
@@ -61,5 +61,5 @@ def record_of_run(agreement: Agreement, folder: Path, /) -> Record:
 
 def _sealed(agreement: Agreement, report: Report) -> Record:
     search = {"algorithm": agreement.search.algorithm, **agreement.search.parameters}
-    value = report.told[0] if report.told else None
+    value = report.disclosed[0] if report.disclosed else None
     return record_of_plans(problem_of(agreement), report.plans, search=search, value=value)

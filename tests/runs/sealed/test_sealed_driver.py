@@ -8,10 +8,12 @@ from collections.abc import Callable
 import pytest
 
 from tacit.errors import PeerTimeoutError
-from tacit.runs import Limits
-from tacit.runs.limits import StopReason
-from tacit.runs.sealed import run_searches
-from tacit.runs.sealed_loop import OPENING_SECONDS, SETTLING, SealedLoop, SealedPlan
+from tacit.problems import generate_assignment
+from tacit.runs import Limits, StopReason, drive
+from tacit.runs.sealed.driver import SealedDriver
+from tacit.runs.sealed.pace import OPENING_SECONDS, SETTLING
+from tacit.runs.sealed.searching import SealedPlan
+from tacit.search.moves import SealedParameters
 
 BEGUN = 100.0
 
@@ -50,6 +52,15 @@ class _Paced:
         return SealedPlan([], None, self.generation)
 
 
+def driven(*searches: _Paced, deadline: float) -> tuple[StopReason, list[str]]:
+    """Why the last of these searches stopped, and what was noted of all."""
+    problem = generate_assignment(1, rows=3)
+    driver = SealedDriver(
+        problem, searches, Limits(deadline=deadline), SealedParameters(), [(1,)] * len(searches)
+    )
+    return drive(driver), driver.notes
+
+
 @pytest.mark.parametrize(
     ("pace", "deadline"),
     [(0.003, 10), (0.02, 10), (0.15, 10), (0.13, 135), (1.0, 60), (1.0, 10), (3.0, 60)],
@@ -58,9 +69,8 @@ def test_a_deadline_is_used_and_kept(
     pace: float, deadline: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     search = _Paced(_Clock(monkeypatch), lambda _: pace)
-    made = SealedLoop(None, BEGUN + deadline).run(search)
-    assert (made.reason, made.notes) == (StopReason.DEADLINE, [])
-    assert made.opened.generation >= 0.85 * (deadline - OPENING_SECONDS) / pace - 8
+    assert driven(search, deadline=deadline) == (StopReason.DEADLINE, [])
+    assert search.generation >= 0.85 * (deadline - OPENING_SECONDS) / pace - 8
     # The temperature ends where it should: what was expected last is what came.
     assert abs(search.horizons[-1] - search.generation) <= 2
 
@@ -69,30 +79,30 @@ def test_a_deadline_is_used_and_kept(
 def test_slow_searches_do_what_fits(
     pace: float, deadline: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = SealedLoop(None, BEGUN + deadline).run(_Paced(_Clock(monkeypatch), lambda _: pace))
-    assert made.opened.generation >= 1
-    assert made.notes == []
+    search = _Paced(_Clock(monkeypatch), lambda _: pace)
+    assert driven(search, deadline=deadline)[1] == []
+    assert search.generation >= 1
 
 
 def test_nodes_that_become_slow_lose_no_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     search = _Paced(_Clock(monkeypatch), lambda since: 1.0 if since < 18 else 3.0)
-    made = SealedLoop(None, BEGUN + 60).run(search)
-    assert made.notes == []
-    assert made.opened.generation >= 20
+    assert driven(search, deadline=60)[1] == []
+    assert search.generation >= 20
     assert abs(search.horizons[-1] - search.generation) <= 2
 
 
 def test_a_plan_that_nothing_was_done_for_is_called_random(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    made = SealedLoop(None, BEGUN + 3).run(_Paced(_Clock(monkeypatch), lambda _: 9.0))
-    assert made.opened.generation == 0
-    assert made.notes == ["no generation was finished in time; the plan is a random one"]
+    search = _Paced(_Clock(monkeypatch), lambda _: 9.0)
+    _, notes = driven(search, deadline=3)
+    assert search.generation == 0
+    assert notes == ["no generation was finished in time; the plan is a random one"]
 
 
 def test_later_searches_know_the_pace_of_earlier_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = _Clock(monkeypatch)
     searches = [_Paced(clock, lambda _: 1.0) for _ in range(5)]
-    run_searches(searches, Limits(deadline=25.0), started=BEGUN)
+    driven(*searches, deadline=25.0)
     assert min(search.generation for search in searches) >= 1
     assert clock.now <= BEGUN + 25.0

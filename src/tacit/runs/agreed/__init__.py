@@ -1,0 +1,1 @@
+"""Runs from an agreement: no weights here, only nodes that hold them."""

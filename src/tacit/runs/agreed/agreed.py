@@ -1,0 +1,41 @@
+"""What all have agreed on, and the search that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from tacit.engine.agreement.terms import Agreement
+from tacit.errors import ParameterError
+from tacit.search import SearchParameters
+
+LEDGER = "ledger.jsonl"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agreed:
+    """An agreement with its signatures and the manifests of what was sealed under it."""
+
+    agreement: Agreement
+    signatures: Mapping[str, bytes]
+    manifests: Mapping[int, Sequence[bytes]]
+    """Per objective, in the agreement's order of owners."""
+
+
+def parameters_of(agreement: Agreement, /) -> SearchParameters:
+    """The pinned search.
+
+    >>> from tacit.engine.agreement.terms import PinnedSearch
+    >>> from tacit.engine.local.fixtures import example_cast
+    >>> search = PinnedSearch("genetic", {"population": 40}, seed=None)
+    >>> agreement = msgspec.structs.replace(example_cast().agreement, search=search)
+    >>> parameters_of(agreement).population
+    40
+    """
+    settings = {"algorithm": agreement.search.algorithm, **agreement.search.parameters}
+    try:
+        return msgspec.convert(settings, type=SearchParameters)
+    except msgspec.ValidationError as error:
+        raise ParameterError(f"the agreed search cannot be run ({error}); agree anew") from None

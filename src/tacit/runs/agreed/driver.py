@@ -1,0 +1,84 @@
+"""The search that an agreement names, on the nodes that hold its weights.
+
+A run that was interrupted goes on in its folder, with the same nodes under the same agreement.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from tacit.engine.agreement.draft import problem_of
+from tacit.engine.agreement.sealed_terms import sealed_terms
+from tacit.engine.agreement.seed import manifests_digest, search_seed
+from tacit.engine.coordinator.secure import SecureEngine
+from tacit.engine.identity.config import ClusterConfig
+from tacit.engine.records.ledger import FileLedger
+from tacit.errors import ParameterError
+from tacit.runs.agreed.agreed import LEDGER, Agreed, parameters_of
+from tacit.runs.agreed.evaluating import resumed
+from tacit.runs.driver import SearchDriver
+from tacit.runs.limits import Limits
+from tacit.runs.sealed.driver import SealedDriver
+from tacit.search.warm_up import warm_up
+
+ENTER_SECONDS = 20.0
+"""How long nodes may take to be there at the start."""
+OPEN_SECONDS = 0.2
+"""What sealed searches leave of their time, besides what each reserves for its opening, or a tenth
+of it if that is less: whoever is late has no plan at all."""
+
+
+@contextmanager
+def agreed_driver(
+    agreed: Agreed, cluster: ClusterConfig, folder: Path, /
+) -> Iterator[SearchDriver]:
+    """Connect to the nodes, and resume what is in the folder and on the nodes."""
+    agreement = agreed.agreement
+    keeps = agreement.sealed or any(terms.best == "improvement" for terms in agreement.objectives)
+    with (
+        closing(FileLedger(folder / LEDGER, sync=keeps)) as ledger,
+        SecureEngine(agreement, cluster, ledger=ledger) as engine,
+    ):
+        if agreement.sealed:
+            yield _sealed(agreed, engine)
+        else:
+            yield _evaluating(agreed, engine, folder, ledger)
+
+
+def _evaluating(
+    agreed: Agreed, engine: SecureEngine, folder: Path, ledger: FileLedger
+) -> SearchDriver:
+    """The seed follows from the manifests and from what the nodes drew together."""
+    agreement, manifests = agreed.agreement, agreed.manifests
+    problem, parameters = problem_of(agreement), parameters_of(agreement)
+    public = [each.name for each in problem.objectives if not each.confidential]
+    if public:
+        raise ParameterError(f"the weights of {public[0]!r} are public and not here; solve it")
+    words = engine.enter(agreed.signatures, within=ENTER_SECONDS)
+    digests = {k: manifests_digest(manifests[k]) for k in agreement.confidential()}
+    seed = search_seed(agreement, digests, words)
+    driver = resumed(problem, parameters, engine, folder, ledger, seed=seed)
+    warm_up(problem, parameters)
+    return driver
+
+
+def _sealed(agreed: Agreed, engine: SecureEngine) -> SearchDriver:
+    """Nothing is kept here but the ledger: the nodes keep the states of their searches."""
+    terms = sealed_terms(agreed.agreement)
+    engine.enter(agreed.signatures, within=ENTER_SECONDS)
+    searches = [engine.sealed(k) for k in range(len(terms.weightings))]
+    until = time.monotonic() + ENTER_SECONDS
+    for search in searches:
+        search.start(until=until)
+    return SealedDriver(
+        problem_of(agreed.agreement),
+        searches,
+        Limits(generations=agreed.agreement.limits.evaluations),
+        terms.parameters,
+        terms.weightings,
+        engine="nodes",
+        spare=OPEN_SECONDS,
+    )

@@ -1,0 +1,214 @@
+"""A search from its ledger: what the nodes have answered is not asked again.
+
+The search is a function of the agreement, its seed and what was disclosed. So whoever has these can
+compute every candidate again: to go on with a run, or to see all that its platform has seen.
+
+An answer is in the ledger before the search makes anything of it. So whatever ended a run, at most
+one evaluation per objective was asked for without its answer being here; that one is asked for
+again under its number, which counts once and discloses the same.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.disclosure import Estimator, estimator_named
+from tacit.engine import SideBySide
+from tacit.engine.agreement.draft import problem_of
+from tacit.engine.agreement.terms import Agreement
+from tacit.engine.coordinator.secure import SecureEngine, SecureObjective
+from tacit.engine.evaluators.decode import as_evaluation
+from tacit.engine.evaluators.objective_evaluator import ObjectiveEvaluation
+from tacit.engine.records.ledger import LedgerEntry
+from tacit.engine.wire.request import REVEAL_NUMBER, pack_candidates, request_hash
+from tacit.errors import LogError
+from tacit.problems import Problem
+from tacit.runs.agreed.agreed import parameters_of
+from tacit.runs.driver import Observer, drive
+from tacit.runs.evaluating.driver import EvaluatingDriver
+from tacit.runs.limits import Limits
+
+
+class LedgerObjective:
+    """One objective whose first answers a ledger has; nodes, if there are any, give others."""
+
+    def __init__(
+        self,
+        agreement: Agreement,
+        problem: Problem,
+        objective: int,
+        /,
+        *,
+        estimator: Estimator,
+        answers: Iterable[LedgerEntry],
+        engine: SecureEngine | None = None,
+    ) -> None:
+        self._agreement, self._problem, self._objective = agreement, problem, objective
+        self._estimator, self._answers, self._engine = estimator, deque(answers), engine
+        self._nodes: SecureObjective | None = None
+        self._last: tuple[int, NDArray[np.int32]] = (0, np.empty((0, 0), dtype=np.int32))
+        self.best_so_far: int | None = None
+
+    def evaluate(
+        self, candidates: NDArray[np.int32], /, *, until: float | None
+    ) -> ObjectiveEvaluation:
+        """What the nodes disclosed, or disclose."""
+        return self.begin(candidates, until=until)()
+
+    def begin(
+        self, candidates: NDArray[np.int32], /, *, until: float | None
+    ) -> Callable[[], ObjectiveEvaluation]:
+        """Start an evaluation, unless its answer is here; call what is returned to wait for it."""
+        if self._answers:
+            disclosed = self._from_ledger(self._answers.popleft(), candidates)
+            return lambda: disclosed
+        wait = self._on_nodes().begin(candidates, until=until)
+        return lambda: self._noted(wait())
+
+    def reveal_best(self, candidates: NDArray[np.int32], /, *, until: float | None) -> int:
+        """Which of these evaluated candidates is truly best: once, if the agreement allows it."""
+        return self._on_nodes().reveal_best(candidates, until=until)
+
+    def _on_nodes(self) -> SecureObjective:
+        if self._nodes is None:
+            if self._engine is None:
+                raise LogError("the ledger has no more answers; give the whole one")
+            self._engine.evaluations(self._objective).go_on_after(*self._last)
+            self._nodes = SecureObjective(self._engine, self._objective, estimator=self._estimator)
+        return self._nodes
+
+    def _from_ledger(
+        self, entry: LedgerEntry, candidates: NDArray[np.int32]
+    ) -> ObjectiveEvaluation:
+        """What an entry discloses of these candidates, or a `LogError` if it is about others."""
+        k, asked = self._objective, self._problem.objectives[self._objective]
+        terms = self._agreement.objectives[k]
+        packed = pack_candidates(self._agreement.problem, candidates)
+        if request_hash("evaluate", terms.disclosure, terms.best, packed).hex() != entry.request:
+            raise LogError(
+                f"evaluation {entry.number} of the ledger is not what the agreed search asks for; "
+                "the files of this run are damaged, so start a new one"
+            )
+        self._last = (entry.number, candidates)
+        return self._noted(
+            as_evaluation(
+                np.array(entry.disclosed, dtype=np.int64),
+                entry.best,
+                disclosure=asked.disclosure,
+                best_mode=asked.best_mode,
+                estimator=self._estimator,
+            )
+        )
+
+    def _noted(self, evaluation: ObjectiveEvaluation) -> ObjectiveEvaluation:
+        best, before = evaluation.best, self.best_so_far
+        if best is not None and not isinstance(best, bool):
+            self.best_so_far = best if before is None else max(best, before)
+        return evaluation
+
+
+def objectives_from(
+    agreement: Agreement,
+    problem: Problem,
+    ledger: Path,
+    /,
+    *,
+    estimator: str,
+    skip: int = 0,
+    engine: SecureEngine | None = None,
+) -> SideBySide:
+    """What the ledger has answered after the first so many evaluations, then the nodes."""
+    return SideBySide(
+        tuple(
+            LedgerObjective(
+                agreement,
+                problem,
+                k,
+                estimator=estimator_named(estimator),
+                answers=answers_after(ledger, k, skip),
+                engine=engine,
+            )
+            for k in agreement.confidential()
+        )
+    )
+
+
+def run_from_ledger(
+    agreement: Agreement, ledger: Path, /, *, seed: int, observe: Observer | None = None
+) -> EvaluatingDriver:
+    """Search once more as far as the ledger goes, without nodes.
+
+    >>> from tacit.engine.local.fixtures import example_cast
+    >>> run_from_ledger(example_cast().agreement, Path("no-such.jsonl"), seed=1)
+    Traceback (most recent call last):
+    tacit.errors.LogError: no-such.jsonl has no answers; give the ledger of a run that has begun
+    """
+    there = min(answered(ledger, agreement.confidential()).values())
+    if not there:
+        raise LogError(f"{ledger} has no answers; give the ledger of a run that has begun")
+    problem, parameters = problem_of(agreement), parameters_of(agreement)
+    evaluator = objectives_from(agreement, problem, ledger, estimator=parameters.estimator)
+    limits = Limits(evaluations=there)
+    driver = EvaluatingDriver(problem, parameters, evaluator, seed=seed, limits=limits)
+    drive(driver, observe=observe)
+    return driver
+
+
+class _Brief(msgspec.Struct, frozen=True):
+    """Of an entry, whose it is."""
+
+    objective: int
+    number: int
+    again: bool = False
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether the search made something of it."""
+        return self.number != REVEAL_NUMBER and not self.again
+
+
+def answered(path: Path, objectives: Iterable[int], /) -> dict[int, int]:
+    """How many evaluations of each objective a ledger has answers to.
+
+    >>> answered(Path("no-such.jsonl"), [0])
+    {0: 0}
+    """
+    counts = dict.fromkeys(objectives, 0)
+    for line in _whole_lines(path):
+        brief = msgspec.json.decode(line, type=_Brief)
+        if brief.is_answer:
+            counts[brief.objective] += 1
+    return counts
+
+
+def revealed(path: Path, /) -> int | None:
+    """Which plan the final reveal disclosed to be truly best, if there was one."""
+    for line in _whole_lines(path):
+        if msgspec.json.decode(line, type=_Brief).number == REVEAL_NUMBER:
+            return msgspec.json.decode(line, type=LedgerEntry).disclosed[0]
+    return None
+
+
+def answers_after(path: Path, objective: int, skip: int, /) -> Iterable[LedgerEntry]:
+    """The answers of an objective after the first so many, as they are needed."""
+    for line in _whole_lines(path):
+        brief = msgspec.json.decode(line, type=_Brief)
+        if brief.objective != objective or not brief.is_answer:
+            continue
+        if skip > 0:
+            skip -= 1
+        else:
+            yield msgspec.json.decode(line, type=LedgerEntry)
+
+
+def _whole_lines(path: Path) -> Iterator[bytes]:
+    """None where there is no file; half a line is what a crash leaves."""
+    if path.exists():
+        with path.open("rb") as file:
+            yield from (line for line in file if line.endswith(b"\n"))

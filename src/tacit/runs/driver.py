@@ -1,0 +1,135 @@
+"""The contract of every search: start, advance, finish, checkpoint.
+
+A search that evaluates candidates and one that the nodes make themselves, on nodes or simulated,
+from a problem or from an agreement, are all drivers. `drive` runs one to its end.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from tacit.problems import Problem
+from tacit.runs.limits import Limits, StopReason
+from tacit.runs.result import History, PlanSet
+
+if TYPE_CHECKING:
+    from tacit.runs.history import GenerationView
+
+Disclosed = tuple[int | bool | None, ...]
+"""Per objective what was disclosed of the best fitness: its value, a bit, or nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """Where a search stands, as observers see it; values only as far as they were disclosed."""
+
+    generation: int
+    """Of all searches together, where a run has several."""
+    seconds: float
+    evaluations: int = 0
+    best: Disclosed = ()
+    """The best that each objective has disclosed so far."""
+    search: int = 0
+    searches: int = 1
+    evaluated: GenerationView | None = None
+    """The last generation, of a search that evaluates candidates here."""
+
+
+Observer = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What a search found: what its result tells besides the problem and the time."""
+
+    algorithm: str
+    parameters: dict[str, object]
+    seed: int
+    generations: int
+    evaluations: int
+    best_known: PlanSet
+    estimated_best: PlanSet
+    history: History
+    ends: list[float]
+    """When each generation was done."""
+    notes: list[str] = field(default_factory=list)
+    best_plan: int = 0
+    """Which plan of the best-known set is the one to use."""
+
+
+class SearchDriver(Protocol):
+    """One search, from its start to its plan."""
+
+    problem: Problem
+    limits: Limits
+    engine: str
+    """Who evaluates or searches: `nodes` or `simulated`."""
+    notes: list[str]
+    """What went wrong on the way."""
+
+    @property
+    def seed(self) -> int:
+        """What the search follows from."""
+        ...
+
+    @property
+    def can_resume(self) -> bool:
+        """Whether the same nodes may go on with it later."""
+        ...
+
+    def start(self, *, until: float | None = None) -> None:
+        """Start the clock. `until` is an instant of `time.monotonic()`, or as the limits say."""
+        ...
+
+    def advance(self) -> StopReason | None:
+        """Go on by a generation or a batch of them; a reason if there is nothing left to do."""
+        ...
+
+    def finish(self, reason: StopReason, /) -> None:
+        """Open or reveal what was agreed."""
+        ...
+
+    def checkpoint(self) -> None:
+        """Save where the search stands, if there is a place for it."""
+        ...
+
+    def progress(self) -> Progress:
+        """Where the search stands."""
+        ...
+
+    def plans(self) -> list[list[int]]:
+        """The best-known plans, the one to use first; none as long as nothing is known."""
+        ...
+
+    def disclosed(self) -> Disclosed:
+        """What was disclosed of the best fitness when these plans were found."""
+        ...
+
+    def outcome(self) -> Outcome:
+        """What it found, once it is finished."""
+        ...
+
+
+def drive(
+    driver: SearchDriver, /, *, until: float | None = None, observe: Observer | None = None
+) -> StopReason:
+    """Run a search until a limit is reached or somebody interrupts, and finish it."""
+    driver.start(until=until)
+    try:
+        while (reason := driver.advance()) is None:
+            if observe is not None:
+                observe(driver.progress())
+    except KeyboardInterrupt:
+        reason = StopReason.INTERRUPTED
+    driver.finish(reason)
+    return reason
+
+
+def end_of(limits: Limits, until: float | None, /) -> float | None:
+    """The instant of `time.monotonic()` at which a search that starts now must have ended."""
+    if until is None and limits.deadline is not None:
+        return time.monotonic() + limits.deadline
+    return until

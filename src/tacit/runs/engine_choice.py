@@ -1,0 +1,89 @@
+"""Who evaluates or searches: a simulation here, three local nodes, or nodes elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tacit.errors import ParameterError
+from tacit.problems import Problem
+
+if TYPE_CHECKING:
+    from tacit.engine.agreement.terms import PinnedSearch
+    from tacit.engine.coordinator.secure import SecureEngine
+
+Announce = Callable[[str], None]
+ENGINES = ("nodes", "simulated")
+UNLIMITED = 1_000_000
+"""What an agreement allows where neither generations nor evaluations are limited."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineChoice:
+    """Where confidential objectives are evaluated.
+
+    >>> EngineChoice(engine="cloud")
+    Traceback (most recent call last):
+    tacit.errors.ParameterError: 'cloud' is not an engine; use nodes or simulated
+    """
+
+    engine: str = "nodes"
+    cluster: str | Path | None = None
+    """The cluster.toml of nodes elsewhere; without it they are started here."""
+    ledger: str | Path | None = None
+    """Where to write everything that the nodes reveal."""
+    reveal_best: bool = False
+    """Whether the nodes tell at the end which of the best-known plans is truly best."""
+
+    def __post_init__(self) -> None:
+        if self.engine not in ENGINES:
+            raise ParameterError(f"{self.engine!r} is not an engine; use {' or '.join(ENGINES)}")
+        if self.engine == "simulated" and (self.cluster or self.ledger):
+            raise ParameterError("a simulation has neither nodes nor a ledger; leave them out")
+
+
+@contextmanager
+def engine_on_nodes(
+    problem: Problem,
+    choice: EngineChoice,
+    announce: Announce,
+    /,
+    *,
+    search: Callable[[], PinnedSearch],
+    evaluations: int,
+    population: tuple[int, int],
+) -> Iterator[SecureEngine]:
+    """An engine on nodes here or elsewhere, with the inputs checked."""
+    # Here, since a simulation needs none of what nodes need.
+    try:
+        from tacit.engine.identity.config import load_cluster_config
+        from tacit.engine.local.cluster import LocalCluster
+        from tacit.engine.local.engine import open_engine
+        from tacit.engine.records.ledger import Ledger
+    except ImportError as error:
+        raise ParameterError(
+            f"nodes need {error.name}; pip install 'tacit[node]', or use the simulated engine"
+        ) from None
+
+    with ExitStack() as stack:
+        if choice.cluster is not None:
+            cluster = load_cluster_config(Path(choice.cluster))
+        else:
+            announce("starting three nodes on this machine")
+            cluster = stack.enter_context(LocalCluster()).config
+        engine, signatures, sealed = open_engine(
+            problem,
+            cluster,
+            search=search(),
+            evaluations=evaluations,
+            population=population,
+            reveal_best=choice.reveal_best,
+            ledger=Ledger(None if choice.ledger is None else Path(choice.ledger)),
+        )
+        stack.enter_context(engine)
+        announce("sealing the weights and checking them on the nodes")
+        engine.start(signatures, sealed)
+        yield engine

@@ -1,0 +1,1 @@
+"""A search that evaluates candidates: its driver, its evaluators and its checkpoints."""

@@ -1,0 +1,148 @@
+"""Saving a run between two generations, and going on from there.
+
+A checkpoint is one file: a line with the format, the SHA-256 of the rest, and a MessagePack body.
+It is written beside its final name and then moved over it, so that a crash leaves the old one or
+the new one and never half of either; and what was damaged since is refused, not searched on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.errors import FileError
+from tacit.problems import Problem
+from tacit.runs.best_known import BestKnown
+from tacit.runs.history import GenerationRecord
+from tacit.search import SearchParameters, SearchState
+
+if TYPE_CHECKING:
+    from tacit.runs.evaluating.driver import EvaluatingDriver
+
+FORMAT, OLDER = b"tacit-checkpoint/2\n", b"tacit-checkpoint/1\n"
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """Everything a run needs to go on, taken between two generations."""
+
+    search: SearchState
+    random: dict[str, Any]
+    """The state of the bit generator."""
+    evaluations: int = 0
+    stalled_for: int = 0
+    best_known: BestKnown | None = None
+    best_so_far: tuple[int | None, ...] = ()
+    seconds: float = 0.0
+
+
+class StoredRun(msgspec.Struct, forbid_unknown_fields=True):
+    """A checkpoint's contents."""
+
+    problem: str
+    parameters: SearchParameters
+    seed: int
+    now: Snapshot
+    history: list[GenerationRecord]
+
+
+def problem_digest(problem: Problem, /) -> str:
+    """A fingerprint of the problem and of what its objectives disclose."""
+    digest = hashlib.sha256(
+        repr((problem.kind, problem.rows, problem.columns, problem.name)).encode()
+    )
+    for objective in problem.objectives:
+        public = (objective.name, objective.sense, objective.confidential)
+        terms = (str(objective.disclosure), str(objective.best_mode), objective.weight_bound)
+        digest.update(repr((public, terms)).encode())
+        if objective.weights is not None:
+            digest.update(objective.weights.astype("<i8").tobytes())
+    if problem.allowed is not None:
+        digest.update(problem.allowed.tobytes())
+    return digest.hexdigest()
+
+
+def save_checkpoint(run: EvaluatingDriver, path: str | Path, /) -> None:
+    """Write where the run stands. See `load_checkpoint` for the way back."""
+    now, target = run.now, Path(path)
+    if now.best_known is None:
+        return  # nothing was evaluated yet, so starting anew loses nothing
+    stored = StoredRun(
+        problem=problem_digest(run.problem),
+        parameters=run.parameters,
+        seed=run.seed,
+        now=replace(now, random=_words(now.random, str)),
+        history=run.history[: now.search.generation + 1],
+    )
+    body = msgspec.msgpack.encode(stored, enc_hook=_store)
+    draft = target.with_name(target.name + ".partial")
+    try:
+        with draft.open("wb") as file:
+            file.write(FORMAT + hashlib.sha256(body).digest() + body)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(target)
+    except OSError as error:
+        raise FileError(
+            target, None, f"cannot be written ({error.strerror})", "choose another place"
+        ) from None
+
+
+def load_checkpoint(path: str | Path, run: EvaluatingDriver, /) -> None:
+    """Put a fresh run where a saved one stood; refuses another problem, setting or seed."""
+    stored = _read(path)
+    for what, there, here in (
+        ("problem or disclosure", stored.problem, problem_digest(run.problem)),
+        ("set of parameters", stored.parameters, run.parameters),
+        ("seed", stored.seed, run.seed),
+    ):
+        if there != here:
+            raise FileError(
+                path, None, f"belongs to another {what}", "resume with what it was started with"
+            )
+    run.resume(replace(stored.now, random=_words(stored.now.random, int)), stored.history)
+
+
+def _read(path: str | Path) -> StoredRun:
+    try:
+        whole = Path(path).read_bytes()
+    except OSError as error:
+        raise FileError(
+            path, None, f"cannot be read ({error.strerror})", "check the path"
+        ) from None
+    start = len(FORMAT) + hashlib.sha256().digest_size
+    body = whole[start:]
+    try:
+        if whole[:start] == FORMAT + hashlib.sha256(body).digest():
+            return msgspec.msgpack.decode(body, type=StoredRun, dec_hook=_restore)
+    except (msgspec.DecodeError, ValueError, TypeError):
+        pass  # whole, but of another version
+    problem = "is not a tacit checkpoint, or is damaged"
+    if whole.startswith(OLDER):
+        problem = "is a checkpoint of an older version"
+    raise FileError(path, None, problem, "start without --resume")
+
+
+def _store(array: NDArray[Any]) -> tuple[str, tuple[int, ...], bytes]:
+    """An array as its dtype, shape and bytes."""
+    little_endian = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    return little_endian.dtype.str, array.shape, little_endian.tobytes()
+
+
+def _restore(_type: type, stored: tuple[str, tuple[int, ...], bytes]) -> NDArray[Any]:
+    dtype, shape, data = stored
+    array = np.frombuffer(data, dtype=dtype).reshape(shape)
+    # A writable copy in the machine's own byte order: kernels are compiled for those.
+    return array.astype(array.dtype.newbyteorder("="))
+
+
+def _words(state: dict[str, Any], kind: type[int] | type[str]) -> dict[str, Any]:
+    """PCG64's 128-bit words exceed what MessagePack holds as a number, so they go as text."""
+    return {**state, "state": {name: kind(word) for name, word in state["state"].items()}}

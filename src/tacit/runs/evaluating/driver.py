@@ -1,0 +1,242 @@
+"""A search that evaluates candidates, generation after generation."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.engine import SideBySide
+from tacit.errors import EngineError, MpcError, ParameterError, TacitError
+from tacit.problems import Problem
+from tacit.runs.best_known import update_best_known
+from tacit.runs.driver import Disclosed, Outcome, Progress, end_of
+from tacit.runs.evaluating.checkpoint import Snapshot, save_checkpoint
+from tacit.runs.history import GenerationRecord, GenerationView, record_generation
+from tacit.runs.limits import Limits, StopReason
+from tacit.runs.settings import Checkpointing
+from tacit.runs.summarize import history_lists, plan_set
+from tacit.search import Evolution, SearchParameters
+
+TYPICAL_OF = 5
+"""The second longest of so many generations is what the next one is expected to take."""
+REVEAL_SECONDS = 0.3
+"""What the search leaves of its time for the final reveal, or a tenth of it if that is less."""
+
+
+@dataclass(eq=False)
+class EvaluatingDriver:
+    """A search with its evaluator and limits; see `SearchDriver`.
+
+    >>> from tacit.engine import ClearObjective
+    >>> from tacit.problems import Assignment, Objective
+    >>> from tacit.runs.driver import drive
+    >>> pay = Objective("pay", np.array([[1, 9], [8, 3]]))
+    >>> problem = Assignment(name="p", rows=2, columns=2, objectives=(pay,))
+    >>> driver = EvaluatingDriver(problem, SearchParameters(population=4, elites=1, tournament=2),
+    ...     SideBySide((ClearObjective(problem, 0),)), seed=1, limits=Limits(generations=3))
+    >>> drive(driver), driver.disclosed()
+    (<StopReason.GENERATIONS: 'generations'>, (17,))
+    """
+
+    problem: Problem
+    parameters: SearchParameters
+    evaluator: SideBySide
+    seed: int
+    limits: Limits
+    reveals: bool = False
+    """Whether the engine tells at the end which of the best-known plans is truly best."""
+    engine: str = "simulated"
+    saving: Checkpointing = Checkpointing()  # noqa: RUF009 - immutable
+    history: list[GenerationRecord] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    can_resume = False
+
+    def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise ParameterError(f"seed is {self.seed}; give 0 or more")
+        if self.limits.target is not None:
+            self._check_target()
+        for objective in self.problem.objectives:
+            if objective.confidential:
+                objective.disclosure.check_population(self.parameters.fewest_evaluated)
+        self.search = Evolution(self.problem, self.parameters)
+        self._rng = np.random.Generator(np.random.PCG64(self.seed))
+        self._actual = all(each.weights is not None for each in self.problem.objectives)
+        self._end: float | None = None
+        self._until: float | None = None
+        self._begun, self._best_plan = 0.0, 0
+        self._view: GenerationView | None = None
+        # Replaced as a whole after each generation, so that an interrupt between any two
+        # instructions finds one complete snapshot.
+        self.now = Snapshot(
+            self.search.start(),
+            dict(self._rng.bit_generator.state),
+            best_so_far=self.evaluator.best_so_far,
+        )
+
+    def _check_target(self) -> None:
+        if len(self.problem.objectives) > 1:
+            raise ParameterError("a target needs a single objective; leave it out")
+        if not self.problem.objectives[0].tells_values:
+            raise ParameterError(
+                "a target needs a disclosed best value, and this objective withholds it; "
+                "leave the target out, or disclose the best as value"
+            )
+
+    def resume(self, snapshot: Snapshot, history: list[GenerationRecord], /) -> None:
+        """Go on from a snapshot; the result is that of a run that never stopped."""
+        self.now, self.history = snapshot, list(history)
+        self._rng.bit_generator.state = snapshot.random
+        self.evaluator.restore(snapshot.best_so_far)
+
+    def start(self, *, until: float | None = None) -> None:
+        """Start the clock, and set aside what the final reveal takes."""
+        now = time.monotonic()
+        self._end = self._until = end_of(self.limits, until)
+        if self._end is not None and self.reveals:
+            self._until = self._end - min(REVEAL_SECONDS, 0.1 * (self._end - now))
+        # Time spent before an interruption counts in the records, never against the deadline.
+        self._begun = now - self.now.seconds
+
+    def advance(self) -> StopReason | None:
+        """Evaluate one generation, unless a limit is reached."""
+        reason = self._reason_to_stop()
+        if reason is None:
+            try:
+                self._one_generation()
+            except (EngineError, MpcError) as error:
+                if self.now.best_known is None:
+                    raise  # there is nothing to answer with
+                self.notes.append(str(error))
+                late = self._until is not None and time.monotonic() >= self._until
+                return StopReason.DEADLINE if late else StopReason.NODES
+            if self.is_checkpoint_due():
+                self.checkpoint()
+        return reason
+
+    def finish(self, reason: StopReason, /) -> None:
+        """Have the engine tell which of the best-known plans is truly best, if that was agreed."""
+        aborted = reason in (StopReason.INTERRUPTED, StopReason.NODES)
+        if aborted or reason is StopReason.DEADLINE:
+            # Forget the generation that was under way, so that the run can go on by itself.
+            self.resume(self.now, self.history[: self.now.search.generation + 1])
+        known = self.now.best_known
+        # Nodes that were away may be back, and a run that goes on must not have revealed.
+        if not self.reveals or known is None or (aborted and self.can_resume):
+            return
+        try:
+            self._best_plan = self.reveal(self.problem.plans(known.genomes), until=self._end)
+        except TacitError as error:
+            self.notes.append(f"the truly best plan was not revealed: {error}")
+
+    def reveal(self, plans: NDArray[np.int32], /, *, until: float | None) -> int:
+        """Which of these plans the engine tells to be truly best."""
+        return self.evaluator.objectives[0].reveal_best(plans, until=until)
+
+    def is_checkpoint_due(self) -> bool:
+        """Whether so many generations are over."""
+        generation = self.now.search.generation
+        return self.saving.file is not None and generation % self.saving.every == 0
+
+    def checkpoint(self) -> None:
+        """Write the file, if there is one to write."""
+        if self.saving.file is not None:
+            save_checkpoint(self, self.saving.file)
+
+    def progress(self) -> Progress:
+        """The last generation, and the best that was disclosed so far."""
+        now, known = self.now, self.now.best_known
+        return Progress(
+            generation=now.search.generation,
+            seconds=now.seconds,
+            evaluations=now.evaluations,
+            best=() if known is None else known.highest,
+            evaluated=self._view,
+        )
+
+    def plans(self) -> list[list[int]]:
+        """The best-known plans, the one to use first; none before the first generation."""
+        known = self.now.best_known
+        if known is None:
+            return []
+        plans: list[list[int]] = self.problem.plans(known.genomes).tolist()
+        return [plans.pop(self._best_plan), *plans]
+
+    def disclosed(self) -> Disclosed:
+        """What was disclosed in the generation that the plans come from."""
+        return () if self.now.best_known is None else self.now.best_known.disclosed
+
+    def outcome(self) -> Outcome:
+        """The best-known set, and the paper's: the estimated best of the last generation."""
+        known, search = self.now.best_known, self.now.search
+        if known is None:  # nothing was evaluated: an interrupt in the first generation
+            raise KeyboardInterrupt
+        last, chosen = self.history[-1], search.genomes[search.estimated_best()]
+        return Outcome(
+            algorithm=self.parameters.algorithm,
+            parameters=asdict(self.parameters),
+            seed=self.seed,
+            generations=search.generation,
+            evaluations=self.now.evaluations,
+            best_known=plan_set(self.problem, known.genomes, known.generation, known.disclosed),
+            estimated_best=plan_set(self.problem, chosen, search.generation, last.disclosed_best),
+            history=history_lists(self.problem, self.history),
+            ends=[record.seconds for record in self.history],
+            notes=list(self.notes),
+            best_plan=self._best_plan,
+        )
+
+    def _reason_to_stop(self) -> StopReason | None:
+        if self.now.evaluations > 0:
+            reason = self.limits.reached(
+                generation=self.now.search.generation,
+                evaluations=self.now.evaluations,
+                stalled_for=self.now.stalled_for,
+                target_met=self._target_met(),
+            )
+            if reason is not None:
+                return reason
+            until = self._until
+            if until is not None and time.monotonic() + self._expected_seconds() > until:
+                return StopReason.DEADLINE
+        return None
+
+    def _target_met(self) -> bool:
+        if self.limits.target is None or self.now.best_known is None:
+            return False
+        disclosed = self.now.best_known.disclosed[0]
+        wanted = self.problem.objectives[0].least_fitness(self.limits.target)
+        return disclosed is not None and not isinstance(disclosed, bool) and disclosed >= wanted
+
+    def _expected_seconds(self) -> float:
+        ends = [record.seconds for record in self.history[-TYPICAL_OF - 1 :]]
+        lengths = sorted(end - start for start, end in pairwise(ends))
+        # One long one may have been a node that was away for a while, and is back.
+        return lengths[max(len(lengths) - 2, 0)] if lengths else 0.0
+
+    def _one_generation(self) -> None:
+        before = self.now
+        genomes = self.search.ask(before.search, self._rng)
+        plans = self.problem.plans(genomes)
+        evaluation = self.evaluator.evaluate(plans, until=self._until)
+        state = self.search.tell(before.search, genomes, evaluation.estimates)
+        best_known, improved = update_best_known(before.best_known, state, evaluation)
+        seconds = time.monotonic() - self._begun
+        record = record_generation(
+            self.problem, state, evaluation, actual=self._actual, seconds=seconds
+        )
+        self.history.append(record)
+        self.now = Snapshot(
+            search=state,
+            random=dict(self._rng.bit_generator.state),
+            evaluations=before.evaluations + 1,
+            stalled_for=0 if improved else before.stalled_for + 1,
+            best_known=best_known,
+            best_so_far=self.evaluator.best_so_far,
+            seconds=seconds,
+        )
+        self._view = GenerationView(self, record, state, plans, evaluation)

@@ -1,0 +1,81 @@
+"""What evaluates candidates: sums for public objectives, a simulation or nodes for the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from tacit.disclosure import Estimator, estimator_named
+from tacit.engine import ClearObjective, ObjectiveEvaluator, SideBySide, SimulatedObjective
+from tacit.problems import Problem
+from tacit.runs.engine_choice import UNLIMITED, Announce, EngineChoice, engine_on_nodes
+from tacit.runs.limits import Limits
+from tacit.search import SearchParameters
+
+if TYPE_CHECKING:
+    from tacit.engine.agreement.terms import PinnedSearch
+
+
+def simulated_evaluator(problem: Problem, estimator: Estimator, /) -> SideBySide:
+    """An evaluator in this process."""
+    evaluators: list[ObjectiveEvaluator] = []
+    for k, objective in enumerate(problem.objectives):
+        if objective.confidential:
+            evaluators.append(SimulatedObjective(problem, k, estimator=estimator))
+        else:
+            evaluators.append(ClearObjective(problem, k))
+    return SideBySide(tuple(evaluators))
+
+
+@contextmanager
+def evaluator_on_nodes(
+    problem: Problem,
+    parameters: SearchParameters,
+    limits: Limits,
+    choice: EngineChoice,
+    announce: Announce,
+    /,
+    *,
+    seed: int,
+) -> Iterator[SideBySide]:
+    """An evaluator on nodes, for evaluations within these limits."""
+
+    def pinned() -> PinnedSearch:
+        from tacit.engine.agreement.terms import PinnedSearch
+
+        settings = asdict(parameters)
+        return PinnedSearch(settings.pop("algorithm"), settings, seed)
+
+    fewest, most = sorted((parameters.fewest_evaluated, parameters.evaluated_per_generation))
+    with engine_on_nodes(
+        problem,
+        choice,
+        announce,
+        search=pinned,
+        evaluations=allowed_evaluations(limits),
+        population=(fewest, most),
+    ) as engine:
+        from tacit.engine.coordinator.secure import SecureObjective
+
+        estimator = estimator_named(parameters.estimator)
+        yield SideBySide(
+            tuple(
+                SecureObjective(engine, k, estimator=estimator)
+                if objective.confidential
+                else ClearObjective(problem, k)
+                for k, objective in enumerate(problem.objectives)
+            )
+        )
+
+
+def allowed_evaluations(limits: Limits, /) -> int:
+    """How many evaluations an agreement must allow for a run with these limits.
+
+    >>> allowed_evaluations(Limits(generations=500))
+    501
+    """
+    most = [] if limits.generations is None else [limits.generations + 1]
+    most += [] if limits.evaluations is None else [limits.evaluations]
+    return min(most, default=UNLIMITED)

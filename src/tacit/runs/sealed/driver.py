@@ -1,0 +1,210 @@
+"""Sealed searches, one plan each: generations in batches, then the one opening."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+
+from tacit.disclosure import SEALED
+from tacit.errors import MpcError
+from tacit.problems import Problem
+from tacit.runs.driver import Disclosed, Outcome, Progress, end_of
+from tacit.runs.limits import Limits, StopReason
+from tacit.runs.result import History
+from tacit.runs.sealed.pace import MOST_IN_BATCH, Pace
+from tacit.runs.sealed.searching import OpenedPlan, SealedSearching
+from tacit.runs.summarize import plan_set
+from tacit.search.moves import SealedParameters
+
+
+@dataclass
+class Batches:
+    """What is known of one search's course."""
+
+    schedule: list[tuple[int, int, int]] = field(default_factory=list)
+    """First generation, how many, and the number of generations then expected."""
+    improved: list[bool] = field(default_factory=list)
+    ends: list[float] = field(default_factory=list)
+    """When each generation was done, as far as batches tell."""
+
+    def add(self, first: int, count: int, horizon: int) -> None:
+        """Add a batch, or lengthen the last one if it expected the same."""
+        if self.schedule and self.schedule[-1][2] == horizon:
+            first, before, horizon = self.schedule[-1]
+            self.schedule[-1] = (first, before + count, horizon)
+        else:
+            self.schedule.append((first, count, horizon))
+
+
+@dataclass(eq=False)
+class SealedDriver:
+    """Runs started searches one after the other, and opens the plan of each; see `SearchDriver`.
+
+    Each has an equal part of the time that is left.
+    """
+
+    problem: Problem
+    searches: Sequence[SealedSearching]
+    limits: Limits
+    parameters: SealedParameters
+    weightings: Sequence[Sequence[int]]
+    engine: str = "simulated"
+    spare: float = 0.0
+    """Seconds left unused, besides what each search reserves for its opening."""
+    most_in_batch: int = MOST_IN_BATCH
+    notes: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        given = [n for n in (self.limits.generations, self.limits.evaluations) if n is not None]
+        self._pace = Pace(min(given, default=None), most_in_batch=self.most_in_batch)
+        self._begun = time.monotonic()
+        self._end: float | None = None
+        self._courses: list[Batches] = []
+        self._opened: list[OpenedPlan] = []
+        self._finished = False
+
+    @property
+    def seed(self) -> int:
+        """What the public schedule follows from."""
+        return self._search.seed
+
+    @property
+    def can_resume(self) -> bool:
+        """Nothing follows a plan that is opened."""
+        return not self._finished
+
+    @property
+    def _search(self) -> SealedSearching:
+        return self.searches[max(len(self._courses) - 1, 0)]
+
+    def start(self, *, until: float | None = None) -> None:
+        """Start the clock."""
+        self._begun = time.monotonic()
+        end = end_of(self.limits, until)
+        left = None if end is None else end - self._begun
+        self._end = None if left is None else self._begun + left - min(self.spare, 0.1 * left)
+        self._next_search()
+
+    def _next_search(self) -> None:
+        left = len(self.searches) - len(self._courses)
+        now = time.monotonic()
+        self._pace.until = None if self._end is None else now + (self._end - now) / left
+        self._courses.append(Batches())
+
+    def advance(self) -> StopReason | None:
+        """Have the nodes do a batch of generations."""
+        while (reason := self._one_batch()) and len(self._courses) < len(self.searches):
+            self._open()
+            self._next_search()
+        return reason
+
+    def _one_batch(self) -> StopReason | None:
+        search, course, pace = self._search, self._courses[-1], self._pace
+        first, start = search.generation, time.monotonic()
+        batch = None if search.opened else pace.next_batch(first, now=start)
+        if batch is None:
+            over = pace.generations is not None and first >= pace.generations
+            return StopReason.GENERATIONS if over else StopReason.DEADLINE
+        try:
+            course.improved += search.advance(*batch, until=pace.latest)
+        except MpcError as error:
+            return self._gave_up(error)
+        now, count = time.monotonic(), search.generation - first
+        course.add(first, count, batch[1])
+        course.ends += [now - self._begun] * count
+        pace.measure(first, count, now - start)
+        return None
+
+    def _gave_up(self, error: MpcError) -> StopReason:
+        until, reserve = self._pace.until, self._pace.reserve
+        late = until is not None and time.monotonic() >= until - 2 * reserve
+        # Generations that only just did not fit are nobody's fault.
+        if not late or getattr(error, "peer", "") != "the nodes":
+            generation = self._search.generation
+            self.notes.append(f"{error}; the plan is that of generation {generation}")
+        return StopReason.DEADLINE if late else StopReason.NODES
+
+    def _open(self) -> None:
+        opened = self._search.open(until=self._pace.until)
+        self._opened.append(opened)
+        if opened.generation == 0:
+            self.notes.append("no generation was finished in time; the plan is a random one")
+
+    def finish(self, _reason: StopReason, /) -> None:
+        """Open the plan of the last search, or of the one that was interrupted."""
+        self._open()
+        self._finished = True
+
+    def checkpoint(self) -> None:
+        """Save nothing: the nodes keep the state of a search."""
+
+    def progress(self) -> Progress:
+        """Time and generations, which is all that there is to see."""
+        return Progress(
+            generation=sum(search.generation for search in self.searches),
+            seconds=time.monotonic() - self._begun,
+            best=(None,) * len(self.problem.objectives),
+            search=max(len(self._courses) - 1, 0),
+            searches=len(self.searches),
+        )
+
+    def plans(self) -> list[list[int]]:
+        """The plans, once all are opened."""
+        return [each.plan for each in self._opened] if self._finished else []
+
+    def disclosed(self) -> Disclosed:
+        """The value of the plan, where it is agreed that it is disclosed.
+
+        A value of several objectives together has no unit; the ledger has it.
+        """
+        count = len(self.problem.objectives)
+        value = self._opened[-1].value if self._opened and count == 1 else None
+        return (value,) * count
+
+    def outcome(self) -> Outcome:
+        """One plan per search, and nothing of how they came about but generations."""
+        genomes = np.array([each.plan for each in self._opened], dtype=np.int32)
+        known = plan_set(self.problem, genomes, self._opened[-1].generation, self.disclosed())
+        courses = self._courses
+        generations = [g for each in courses for g in range(1, len(each.ends) + 1)]
+        bits: list[bool | None] = [bit for each in courses for bit in each.improved]
+        bits = bits or [None] * len(generations)
+        return Outcome(
+            algorithm=SEALED,
+            parameters={
+                **asdict(self.parameters),
+                "weightings": [list(each) for each in self.weightings],
+                "schedule": [[list(batch) for batch in each.schedule] for each in courses],
+            },
+            seed=self.seed,
+            generations=sum(each.generation for each in self._opened),
+            evaluations=len(generations),
+            best_known=known,
+            estimated_best=known,
+            history=History(
+                generation=generations,
+                disclosed_best=[[bit] * len(self.problem.objectives) for bit in bits],
+                estimate=[None] * len(generations),
+                set_size=[1] * len(generations),
+                actual_mean=None,
+                actual_best=None,
+            ),
+            ends=[end for each in courses for end in each.ends],
+            notes=[*self.notes, *self._forbidden_pairs(known.plans)],
+        )
+
+    def _forbidden_pairs(self, plans: list[list[int]]) -> list[str]:
+        """A plan that takes a forbidden pair is said to be one: nobody could see it before."""
+        allowed = self.problem.allowed
+        if allowed is None:
+            return []
+        taken = [sum(not allowed[row, column] for row, column in enumerate(p)) for p in plans]
+        return [
+            f"the plan takes forbidden pairs in {count} rows: the search found none without; "
+            "give it more time"
+            for count in taken
+            if count
+        ]

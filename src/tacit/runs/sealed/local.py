@@ -1,0 +1,104 @@
+"""Sealed searches of a problem whose weights are here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from tacit.disclosure import BestMode, Sealed
+from tacit.errors import ParameterError
+from tacit.problems import Problem
+from tacit.runs.engine_choice import UNLIMITED, Announce, EngineChoice, engine_on_nodes
+from tacit.runs.limits import Limits
+from tacit.runs.sealed.driver import SealedDriver
+from tacit.runs.sealed.searching import SimulatedSealedSearch
+from tacit.runs.settings import Checkpointing
+from tacit.runs.weightings import default_weightings
+from tacit.search.moves import ONE_PARENT_IMPROVES, SealedParameters
+
+if TYPE_CHECKING:
+    from tacit.engine.agreement.terms import PinnedSearch
+
+
+@contextmanager
+def local_sealed(
+    problem: Problem,
+    parameters: SealedParameters,
+    limits: Limits,
+    choice: EngineChoice,
+    announce: Announce,
+    /,
+    *,
+    seed: int,
+    saving: Checkpointing,
+    weightings: Sequence[Sequence[int]] | None,
+) -> Iterator[SealedDriver]:
+    """Searches on nodes or simulated, ready to start."""
+    check_sealed_limits(problem, limits)
+    factors = [tuple(each) for each in weightings or default_weightings(problem)]
+    _check(problem, parameters, choice, saving, factors)
+    if choice.engine == "simulated":
+        # On nodes the seed follows from the inputs instead.
+        twins = [
+            SimulatedSealedSearch(problem, parameters, each, seed=seed, stream=k)
+            for k, each in enumerate(factors)
+        ]
+        yield SealedDriver(problem, twins, limits, parameters, factors)
+        return
+
+    def pinned() -> PinnedSearch:
+        from tacit.engine.agreement.sealed_terms import pin_sealed
+
+        return pin_sealed(parameters, factors)
+
+    given = [n for n in (limits.generations, limits.evaluations) if n is not None]
+    with engine_on_nodes(
+        problem,
+        choice,
+        announce,
+        search=pinned,
+        evaluations=min(given, default=UNLIMITED),
+        population=(1, 1),
+    ) as engine:
+        searches = [engine.sealed(k) for k in range(len(factors))]
+        announce("drawing the secret start")
+        for search in searches:
+            search.start()
+        yield SealedDriver(problem, searches, limits, parameters, factors, engine="nodes")
+
+
+def check_sealed_limits(problem: Problem, limits: Limits, /) -> None:
+    """Refuse what a sealed search cannot know or do."""
+    if limits.target is not None or limits.stall is not None:
+        raise ParameterError(
+            "a sealed search discloses no values while it runs, so it cannot stop at one; limit "
+            "its time or its generations"
+        )
+    unsealed = [o.name for o in problem.objectives if not isinstance(o.disclosure, Sealed)]
+    public = [o.name for o in problem.objectives if not o.confidential]
+    if unsealed or public:
+        raise ParameterError(
+            f"objective {(unsealed + public)[0]!r} is not sealed and others are; seal all "
+            "confidential objectives, with none public"
+        )
+
+
+def _check(
+    problem: Problem,
+    parameters: SealedParameters,
+    choice: EngineChoice,
+    saving: Checkpointing,
+    weightings: Sequence[Sequence[int]],
+) -> None:
+    if saving.file is not None or saving.resume is not None:
+        raise ParameterError(
+            "a sealed search has nothing to save here: the nodes keep its state; leave the "
+            "checkpoint out"
+        )
+    if choice.reveal_best:
+        raise ParameterError("a sealed search opens its best plan anyway; leave reveal_best out")
+    if parameters.parents > 1 and problem.objectives[0].best_mode is BestMode.IMPROVEMENT:
+        raise ParameterError(ONE_PARENT_IMPROVES)
+    if any(len(each) != len(problem.objectives) for each in weightings):
+        raise ParameterError(f"a weighting needs {len(problem.objectives)} factors, as in 3:1")

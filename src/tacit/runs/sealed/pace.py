@@ -1,0 +1,80 @@
+"""How many generations come next: by the clock alone, since nothing else is known of the search.
+
+The temperature follows the time that is left: every batch names how many generations there will be,
+as far as one can tell by then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+BATCH_SECONDS = 0.5
+"""So long a batch takes, about. A node that dies costs the batch that is under way."""
+LEAST_IN_BATCH = 12
+"""Over slow links a batch takes longer, since its end costs as much as a generation."""
+PART_OF_THE_REST = 4
+"""A batch takes no more than this part of the time that is left, so that a slow one still ends."""
+MOST_IN_BATCH = 1000
+SETTLING = 1
+"""What the end of a batch takes, in generations."""
+OPENING_SECONDS = 0.3
+"""Set aside before the deadline for the opening."""
+FIRST_GUESS = 0.02
+"""Seconds that a generation takes, until one was measured."""
+
+
+@dataclass
+class Pace:
+    """Plans batches for searches of the same pace, one after the other.
+
+    >>> pace = Pace(generations=10)
+    >>> pace.next_batch(0, now=0.0)
+    (10, 10)
+    >>> pace = Pace(until=10.3)
+    >>> pace.next_batch(0, now=0.0)
+    (1, 479)
+    """
+
+    generations: int | None = None
+    until: float | None = None
+    most_in_batch: int = MOST_IN_BATCH
+    seconds: float = FIRST_GUESS
+    """Per generation."""
+    measured: bool = False
+
+    @property
+    def reserve(self) -> float:
+        """Seconds kept for the opening: two messages there and back, and a node that hangs."""
+        return OPENING_SECONDS + (self.seconds / 2 if self.measured else 0.0)
+
+    @property
+    def latest(self) -> float | None:
+        """When the last batch must be done."""
+        return None if self.until is None else self.until - self.reserve
+
+    def next_batch(self, done: int, *, now: float) -> tuple[int, int] | None:
+        """How many generations come next, and how many there will be in all; None to stop."""
+        usual = max(LEAST_IN_BATCH, min(int(BATCH_SECONDS / self.seconds), MOST_IN_BATCH))
+        count, horizon = min(usual, self.most_in_batch), None
+        if self.until is not None:
+            fits = int((self.until - self.reserve - now) / self.seconds) - SETTLING
+            if fits < 1:
+                return None
+            # The first one shows how long they take; the last ones are small.
+            count = min(count, max(1, fits // PART_OF_THE_REST)) if self.measured else 1
+            horizon = done + max(1, fits * usual // (usual + SETTLING))
+        if self.generations is not None:
+            left = self.generations - done
+            if left < 1:
+                return None
+            count = min(count, left)
+            horizon = self.generations if horizon is None else min(horizon, self.generations)
+        return count, horizon if horizon is not None else done + count
+
+    def measure(self, first: int, count: int, seconds: float) -> None:
+        """Note what a batch took that began after the generation `first`."""
+        took = seconds / (count + SETTLING)
+        # Some of the past, so that one slow batch does not change the temperature at once.
+        new = max(0.3, count / (count + first)) if self.measured else 1.0
+        self.seconds = max(1e-6, (1 - new) * self.seconds + new * took)
+        self.measured = True

@@ -1,0 +1,126 @@
+"""A sealed search as its driver sees it: on nodes, or simulated with all that they would hide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from tacit.disclosure import BestMode
+from tacit.problems import Problem
+from tacit.search.moves import Schedule, SealedParameters
+from tacit.search.sealed import ClearSealedSearch, public_shape, value_table
+
+_START_STREAM = 1 << 32
+
+
+class OpenedPlan(Protocol):
+    """What a sealed search opens in the end."""
+
+    @property
+    def plan(self) -> list[int]:
+        """The best plan."""
+        ...
+
+    @property
+    def value(self) -> int | None:
+        """Its value under the search's weighting, if that is disclosed."""
+        ...
+
+    @property
+    def generation(self) -> int:
+        """After so many generations."""
+        ...
+
+
+@dataclass(frozen=True)
+class SealedPlan:
+    """A plan that was opened in the clear."""
+
+    plan: list[int]
+    value: int | None
+    generation: int
+
+
+class SealedSearching(Protocol):
+    """A sealed search, on nodes or in the clear."""
+
+    @property
+    def generation(self) -> int:
+        """How many generations are done."""
+        ...
+
+    @property
+    def opened(self) -> bool:
+        """Whether its plan was opened before, so that nothing but that plan follows."""
+        ...
+
+    @property
+    def seed(self) -> int:
+        """What the public schedule follows from."""
+        ...
+
+    def advance(self, count: int, horizon: int, /, *, until: float | None) -> list[bool]:
+        """Go on; tells whether each generation improved the best, if that was agreed."""
+        ...
+
+    def open(self, *, until: float | None) -> OpenedPlan:
+        """Open the best plan: once."""
+        ...
+
+
+class SimulatedSealedSearch:
+    """The nodes' clear twin: the same search with the weights and a start that are all here."""
+
+    opened = False
+
+    def __init__(
+        self,
+        problem: Problem,
+        parameters: SealedParameters,
+        weighting: Sequence[int],
+        /,
+        *,
+        seed: int,
+        stream: int,
+    ) -> None:
+        values = value_table(problem, weighting)
+        # As agreements say it: of all objectives, whatever their factors are.
+        symmetric = problem.kind == "tour" and all(
+            each.weights is not None and np.array_equal(each.weights, each.weights.T)
+            for each in problem.objectives
+        )
+        shape = public_shape(problem, weighting, symmetric=symmetric)
+        self.seed = seed
+        self._best_mode = problem.objectives[0].best_mode
+        schedule = Schedule(shape, parameters, seed=seed, stream=stream)
+        words = np.random.PCG64([seed, stream, _START_STREAM]).random_raw(
+            parameters.parents * problem.columns
+        )
+        start = np.argsort(words.reshape(parameters.parents, -1), axis=1, kind="stable")
+        self.twin = ClearSealedSearch(values, schedule, start)
+        """The search in the clear, for studies, which may look at everything."""
+
+    @property
+    def generation(self) -> int:
+        """How many generations are done."""
+        return self.twin.generation
+
+    def advance(
+        self,
+        count: int,
+        horizon: int,
+        /,
+        *,
+        until: float | None,  # noqa: ARG002 - never waits
+    ) -> list[bool]:
+        """Go on; tells what the agreement would allow."""
+        improved = self.twin.advance(count, horizon=horizon)
+        return improved if self._best_mode is BestMode.IMPROVEMENT else []
+
+    def open(self, *, until: float | None) -> SealedPlan:  # noqa: ARG002 - never waits
+        """The best plan."""
+        value = self.twin.best_value if self._best_mode is BestMode.VALUE else None
+        return SealedPlan(self.twin.plan().tolist(), value, self.generation)

@@ -1,0 +1,130 @@
+"""How to search: presets, single settings by name, and where a run is saved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from tacit.disclosure import Sealed
+from tacit.errors import ParameterError
+from tacit.problems import Problem
+from tacit.search import SearchParameters, preset_named
+from tacit.search.moves import SealedParameters, sealed_parameters_for
+
+Settings = SearchParameters | SealedParameters
+AnySettings = TypeVar("AnySettings", bound=Settings)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpointing:
+    """Where and how often a run is saved, and what it resumes from."""
+
+    file: str | Path | None = None
+    every: int = 50
+    resume: str | Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.every < 1:
+            raise ParameterError(f"checkpoints every {self.every} generations; give at least 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolveSettings:
+    """How `solve` searches; what is left out follows from the problem.
+
+    >>> from tacit.problems import generate_assignment
+    >>> problem = generate_assignment(1, rows=3)
+    >>> SolveSettings(preset="paper-tsp", changes={"elites": "3"}).parameters_for(problem).elites
+    3
+    """
+
+    preset: str | None = None
+    """The name of a tuned set of parameters."""
+    parameters: Settings | None = None
+    """All parameters, in place of a preset."""
+    changes: Mapping[str, object] = field(default_factory=dict)
+    """Parameters that differ from these, by name; numbers may be given as text."""
+    algorithm: str | None = None
+    """`genetic`, `nsga2`, or `exact` for public objectives."""
+    weightings: Sequence[Sequence[int]] | None = None
+    """One list of factors per plan, where a sealed search has several objectives."""
+    checkpointing: Checkpointing = Checkpointing()
+
+    def parameters_for(self, problem: Problem, /) -> Settings:
+        """The parameters of the search for a problem."""
+        if is_sealed(problem):
+            given = self.parameters or sealed_parameters_for(problem.kind)
+            if self.preset or self.algorithm or not isinstance(given, SealedParameters):
+                raise ParameterError(
+                    "a sealed search has settings of its own; leave preset, algorithm and the "
+                    "parameters of the genetic search out"
+                )
+            return changed(given, self.changes)
+        chosen = self.parameters or preset_named(self.preset or default_preset(problem))
+        if isinstance(chosen, SealedParameters) or self.weightings is not None:
+            raise ParameterError("the run is not sealed; leave the settings of a sealed search out")
+        algorithm = {} if self.algorithm is None else {"algorithm": self.algorithm}
+        return changed(chosen.with_changes(**algorithm), self.changes)
+
+
+def as_settings(settings: SolveSettings | Settings | str | None, /) -> SolveSettings:
+    """All that `solve` takes as settings, as one object."""
+    if isinstance(settings, SolveSettings):
+        return settings
+    if isinstance(settings, str):
+        return SolveSettings(preset=settings)
+    return SolveSettings(parameters=settings)
+
+
+def is_sealed(problem: Problem, /) -> bool:
+    """Whether an objective asks for a sealed search."""
+    return any(o.confidential and isinstance(o.disclosure, Sealed) for o in problem.objectives)
+
+
+def default_preset(problem: Problem, /) -> str:
+    """The paper's tuned set for a problem of this kind."""
+    if len(problem.objectives) > 1:
+        return "paper-moap"
+    return "paper-tsp" if problem.kind == "tour" else "paper-ap"
+
+
+def changed(settings: AnySettings, changes: Mapping[str, Any], /) -> AnySettings:
+    """A copy with some settings changed, each of its type and in its range.
+
+    >>> changed(SealedParameters(), {"block": "six"})
+    Traceback (most recent call last):
+    tacit.errors.ParameterError: block is 'six' (Expected `int`, got `str`); correct it
+    >>> changed(SearchParameters(), {"block": 6})  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tacit.errors.ParameterError: 'block' is not a setting; use one of algorithm, population, ...
+    """
+    known = [each.name for each in fields(settings)]
+    for name in changes:
+        if name not in known:
+            raise ParameterError(f"{name!r} is not a setting; use one of {', '.join(known)}")
+    try:
+        return msgspec.convert({**asdict(settings), **changes}, type(settings), strict=False)
+    except msgspec.ValidationError as error:
+        what, _, place = str(error).partition(" - at ")
+        name = place.strip("`$.")
+        raise ParameterError(f"{name} is {changes[name]!r} ({what}); correct it") from None
+
+
+def parse_changes(texts: Sequence[str], /) -> dict[str, str]:
+    """Settings as a command line has them.
+
+    >>> parse_changes(["population=40", "reevaluate_parents=true"])
+    {'population': '40', 'reevaluate_parents': 'true'}
+    """
+    changes: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals or not name or name in changes:
+            raise ParameterError(f"{text!r}: name each setting once, as in population=100")
+        changes[name] = value.strip()
+    return changes

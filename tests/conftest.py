@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tacit.engine.local.cluster import LocalCluster
 from tacit.problems import Assignment, Objective, Tour, generate_assignment, generate_tour
 from tacit.runs import solve
 from tacit.search import SearchParameters
+from tests.support.processes import starts_processes
 
 settings.register_profile(
     "tacit",
@@ -44,6 +46,7 @@ def tacit_script() -> str:
 
 
 @pytest.fixture(scope="session")
+@starts_processes
 def run_tacit(tacit_script: str) -> RunTacit:
     """Run the command in a process of its own, away from any terminal."""
 
@@ -67,12 +70,29 @@ def run_tacit(tacit_script: str) -> RunTacit:
 def simulated_by_default() -> Iterator[None]:
     """Tests of the search would otherwise start three processes for every run.
 
-    Both engines give the same bytes, which tests/engine/test_identical.py holds.
+    Both engines give the same bytes, which tests/engine/on_nodes/test_identical.py holds.
     """
     assert solve.__kwdefaults__ is not None
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(solve.__kwdefaults__, "engine", "simulated")
         yield
+
+
+@pytest.fixture(scope="session")
+@starts_processes
+def cluster() -> Iterator[LocalCluster]:
+    """Three real nodes, shared by the tests that leave them as they were."""
+    with LocalCluster() as running:
+        yield running
+        running.check_alive()
+
+
+@pytest.fixture
+@starts_processes
+def own_cluster() -> Iterator[LocalCluster]:
+    """Three nodes for a test that stops, kills or restarts them."""
+    with LocalCluster() as running:
+        yield running
 
 
 @pytest.fixture

@@ -38,6 +38,7 @@ def test_units_start_what_there_is(unit: Path) -> None:
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.stem)
+@pytest.mark.processes
 def test_systemd_takes_the_units(unit: Path, tmp_path: Path) -> None:
     if shutil.which("systemd-analyze") is None:
         reader = configparser.ConfigParser(strict=False, interpolation=None)

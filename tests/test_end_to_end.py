@@ -26,6 +26,8 @@ from tacit.engine.local.cluster import free_addresses
 from tacit.participant.account.client import tls_context
 from tests.participant.platform import NAMES, csv_of, slots
 
+pytestmark = pytest.mark.processes
+
 DEADLINE_SECONDS = 2.0
 
 

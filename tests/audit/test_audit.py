@@ -23,16 +23,16 @@ OTHERS = {"known range", "known rows", "tournaments", "random populations",
 def test_a_report_has_every_attack_and_one_headline() -> None:
     report = audit_record(example_record("top:5"), example_weights())
     assert set(report.attacks) == HONEST | OTHERS | {"regression"}
-    told = msgspec.json.decode(report.to_json())
+    decoded = msgspec.json.decode(report.to_json())
     assert {"disclosure", "evaluations", "correlation", "nrmse", "attacker_plan_quality"} < set(
-        told
+        decoded
     )
-    assert told["correlation"] == told["attacks"][told["strongest"]]["correlation"]
+    assert decoded["correlation"] == decoded["attacks"][decoded["strongest"]]["correlation"]
     platform = [
-        each["correlation"] for each in told["attacks"].values() if each["who"] == "platform"
+        each["correlation"] for each in decoded["attacks"].values() if each["who"] == "platform"
     ]
-    assert told["correlation"] == max(platform)
-    assert [each["evaluations"] for each in told["growth"]] == [2, 3, 10, 30]
+    assert decoded["correlation"] == max(platform)
+    assert [each["evaluations"] for each in decoded["growth"]] == [2, 3, 10, 30]
     assert msgspec.json.decode(report.to_json(), type=AuditReport) == report
 
 

@@ -78,7 +78,7 @@ def test_mistakes_are_named(
     other.write_text("1,2\n3,4\n")
     for arguments, told in (
         (("audit", record, "--truth", other), "2 x 2 matrix and the record is of 8 x 8"),
-        (("audit", problem, "--truth", problem), "no record of a run"),
+        (("audit", problem, "--truth", problem), "not a record of a run"),
         (("audit", record, "--truth", problem, "--objective", "x"), "no objective 'x'"),
         (("audit", record, "--truth", problem, "--plot", tmp_path / "a.txt"), "a.txt"),
         (("solve", problem, *QUICK, "--record", record, "--resume", record), "leave out --resume"),

@@ -68,6 +68,7 @@ def test_solve_starts_nodes_by_itself_and_leaves_none(problem: Path, run_tacit: 
     assert results[0] == results[1]
 
 
+@pytest.mark.processes
 def test_interrupted_on_nodes_it_still_answers(
     problem: Path, tacit_script: str, tmp_path: Path
 ) -> None:
@@ -120,6 +121,7 @@ def test_bench_prints_the_agreed_shape(run_tacit: RunTacit) -> None:
         assert set(row) == {"seconds", "rounds", "bytes_per_node", "ratio_to_mpyc"}
 
 
+@pytest.mark.processes
 def test_a_node_needs_none_of_the_search() -> None:
     """Its modules import neither Numba nor SciPy, nor the problems with their kernels."""
     code = (

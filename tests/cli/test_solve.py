@@ -297,6 +297,7 @@ def test_version_and_help(run_here: RunTacit) -> None:
         (["instance", "new"], "kind"),
     ],
 )
+@pytest.mark.processes
 def test_wrong_usage_is_one_line_and_costs_no_search(arguments: list[str], message: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tacit", *arguments],

@@ -18,6 +18,8 @@ import pytest
 from tacit.cli.solve_options import parse_disclosures
 from tacit.errors import InputError
 
+pytestmark = pytest.mark.processes
+
 LONG_RUN = ("solve", "kroD100", "--disclose", "top:15", "--deadline", "10m")
 EVERY_GENERATION = ("--checkpoint-every", "1", "--checkpoint")
 

@@ -1,4 +1,4 @@
-"""From levels to estimated fitness: the formula, its exceptions, and what is told instead."""
+"""From levels to estimated fitness: the formula, its exceptions, and what is given instead."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ def test_another_estimator_can_be_plugged_in() -> None:
         return best - np.arange(0.0, 10.0 * u, 10.0)
 
     levels = np.array([0, 2, 1])
-    told = estimate(levels, best=5, distinct_values=3, estimator=steps_of_ten)
-    assert told.tolist() == [5.0, -15.0, -5.0]
+    estimates = estimate(levels, best=5, distinct_values=3, estimator=steps_of_ten)
+    assert estimates.tolist() == [5.0, -15.0, -5.0]
 
 
 def test_estimators_have_names_and_others_are_refused() -> None:

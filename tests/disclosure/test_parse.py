@@ -111,9 +111,9 @@ def test_other_best_modes_are_refused() -> None:
         ("nothing", 6, None),
     ],
 )
-def test_what_is_told_of_a_best_fitness_of_seven(
+def test_what_is_disclosed_of_a_best_fitness_of_seven(
     mode: str, best_so_far: int | None, revealed: int | bool | None
 ) -> None:
-    told = BestMode(mode).revealed(7, best_so_far=best_so_far)
-    assert told == revealed
-    assert type(told) is type(revealed)
+    disclosed = BestMode(mode).revealed(7, best_so_far=best_so_far)
+    assert disclosed == revealed
+    assert type(disclosed) is type(revealed)

@@ -26,7 +26,7 @@ from tacit.problems import (
     shipped_problem,
 )
 from tacit.search.moves import SealedParameters
-from tacit.search.sealed import ClearSealedSearch, worth_table
+from tacit.search.sealed import ClearSealedSearch, value_table
 from tests.engine.agreed_cluster import AgreedCluster
 
 SETTINGS = SealedParameters(block=4, children=20)
@@ -104,4 +104,4 @@ def twin(
 ) -> ClearSealedSearch:
     schedule = schedule_of(agreed.agreement, search, seed=seed)
     factors = sealed_terms(agreed.agreement).weightings[search]
-    return ClearSealedSearch(worth_table(agreed.problem, factors), schedule, start)
+    return ClearSealedSearch(value_table(agreed.problem, factors), schedule, start)

@@ -11,6 +11,8 @@ import pytest
 from tacit.experiments.study.instances import named_problem
 from tacit.experiments.study.study import read_study
 
+pytestmark = pytest.mark.processes
+
 ROOT = Path(__file__).parent.parent.parent
 HEAVY = ("polars", "optuna", "distributed", "moocore", "matplotlib", "scipy")
 

@@ -21,7 +21,7 @@ from tacit.mpc import (
     evaluate,
     open_session,
 )
-from tacit.mpc.disclose.coordinator import Outcome
+from tacit.mpc.disclose.coordinator import DisclosedValues
 from tacit.mpc.epoch import Epoch, cost as epoch_cost
 from tacit.mpc.local import deal_integers, run_linked, run_parties
 from tacit.mpc.masks import KeyedMasks
@@ -157,7 +157,7 @@ def test_agreeing_on_keys_costs_what_is_declared(monkeypatch: pytest.MonkeyPatch
 
 async def _evaluate(
     me: int, muxes: dict[int, Mux], epoch: Epoch | None, number: int, request: bytes = b"r"
-) -> Outcome | None:
+) -> DisclosedValues | None:
     shares = _SHARES
     context = Context(b"agreement", 0, number, 0, request)
     ask = {"spec": SPEC, "bound": BOUND}
@@ -172,7 +172,7 @@ _SHARES = deal_integers([5, -7, 5, 0])
 
 
 def test_evaluations_interleave_on_the_same_links() -> None:
-    async def party(me: int, muxes: dict[int, Mux]) -> list[Outcome | None]:
+    async def party(me: int, muxes: dict[int, Mux]) -> list[DisclosedValues | None]:
         epoch = await agree_epoch(me, muxes) if me < 3 else None
         numbers = range(5) if me != 1 else reversed(range(5))
         return list(await asyncio.gather(*(_evaluate(me, muxes, epoch, k) for k in numbers)))

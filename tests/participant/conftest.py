@@ -15,6 +15,7 @@ from tacit.engine.identity.certificates import CertificateFiles, new_certificate
 from tacit.engine.local.cluster import LocalCluster
 from tacit.participant import Profile, join, new_key_file, sign, submit
 from tests.participant.platform import NAMES, RUN, Platform, csv_of, listening_at, served
+from tests.support.processes import starts_processes
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ def tacit(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.fixture(scope="session")
+@starts_processes
 def nodes() -> Iterator[LocalCluster]:
     with LocalCluster() as running:
         yield running

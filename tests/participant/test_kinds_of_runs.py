@@ -84,6 +84,7 @@ def test_an_honest_run_of_any_kind_is_confirmed(
         assert not check_logs(profiles["south"], RUN).ok
 
 
+@pytest.mark.processes
 def test_a_run_that_was_interrupted_is_confirmed_all_the_same(tmp_path: Path) -> None:
     """The platform stops, a node dies and comes back, and the run goes on."""
     problem, parameters = KINDS["improvement"]

@@ -160,6 +160,7 @@ solve(problem, seed=3, generations=10**9, engine="simulated", **options,
 
 
 @pytest.mark.parametrize("attempt", range(3))
+@pytest.mark.processes
 def test_a_kill_in_the_middle_of_writing_leaves_a_checkpoint_that_loads(
     tmp_path: Path, attempt: int
 ) -> None:

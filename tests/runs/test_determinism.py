@@ -114,12 +114,14 @@ def test_all_operators_and_kinds_are_covered(here: dict[str, str]) -> None:
     ],
     ids=["interpreted", "one thread", "two threads"],
 )
+@pytest.mark.processes
 def test_results_are_the_same_bytes_in_another_process(
     here: dict[str, str], environment: dict[str, str]
 ) -> None:
     assert runs_elsewhere(**environment) == here
 
 
+@pytest.mark.processes
 def test_results_are_the_same_bytes_where_numba_is_not_installed(here: dict[str, str]) -> None:
     assert runs_elsewhere(prelude="sys.modules['numba'] = None") == here
 

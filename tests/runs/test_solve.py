@@ -68,7 +68,7 @@ def test_the_problems_own_disclosures_count_where_nothing_else_is_said(
         ({"disclose": "quantiles:21"}, "quantiles:21 needs at least 21"),
         ({"disclose": "median"}, "'median' is not a disclosure"),
         ({"disclose": {"pay": "order"}}, "there is no objective 'pay'; there are weight"),
-        ({"best": "all"}, "'all' is not a way to tell the best fitness"),
+        ({"best": "all"}, "'all' is not a way to disclose the best fitness"),
         ({"deadline": "soon"}, "'soon' is not a time"),
         ({"algorithm": "annealing"}, "'annealing' is not an algorithm"),
     ],

@@ -19,10 +19,10 @@ def test_a_kernel_gives_what_the_function_gives() -> None:
 
 
 def test_kernels_are_compiled_where_numba_is_installed() -> None:
-    pytest.importorskip("numba")
     assert numba_is_here()
 
 
+@pytest.mark.processes
 def test_without_numba_a_kernel_is_the_function_itself() -> None:
     code = (
         "import sys; sys.modules['numba'] = None\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 
@@ -43,10 +42,8 @@ print(json.dumps({name: count for name, count in signatures().items()
 
 
 @pytest.mark.parametrize("kind", ["wide", "known", "tour", "two"])
+@pytest.mark.processes
 def test_nothing_is_compiled_once_the_clock_runs(kind: str) -> None:
-    pytest.importorskip("numba")
-    if os.environ.get("NUMBA_DISABLE_JIT") == "1":
-        pytest.skip("nothing is compiled at all")
     done = subprocess.run(
         [sys.executable, "-c", PROBE, kind], capture_output=True, text=True, check=True, timeout=120
     )

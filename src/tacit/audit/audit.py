@@ -29,7 +29,7 @@ from tacit.audit.score.scale import unit_of
 from tacit.disclosure.leakage import Leakage
 
 POINTS = (1 / 30, 1 / 10, 1 / 3)
-"""Shares of the run after which it is also attacked, to see how leakage grows."""
+"""Fractions of the run after which it is also attacked, to see how leakage grows."""
 HYPOTHETICAL_SHARE = 10
 """Where all rows have one owner, a tenth of them count as known."""
 
@@ -54,13 +54,13 @@ class Audit:
         return measured
 
     def plan_only(self) -> Measured:
-        """What the published plan alone tells."""
+        """What the published plan alone gives away."""
         estimate = ATTACKS[BASELINE](self.view, {})
         assert estimate is not None  # a plan is always there
         return self._measured(estimate, "anybody")
 
     def informed(self) -> dict[str, Measured]:
-        """A participant that helps the platform, and a curious node."""
+        """A participant that colludes with the platform, and a curious node."""
         rows = self.known_rows
         estimate = known_rows.recover(self.view, self.truth.weights, rows)
         others = Truth(
@@ -72,7 +72,7 @@ class Audit:
         return measured | self.node()
 
     def node(self) -> dict[str, Measured]:
-        """A curious node: with the seed it follows tournaments, otherwise it looks for elites."""
+        """A curious node: with the seed it replays tournaments, otherwise it looks for elites."""
         asks = {"tournaments": tournaments.recover, "next population": node_view.recover}
         for name, ask in asks.items():
             estimate = ask(self.view)
@@ -81,7 +81,7 @@ class Audit:
         return {}
 
     def unfaithful(self) -> dict[str, Measured]:
-        """A platform that asks what it likes, as often as the run did."""
+        """A platform with unrestricted queries, as many as the run had."""
         asks = {
             "random populations": unfaithful.recover_by_random,
             "crafted populations": unfaithful.recover_by_crafted,
@@ -137,7 +137,7 @@ def audit_record(
     objective: int = 0,
     optimum: float | None = None,
 ) -> AuditReport:
-    """Try everything and report; the strongest attack of an honest platform is the headline."""
+    """Try all attacks and report; the strongest of a semi-honest platform is the headline."""
     audit = audit_of(record, weights, objective=objective, optimum=optimum)
     if not record.sizes:
         return _plan_only_report(audit, record, objective)
@@ -153,10 +153,10 @@ def audit_record(
     tried = {name: each for name, each in honestly.items() if name != BASELINE}
     strongest = max(tried, key=lambda name: tried[name].correlation)
     whole = Growth(audit.view.evaluations, tried[strongest])
-    told = record.objectives[objective]
+    recorded = record.objectives[objective]
     return AuditReport(
-        disclosure=told.disclosure,
-        best=told.best,
+        disclosure=recorded.disclosure,
+        best=recorded.best,
         problem=record.problem.name,
         evaluations=audit.view.evaluations,
         candidates=record.candidates,
@@ -172,12 +172,12 @@ def audit_record(
 
 
 def _plan_only_report(audit: Audit, record: Record, objective: int) -> AuditReport:
-    """Of a sealed search there is nothing to attack but what it opened in the end."""
+    """A sealed search can be attacked through the opened plans only."""
     baseline = audit.plan_only()
-    told = record.objectives[objective]
+    recorded = record.objectives[objective]
     return AuditReport(
-        disclosure=told.disclosure,
-        best=told.best,
+        disclosure=recorded.disclosure,
+        best=recorded.best,
         problem=record.problem.name,
         evaluations=0,
         candidates=0,

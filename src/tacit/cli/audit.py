@@ -19,7 +19,7 @@ WHO = {"platform and participant": "with participant", UNFAITHFUL: "breaks agree
 LEGEND = """correlation: of the recovered weights with the secret ones; 0 is nothing, 1 everything
 error: of the recovered weights; 1 is what knowing nothing gives, 0 is none
 best columns: share of rows whose most valuable column was found
-own plan: what the attacker's own plan is worth, in percent of the best"""
+attacker's plan: the value of the plan that the attacker computes, in percent of the best"""
 EPILOG = """
 [bold]Examples[/bold]
 
@@ -79,7 +79,7 @@ def show_report(report: AuditReport, console: Console, /) -> None:
     table = Table(title=_title(report), caption=_caption(report), caption_justify="left")
     for name in ("attack", "by whom"):
         table.add_column(name)
-    for name in ("correlation", "error", "best columns", "own plan"):
+    for name in ("correlation", "error", "best columns", "attacker's plan"):
         table.add_column(name, justify="right")
     for name, measured in report.attacks.items():
         table.add_row(name, WHO.get(measured.who, measured.who), *_cells(measured),
@@ -113,7 +113,7 @@ def _caption(report: AuditReport) -> str:
 
 def _verdict(report: AuditReport) -> str:
     from tacit.audit.attacks import BASELINE
-    from tacit.audit.expected.words import how_much
+    from tacit.audit.expected.explanation import how_much
 
     baseline = report.attacks[BASELINE].correlation
     if report.strongest == BASELINE:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tacit.disclosure.method import Disclosure, ranks
 
 ALWAYS_TRUE = 3
-"""The best three are always true, so that a lone best individual is never named."""
+"""The best three are always true, so that a single best individual is never identified."""
 
 
 @dataclass(frozen=True)

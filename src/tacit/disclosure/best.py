@@ -1,4 +1,4 @@
-"""What is told of the best fitness of an evaluation: its value, one bit, or nothing."""
+"""What is disclosed of the best fitness of an evaluation: its value, one bit, or nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class BestMode(StrEnum):
     NOTHING = "nothing"
 
     def revealed(self, best: int, *, best_so_far: int | None) -> int | bool | None:
-        """What the coordinator is told, given the best of this evaluation and of all before."""
+        """What is disclosed, given the best of this evaluation and of all before."""
         if self is BestMode.VALUE:
             return best
         if self is BestMode.IMPROVEMENT:
@@ -39,5 +39,5 @@ def parse_best_mode(text: str, /) -> BestMode:
         return BestMode(text)
     except ValueError:
         raise DisclosureError(
-            f"{text!r} is not a way to tell the best fitness; use value, improvement or nothing"
+            f"{text!r} is not a way to disclose the best fitness; use value, improvement or nothing"
         ) from None

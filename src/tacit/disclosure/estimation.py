@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tacit.errors import ParameterError
 
 Estimator = Callable[[int, int], NDArray[np.float64]]
-"""Takes the best fitness and u, gives the estimated fitness of level 0..u-1."""
+"""Takes the best fitness and u, returns the estimated fitness of levels 0..u-1."""
 
 
 def estimated_span(best: int, /) -> int:
@@ -43,8 +43,8 @@ def exponential(best: int, distinct_values: int, /) -> NDArray[np.float64]:
     """Distances that shrink by a constant factor: the variant the paper suggests.
 
     The factor is 1 - 3/(u+2), so that the last distance is about a twentieth of the first
-    however many levels there are. Built from products and sums alone, so that the same bits come
-    out on every machine.
+    however many levels there are. It uses products and sums alone, so that the result is the
+    same bit for bit on every machine.
 
     >>> exponential(100, 3).round(3)
     array([ 100.   ,  -42.857, -100.   ])

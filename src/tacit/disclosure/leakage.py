@@ -1,8 +1,8 @@
-"""How much a platform could derive from what it is told (the paper's section 3.3).
+"""How much a platform could derive from what is disclosed (the paper's section 3.3).
 
 Upper bounds on the equations and inequations between weights that evaluations give away, assuming
-that no candidate comes twice. Where groups vary in size from one population to the next (buckets,
-above) the counts follow from the sizes, which only a run can tell.
+that no candidate is repeated. Where groups vary in size from one population to the next (buckets,
+above) the counts follow from the sizes, which only a run determines.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def leakage(text: str, /, *, population: int, evaluations: int) -> Leakage:
 
 
 def fixed_group_sizes(disclosure: Disclosure, population: int, /) -> list[int] | None:
-    """The sizes of the groups, best first, where the method alone decides them.
+    """The sizes of the groups, best first, where the method alone determines them.
 
     >>> fixed_group_sizes(Quantiles(3), 11), fixed_group_sizes(Top(4), 11)
     ([3, 4, 4], [4, 7])
@@ -74,7 +74,7 @@ def fixed_group_sizes(disclosure: Disclosure, population: int, /) -> list[int] |
 
 
 def inequations_between(sizes: Sequence[int], /) -> int:
-    """How many pairs stand in different groups.
+    """The number of pairs from different groups.
 
     >>> inequations_between([30] * 10)
     40500

@@ -1,6 +1,6 @@
-"""What one disclosure is: a pure function of the fitness of one evaluated set.
+"""The contract of a disclosure: a pure function of the fitness of one evaluated set.
 
-`Disclosure` is the contract; each method of the paper (section 3.3) is one file beside this one.
+Each method of the paper (section 3.3) is one file beside this one.
 Fitness is an integer and larger is better. Ties go to the lower index everywhere.
 """
 
@@ -32,7 +32,7 @@ class Disclosure(ABC):
     @property
     @abstractmethod
     def text(self) -> str:
-        """How the method is written in files and commands, such as `top:15`."""
+        """The method's text form in files and commands, such as `top:15`."""
 
     @abstractmethod
     def disclose(self, fitness: NDArray[np.int64], /) -> NDArray[Any]:
@@ -68,7 +68,7 @@ class Disclosure(ABC):
         )
 
     def check_population(self, individuals: int, /) -> None:
-        """Refuse a population that this disclosure cannot describe.
+        """Reject a population that this disclosure cannot describe.
 
         >>> from tacit.disclosure import parse_disclosure
         >>> parse_disclosure("top:15").check_population(10)

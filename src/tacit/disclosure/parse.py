@@ -37,11 +37,11 @@ PAPER_CONFIGURATIONS = (
 
 
 _registered: dict[str, Callable[[int], Disclosure]] = {}
-# The one piece of state here: methods that this process was told of by its own code.
+# The only state here: methods that code of this process has registered.
 
 
 def register_disclosure(method: str, make: Callable[[int], Disclosure], /) -> None:
-    """Let `parse_disclosure` know a method of one's own, written `method:number`.
+    """Register a custom method for `parse_disclosure`, written `method:number`.
 
     Registering it again replaces it; the methods of the package cannot be replaced.
 

@@ -16,7 +16,7 @@ SEALED = "sealed"
 
 @dataclass(frozen=True)
 class Sealed(Disclosure):
-    """Reveals nothing of any evaluation: only the last plan of a search is opened.
+    """Reveals nothing of any evaluation: only the final plan of a search is opened.
 
     >>> Sealed().text
     'sealed'
@@ -34,7 +34,7 @@ themselves and open one plan
         return self.method
 
     def disclose(self, fitness: NDArray[np.int64], /) -> NDArray[Any]:  # noqa: ARG002
-        """Nothing is disclosed, so nobody may ask."""
+        """Rejected, since nothing is disclosed."""
         self._refuse()
 
     def levels(self, disclosed: NDArray[Any], /) -> NDArray[np.int64]:  # noqa: ARG002
@@ -47,5 +47,5 @@ themselves and open one plan
 
     def _refuse(self) -> NoReturn:
         raise DisclosureError(
-            "a sealed search discloses no evaluation; its nodes search themselves and open one plan"
+            "a sealed search discloses no evaluation; the nodes run the search and open one plan"
         )

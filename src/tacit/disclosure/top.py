@@ -29,7 +29,7 @@ class Top(Disclosure):
 
     @property
     def least_individuals(self) -> int:
-        """As many as are to be named."""
+        """At least k."""
         return self.count
 
     def disclose(self, fitness: NDArray[np.int64], /) -> NDArray[np.bool_]:

@@ -12,10 +12,10 @@ from pathlib import Path
 from tacit.experiments.engine_times import EngineTimes
 from tacit.experiments.execution.run_study import Conducted, conduct
 from tacit.experiments.leakage.plan import LeakageStudy
-from tacit.experiments.leakage.run_study import LeakageConducted, conduct_leakage
+from tacit.experiments.leakage.run_study import LeakageStudyResult, conduct_leakage
 from tacit.experiments.report.page import Block
 from tacit.experiments.report.results import Results
-from tacit.experiments.report.write import Outcome, write_report, write_summary
+from tacit.experiments.report.write import ReportSummary, write_report, write_summary
 from tacit.experiments.study.study import Study, shipped_study
 from tacit.runs import show_duration
 
@@ -27,7 +27,7 @@ PAPER_STUDIES = ("tsp", "moap-one", "moap-two", "ap")
 class Reproduction:
     """What a reproduction came to."""
 
-    outcome: Outcome
+    outcome: ReportSummary
     seconds: float
     conducted: dict[str, Conducted]
 
@@ -96,7 +96,7 @@ def reproduce(
     return Reproduction(outcome, seconds, conducted)
 
 
-def _leakage_blocks(done: LeakageConducted) -> list[Block]:
+def _leakage_blocks(done: LeakageStudyResult) -> list[Block]:
     name = done.folder.name
     return [
         "Measured by attacking recorded runs: the correlation of the matrix that a curious "

@@ -1,9 +1,9 @@
 """Three-party replicated secret sharing: constant-round protocols for ranking secret fitness.
 
-Three nodes hold shares of the fitness and tell the coordinator what was agreed, and nothing else;
-one curious node learns nothing. A node runs `evaluate` inside a session, the coordinator runs
-`collect`. The model: honest majority, everybody follows the protocol, at most one node (with or
-without the platform) looks at what it sees.
+Three nodes hold shares of the fitness and disclose to the coordinator what was agreed, and nothing
+else; one curious node learns nothing. A node runs `evaluate` inside a session, the coordinator runs
+`collect`. Security model: semi-honest, honest majority; at most one node is
+curious, with or without the platform.
 
 >>> from tacit.mpc import FitnessBound, Spec, collect, evaluate
 >>> from tacit.mpc.local import deal_integers, run_parties
@@ -22,7 +22,7 @@ from tacit.mpc.bound import (
     check_bound_fits as check_bound_fits,
 )
 from tacit.mpc.cost import Cost as Cost
-from tacit.mpc.disclose.coordinator import Outcome as Outcome, collect as collect
+from tacit.mpc.disclose.coordinator import DisclosedValues as DisclosedValues, collect as collect
 from tacit.mpc.disclose.node import (
     Evaluated as Evaluated,
     evaluate as evaluate,

@@ -1,9 +1,9 @@
-"""How many bits a public bound on the fitness asks for, and whether the ring has them.
+"""How many bits a public bound on the fitness requires, and whether the ring has them.
 
 With b the bits of the bound's span, an individual's key (fitness, then the tie-breaking index)
 differs from another's by less than 2^(b + index bits); a threshold of `above` compares hundredths
 of the span, one of `buckets:k` k-ths. One more bit holds the sign. A bound that does not fit is
-refused when the agreement is made, so that nothing can overflow later.
+rejected when the agreement is made, so that nothing can overflow later.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class FitnessBound:
 
     @classmethod
     def of_sum(cls, terms: int, weight_bound: int, *, negate: bool = False) -> FitnessBound:
-        """What a sum of so many weights in 0..weight_bound can be, or its negative for costs.
+        """The range of a sum of weights in 0..weight_bound, or its negative for costs.
 
         >>> FitnessBound.of_sum(100, 1000, negate=True)
         FitnessBound(low=-100000, high=0)
@@ -100,7 +100,7 @@ def bits_needed(bound: FitnessBound, n: int, spec: Spec) -> int:
 
 
 def check_bound_fits(bound: FitnessBound, n: int, spec: Spec) -> None:
-    """Refuse a bound for which the ring is too small; n is the largest population.
+    """Reject a bound for which the ring is too small; n is the largest population.
 
     >>> check_bound_fits(FitnessBound(0, 2**60), 300, Spec.parse("order"))
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""What a protocol costs: rounds on the critical path and bytes that each node sends.
+"""The cost of a protocol: rounds on the critical path and bytes that each node sends.
 
 Every protocol declares its cost as a function, and a test compares it with measured traffic.
 """
@@ -29,7 +29,7 @@ class Cost:
     def of(
         cls, rounds: int, node0: Sequence[int], node1: Sequence[int], node2: Sequence[int]
     ) -> Cost:
-        """From the payload sizes of the frames that each node sends.
+        """The cost of frames with these payload sizes, per sending node.
 
         >>> Cost.of(1, [8], [], []).sent
         (60, 0, 0)
@@ -52,7 +52,7 @@ class Cost:
         return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
     def then(self, other: Cost) -> Cost:
-        """Sum up for one after the other.
+        """The cost of this, then the other (sequential composition).
 
         >>> Cost.of(1, [], [], []).then(Cost.of(2, [], [], [])).rounds
         3
@@ -60,7 +60,7 @@ class Cost:
         return Cost(self.rounds + other.rounds, self._sum(other))
 
     def beside(self, other: Cost) -> Cost:
-        """Sum up for both at the same time.
+        """The cost of both at the same time (parallel composition).
 
         >>> Cost.of(1, [], [], []).beside(Cost.of(2, [], [], [])).rounds
         2

@@ -2,8 +2,8 @@
 
 Each pair of nodes exchanges ephemeral X25519 keys over its authenticated link [rfc7748] and
 derives the key of the component that both hold [rfc5869]. 1 round; each node sends 32 bytes to
-each of the two others. A node learns the keys of its own two components only, which are all that
-it needs. Whoever reads the link's traffic later learns nothing, since nobody keeps the keys.
+each of the two others. A node learns the keys of its own two components only. The keys are never
+stored, which gives forward secrecy.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Epoch:
         return not self._keys
 
     def masks(self, context: Context) -> KeyedMasks:
-        """The masks of one evaluation, once."""
+        """The masks of one evaluation; a second call for the same one is rejected."""
         if self.closed:
             raise MaskReuseError("this epoch has ended; agree on new keys")
         info = context.info()
@@ -63,7 +63,7 @@ class Epoch:
 
 
 def cost() -> Cost:
-    """What agreeing on keys costs.
+    """The cost of agreeing on keys.
 
     >>> cost().rounds
     1
@@ -79,9 +79,9 @@ async def agree_epoch(
     agreement: bytes = bytes(16),
     timeout: float = DEFAULT_TIMEOUT,
 ) -> Epoch:
-    """Agree on fresh keys with both other nodes; `number` tells epochs on one link apart.
+    """Agree on fresh keys with both other nodes; `number` distinguishes epochs on one link.
 
-    `agreement` (16 bytes) is whose epoch it is, so that agreements do not get in each other's way.
+    `agreement` (16 bytes) names the agreement of the epoch, so that agreements do not interfere.
 
     >>> from tacit.mpc.local import run_linked
     >>> async def node(me, muxes):
@@ -106,9 +106,9 @@ async def agree_epoch(
 async def talk_to_all(
     muxes: Mapping[int, Mux], channel: Channel
 ) -> AsyncIterator[dict[int, Conversation]]:
-    """One conversation with each peer, closed at the end, whatever happens.
+    """One conversation with each peer, closed at the end in any case.
 
-    If it fails, the peers are told, so that they do not keep what we sent them.
+    If it fails, the peers get a notice, so that they discard what was sent to them.
 
     >>> from tacit.mpc.local import run_linked
     >>> async def node(me, muxes):
@@ -152,9 +152,9 @@ async def open_session(
     epoch: Epoch | None,
     timeout: float = DEFAULT_TIMEOUT,
 ) -> AsyncIterator[Session]:
-    """A session over real links. If it fails, the epoch ends with it and all others are told.
+    """A session over real links. If it fails, the epoch ends with it and all peers get a notice.
 
-    Whoever is told fails at once, with the name of whom the first one to fail was waiting for.
+    Who gets the notice fails at once and names the party that the first one to fail waited for.
 
     `muxes` has the links by party, with `COORDINATOR` for the platform. The coordinator itself
     passes no epoch.
@@ -186,7 +186,7 @@ async def open_session(
         if epoch is not None:
             epoch.close()
         if session.failure is None:  # what a notice ended needs no further notice
-            # Only a node can tell for whom it waited; the coordinator just gave up.
+            # Only a node knows which peer it waited for; the coordinator just gave up.
             blames = isinstance(error, PeerError) and me != COORDINATOR
             await _tell_all(muxes, context.channel(0), getattr(error, "peer", "") if blames else "")
         raise
@@ -197,9 +197,9 @@ async def open_session(
 
 
 async def refuse_session(context: Context, *, muxes: Mapping[int, Mux]) -> None:
-    """Say no to an evaluation that the others may have begun: they fail at once, and name us.
+    """Reject an evaluation that the others may have begun: they fail at once and name this node.
 
-    What they have sent for it is thrown away, now and later.
+    What they sent for it, or still send, is discarded.
 
     >>> from tacit.mpc.local import run_linked
     >>> async def party(me, muxes):
@@ -220,6 +220,6 @@ async def refuse_session(context: Context, *, muxes: Mapping[int, Mux]) -> None:
 
 async def _tell_all(muxes: Mapping[int, Mux], channel: Channel, culprit: str) -> None:
     for mux in muxes.values():
-        # A link that is gone or full is no reason to hide the error that brought us here.
+        # A link that is gone or full must not hide the error that is being handled.
         with suppress(PeerError):
             await mux.notify(channel, culprit, timeout=_NOTICE_TIMEOUT)

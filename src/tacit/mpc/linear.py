@@ -1,4 +1,4 @@
-"""Linear operations on arithmetic shares: each node works on its own components, nobody talks.
+"""Linear operations on arithmetic shares: local to each node, without communication.
 
 0 rounds, 0 bytes; nobody learns anything [araki2016, Section 2].
 """
@@ -90,7 +90,7 @@ def gather_sum(
     array([41,  5])
     """
     # One flat index serves both components, and `take` is the fastest gather NumPy has.
-    # Large temporaries are what costs time here, so narrow indices are widened only once.
+    # Large temporaries dominate the time here, so narrow indices are widened only once.
     flat = np.multiply(rows, weights.shape[1], dtype=np.intp) + columns
     mine = weights.mine.reshape(-1).take(flat).sum(axis=1, dtype=np.uint64)
     following = weights.next.reshape(-1).take(flat).sum(axis=1, dtype=np.uint64)

@@ -45,7 +45,7 @@ def reveal(shares: Sequence[ArithmeticShare]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True)
 class PartiesRun(Generic[T]):
-    """What came of a protocol that all parties ran in one process."""
+    """The result of a protocol that all parties ran in one process."""
 
     results: list[T]
     """What nodes 0, 1 and 2 returned."""
@@ -144,7 +144,7 @@ def run_parties(
     record: bool = False,
     timeout: float = 10.0,
 ) -> PartiesRun[T]:
-    """`parties` on an event loop of its own.
+    """`parties` on its own event loop.
 
     >>> async def node(session):
     ...     return session.me

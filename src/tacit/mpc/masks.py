@@ -1,6 +1,6 @@
 """Where masks and permutations come from: one AES-CTR stream per component and label.
 
-The two holders of a component share a key, so they draw the same words without talking
+The two holders of a component share a key, so they draw the same words without communication
 [araki2016, Section 2]. Every draw has a label, every label its own subkey (HKDF, RFC 5869), and
 a label that was drawn is never given out again: no mask can be used twice.
 """
@@ -19,14 +19,14 @@ from tacit.mpc.ring import Words
 
 
 class MaskSource(Protocol):
-    """What a session draws from; tests put scripted sources in its place."""
+    """Where a session draws its masks from; tests substitute scripted sources."""
 
     def words(self, label: str, component: int, count: int) -> Words:
-        """So many uniform words that both holders of the component draw alike."""
+        """Uniform words, the same for both holders of the component."""
         ...
 
     def permutation(self, label: str, component: int, size: int) -> NDArray[np.intp]:
-        """A uniform permutation that both holders of the component draw alike."""
+        """A uniform permutation, the same for both holders of the component."""
         ...
 
 
@@ -40,7 +40,7 @@ def expand(key: bytes, info: bytes) -> bytes:
 
 
 class KeyedMasks:
-    """The real source: AES-128-CTR under a subkey of the component's evaluation key.
+    """The production source: AES-128-CTR under a subkey of the component's evaluation key.
 
     >>> masks = KeyedMasks({0: bytes(32), 1: bytes(range(32))})
     >>> masks.words("shuffle.Z", 0, 3).shape

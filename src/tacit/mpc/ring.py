@@ -1,6 +1,6 @@
 """The ring Z_2^64: signed integers as wrapping 64-bit words.
 
-NumPy's unsigned arrays wrap around silently, which is just the arithmetic of this ring. Scalars
+NumPy's unsigned arrays wrap around silently, which is exactly the arithmetic of this ring. Scalars
 would warn, so everything here and in the protocols stays an array of at least one dimension.
 """
 

@@ -1,7 +1,7 @@
 """One evaluation as one party sees it: its messages, its masks, its measured cost.
 
 A session hands out each label's mask once per component and refuses a repeat. It counts the bytes
-it sends, and carries the depth of the longest chain of messages so far, so that rounds are
+it sends, and tracks the depth of the longest chain of messages so far, so that rounds are
 measured and not assumed.
 """
 
@@ -29,7 +29,7 @@ DEFAULT_TIMEOUT = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What an evaluation is: every subkey is derived from all of it.
+    """What identifies an evaluation: every subkey is derived from all of it.
 
     >>> context = Context(bytes(32), objective=0, evaluation=1, attempt=0, request=bytes(32))
     >>> context.channel(substream=2).evaluation
@@ -79,7 +79,7 @@ class Wire(Protocol):
         ...
 
     def fail(self, error: PeerError) -> None:
-        """Let whoever waits for a message get this error."""
+        """Raise this error in the receiver that waits for a message."""
         ...
 
     def close(self) -> None:
@@ -138,7 +138,7 @@ class Session:
         return (self.me + 2) % 3
 
     def name_of(self, peer: int) -> str:
-        """How errors call a peer: as its link does, if that is known."""
+        """The name of a peer in errors: that of its link, if known."""
         return self._shared.names.get(peer, party_name(peer))
 
     @property
@@ -199,14 +199,14 @@ class Session:
         shape: int | tuple[int, ...],
         dtype: DTypeLike = np.uint64,
     ) -> NDArray[Any]:
-        """Uniform words that the two holders of the component have in common."""
+        """Uniform words, the same for both holders of the component."""
         size = _bytes_of(shape, dtype)
         words = self._draw(label, component).words(label, component, -(-size // 8))
         made: NDArray[Any] = words.view(np.uint8)[:size].view(dtype).reshape(shape)
         return made
 
     def permutation(self, label: str, component: int, size: int) -> NDArray[np.intp]:
-        """A uniform permutation that the two holders of the component have in common."""
+        """A uniform permutation, the same for both holders of the component."""
         return self._draw(label, component).permutation(label, component, size)
 
     def zero_sum(
@@ -233,7 +233,7 @@ class Session:
     # Substreams.
 
     def substreams(self, count: int) -> list[Session]:
-        """Substreams for protocols that run side by side more than once."""
+        """Substreams for protocols that run in parallel more than once."""
         return [self._fork() for _ in range(count)]
 
     async def in_parallel(
@@ -241,11 +241,11 @@ class Session:
         *functions: Callable[[Session], Coroutine[Any, Any, T]],
         substreams: Sequence[Session] | None = None,
     ) -> list[T]:
-        """Run protocols side by side, each with messages and rounds of its own.
+        """Run protocols in parallel, each with its own messages and rounds.
 
         All parties must start the same functions in the same order. The session's depth is then
         that of the longest. If one fails, the others are cancelled. A session has 255 substreams;
-        whoever needs more takes the same `substreams` again.
+        pass the same `substreams` again to reuse them.
         """
         substreams = self.substreams(len(functions)) if substreams is None else substreams
         for substream in substreams:
@@ -269,11 +269,11 @@ class Session:
 
     @property
     def failure(self) -> PeerError | None:
-        """What a peer gave notice of, if it did."""
+        """The error that a peer gave notice of, if any."""
         return self._shared.failure
 
     def fail(self, error: PeerError) -> None:
-        """End the session from outside: whoever waits for a message gets this error."""
+        """End the session from outside: a receiver that waits for a message gets this error."""
         self._shared.failure = error
         for wire in self._shared.wires.values():
             wire.fail(error)

@@ -1,8 +1,8 @@
 """Replicated three-party secret shares [araki2016, Section 2].
 
 A secret x is split into three random components with x = x0 + x1 + x2 (or x0 ^ x1 ^ x2). Node i
-holds the components i and i+1 (indices modulo 3) as `mine` and `next`; any one node knows nothing
-of x, any two know all of it.
+holds the components i and i+1 (indices modulo 3) as `mine` and `next`; one node alone knows nothing
+of x, any two know x.
 
 ::
 
@@ -31,7 +31,7 @@ S = TypeVar("S", bound="Share")
 
 
 def party_name(index: int) -> str:
-    """How errors call a party.
+    """The name of a party in errors.
 
     >>> party_name(1), party_name(COORDINATOR)
     ('node 1', 'the coordinator')

@@ -1,4 +1,4 @@
-"""Which disclosure is computed, and how the best fitness is told."""
+"""Which disclosure is computed, and how the best fitness is disclosed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Spec:
 
     @classmethod
     def parse(cls, text: str) -> Spec:
-        """From the form that agreements use.
+        """Parse the form that agreements use.
 
         >>> Spec.parse("median")
         Traceback (most recent call last):
@@ -46,7 +46,7 @@ buckets:k, top:k or above:p
         return cls(kind, int(rest) if colon else 0)  # type: ignore[arg-type]
 
     def check(self, n: int) -> None:
-        """Refuse what does not fit a population of n.
+        """Reject what does not fit a population of n.
 
         >>> Spec.parse("top:4").check(3)
         Traceback (most recent call last):

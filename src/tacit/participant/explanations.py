@@ -6,7 +6,7 @@ comes first, then the paper's counts.
 
 from __future__ import annotations
 
-from tacit.audit.expected.words import leakage_words as measured_words
+from tacit.audit.expected.explanation import explain_leakage
 from tacit.disclosure import split_disclosure
 from tacit.disclosure.leakage import leakage
 from tacit.engine.agreement.sealed_terms import sealed_terms
@@ -63,10 +63,10 @@ def sealed_words(agreement: Agreement, /) -> list[str]:
 def leakage_words(agreement: Agreement, /) -> list[str]:
     """How much can be inferred from all that an agreement allows to be disclosed."""
     if agreement.sealed:
-        return measured_words(agreement)
+        return explain_leakage(agreement)
     limits = agreement.limits
     secrets = agreement.problem.rows * agreement.problem.columns
-    lines = measured_words(agreement)
+    lines = explain_leakage(agreement)
     lines += [_counts(agreement.objectives[k], agreement) for k in agreement.confidential()]
     lines.append(
         "An equation tells by exactly how much one plan is better than another; an inequation "

@@ -33,7 +33,7 @@ from tacit.search.moves import (
     SealedParameters,
     sealed_parameters_for,
 )
-from tacit.search.sealed import ClearSealedSearch, public_shape, worth_table
+from tacit.search.sealed import ClearSealedSearch, public_shape, value_table
 
 if TYPE_CHECKING:
     from tacit.engine.agreement.terms import PinnedSearch
@@ -65,7 +65,7 @@ class SimulatedSealedSearch:
         seed: int,
         stream: int,
     ) -> None:
-        worth = worth_table(problem, weighting)
+        values = value_table(problem, weighting)
         # As agreements say it: of all objectives, whatever their factors are.
         symmetric = problem.kind == "tour" and all(
             each.weights is not None and np.array_equal(each.weights, each.weights.T)
@@ -79,7 +79,7 @@ class SimulatedSealedSearch:
             parameters.parents * problem.columns
         )
         start = np.argsort(words.reshape(parameters.parents, -1), axis=1, kind="stable")
-        self._search = ClearSealedSearch(worth, schedule, start)
+        self._search = ClearSealedSearch(values, schedule, start)
 
     @property
     def twin(self) -> ClearSealedSearch:

@@ -1,8 +1,8 @@
 """Algorithm 1 of the paper: the framework that is a genetic algorithm or NSGA-II.
 
 Ask and tell, with explicit state: `ask` makes the set to evaluate next from a state and a random
-generator, `tell` makes the next state from that set and its estimates. Nothing is kept in
-between, so a run can stop after any `tell` and go on elsewhere.
+generator, `tell` makes the next state from that set and its estimates. No other state is kept, so
+a run can stop after any `tell` and continue elsewhere.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Evolution:
         if state.generation < 0:
             return self._initial(rng)
         offspring = self._offspring(state, rng)
-        # Survivors stand best first, so the elites are the first of them.
+        # Survivors are sorted best first, so the elites are the first of them.
         sets = [offspring, state.genomes[: self.parameters.elites]]
         if self.parameters.reevaluate_parents:
             sets.append(state.genomes)
@@ -94,7 +94,7 @@ class Evolution:
         offspring = parents.copy()
         recombined = words.recombine < threshold(self.parameters.crossover_percent / 100)
         self._crossover.recombine(parents, recombined, words.crossover, offspring)
-        # An odd number of offspring leaves the last child of the last pair out.
+        # With an odd number of offspring the last child of the last pair is dropped.
         offspring = offspring[: self._budget.offspring]
         mutated = words.mutate < threshold(self.parameters.mutation_percent / 100)
         self._mutation.mutate(offspring, mutated, words.mutation)
@@ -128,7 +128,7 @@ class WordBudget:
 
     @classmethod
     def plan(cls, parameters: SearchParameters, length: int, words_per_parent: int) -> WordBudget:
-        """Add up what selection and operators need."""
+        """Add up the random words that selection and operators need."""
         offspring = parameters.population - parameters.elites
         # The paper draws one parent more than offspring, so that an odd one still has a pair.
         pairs = (offspring + 1) // 2

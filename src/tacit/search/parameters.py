@@ -96,13 +96,13 @@ PRESETS = {
         mutation_percent=75,
     ),
     "tuned-ap": SearchParameters(tournament=30, crossover_percent=100),
-    # Tuning in a wider space came to the paper's own set.
+    # Tuning in a wider space found the paper's own set.
     "tuned-tsp": SearchParameters(
         tournament=20, crossover="edge", crossover_percent=75, mutation="inversion"
     ),
 }
 """The best sets of the paper's Tables 3, 4 and 5 (Set 2 of the two), and those of our own tuning
-(docs/experiments.md tells the studies that found them)."""
+(docs/experiments.md describes the studies that found them)."""
 
 
 def preset_named(name: str, /) -> SearchParameters:

@@ -1,6 +1,6 @@
 """Randomness as arrays of 32-bit words.
 
-Kernels do not draw; they are handed words and turn them into decisions. So a kernel is a pure
+Kernels do not draw; they get random words and turn them into decisions. So a kernel is a pure
 function, compiled or not, and a run depends on nothing but the bit stream of its generator, which
 NumPy keeps the same on every machine and in every version (its distributions may change).
 """

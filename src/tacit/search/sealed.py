@@ -1,8 +1,8 @@
 """Sealed search in the clear: the specification of what the nodes compute on shares.
 
-Each secret parent is changed in every generation by what the winners of its blocks move; noise
-makes the choice an annealing step, and the best plan so far is kept beside it, without noise. Of
-several parents two and two meet now and then, and both go on from the better one.
+In every generation each secret parent makes the moves of the winners of its blocks; noise makes the
+choice an annealing step, and the best plan so far is kept beside it, without noise. Several parents
+are paired every few generations, and both of a pair continue from the better one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tacit.search.moves import PublicShape, Schedule, weighted_shape
 def public_shape(
     problem: Problem, weighting: Sequence[int], /, *, symmetric: bool = False
 ) -> PublicShape:
-    """What is public of a problem under a weighting of its objectives."""
+    """The public shape of a problem under a weighting of its objectives."""
     return weighted_shape(
         problem.kind,
         problem.rows,
@@ -35,8 +35,8 @@ def public_shape(
     )
 
 
-def worth_table(problem: Problem, weighting: Sequence[int], /) -> NDArray[np.int64]:
-    """What each cell is worth to a plan under a weighting of the objectives; more is better."""
+def value_table(problem: Problem, weighting: Sequence[int], /) -> NDArray[np.int64]:
+    """The value of each cell to a plan under a weighting of the objectives; larger is better."""
     total = np.zeros((problem.rows, problem.columns), dtype=np.int64)
     for factor, objective in zip(weighting, problem.objectives, strict=True):
         if objective.weights is None:
@@ -52,28 +52,28 @@ def worth_table(problem: Problem, weighting: Sequence[int], /) -> NDArray[np.int
 
 @dataclass(eq=False)
 class ClearSealedSearch:
-    """A sealed search whose secrets are all here.
+    """A sealed search in the clear.
 
-    `start` says which item is at each position in the beginning, with a line for each parent;
-    nodes draw it so that nobody knows it.
+    `start` has the item at each position in the beginning, with a line for each parent; nodes draw
+    it so that nobody knows it.
 
     >>> from tacit.problems import generate_assignment
     >>> from tacit.search.moves import SealedParameters
     >>> problem = generate_assignment(1, rows=6)
     >>> schedule = Schedule(public_shape(problem, [1]), SealedParameters(block=3), seed=1)
-    >>> search = ClearSealedSearch(worth_table(problem, [1]), schedule, np.arange(6)[None])
+    >>> search = ClearSealedSearch(value_table(problem, [1]), schedule, np.arange(6)[None])
     >>> improved = search.advance(20, horizon=20)
     >>> bool(search.best_value == problem.fitness(0, search.plan()[None])[0])
     True
     """
 
-    worth: NDArray[np.int64]
+    cell_values: NDArray[np.int64]
     schedule: Schedule
     start: NDArray[np.intp]
     generation: int = 0
 
     def __post_init__(self) -> None:
-        lines = self.worth if self._is_tour else self.worth.T
+        lines = self.cell_values if self._is_tour else self.cell_values.T
         tables = [
             np.column_stack([lines[order][:, order] if self._is_tour else lines[order], order])
             for order in self.start
@@ -89,14 +89,14 @@ class ClearSealedSearch:
         return self.table[:, : self.schedule.shape.rows, -1].copy()
 
     def values(self) -> NDArray[np.int64]:
-        """What the current plan of each parent is worth."""
+        """The value of each parent's current plan."""
         rows = self.schedule.shape.rows
         at = np.arange(rows)
         total: NDArray[np.int64] = self.table[:, at, (at + self._is_tour) % rows].sum(axis=1)
         return total
 
     def advance(self, generations: int, /, *, horizon: int) -> list[bool]:
-        """Go on by so many generations; tells of each whether the best plan improved."""
+        """Run this many generations; returns for each whether the best plan improved."""
         return [self._step(horizon) for _ in range(generations)]
 
     def _step(self, horizon: int) -> bool:
@@ -105,7 +105,7 @@ class ClearSealedSearch:
         gains = now.moves.gains(self.table)
         keys = gains * self.schedule.gain_factor + now.offsets.reshape(gains.shape)
         self._take(*now.moves.chosen(keys.argmax(axis=1)))
-        for a, b in now.meetings:
+        for a, b in now.parent_pairs:
             winner, loser = (b, a) if before[a] < before[b] else (a, b)
             self.table[loser] = self.table[winner]
         self.generation += 1
@@ -115,7 +115,7 @@ class ClearSealedSearch:
         return bool(self._best_values.max() > best_before)
 
     def _take(self, to: NDArray[np.integer], source: NDArray[np.integer]) -> None:
-        """Let positions, counted through all parents, get the content of others."""
+        """Copy to positions, numbered through all parents, the content of others."""
         columns = self.schedule.shape.columns
         lines = self.table.reshape(-1, self.table.shape[-1])
         lines[to] = lines[source]
@@ -125,12 +125,12 @@ class ClearSealedSearch:
 
     @property
     def _best_parent(self) -> int:
-        """Of equally good ones the first; before a generation parents are not compared."""
+        """The first among equally good ones; before the first generation they are not compared."""
         return int(self._best_values.argmax()) if self.generation else 0
 
     @property
     def best_value(self) -> int:
-        """What the best plan so far is worth."""
+        """The value of the best plan so far."""
         return int(self._best_values[self._best_parent])
 
     def plan(self) -> NDArray[np.int32]:

@@ -36,13 +36,13 @@ class SelectionScheme(Protocol):
     def survivors(
         self, genomes: NDArray[np.int32], estimates: NDArray[np.float64], count: int
     ) -> SearchState:
-        """The best `count`, best first, as a state whose generation is still to be set."""
+        """The best `count`, best first, as a state whose generation is not set yet."""
         ...
 
 
 @dataclass(frozen=True)
 class TournamentAndTruncation:
-    """The genetic algorithm's: tournaments for parents, truncation for survivors."""
+    """The genetic algorithm's scheme: tournaments for parents, truncation for survivors."""
 
     entrants: int
 
@@ -71,11 +71,11 @@ class TournamentAndTruncation:
 
 @dataclass(frozen=True)
 class CrowdedComparison:
-    """NSGA-II's: binary tournaments and truncation by front and crowding distance."""
+    """NSGA-II's scheme: binary tournaments and truncation by front and crowding distance."""
 
     @property
     def words_per_parent(self) -> int:
-        """Two individuals meet."""
+        """Two: the entrants of a binary tournament."""
         return 2
 
     def parents(self, state: SearchState, words: Words) -> NDArray[np.int32]:

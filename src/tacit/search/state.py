@@ -1,4 +1,4 @@
-"""Where a search stands: everything it needs to go on, and nothing else."""
+"""The state of a search: everything it needs to continue, and nothing else."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class SearchState:
         )
 
     def estimated_best(self) -> NDArray[np.int64]:
-        """Who is optimal, or non-dominated, as far as the estimates tell.
+        """Which individuals are optimal, or non-dominated, by the estimates.
 
         >>> genomes = np.array([[0, 1], [1, 0]], dtype=np.int32)
         >>> ties = np.array([[5.0], [5.0]])

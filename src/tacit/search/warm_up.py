@@ -18,7 +18,7 @@ from tacit.search.parameters import SearchParameters
 
 
 def warm_up(problem: Problem, parameters: SearchParameters, /) -> float:
-    """Make everything ready that this search calls; gives the seconds it took."""
+    """Compile everything that this search calls; returns the seconds it took."""
     started = time.monotonic()
     tiny = _tiny_twin(problem)
     few = replace(parameters, population=6, elites=min(parameters.elites, 2))

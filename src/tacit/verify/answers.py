@@ -22,7 +22,7 @@ from tacit.engine.evaluators.decode import told_best
 from tacit.engine.records.ledger import LedgerEntry
 from tacit.engine.wire.request import REVEAL_NUMBER
 from tacit.errors import AbortError, LogError, PeerError
-from tacit.mpc import COORDINATOR, Outcome, Session, collect
+from tacit.mpc import COORDINATOR, DisclosedValues, Session, collect
 from tacit.mpc.shares import party_name
 from tacit.mpc.transport import Channel, Frame
 from tacit.mpc.transport.frame import Buffer, Header
@@ -157,7 +157,7 @@ def _check_may_lack_proof(
 def _told_again(agreement: Agreement, entry: LedgerEntry) -> tuple[list[int], int | bool | None]:
     terms = agreement.objectives[entry.objective]
 
-    async def put_together() -> Outcome:
+    async def put_together() -> DisclosedValues:
         session = Session(
             COORDINATOR,
             masks=None,

@@ -9,8 +9,8 @@ from tacit.errors import AbortError, DisclosureError, ParameterError
 from tacit.mpc import (
     ArithmeticShare,
     Best,
+    DisclosedValues,
     FitnessBound,
-    Outcome,
     Session,
     Spec,
     check_bound_fits,
@@ -40,14 +40,14 @@ def run(
         state = old[s.me] if old else None
         return await evaluate(s, shares[s.me], spec=spec, bound=bound, best=best, best_so_far=state)
 
-    async def coordinator(s: Session) -> Outcome:
+    async def coordinator(s: Session) -> DisclosedValues:
         return await collect(s, len(f), spec=spec, bound=bound, best=best, best_so_far=known)
 
     return run_parties(node, coordinator)
 
 
 def check(f: NDArray[np.int64], text: str, bound: FitnessBound) -> None:
-    outcome: Outcome = run(f, text, bound).coordinator
+    outcome: DisclosedValues = run(f, text, bound).coordinator
     assert outcome.labels.tolist() == disclose(f, text).tolist()
     assert outcome.best_value == f.max()
 
@@ -140,7 +140,7 @@ def test_improvement_in_the_clear() -> None:
 
 
 @pytest.mark.parametrize("text", ["none", "order", "above:50"])
-def test_nothing_is_told_of_the_best(text: str) -> None:
+def test_nothing_is_disclosed_of_the_best(text: str) -> None:
     outcome = run(np.array([3, 5, 4, 1]), text, FitnessBound(0, 9), "nothing").coordinator
     assert (outcome.best_value, outcome.improved) == (None, None)
     assert outcome.labels.tolist() == disclose(np.array([3, 5, 4, 1]), text).tolist()

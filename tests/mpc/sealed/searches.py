@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tacit.mpc.local import PartiesRun, deal_integers, run_parties
 from tacit.mpc.masks import MaskSource
 from tacit.mpc.sealed.generations import advance
-from tacit.mpc.sealed.moves import Step, Table
+from tacit.mpc.sealed.moves import Step, TableShape
 from tacit.mpc.sealed.start import secret_start
 from tacit.mpc.sealed.state import SealedState
 from tacit.mpc.session import Session
@@ -23,9 +23,9 @@ Masks = Callable[[int], MaskSource]
 
 @dataclass(frozen=True)
 class Search:
-    """A worth matrix (rows x columns), and how it is searched."""
+    """A matrix of cell values (rows x columns), and how it is searched."""
 
-    worth: NDArray[np.int64]
+    values: NDArray[np.int64]
     schedule: Schedule
 
     @classmethod
@@ -40,33 +40,33 @@ class Search:
         **settings: int,
     ) -> Search:
         rng = np.random.default_rng(seed)
-        worth = rng.integers(0, spread, (rows, columns), endpoint=True)
+        values = rng.integers(0, spread, (rows, columns), endpoint=True)
         symmetric = kind == "tour" and not settings.pop("directed", 0)
         if symmetric:
-            worth = np.triu(worth) + np.triu(worth, 1).T
+            values = np.triu(values) + np.triu(values, 1).T
         shape = PublicShape(kind, rows, columns, low=0, spread=spread, symmetric=symmetric)
-        return cls(worth, Schedule(shape, SealedParameters(**settings), seed=seed))
+        return cls(values, Schedule(shape, SealedParameters(**settings), seed=seed))
 
     @property
-    def about(self) -> Table:
+    def about(self) -> TableShape:
         shape, schedule = self.schedule.shape, self.schedule
         bits = schedule.key_bits, schedule.total_bits
-        return Table(shape.kind, shape.rows, shape.columns, *bits, schedule.parameters.parents)
+        return TableShape(shape.kind, shape.rows, shape.columns, *bits, schedule.parameters.parents)
 
     def dealt(self) -> list[ArithmeticShare]:
-        return deal_integers(self.worth if self.about.is_tour else self.worth.T)
+        return deal_integers(self.values if self.about.is_tour else self.values.T)
 
     def steps(self, first: int, count: int, horizon: int) -> Iterator[Step]:
         for number in range(first, first + count):
             now = self.schedule.generation(number, horizon=horizon)
             schedule = self.schedule
             yield Step(
-                now.moves, now.offsets, schedule.gain_factor, schedule.key_bits, now.meetings
+                now.moves, now.offsets, schedule.gain_factor, schedule.key_bits, now.parent_pairs
             )
 
     def pairs(self, first: int, count: int) -> list[int]:
         numbers = range(first, first + count)
-        return [len(self.schedule.generation(n, horizon=1).meetings) for n in numbers]
+        return [len(self.schedule.generation(n, horizon=1).parent_pairs) for n in numbers]
 
     def start(self) -> PartiesRun[SealedState]:
         shares = self.dealt()
@@ -88,7 +88,7 @@ class Search:
                 states[s.me],
                 self.steps(first, count, horizon),
                 self.about,
-                tell_improvements=tell,
+                disclose_improvements=tell,
             ),
             coordinator,  # type: ignore[arg-type]
         )

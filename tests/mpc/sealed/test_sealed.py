@@ -43,13 +43,13 @@ def test_the_clear_search_finds_the_same_and_costs_are_as_declared(name: str) ->
     declared = start.cost(search.about)
     assert (begun.rounds, begun.sent) == (declared.rounds, declared.sent)
     order = reveal([state.table for state in begun.results])[..., -1].astype(np.intp)
-    twin = ClearSealedSearch(search.worth, search.schedule, order)
+    twin = ClearSealedSearch(search.values, search.schedule, order)
     begun_with = reveal([state.plan for state in begun.results]).tolist()
     assert begun_with == [twin.best_value, *twin.plan()]
     improved = twin.advance(6, horizon=9)
     # In two goes, which must not matter.
     moves = search.schedule.generation(0, horizon=1).moves
-    states, told = begun.results, []
+    states, disclosed = begun.results, []
     tells = search.about.parents == 1
     for first, count in ((0, 2), (2, 4)):
         run = search.advance(
@@ -66,18 +66,18 @@ def test_the_clear_search_finds_the_same_and_costs_are_as_declared(name: str) ->
         )
         states = run.results
         if tells:
-            told += [bool(bit) for bit in run.coordinator]
+            disclosed += [bool(bit) for bit in run.coordinator]
         declared = generations.cost(
             moves,
             count,
             search.about,
             pairs=search.pairs(first, count),
-            tell_improvements=tells,
+            disclose_improvements=tells,
         )
         assert (run.rounds, run.sent) == (declared.rounds, declared.sent)
     assert reveal([state.plan for state in states]).tolist() == [twin.best_value, *twin.plan()]
     assert np.array_equal(reveal([state.table for state in states]), twin.table)
-    assert told == (improved if tells else [])
+    assert disclosed == (improved if tells else [])
 
 
 def test_the_start_is_any_order() -> None:

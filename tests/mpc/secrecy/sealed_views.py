@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tacit.mpc.local import PartiesRun
 from tacit.mpc.ring import to_ring
 from tacit.mpc.sealed import winners
-from tacit.mpc.sealed.moves import Table
+from tacit.mpc.sealed.moves import TableShape
 from tacit.mpc.shares import ArithmeticShare
 from tests.mpc.secrecy.weakened import least_p
 
@@ -27,7 +27,7 @@ CHANCE = 1e-4
 """A p-value above this is what chance gives."""
 
 
-def seen_alike(table: NDArray[np.int64], observer: int, about: Table) -> list[ArithmeticShare]:
+def seen_alike(table: NDArray[np.int64], observer: int, about: TableShape) -> list[ArithmeticShare]:
     """Shares of which the observer's own components are always the same."""
     rng = np.random.default_rng(1)
     held = {c: rng.integers(0, 2**64, table.shape, dtype=np.uint64) for c in range(3)}

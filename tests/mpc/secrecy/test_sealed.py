@@ -15,8 +15,8 @@ from tacit.mpc.local import PartiesRun, parties
 from tacit.mpc.masks import KeyedMasks
 from tacit.mpc.ring import Words
 from tacit.mpc.sealed.generations import advance
-from tacit.mpc.sealed.moves import Table
-from tacit.mpc.sealed.parent_selection import meet
+from tacit.mpc.sealed.moves import TableShape
+from tacit.mpc.sealed.parent_selection import select_parents
 from tacit.mpc.sealed.state import SealedState, as_plans
 from tacit.mpc.sealed.update import take_winners
 from tacit.mpc.session import Session
@@ -69,8 +69,8 @@ async def observed(
     would be their order, mixed or not.
     """
     about = search.about
-    worths = search.worth if about.is_tour else search.worth.T
-    first = np.column_stack([worths, np.arange(len(worths))])
+    values = search.values if about.is_tour else search.values.T
+    first = np.column_stack([values, np.arange(len(values))])
     tables = seen_alike(np.array([first, first[::-1]])[: about.parents], observer, about)
 
     async def node(session: Session) -> SealedState:
@@ -88,7 +88,7 @@ async def observed(
     return np.array(lines, dtype=np.uint8)
 
 
-def told_apart(name: str, observer: int, masks: type[KeyedMasks], runs: int) -> float:
+def p_value(name: str, observer: int, masks: type[KeyedMasks], runs: int) -> float:
     """The p-value for two different matrices giving the same view, whichever bits one looks at."""
     kind = "tour" if name == "tour" else "assignment"
     schedule = Search.random(kind, 4, 4, spread=9, **SETTINGS[name]).schedule
@@ -113,14 +113,14 @@ SETTINGS: dict[str, dict[str, int]] = {
 @pytest.mark.parametrize("observer", NODES)
 @pytest.mark.parametrize("name", SETTINGS)
 def test_generations_show_a_node_nothing(name: str, observer: int) -> None:
-    assert told_apart(name, observer, KeyedMasks, runs=60) > CHANCE
+    assert p_value(name, observer, KeyedMasks, runs=60) > CHANCE
 
 
 @pytest.mark.parametrize("observer", NODES)
 @pytest.mark.parametrize("name", SETTINGS)
 @pytest.mark.parametrize("masks", [NotMixed, SameSeed, Reused])
 def test_weakened_generations_are_caught(masks: type[KeyedMasks], name: str, observer: int) -> None:
-    assert told_apart(name, observer, masks, runs=30) < SURE
+    assert p_value(name, observer, masks, runs=30) < SURE
 
 
 @pytest.mark.parametrize("observer", NODES)
@@ -133,7 +133,7 @@ def test_the_update_by_enumeration(observer: int) -> None:
         moved_to = np.array([0, 1])
         moved_from = np.array([1, 0])
 
-    about = Table("assignment", rows=1, columns=2, key_bits=3, total_bits=3)
+    about = TableShape("assignment", rows=1, columns=2, key_bits=3, total_bits=3)
 
     def make(shares: list[Any]) -> Protocol:
         async def node(s: Session) -> ArithmeticShare:
@@ -156,12 +156,12 @@ def test_the_update_by_enumeration(observer: int) -> None:
 
 
 @pytest.mark.parametrize("observer", NODES)
-def test_a_meeting_by_enumeration(observer: int) -> None:
+def test_parent_selection_by_enumeration(observer: int) -> None:
     def make(shares: list[Any]) -> Protocol:
         async def node(s: Session) -> ArithmeticShare:
             share = shares[s.me]
             tables = ArithmeticShare(share.mine[:4].reshape(2, 2), share.next[:4].reshape(2, 2))
-            return await meet(s, tables, np.array([[0, 1]]), share[4:], label="meet")
+            return await select_parents(s, tables, np.array([[0, 1]]), share[4:], label="meet")
 
         return node, None
 

@@ -13,7 +13,7 @@ from tacit.mpc.local import PartiesRun, parties
 from tacit.mpc.masks import KeyedMasks
 from tacit.mpc.ring import Words
 from tacit.mpc.sealed.best import settle
-from tacit.mpc.sealed.moves import Table
+from tacit.mpc.sealed.moves import TableShape
 from tacit.mpc.session import Session
 from tacit.mpc.shares import NODES
 from tests.mpc.secrecy.sealed_views import (
@@ -44,9 +44,9 @@ class SameEveryTime(KeyedMasks):
         return super().words(label, component, count)
 
 
-def told_apart(parents: int, observer: int, masks: type[KeyedMasks], *, runs: int) -> float:
+def p_value(parents: int, observer: int, masks: type[KeyedMasks], *, runs: int) -> float:
     """The p-value for improvements and none, by another parent each, giving the same view."""
-    about = Table("assignment", 2, 2, key_bits=9, total_bits=9, parents=parents)
+    about = TableShape("assignment", 2, 2, key_bits=9, total_bits=9, parents=parents)
     old = np.array([[9, 0, 1], [8, 1, 0]])[:parents]
     new = np.array([[7, 1, 0], [5, 0, 1]])[:parents]
 
@@ -77,11 +77,11 @@ def told_apart(parents: int, observer: int, masks: type[KeyedMasks], *, runs: in
 @pytest.mark.parametrize("observer", NODES)
 @pytest.mark.parametrize("parents", [1, 2])
 def test_settling_shows_a_node_nothing(parents: int, observer: int) -> None:
-    assert told_apart(parents, observer, KeyedMasks, runs=60) > CHANCE
+    assert p_value(parents, observer, KeyedMasks, runs=60) > CHANCE
 
 
 @pytest.mark.parametrize("observer", NODES)
 @pytest.mark.parametrize("parents", [1, 2])
 @pytest.mark.parametrize("masks", [PlansNotMixed, SameEveryTime])
 def test_weakened_settling_is_caught(masks: type[KeyedMasks], parents: int, observer: int) -> None:
-    assert told_apart(parents, observer, masks, runs=30) < SURE
+    assert p_value(parents, observer, masks, runs=30) < SURE

@@ -69,7 +69,7 @@ def p_of_any_order(kind: str, observer: int, masks: type[KeyedMasks], *, runs: i
         )
         table = reveal([state.table for state in run.results])[0]
         items = table[:, -1].astype(np.intp)
-        moved = search.worth[np.ix_(items, items)] if kind == "tour" else search.worth.T[items]
+        moved = search.values[np.ix_(items, items)] if kind == "tour" else search.values.T[items]
         assert np.array_equal(table[:, :-1], moved)
         return tuple(items.tolist())
 
@@ -130,13 +130,13 @@ class Unmasked(KeyedMasks):
         return super().words(label, component, count)
 
 
-def told_apart(kind: str, observer: int, masks: type[KeyedMasks]) -> float:
+def p_value(kind: str, observer: int, masks: type[KeyedMasks]) -> float:
     """The p-value for two different matrices giving the same view of the start."""
     schedule = Search.random(kind, 4, 4, spread=9, **SETTINGS[kind]).schedule
 
     async def lines(search: Search, numbers: range) -> NDArray[np.uint8]:
-        worths = search.worth if kind == "tour" else search.worth.T
-        shares = seen_alike(worths, observer, search.about)
+        values = search.values if kind == "tour" else search.values.T
+        shares = seen_alike(values, observer, search.about)
         seen = []
         for number in numbers:
             run = await parties(
@@ -158,10 +158,10 @@ def told_apart(kind: str, observer: int, masks: type[KeyedMasks]) -> float:
 @pytest.mark.parametrize("observer", [1, 2])  # node 0 receives nothing
 @pytest.mark.parametrize("kind", SETTINGS)
 def test_the_start_shows_a_node_nothing(kind: str, observer: int) -> None:
-    assert told_apart(kind, observer, KeyedMasks) > CHANCE
+    assert p_value(kind, observer, KeyedMasks) > CHANCE
 
 
 @pytest.mark.parametrize("kind", SETTINGS)
 def test_a_start_without_masks_is_caught(kind: str) -> None:
     # By node 1: what node 2 receives is moved about, and made of what it holds itself.
-    assert told_apart(kind, 1, Unmasked) < SURE
+    assert p_value(kind, 1, Unmasked) < SURE

@@ -110,7 +110,7 @@ async def observed(
     return np.array(lines, dtype=np.uint8)
 
 
-def told_apart(
+def p_value(
     text: str, observer: int, kind: type[KeyedMasks] = KeyedMasks, runs: int = 160
 ) -> float:
     async def both() -> float:
@@ -124,11 +124,11 @@ def told_apart(
 @pytest.mark.parametrize("observer", range(3))
 @pytest.mark.parametrize("text", ["order", "above:50"])
 def test_a_whole_evaluation_shows_a_node_nothing(text: str, observer: int) -> None:
-    assert told_apart(text, observer) > SURE
+    assert p_value(text, observer) > SURE
 
 
 def test_one_stream_for_all_labels_is_caught() -> None:
-    assert told_apart("order", 1, Reused, runs=150) < SURE
+    assert p_value("order", 1, Reused, runs=150) < SURE
 
 
 @pytest.mark.parametrize("observer", range(3))

@@ -95,9 +95,9 @@ def test_a_notice_drops_what_nobody_opened() -> None:
         await here.open(ONE._replace(substream=3)).send(1, b"late", timeout=1)
         await settle()
         assert len(there._early) == 0
-        told: list[str] = []
-        there.watch(ONE, lambda error: told.append(error.peer))
-        assert told == ["node 2"]
+        notices: list[str] = []
+        there.watch(ONE, lambda error: notices.append(error.peer))
+        assert notices == ["node 2"]
         await close(here, there)
 
     asyncio.run(work())

@@ -145,10 +145,10 @@ def test_an_early_notice_is_kept_for_whoever_begins_later() -> None:
         here, there = muxes()
         await here.notify(ONE, "node 2", timeout=1)
         await asyncio.sleep(0)
-        told: list[str] = []
-        there.watch(TWO, lambda error: told.append("wrong"))
-        there.watch(ONE, lambda error: told.append(error.peer))
-        assert told == ["node 2"]
+        notices: list[str] = []
+        there.watch(TWO, lambda error: notices.append("wrong"))
+        there.watch(ONE, lambda error: notices.append(error.peer))
+        assert notices == ["node 2"]
         await here.close()
         await there.close()
 

@@ -22,6 +22,8 @@ from tacit.service.local.demo import join_as
 from tacit.service.local.platform import LocalPlatform
 from tests.service.dashboard.browser import PHONE, Watched, chromium, opened
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.fixture
 def platform() -> Iterator[LocalPlatform]:

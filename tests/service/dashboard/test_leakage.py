@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from nicegui import Client, ui
 
-from tacit.audit import leakage_words
+from tacit.audit import explain_leakage
 from tacit.engine.agreement.terms import Agreement, NodeTerms
 from tacit.problems import Problem
 from tacit.service.api.terms import RunTerms
@@ -40,7 +40,7 @@ def problem(kind: str = "ap") -> Problem:
 def test_the_form_says_what_the_agreement_will_say(kind: str, disclosure: str) -> None:
     rules = replace(RULES, disclosure=disclosure)
     agreement = agreement_on(run_terms(problem(kind), rules))
-    (said,) = leakage_words(agreement)
+    (said,) = explain_leakage(agreement)
     assert unescape(inferred_from(problem(kind), rules)) == (
         f'<ul class="sentences"><li>{said}</li></ul>'
     )
@@ -83,7 +83,7 @@ def test_sealed_and_several_objectives() -> None:
 def test_the_page_of_a_run_says_it(dashboard: World) -> None:
     terms = example_terms().model_dump()
     run_id = dashboard.draft()
-    (said,) = leakage_words(agreement_on(terms))
+    (said,) = explain_leakage(agreement_on(terms))
     with browser(dashboard) as client:
         sign_in(client, dashboard.tokens["op"])
         page = client.get(f"/runs/{run_id}")

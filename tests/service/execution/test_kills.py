@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from benchmarks.platform_kills import kill_again_and_again
+
+pytestmark = pytest.mark.processes
 
 
 def test_nothing_is_lost_and_nothing_hangs_when_processes_die() -> None:

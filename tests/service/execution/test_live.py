@@ -22,6 +22,8 @@ from tacit.engine.wire.request import REVEAL_NUMBER
 from tacit.service.workflow.recording import record_run
 from tacit.verify.replay import replay
 
+pytestmark = pytest.mark.processes
+
 NAMES = ("north", "south")
 LATE = 0.5
 """Here the machine may be busy with other tests; benchmarks/platform.py holds it to 0.1 s."""

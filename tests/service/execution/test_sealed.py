@@ -25,6 +25,8 @@ from tacit.participant.review_words import review_lines
 from tacit.verify.log_check import read_ledger
 from tacit.verify.sealed_check import check_asked, check_opened, check_plan
 
+pytestmark = pytest.mark.processes
+
 ROWS = 10
 NAMES = ("north", "south")
 LATE = 0.5

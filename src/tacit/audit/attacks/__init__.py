@@ -1,7 +1,7 @@
 """The attacks, one per file: each makes an estimate of the secret cells from a view.
 
-`ATTACKS` are those of an honest but curious platform, in the order in which they are tried; a
-later one may start from what an earlier one found.
+`ATTACKS` are those of a semi-honest platform, in the order in which they are tried; a later one may
+start from the estimate of an earlier one.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ ATTACKS: dict[str, Attack] = {
 
 MAIN = ("equations", "pairwise", "pointwise", "anchor")
 ON_BITS = ("pointwise", "anchor")
-"""Of several groups they find no more than pairs do, by and large."""
+"""With several groups they rarely find more than pairs do."""
 LONG_RUN = 200
-"""Evaluations from which on they find more than pairs, so that pairs of bits are left out."""
+"""From this many evaluations on they find more than pairs, so pairs of bits are left out."""
 
 
 def main_attacks(view: View, /) -> dict[str, Cells]:
-    """The few attacks that are strongest by and large, where everything would take too long."""
+    """The attacks that are usually the strongest, where trying all would take too long."""
     found: dict[str, Cells] = {}
     for name in MAIN:
         bits = view.values is None and int(view.levels.max()) == 1

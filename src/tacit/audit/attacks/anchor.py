@@ -1,7 +1,7 @@
-"""The told best value as an anchor: it says on one scale how good the best groups are.
+"""The disclosed best value as an anchor: it puts the best groups on one scale.
 
-Each evaluation with a told best value is one more equation: the mean of its best group is worth
-about as much. The prior is narrowed by these equations before groups or pairs are fitted.
+Each evaluation with a disclosed best value is one more equation: the mean of its best group has
+about this value. The prior is narrowed by these equations before groups or pairs are fitted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ITERATIONS = 60
 
 
 def recover(view: View, found: Mapping[str, Cells], /) -> Cells | None:
-    """Estimate the cells, or None where no best value is told or all values are."""
+    """Estimate the cells, or None where no best value is disclosed or all values are."""
     if view.best is None or view.values is not None:
         return None
     prior = anchored_prior(view, np.zeros(view.cell_count))
@@ -28,7 +28,7 @@ def recover(view: View, found: Mapping[str, Cells], /) -> Cells | None:
 
 
 def anchored_prior(view: View, mean: Cells, /) -> Prior:
-    """The prior once the told best values are taken in."""
+    """The prior conditioned on the disclosed best values."""
     everything = np.ones(view.cell_count, dtype=np.bool_)
     if view.best is None:
         return Prior(mean, everything)
@@ -37,15 +37,15 @@ def anchored_prior(view: View, mean: Cells, /) -> Prior:
     )
     groups = _mean_of_best_group(view)[chosen]
     middle = view.sign * view.problem.plan_length * view.weight_bound / 2
-    worth = (view.best[chosen] - middle) / cell_spread(view)
-    # A best group is spread around its mean; ranks name the best one.
+    values = (view.best[chosen] - middle) / cell_spread(view)
+    # A best group is spread around its mean; ranks identify the best one.
     noise = 0.1 if view.disclosure == "order" else 1.0
     gram = groups @ groups.T
     sizes, turned = np.linalg.eigh(gram)
     kept = sizes > 1e-8 * sizes.max()
     sizes, turned = sizes[kept], turned[:, kept]
     directions = (turned / np.sqrt(sizes)).T @ groups
-    moved = groups.T @ np.linalg.solve(gram + noise**2 * np.eye(len(gram)), worth - groups @ mean)
+    moved = groups.T @ np.linalg.solve(gram + noise**2 * np.eye(len(gram)), values - groups @ mean)
     return Prior(mean + moved, everything, directions, 1 - 1 / np.sqrt(1 + sizes / noise**2))
 
 

@@ -1,6 +1,6 @@
-"""Everything together: surviving genes as the prior's mean, anchors, and groups or pairs.
+"""All combined: surviving genes as the prior's mean, anchors, and groups or pairs.
 
-Where the disclosures say little about a cell, how often it survived decides.
+Where the disclosures say little about a cell, its survival frequency decides.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tacit.audit.attacks.disclosed import by_what_is_disclosed
 from tacit.audit.record.view import Cells, View
 
 TRUST = 0.3
-"""Of the counted frequency, as the correlation that it has by itself."""
+"""The weight of the frequency: about the correlation that it reaches by itself."""
 ITERATIONS = 60
 
 

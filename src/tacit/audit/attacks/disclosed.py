@@ -1,4 +1,4 @@
-"""One door to the attacks that fit what was disclosed: equations, groups, or pairs."""
+"""Chooses the attack that fits what was disclosed: equations, groups, or pairs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def by_what_is_disclosed(
     iterations: int = ITERATIONS,
     limit: float | None = None,
 ) -> Cells:
-    """Fit what this disclosure gives, beginning from what the plain attack found, if it did."""
+    """Fit what this disclosure gives, starting from the estimate of the plain attack, if any."""
     if view.values is not None:
         return by_equations(view, prior=prior)
     # Pairs are as good as several thresholds at the end of a run, and better at its beginning.

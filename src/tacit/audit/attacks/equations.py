@@ -1,7 +1,7 @@
-"""Linear equations: an exact fitness is a sum of cells, and hundreds of sums give them away.
+"""Linear equations: an exact fitness is a sum of cells, and hundreds of sums determine them.
 
-Least squares with hardly any ridge, by LSQR on scaled columns. Fitness is on one scale throughout
-a run, so typical candidates of consecutive evaluations are compared, too.
+Least squares with a tiny ridge, by LSQR on scaled columns. Fitness is on one scale throughout a
+run, so typical candidates of consecutive evaluations are compared, too.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Counting: genes that survive were worth something.
+"""Gene frequency: genes that survive have a higher value.
 
-No arithmetic on what was disclosed at all, and so it works for whoever sees the candidates alone.
-The logarithm keeps the few genes that took over the population from drowning the others.
+It does not use what was disclosed, so it works for anybody who sees the candidates alone. The
+logarithm keeps the few genes that took over the population from dominating the others.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def recover(view: View, found: Mapping[str, Cells], /) -> Cells | None:  # noqa:
 
 
 def standardized(cells: Cells, /) -> Cells:
-    """With mean 0 and spread 1.
+    """Standardize to mean 0 and spread 1.
 
     >>> standardized(np.array([1.0, 3.0])).tolist()
     [-1.0, 1.0]

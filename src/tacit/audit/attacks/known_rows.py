@@ -1,6 +1,6 @@
-"""A participant that is curious itself, or helps the platform: it knows its own rows.
+"""A participant that is curious, or colludes with the platform: it knows its own rows.
 
-They calibrate everything else, and their cells need no guessing. Measured on the other rows.
+They calibrate all other cells. The score is measured on the other rows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tacit.audit.score.measure import cells_that_count
 
 
 def recover(view: View, weights: NDArray[np.float64], rows: tuple[int, ...], /) -> Cells:
-    """Estimate the cells; of `weights` only these `rows` are looked at."""
+    """Estimate the cells; of `weights` only these `rows` are used."""
     unknown = cells_that_count(view.problem, rows)
     known = cells_that_count(view.problem) & ~unknown
     spread, middle = float(weights[known].std()) or 1.0, float(weights[known].mean())

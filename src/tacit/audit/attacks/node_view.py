@@ -1,10 +1,10 @@
-"""A curious node: it sees every candidate and no value, but the next population betrays them.
+"""A curious node: it sees every candidate and no value, but infers values from the next population.
 
-The search is public, so a node knows where the elites stand in the next set, and in which order.
-Where the search knows ranks, these are the best in their order; under top:k with no more than the
-elites, they are the k. Under other disclosures they are only some of the best group, but whoever
-has many children was in it, too, and whoever has none was hardly. Parents of one or two may have
-been lucky, and are left out.
+The search is public, so a node knows the positions of the elites in the next set, and their order.
+Where the search knows ranks, these are the best in order; under top:k with k at most the number of
+elites, they are the k. Under other disclosures they are only some of the best group; candidates
+with many children were in it, too, and those with none probably not. Parents of one or two may have
+been lucky and are left out.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def recover(view: View, /) -> Cells | None:
 
 
 def betrayed(view: View, /) -> View:
-    """The view with levels that are guessed from the next population."""
+    """The view with levels inferred from the next population."""
     carried = CarriedOver.of(view)
     sets = np.split(view.plans, np.cumsum(view.sizes)[:-1])
     levels = np.concatenate(
@@ -57,16 +57,16 @@ def betrayed(view: View, /) -> View:
 
 @dataclass(frozen=True)
 class CarriedOver:
-    """Where the best of a set stand in the next one, and what that says of them."""
+    """The positions of the best of a set in the next one, and what they imply."""
 
     born: int
-    """So many of the next set are new, and come first."""
+    """The number of new candidates in the next set; they come first."""
     start: int
     count: int
     ranked: bool
-    """Whether they stand in the order of their fitness."""
+    """Whether they are in the order of their fitness."""
     complete: int
-    """So many of them are exactly the best group, 0 where one cannot know."""
+    """How many of them are exactly the best group; 0 if unknown."""
 
     @classmethod
     def of(cls, view: View, /) -> CarriedOver:
@@ -86,7 +86,7 @@ class CarriedOver:
 def _guessed(
     this: NDArray[np.int32], after: NDArray[np.int32], view: View, carried: CarriedOver
 ) -> NDArray[np.int64]:
-    """A level per candidate, -1 where nothing can be said."""
+    """A level per candidate, -1 where unknown."""
     if carried.ranked or carried.complete:
         levels = np.full(len(this), carried.count if carried.ranked else 1)
     else:
@@ -100,7 +100,7 @@ def _guessed(
 def place_by_rank(
     this: NDArray[np.int32], after: NDArray[np.int32], carried: CarriedOver, /
 ) -> NDArray[np.int64]:
-    """Where those that are carried over, best first, stand in the set before; -1 if nowhere.
+    """The positions in the previous set of those carried over, best first; -1 if absent.
 
     >>> carried = CarriedOver(1, 1, 1, ranked=True, complete=0)
     >>> place_by_rank(np.array([[0, 1], [1, 0]]), np.array([[0, 1], [1, 0]]), carried)
@@ -110,7 +110,7 @@ def place_by_rank(
     for place, row in reversed(list(enumerate(this))):
         places_of.setdefault(row.tobytes(), []).append(place)
     best = after[carried.start : carried.start + carried.count]
-    # Those that are the same are equally good, and then the first of a set comes first.
+    # Identical candidates are equally good, and ties go to the first of a set.
     found = [places_of.get(row.tobytes()) for row in best]
     return np.array([each.pop() if each else -1 for each in found], dtype=np.int64)
 
@@ -120,7 +120,7 @@ def _by_children(children: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _children(this: NDArray[np.int32], born: NDArray[np.int32], view: View) -> NDArray[np.int64]:
-    """How many of the next population each candidate is the closest to."""
+    """For each candidate, the number of the next population that are closest to it."""
     shared = shared_cells(
         cells_of(view.problem, born), cells_of(view.problem, this), view.cell_count
     )

@@ -1,6 +1,6 @@
-"""Pairwise logistic regression: which of two candidates of one evaluation is the better.
+"""Pairwise logistic regression: which of two candidates of one evaluation is better.
 
-Every disclosure but the exact one says so for pairs from different groups. Ranks and groups are
+Every disclosure but the exact one tells this for pairs from different groups. Ranks and groups are
 compared at distances 1, 2, 4 and so on, groups also at random. The constant of an evaluation
 cancels out.
 """
@@ -19,7 +19,7 @@ from tacit.audit.score.logistic import logistic_loss
 Places = NDArray[np.int64]
 MANY_GROUPS = 3
 RANDOM_PAIRINGS, FEW_PAIRINGS = 16, 4
-"""Into how many random pairs each candidate is put; few where it is also compared by rank."""
+"""Random pairs per candidate; few where it is also compared by rank."""
 
 
 def recover(view: View, found: Mapping[str, Cells], /) -> Cells | None:  # noqa: ARG001
@@ -66,7 +66,7 @@ def judge_pairs(better: Places, worse: Places, /, *, noise: float = NOISE) -> Ju
 
 
 def informative_pairs(view: View, /) -> tuple[Places, Places]:
-    """Places of candidates of one evaluation, the better ones and the worse ones."""
+    """Indices of candidates of one evaluation, the better ones and the worse ones."""
     rng = np.random.Generator(np.random.PCG64(0))
     pairs = list(_by_rank(view)) if int(view.levels.max()) >= MANY_GROUPS else []
     if view.disclosure != "order":

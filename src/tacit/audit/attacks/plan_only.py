@@ -1,4 +1,4 @@
-"""The baseline: what the published plan alone tells, which everybody may see."""
+"""The baseline: what the published plan alone, which is public, gives away."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tacit.audit.record.view import Cells, View
 
 
 def recover(view: View, found: Mapping[str, Cells], /) -> Cells | None:  # noqa: ARG001
-    """Cells of the plan are worth something, the more plans take them the more; others nothing."""
+    """The value of a cell is the number of published plans that use it."""
     cells = np.zeros(view.cell_count)
     np.add.at(cells, view.published, 1.0)
     return cells

@@ -1,7 +1,7 @@
 """Pointwise logistic regression with free thresholds per evaluation.
 
-A group is a stretch of scores between two thresholds, which each evaluation has of its own: one
-for true and false (the intercept of a plain logistic regression), k-1 for k quantiles or buckets.
+A group is an interval of scores between two thresholds. Each evaluation has its own: one for true
+and false (the intercept of a plain logistic regression), k-1 for k quantiles or buckets.
 All are fitted together with the cells.
 """
 
@@ -17,7 +17,7 @@ from tacit.audit.score.fit import CURVATURE, ITERATIONS, NOISE, Judge, Prior, fi
 from tacit.audit.score.logistic import logistic_loss
 
 MOST_GROUPS = 6
-"""With more groups the thresholds stand in each other's way, and pairs find far more."""
+"""With more groups the thresholds interfere, and pairs find far more."""
 LEAST_GAP, WIDE = 1e-6, 500.0
 
 
@@ -58,7 +58,7 @@ def by_groups(
 def first_thresholds(
     view: View, scores: NDArray[np.float64], thresholds: int, /
 ) -> NDArray[np.float64]:
-    """Where thresholds would lie if scores were normal, one row per evaluation."""
+    """Initial thresholds for normally distributed scores, one row per evaluation."""
     from scipy.special import ndtri
 
     count, group = view.evaluations, view.evaluation_of
@@ -67,7 +67,7 @@ def first_thresholds(
     groups = np.bincount(group * (thresholds + 1) + view.levels, minlength=count * (thresholds + 1))
     shares = groups.reshape(count, -1).cumsum(axis=1)[:, :-1] / view.sizes[:, None]
     normal = -ndtri(np.clip(shares, 1e-3, 1 - 1e-3))
-    # Groups without anybody in them still need an order.
+    # Thresholds of empty groups still need an order.
     normal -= 1e-3 * np.arange(thresholds)
     return np.asarray(mean[:, None] + spread[:, None] * normal)
 

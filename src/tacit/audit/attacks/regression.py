@@ -1,7 +1,7 @@
-"""Ridge regression on differences: what the disclosed number says, taken as it stands.
+"""Ridge regression on differences, with the disclosed number taken as fitness.
 
 Each candidate minus one of its evaluation, against the difference of what was disclosed: ranks,
-groups or true and false count as if they were fitness. The simplest of all attacks.
+groups or true and false are used as if they were fitness. The simplest attack.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""A curious node that uses the seed: it knows who met whom, and the children tell who won.
+"""A curious node that uses the seed: it knows the entrants of tournaments and infers the winners.
 
-Survivors stand best first and tournaments are drawn by their places among them, so the seed alone
-tells which rank each parent had, and its children tell who it was (`replayed_search`). Under
-`none` and `order` that gives the ranks of about a hundred of three hundred; the others are mostly
-worse. Under `top` and `quantiles` ties go to whoever was drawn first, and the seed tells which
-member of the best group that was, in order of places; so it does under `above` and `buckets`, once
-the sizes of the groups are guessed: only the right ones make the same rank the same candidate.
+Survivors are sorted best first and tournaments draw positions among them, so the seed alone gives
+the rank of each parent, and its children identify it (`replayed_search`). Under `none` and `order`
+that gives the ranks of about a hundred of three hundred; the others are mostly worse. Under `top`
+and `quantiles` ties go to the first drawn, and the seed tells which member of the best group that
+was, by position. So it does under `above` and `buckets`, once the sizes of the groups are guessed:
+only the right sizes map each rank to one candidate.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from tacit.audit.attacks import frequency
 from tacit.audit.attacks.node_view import CarriedOver, place_by_rank
 from tacit.audit.attacks.pairwise import by_pairs, informative_pairs, judge_pairs
 from tacit.audit.attacks.pointwise import by_groups
-from tacit.audit.record.replayed_search import Generation, Places, ReplayedSearch, replayed_search
+from tacit.audit.record.replayed_search import Places, ReplayedSearch, Transition, replayed_search
 from tacit.audit.record.view import Cells, View
 from tacit.audit.score.fit import fit, flat_prior
 from tacit.disclosure import parse_disclosure
 from tacit.search.operators.selection.tournament import tournament
 
 ROUNDS = 4
-"""Whoever was found as a parent once is known as one of other children, too."""
+"""Passes: parents found in one pass help to find those of other children in the next."""
 TRUST = 0.5
-"""Of how often genes survive, as the correlation that it has by itself."""
+"""The weight of the survival frequency: about the correlation that it reaches by itself."""
 FILLINGS, ITERATIONS, LOOSE = 2, 60, 1.0
-"""How often free ranks are given out, and how the pairs are fitted then."""
+"""How often free ranks are assigned, and how pairs are fitted then."""
 MOST_EDGES = 4
-"""So many groups from the best one are told apart where their sizes have to be guessed."""
+"""The number of groups, from the best one, whose sizes are guessed."""
 
 
 def recover(view: View, /) -> Cells | None:
@@ -47,12 +47,12 @@ def recover(view: View, /) -> Cells | None:
 
 
 def is_ranked(view: View, /) -> bool:
-    """Whether the search knows an order without ties."""
+    """Whether the search sees an order without ties."""
     return view.disclosure in ("none", "order")
 
 
 def won(view: View, search: ReplayedSearch, /) -> View:
-    """The view with levels that tournaments and elites betray.
+    """The view with levels inferred from tournaments and elites.
 
     Where there are ranks, those that never won a tournament have none, which is -1; where there
     are groups, they are not in the best one.
@@ -69,7 +69,7 @@ def won(view: View, search: ReplayedSearch, /) -> View:
 
 
 def _levels(
-    view: View, search: ReplayedSearch, generation: Generation, carried: CarriedOver
+    view: View, search: ReplayedSearch, generation: Transition, carried: CarriedOver
 ) -> NDArray[np.int64]:
     """A level per candidate of a set."""
     survivors, words = search.parameters.population, generation.words.parents
@@ -104,9 +104,9 @@ def by_some_ranks(view: View, /) -> Cells:
     """Fit ranks that only some candidates have (level -1: unknown).
 
     At first the others count as worse. But a known rank also says how many of them are better, so
-    then they are given the free ranks in the order of an estimate, and all pairs with a known rank
-    are fitted again, more loosely, since some of these pairs are wrong. How often a gene survived
-    is the prior's mean.
+    then they are assigned the free ranks in the order of an estimate, and all pairs with a known
+    rank are fitted again, more loosely, since some of these pairs are wrong. The survival frequency
+    of genes is the prior's mean.
     """
     counted = frequency.recover(view, {})
     prior = flat_prior(view.cell_count)
@@ -128,7 +128,7 @@ def by_some_ranks(view: View, /) -> Cells:
 
 
 def _filled(view: View, scores: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Levels with the free ranks of each evaluation given out by the scores."""
+    """Levels with the free ranks of each evaluation assigned by the scores."""
     levels = view.levels.copy()
     starts = np.cumsum(view.sizes) - view.sizes
     for start, size in zip(starts.tolist(), view.sizes.tolist(), strict=True):
@@ -140,7 +140,7 @@ def _filled(view: View, scores: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _winners(groups: NDArray[np.int64], words: NDArray[np.uint32]) -> Places:
-    """Which rank wins each tournament, given the group of each rank."""
+    """The rank that wins each tournament, given the group of each rank."""
     return tournament(-groups.astype(np.float64), words).astype(np.int64)
 
 
@@ -158,7 +158,7 @@ def _known_groups(view: View, evaluated: int, survivors: int) -> NDArray[np.int6
 def _guessed_groups(
     view: View, words: NDArray[np.uint32], parents: Places, places: Places
 ) -> NDArray[np.int64]:
-    """The same where they are not: edges between groups, each the one that explains the most."""
+    """The same where sizes are secret: group boundaries, each chosen to explain the most."""
     survivors = len(places)
     ranks = np.arange(survivors)
     most = parse_disclosure(view.disclosure).distinct_values(survivors) - 1
@@ -177,7 +177,7 @@ def _guessed_groups(
 def _conflicts(
     groups: NDArray[np.int64], words: NDArray[np.uint32], parents: Places, places: Places
 ) -> int:
-    """How often one rank would be two candidates, or one candidate two ranks."""
+    """The number of ranks with two candidates and of candidates with two ranks."""
     carried = np.flatnonzero(places >= 0)
     ranks = np.concatenate([_winners(groups, words), carried])
     found = np.concatenate([parents, places[carried]])

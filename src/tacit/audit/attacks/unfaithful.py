@@ -1,9 +1,10 @@
-"""A platform that does not follow the agreed search, but asks what tells it the most.
+"""A platform that does not follow the agreed search: unrestricted queries.
 
-Within its budget of evaluations it asks random populations, or crafted ones: after each quarter
-of the budget it fits what it has, and then asks only plans that its estimate holds to be equally
-good. What is still unknown then decides every comparison. Under `above` the threshold follows from
-the worst candidate, so where it is high, one bad plan in each set moves it into the midst.
+Within its budget of evaluations it submits random populations, or crafted ones: after each quarter
+of the budget it fits what it has, and then submits only plans that are equally good by its
+estimate, so that what is still unknown decides every comparison. Under `above` the threshold
+follows from the worst candidate, so where it is high, one bad plan in each set moves it to the
+middle.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from tacit.disclosure import parse_disclosure, split_disclosure
 ROUNDS = 4
 HIGH_PERCENT = 90
 SWAPS = 60
-"""Exchanges of two entries that are tried to make plans equally good."""
+"""Swaps of two entries tried to make plans equally good."""
 
 
 def recover_by_random(view: View, weights: NDArray[np.float64], /, *, seed: int = 0) -> Cells:
     """Estimate the cells from random populations, as many and as large as in the view.
 
-    `weights` answer the questions, as the nodes would.
+    `weights` answer the queries, as the nodes would.
     """
     rng = np.random.Generator(np.random.PCG64(seed))
     asked = answered(view, weights, random_plans(view, int(view.sizes.sum()), rng))
@@ -37,7 +38,7 @@ def recover_by_random(view: View, weights: NDArray[np.float64], /, *, seed: int 
 
 
 def recover_by_crafted(view: View, weights: NDArray[np.float64], /, *, seed: int = 0) -> Cells:
-    """Estimate the cells from populations that are crafted as the attack goes on."""
+    """Estimate the cells from adaptively crafted populations."""
     rng = np.random.Generator(np.random.PCG64(seed))
     ends = np.linspace(0, view.evaluations, ROUNDS + 1).astype(np.int64)[1:]
     plans = np.empty((0, view.problem.plan_length), dtype=np.int32)
@@ -62,13 +63,13 @@ def recover_by_crafted(view: View, weights: NDArray[np.float64], /, *, seed: int
 
 
 def _threshold_is_high(view: View) -> bool:
-    """Whether hardly anybody passes; a lower threshold lies in the midst by itself."""
+    """Whether few candidates pass; a lower threshold is near the middle anyway."""
     method, percent = split_disclosure(view.disclosure)
     return method == "above" and percent >= HIGH_PERCENT
 
 
 def answered(view: View, weights: NDArray[np.float64], plans: NDArray[np.int32], /) -> View:
-    """The view of a platform that asked these plans in sets of the same sizes."""
+    """The view of a platform that submitted these plans in sets of the same sizes."""
     disclosure = parse_disclosure(view.disclosure)
     cells = cells_of(view.problem, plans)
     fitness = np.rint(weights.ravel()[cells].sum(axis=1)).astype(np.int64)
@@ -93,11 +94,11 @@ def random_plans(view: View, count: int, rng: np.random.Generator, /) -> NDArray
 def equally_good(
     view: View, plans: NDArray[np.int32], estimate: Cells, rng: np.random.Generator, /
 ) -> NDArray[np.int32]:
-    """Exchange entries of plans for as long as that brings their estimates closer together."""
+    """Swap entries of plans while that brings their estimates closer together."""
     if not estimate.any():
         return plans
-    worth = _worth(view, plans, estimate)
-    target = float(np.median(worth))
+    values = _values(view, plans, estimate)
+    target = float(np.median(values))
     everybody = np.arange(len(plans))
     for _ in range(SWAPS):
         one, other = rng.integers(0, plans.shape[1], (2, len(plans)))
@@ -106,26 +107,26 @@ def equally_good(
             plans[everybody, other],
             plans[everybody, one],
         )
-        if view.problem.kind == "assignment":  # two entries count, and nothing beside them
+        if view.problem.kind == "assignment":  # only two entries change
             rows = np.stack([one, other])
-            now = worth + sum(
+            now = values + sum(
                 _cells_of_rows(view, tried, rows, estimate)
                 - _cells_of_rows(view, plans, rows, estimate)
             )
         else:
-            now = _worth(view, tried, estimate)
-        closer = np.abs(now - target) < np.abs(worth - target)
-        plans[closer], worth[closer] = tried[closer], now[closer]
+            now = _values(view, tried, estimate)
+        closer = np.abs(now - target) < np.abs(values - target)
+        plans[closer], values[closer] = tried[closer], now[closer]
     return plans
 
 
 def _cells_of_rows(
     view: View, plans: NDArray[np.int32], rows: NDArray[np.int64], estimate: Cells
 ) -> NDArray[np.float64]:
-    """What some rows of each plan are worth."""
+    """The values of some rows of each plan."""
     columns = plans[np.arange(len(plans)), rows]
     return np.asarray(estimate[rows * view.problem.columns + columns])
 
 
-def _worth(view: View, plans: NDArray[np.int32], estimate: Cells) -> NDArray[np.float64]:
+def _values(view: View, plans: NDArray[np.int32], estimate: Cells) -> NDArray[np.float64]:
     return np.asarray(estimate[cells_of(view.problem, plans)].sum(axis=1))

@@ -1,10 +1,10 @@
 """The table of leakage: what the study measured, and how agreed figures are looked up in it.
 
-What counts most is how many candidates there are per unknown cell, so other sizes and numbers of
-evaluations are read off at the same number of candidates per cell, between two measured points on
-a logarithmic scale; beyond the last point its figure stands. At the same number smaller problems
-give away more, so the next smaller measured size counts. Disclosures that were not measured take
-the neighbour that gives away more; `sealed` takes what the plans of sealed searches told.
+Leakage depends mostly on the number of candidates per unknown cell, so other sizes and numbers of
+evaluations are interpolated at the same number, between two measured points on a logarithmic
+scale; beyond the last point its figure is used. At the same number smaller problems give away
+more, so the next smaller measured size is used. Disclosures that were not measured take the
+neighbour that gives away more; `sealed` takes what the plans of sealed searches gave away.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     evaluations: int
     honest: float
     worst: float | None
-    """None where the platform was not let ask at will."""
+    """None where unrestricted queries were not measured."""
     plan_only: float
     gap_percent: float
 
 
 class Expected(msgspec.Struct, frozen=True):
-    """What is to be expected of an agreement, as correlations from 0 to 1."""
+    """The expected leakage of an agreement, as correlations from 0 to 1."""
 
     honest: float
     worst: float
     plan_only: float
     measured_as: str
-    """The disclosure that it was read off from."""
+    """The measured disclosure that the figures come from."""
     beyond: bool
     """Whether there are more candidates per cell than in the measurements."""
     smaller: bool
     """Whether the problem is smaller than any measured one, and may give away more."""
 
 
-class _Table(msgspec.Struct, frozen=True):
+class _LeakageTable(msgspec.Struct, frozen=True):
     format: str
     entries: list[Entry]
 
@@ -57,7 +57,7 @@ class _Table(msgspec.Struct, frozen=True):
 def measured_entries() -> tuple[Entry, ...]:
     """The table that ships with the package."""
     content = (files("tacit.audit") / "data" / "leakage.json").read_bytes()
-    return tuple(msgspec.json.decode(content, type=_Table).entries)
+    return tuple(msgspec.json.decode(content, type=_LeakageTable).entries)
 
 
 def expected_leakage(
@@ -73,9 +73,9 @@ def expected_leakage(
 ) -> Expected:
     """Look up what a run under an agreement gives away.
 
-    >>> told = expected_leakage("order", kind="assignment", rows=100, columns=100,
+    >>> expected = expected_leakage("order", kind="assignment", rows=100, columns=100,
     ...                         population=300, evaluations=300)
-    >>> told.honest > 0.9, told.beyond
+    >>> expected.honest > 0.9, expected.beyond
     (True, False)
     """
     of_kind = [each for each in entries or measured_entries() if each.kind == kind]
@@ -99,8 +99,8 @@ def expected_leakage(
 def _plan_alone(table: Sequence[Entry], *, smaller: bool) -> Expected:
     """A sealed search opens a plan and nothing else, whatever the platform does."""
     sealed = [each.plan_only for each in table if each.disclosure == SEALED]
-    told = max(sealed or [each.plan_only for each in table])
-    return Expected(told, told, told, measured_as=SEALED, beyond=False, smaller=smaller)
+    plan = max(sealed or [each.plan_only for each in table])
+    return Expected(plan, plan, plan, measured_as=SEALED, beyond=False, smaller=smaller)
 
 
 def _cells(kind: str, rows: int, columns: int) -> float:
@@ -126,14 +126,14 @@ def _neighbours(disclosure: str, table: Sequence[Entry]) -> list[str]:
 def _read_off(
     points: Sequence[Entry], alike: Sequence[Entry], per_cell: float, *, smaller: bool
 ) -> Expected:
-    """From the points of a population; the worst case may have been measured with others."""
-    at, honest = _curve([(each, each.honest) for each in points])
-    told = _between(at, honest, per_cell)
+    """Interpolate a population's points; the worst case may come from other populations."""
+    at, curve = _curve([(each, each.honest) for each in points])
+    honest = _between(at, curve, per_cell)
     asked = [(each, each.worst) for each in alike if each.worst is not None]
-    worst = _between(*_curve(asked), per_cell) if asked else told
+    worst = _between(*_curve(asked), per_cell) if asked else honest
     return Expected(
-        honest=told,
-        worst=max(worst, told),
+        honest=honest,
+        worst=max(worst, honest),
         plan_only=points[-1].plan_only,
         measured_as=points[0].disclosure,
         beyond=per_cell > at[-1] * 1.01,
@@ -144,13 +144,13 @@ def _read_off(
 def _curve(points: Sequence[tuple[Entry, float]]) -> tuple[list[float], list[float]]:
     """Candidates per cell, and correlations that never fall."""
     cells = _cells(points[0][0].kind, points[0][0].rows, points[0][0].rows)
-    ordered = sorted((each.evaluations * each.population / cells, told) for each, told in points)
+    ordered = sorted((each.evaluations * each.population / cells, value) for each, value in points)
     at, values = zip(*ordered, strict=True)
     return list(at), _rising(values)
 
 
 def _rising(values: Sequence[float]) -> list[float]:
-    """More evaluations never tell less."""
+    """More evaluations never give away less."""
     return [max(values[: k + 1]) for k in range(len(values))]
 
 

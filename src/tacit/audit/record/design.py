@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 SAMPLE = 2000
 COMMON = 0.9
-"""Cells that so large a share of a population has say nothing about who descends from whom."""
+"""Cells that this share of a population has in common say nothing about descent."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class Design:
     evaluation_of: NDArray[np.int64]
     evaluations: int
     typical: NDArray[np.int64] | None
-    """Per evaluation the place of its typical candidate, where rows are relative to it."""
+    """The index of each evaluation's typical candidate, where rows are relative to it."""
 
     @cached_property
     def transposed(self) -> Any:  # noqa: ANN401 - SciPy has no types
@@ -38,11 +38,11 @@ class Design:
 
     @cached_property
     def visits(self) -> NDArray[np.float64]:
-        """How often each cell makes a difference."""
+        """In how many rows each cell occurs."""
         return np.bincount(self.matrix.indices, minlength=self.matrix.shape[1]).astype(np.float64)
 
     def scores(self, cells: NDArray[np.float64], /) -> NDArray[np.float64]:
-        """What each candidate is worth by an estimate, up to a constant per evaluation."""
+        """The value of each candidate by an estimate, up to a constant per evaluation."""
         return np.asarray(self.matrix @ cells)
 
 
@@ -70,7 +70,7 @@ def relative_design(
 
 
 def _saves(picked: Any, typical: NDArray[np.int64], evaluation_of: NDArray[np.int64]) -> bool:  # noqa: ANN401
-    """Whether relative rows are shorter, by the look of some."""
+    """Whether relative rows are shorter, judged by a sample."""
     some = np.linspace(0, len(evaluation_of) - 1, min(SAMPLE, len(evaluation_of))).astype(np.intp)
     common = picked[some].multiply(picked[typical[evaluation_of[some]]]).nnz
     return bool(2 * common > picked[some].nnz)
@@ -98,7 +98,7 @@ def _most_typical(cells: NDArray[np.int32], cell_count: int) -> int:
 def shared_cells(
     born: NDArray[np.int32], parents: NDArray[np.int32], cell_count: int, /
 ) -> NDArray[np.float64]:
-    """How many cells each of the one has in common with each of the other, but for common ones.
+    """The number of cells shared by each pair from the two sets, frequent cells left out.
 
     >>> born = np.array([[0, 3]], dtype=np.int32)
     >>> shared_cells(born, np.array([[0, 2], [1, 2]], dtype=np.int32), 4).tolist()

@@ -1,8 +1,8 @@
 """A recorded run: the platform's whole view of it, in one compact file.
 
-Candidates, what was disclosed of each, and what was told of the best, evaluation by evaluation;
-no weights. The file is a line that names the format, the SHA-256 of the rest, and the rest as
-MessagePack with the large arrays deflated.
+Candidates, what was disclosed of each and of the best, evaluation by evaluation; no weights. The
+file is a line that names the format, the SHA-256 of the rest, and the rest as MessagePack with the
+large arrays deflated.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LARGEST_SIDE = 2**16
 
 
 class RecordedProblem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What everybody knows of the problem."""
+    """The public part of the problem."""
 
     name: str
     kind: Literal["assignment", "tour"]
@@ -54,9 +54,9 @@ class RecordedObjective(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     weight_bound: int
     disclosure: str
     best: Literal["value", "improvement", "nothing"]
-    told: list[int | bool | None]
-    """What was told of the best fitness, one entry per evaluation; if sealed, one per generation
-    or one in the end, as agreed."""
+    disclosed_best: list[int | bool | None] = msgspec.field(name="told")
+    """What was disclosed of the best fitness, one entry per evaluation; if sealed, one per
+    generation or one at the end, as agreed."""
     disclosed: bytes
     """One value per candidate, in the order of the evaluations, deflated 64-bit words."""
 
@@ -76,11 +76,11 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     plans: bytes
     """All candidates in order, deflated 16-bit words."""
     published: list[int]
-    """The plan that came out."""
+    """The resulting plan."""
     published_too: list[list[int]] = []
     """Further plans, where a sealed search opened one per weighting."""
     seed: int | None = None
-    """Of the agreed search, which platform and nodes know; records of old have none."""
+    """The seed of the agreed search, known to platform and nodes; older records have none."""
 
     @property
     def candidates(self) -> int:
@@ -89,7 +89,7 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def published_plans(self) -> NDArray[np.int32]:
-        """Every plan that came out, one per row."""
+        """All resulting plans, one per row."""
         return np.array([self.published, *self.published_too], dtype=np.int32)
 
     def plan_array(self) -> NDArray[np.int32]:
@@ -104,7 +104,7 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return np.frombuffer(words, "<i8").astype(np.int64)
 
     def objective_named(self, name: str | None, /) -> int:
-        """The place of an objective in the record: by its name, or the only one."""
+        """The index of an objective in the record: by its name, or the only one."""
         names = [each.name for each in self.objectives]
         if name is None and len(names) == 1:
             return 0
@@ -125,7 +125,7 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load_record(path: str | Path, /) -> Record:
-    """Read a record and check that it fits together.
+    """Read a record and check that it is consistent.
 
     >>> load_record("no-such.record")
     Traceback (most recent call last):
@@ -144,20 +144,20 @@ def decoded(content: bytes, /) -> Record:
 
     >>> decoded(b"something else")
     Traceback (most recent call last):
-    tacit.errors.InputError: this is no record of a run
+    tacit.errors.InputError: this is not a record of a run
     """
     if not content.startswith(MAGIC):
-        raise InputError("this is no record of a run")
+        raise InputError("this is not a record of a run")
     start = len(MAGIC) + DIGEST_BYTES
     body = content[start:]
     if hashlib.sha256(body).digest() != content[len(MAGIC) : start]:
-        raise InputError("the record was cut off or changed")
+        raise InputError("the record was truncated or changed")
     try:
         record = msgspec.msgpack.decode(body, type=Record)
         plans = record.plan_array()
         disclosed = [record.disclosed_array(k) for k in range(len(record.objectives))]
     except (msgspec.DecodeError, msgspec.ValidationError, ValueError) as error:
-        raise InputError(f"the record does not fit together ({error})") from None
+        raise InputError(f"the record is inconsistent ({error})") from None
     check_record(record, plans, disclosed)
     return record
 
@@ -175,39 +175,39 @@ def inflated(content: bytes, expected: int, /) -> bytes:
     except zlib.error as error:
         raise ValueError(f"an array is damaged: {error}") from None
     if len(words) != expected:
-        raise ValueError(f"an array has not the {expected} bytes that its sizes ask for")
+        raise ValueError(f"an array does not have the {expected} bytes that its sizes require")
     return words
 
 
 def check_record(
     record: Record, plans: NDArray[np.int32], disclosed: Sequence[NDArray[np.int64]], /
 ) -> None:
-    """Refuse a record that contradicts itself."""
+    """Reject an inconsistent record."""
     problem = record.problem
     if not 1 <= problem.rows <= problem.columns <= LARGEST_SIDE:
         raise InputError(f"the record has {problem.rows} rows and {problem.columns} columns")
     if problem.kind == "tour" and problem.rows != problem.columns:
-        raise InputError("the record's tours have not as many rows as columns")
+        raise InputError("the record's tours do not have as many rows as columns")
     if not record.objectives:
         raise InputError("the record has no confidential objective, so nothing can leak")
     published = [record.published, *record.published_too]
     if {len(plan) for plan in published} != {problem.plan_length}:
-        raise InputError("the record's plans have not one entry per row")
+        raise InputError("the record's plans do not have one entry per row")
     _check_plans(record.published_plans, problem.columns)
     sealed = {each.disclosure == SEALED for each in record.objectives}
     if sealed == {True}:
         if record.sizes:
-            raise InputError("the record is of a sealed search and yet has evaluations")
+            raise InputError("the record is of a sealed search but has evaluations")
         return
     if True in sealed or not record.sizes or min(record.sizes) < 1:
         raise InputError("the record has no evaluation, or an empty one")
     _check_plans(plans, problem.columns)
     for objective, values in zip(record.objectives, disclosed, strict=True):
-        if len(objective.told) != len(record.sizes):
-            raise InputError(f"{objective.name!r} tells its best not once per evaluation")
+        if len(objective.disclosed_best) != len(record.sizes):
+            raise InputError(f"{objective.name!r} does not disclose its best once per evaluation")
         method = parse_disclosure(objective.disclosure).method
         if method in ("top", "above") and not np.isin(values, (0, 1)).all():
-            raise InputError(f"{objective.name!r} discloses something else than true and false")
+            raise InputError(f"{objective.name!r} discloses values other than true and false")
         if method != "none" and (values.min() < 0 or values.max() >= max(record.sizes) + 1):
             raise InputError(f"{objective.name!r} discloses ranks or groups that do not exist")
 
@@ -217,4 +217,4 @@ def _check_plans(plans: NDArray[np.int32], columns: int) -> None:
         raise InputError("the record has plans with columns that do not exist")
     ordered = np.sort(plans, axis=1)
     if (ordered[:, 1:] == ordered[:, :-1]).any():
-        raise InputError("the record has plans that take a column twice")
+        raise InputError("the record has plans that use a column twice")

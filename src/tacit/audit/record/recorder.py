@@ -1,4 +1,4 @@
-"""Recording a run while it goes: an observer that keeps the platform's view of it."""
+"""Recording a run in progress: an observer that keeps the platform's view of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LARGEST_SEED = 2**64
 
 
 class Recorder:
-    """Watches a run (`solve(..., observe=recorder)`) and gives its record.
+    """Observes a run (`solve(..., observe=recorder)`) and makes its record.
 
     >>> from tacit.problems import generate_assignment
     >>> from tacit.runs import solve
@@ -40,7 +40,7 @@ class Recorder:
         self._sizes: list[int] = []
         self._plans = _Deflating()
         self._disclosed: dict[int, _Deflating] = {}
-        self._told: dict[int, list[int | bool | None]] = {}
+        self._disclosed_best: dict[int, list[int | bool | None]] = {}
 
     def __call__(self, view: GenerationView) -> None:
         """Keep one evaluation."""
@@ -51,12 +51,12 @@ class Recorder:
         for k, disclosed in self._disclosed.items():
             values = np.ascontiguousarray(view.evaluation.disclosed[k], dtype="<i8")
             disclosed.add(values.tobytes())
-            self._told[k].append(view.evaluation.best[k])
+            self._disclosed_best[k].append(view.evaluation.best[k])
 
     def _begin(self, view: GenerationView) -> None:
         if view.record.generation != 0:
             raise ParameterError(
-                "a record holds a run from its beginning, and this one goes on from a checkpoint; "
+                "a record holds a run from its beginning, and this one resumes from a checkpoint; "
                 "record it from the start"
             )
         problem = self._problem = view.run.problem
@@ -66,10 +66,10 @@ class Recorder:
         if not hidden:
             raise ParameterError("nothing of this problem is confidential, so nothing can leak")
         self._disclosed = {k: _Deflating() for k in hidden}
-        self._told = {k: [] for k in hidden}
+        self._disclosed_best = {k: [] for k in hidden}
 
     def record(self, published: Sequence[int], /) -> Record:
-        """What was recorded; `published` is the plan that came out."""
+        """What was recorded; `published` is the resulting plan."""
         if self._problem is None:
             raise ParameterError("nothing was evaluated, so there is nothing to record")
         problem = self._problem
@@ -80,7 +80,7 @@ class Recorder:
                 weight_bound=problem.objectives[k].weight_bound,
                 disclosure=problem.objectives[k].disclosure.text,
                 best=problem.objectives[k].best_mode.value,
-                told=list(self._told[k]),
+                disclosed_best=list(self._disclosed_best[k]),
                 disclosed=disclosed.whole(),
             )
             for k, disclosed in self._disclosed.items()
@@ -97,7 +97,7 @@ class Recorder:
 
 
 def recorded_problem(problem: Problem, /) -> RecordedProblem:
-    """What everybody knows of a problem.
+    """The public part of a problem.
 
     >>> from tacit.problems import shipped_problem
     >>> recorded_problem(shipped_problem("kroD100")).symmetric
@@ -110,7 +110,7 @@ def recorded_problem(problem: Problem, /) -> RecordedProblem:
         kind="tour" if problem.kind == "tour" else "assignment",
         rows=problem.rows,
         columns=problem.columns,
-        # Where the weights are with their participants, the stronger assumption is the attacker's.
+        # Where only the participants have the weights, assume what helps the attacker.
         symmetric=problem.kind == "tour"
         and all(each is None or np.array_equal(each, each.T) for each in weights),
         forbidden=[(row, column) for row, column in forbidden],
@@ -119,7 +119,7 @@ def recorded_problem(problem: Problem, /) -> RecordedProblem:
 
 
 class _Deflating:
-    """Bytes that are deflated as they come; what repeats in the next generation costs little."""
+    """Bytes deflated as they arrive; what repeats in the next generation costs little."""
 
     def __init__(self) -> None:
         self._deflate = zlib.compressobj(6)

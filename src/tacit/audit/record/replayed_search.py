@@ -1,8 +1,8 @@
-"""What the agreed search and its seed tell a node of each generation, without any value.
+"""What a node can derive of each generation from the agreed search and its seed, without values.
 
 How many random words a generation takes depends on the settings alone, so all of them are known
-from the seed: who met whom in which tournament, and what crossover and mutation did to whom. Two
-candidates are the parents of a pair if that makes them into exactly these children.
+from the seed: the entrants of each tournament, and what crossover and mutation did. Two candidates
+are the parents of a pair if the operators turn them into exactly these children.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from tacit.search.random_words import Words, draw_words, threshold
 
 Places = NDArray[np.int64]
 LIKELY, LIKELY_OTHERS = 7, 49
-"""So many candidates that have the most in common with two children are tried as both parents,
-or as the other one where one is known."""
+"""How many candidates with the most in common with two children are tried as both parents, or
+as the other one where one is known."""
 
 
 @dataclass(frozen=True, eq=False)
-class Generation:
-    """One set, the next one, and the words that led from the one to the other."""
+class Transition:
+    """One set, the next one, and the random words that led from the one to the other."""
 
     plans: NDArray[np.int32]
     after: NDArray[np.int32]
@@ -43,14 +43,14 @@ class Generation:
 
 @dataclass(frozen=True, eq=False)
 class ReplayedSearch:
-    """The agreed search of a view, as far as it can be followed without any value."""
+    """The agreed search of a view, as far as it can be replayed without values."""
 
     view: View
     parameters: SearchParameters
     allowed: NDArray[np.bool_] | None
 
-    def generations(self) -> Iterator[Generation]:
-        """Every set that has a next one, with the words in between."""
+    def generations(self) -> Iterator[Transition]:
+        """Every set that has a next one, with the random words in between."""
         rng = np.random.Generator(np.random.PCG64(self.view.seed))
         length = self.view.problem.columns
         draw_words(rng, self.parameters.population * length)
@@ -61,7 +61,7 @@ class ReplayedSearch:
         for plans, after in pairwise(sets):
             words = budget.draw(rng)
             repairing = draw_words(rng, 0 if self.allowed is None else budget.offspring)
-            yield Generation(plans, after, words, repairing)
+            yield Transition(plans, after, words, repairing)
 
     def starts_as_recorded(self) -> bool:
         """Whether the seed leads to the first set."""
@@ -74,10 +74,10 @@ class ReplayedSearch:
             repair(genomes, self.allowed, draw_words(rng, count))
         return np.array_equal(genomes, self.view.plans[:count])
 
-    def parents_of(self, generation: Generation, known: Places, /) -> Places:
-        """For each pair of children the places of both parents in the set, -1 where not found.
+    def parents_of(self, generation: Transition, known: Places, /) -> Places:
+        """For each pair of children the indices of both parents in the set, -1 where not found.
 
-        `known` is the same as far as it is known; pairs of which both are known are not looked at.
+        `known` holds the known ones; pairs of which both are known are skipped.
         """
         found = known.copy()
         if (known >= 0).all():
@@ -100,7 +100,7 @@ class ReplayedSearch:
 
     def _try(
         self,
-        generation: Generation,
+        generation: Transition,
         asked: Places,
         mothers: Places,
         fathers: Places,
@@ -117,8 +117,8 @@ class ReplayedSearch:
             sure = np.flatnonzero(first == last)
             found[sure, side] = first[sure]
 
-    def _likely_parents(self, generation: Generation) -> Places:
-        """Per pair some candidates, all different, that have the most in common with both."""
+    def _likely_parents(self, generation: Transition) -> Places:
+        """Per pair some distinct candidates that have the most in common with both."""
         problem, words = self.view.problem, generation.words
         distinct = np.unique(generation.plans, axis=0, return_index=True)[1]
         born = self._before_mutation(generation)
@@ -127,14 +127,14 @@ class ReplayedSearch:
             cells_of(problem, generation.plans[distinct]),
             self.view.cell_count,
         )
-        if len(born) % 2:  # the last child of the last pair was left out
+        if len(born) % 2:  # the last child of the last pair was dropped
             shared = np.concatenate([shared, shared[-1:]])
         by_pair = shared.reshape(len(words.recombine), 2, -1).sum(axis=1)
         most = np.argsort(-by_pair, axis=1, kind="stable")[:, :LIKELY_OTHERS]
         return np.asarray(distinct[most], dtype=np.int64)
 
-    def _before_mutation(self, generation: Generation) -> NDArray[np.int32]:
-        """Children as they were before mutation, which moves what stands at known positions."""
+    def _before_mutation(self, generation: Transition) -> NDArray[np.int32]:
+        """Children before mutation, which moves known positions."""
         count, length = generation.words.mutation.shape[0], self.view.problem.columns
         moved = np.tile(np.arange(length, dtype=np.int32), (count, 1))
         self._mutate(moved, generation.words.mutate, generation.words.mutation)
@@ -147,9 +147,9 @@ class ReplayedSearch:
         mutation_named(self.parameters.mutation).mutate(genomes, mutated, words)
 
     def _have_these_children(
-        self, generation: Generation, pairs: Places, mothers: Places, fathers: Places
+        self, generation: Transition, pairs: Places, mothers: Places, fathers: Places
     ) -> NDArray[np.bool_]:
-        """Whether the search makes two candidates into the children of a pair."""
+        """Whether the search turns two candidates into the children of a pair."""
         words = generation.words
         parents = generation.plans[np.stack([mothers, fathers], axis=1).ravel()]
         children = parents.copy()
@@ -168,7 +168,7 @@ class ReplayedSearch:
 
 
 def replayed_search(view: View, /) -> ReplayedSearch | None:
-    """The search behind a view; None where its seed is unknown or it cannot be followed.
+    """The search behind a view; None where its seed is unknown or it cannot be replayed.
 
     With more columns than rows plans do not show whole genomes; several objectives decide together
     who survives.

@@ -1,4 +1,4 @@
-"""The record of a sealed search: the plans that were opened, and hardly anything else."""
+"""The record of a sealed search: the opened plans and little else."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def record_of_plans(
     improved: Sequence[bool] = (),
     value: float | bool | None = None,
 ) -> Record:
-    """A record from what a sealed search opened and, where it was agreed, told besides."""
+    """A record from what a sealed search opened and, where agreed, disclosed besides."""
     nothing = deflated(np.empty(0), "<u2")
     objectives = []
     for each in problem.objectives:
-        told: list[int | bool | None] = list(improved)
+        best: list[int | bool | None] = list(improved)
         if each.best_mode.value == "value" and value is not None:
-            told = [each.sign * round(value * each.scale)]
+            best = [each.sign * round(value * each.scale)]
         objectives.append(
             RecordedObjective(
                 name=each.name,
@@ -64,7 +64,7 @@ def record_of_plans(
                 weight_bound=each.weight_bound,
                 disclosure=SEALED,
                 best=each.best_mode.value,
-                told=told,
+                disclosed_best=best,
                 disclosed=nothing,
             )
         )

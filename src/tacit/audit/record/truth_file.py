@@ -14,13 +14,13 @@ def load_truth(
     path: str, record: Record, objective: int = 0, /
 ) -> tuple[NDArray[np.float64], float | None]:
     """The weights of a record's objective from a problem file or a bare matrix, and the optimum."""
-    problem, told = load_problem(path), record.objectives[objective]
-    named = [each for each in problem.objectives if each.name == told.name]
+    problem, recorded = load_problem(path), record.objectives[objective]
+    named = [each for each in problem.objectives if each.name == recorded.name]
     if not named and len(problem.objectives) > 1:
-        raise InputError(f"{path} has no objective {told.name!r}; give the recorded problem")
+        raise InputError(f"{path} has no objective {recorded.name!r}; give the recorded problem")
     chosen = named[0] if named else problem.objectives[0]
     if chosen.weights is None:
-        raise InputError(f"{path} has no weights of {told.name!r}; ask its participants")
+        raise InputError(f"{path} has no weights of {recorded.name!r}; ask its participants")
     sides = (record.problem.rows, record.problem.columns)
     if chosen.weights.shape != sides:
         given, wanted = (" x ".join(map(str, each)) for each in (chosen.weights.shape, sides))

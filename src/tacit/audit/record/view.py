@@ -19,14 +19,14 @@ Cells = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What a curious platform has in its hands, for one objective."""
+    """What a curious platform knows of one objective."""
 
     problem: RecordedProblem
     disclosure: str
     search: dict[str, bool | int | str]
     """The agreed search, which is public."""
     seed: int | None
-    """Of that search, where it was recorded."""
+    """The seed of that search, where it was recorded."""
     sizes: NDArray[np.int64]
     plans: NDArray[np.int32]
     """All candidates, one per row."""
@@ -37,9 +37,9 @@ class View:
     values: NDArray[np.float64] | None
     """The fitness itself, where it is disclosed."""
     best: NDArray[np.float64] | None
-    """The best fitness of each evaluation, where it is told."""
+    """The best fitness of each evaluation, where it is disclosed."""
     published: NDArray[np.int32]
-    """Cells of the plan that came out, or of all plans one after the other."""
+    """Cells of the resulting plan, or of all plans one after the other."""
     weight_bound: int
     sign: int
 
@@ -62,7 +62,7 @@ class View:
 
     @cached_property
     def evaluation_of(self) -> NDArray[np.int64]:
-        """The evaluation that each candidate stood in."""
+        """The evaluation of each candidate."""
         return np.repeat(np.arange(self.evaluations), self.sizes)
 
     @cached_property
@@ -71,7 +71,7 @@ class View:
         return relative_design(self.cells, self.sizes, self.cell_count)
 
     def first(self, evaluations: int, /) -> View:
-        """The view after so many evaluations."""
+        """The view after this many evaluations."""
         kept = int(self.sizes[:evaluations].sum())
         return replace(
             self,
@@ -86,8 +86,8 @@ class View:
 
 def view_of(record: Record, objective: int = 0, /) -> View:
     """Unfold a record."""
-    told = record.objectives[objective]
-    disclosure = parse_disclosure(told.disclosure)
+    recorded = record.objectives[objective]
+    disclosure = parse_disclosure(recorded.disclosure)
     disclosed = record.disclosed_array(objective)
     sizes = np.array(record.sizes, dtype=np.int64)
     exact = disclosure.method == "none"
@@ -96,12 +96,12 @@ def view_of(record: Record, objective: int = 0, /) -> View:
     levels = np.empty(0, dtype=np.int64)
     if len(sizes):
         levels = disclosure.levels(disclosed.astype(np.bool_) if binary else disclosed)
-    if told.best == "value" and len(sizes):
-        best = np.array(told.told, dtype=np.float64)
+    if recorded.best == "value" and len(sizes):
+        best = np.array(recorded.disclosed_best, dtype=np.float64)
     plans = record.plan_array()
     return View(
         problem=record.problem,
-        disclosure=told.disclosure,
+        disclosure=recorded.disclosure,
         search=record.search,
         seed=record.seed,
         sizes=sizes,
@@ -111,8 +111,8 @@ def view_of(record: Record, objective: int = 0, /) -> View:
         values=disclosed.astype(np.float64) if exact else None,
         best=best,
         published=cells_of(record.problem, record.published_plans).ravel(),
-        weight_bound=told.weight_bound,
-        sign=1 if told.sense == "maximize" else -1,
+        weight_bound=recorded.weight_bound,
+        sign=1 if recorded.sense == "maximize" else -1,
     )
 
 

@@ -1,4 +1,4 @@
-"""The plan that somebody computes who believes an estimate."""
+"""The plan that an attacker computes from an estimate."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _nearest_first(costs: NDArray[np.float64], start: int) -> NDArray[np.int32]:
 
 @kernel
 def _improved(costs: NDArray[np.float64], tour: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Reverse pieces and move single cities for as long as that helps.
+    """Reverse segments and move single cities while that helps.
 
     A reversal is judged by its two new legs, which is exact for symmetric costs; for others it is
     made only if the whole tour gets better.

@@ -1,4 +1,4 @@
-"""The paper's counts of equations and inequations (section 3.3), exact for a run at hand.
+"""The paper's counts of equations and inequations (section 3.3), exact for a given run.
 
 `tacit.disclosure.leakage` has its upper bounds. Either says little about what can be learned: see
 docs/leakage.md.
@@ -18,9 +18,9 @@ from tacit.disclosure.leakage import Leakage, inequations_between
 
 
 def counts_of(view: View, /, *, repeats: bool = False) -> Leakage:
-    """Count for the run at hand: pairs of different candidates, each pair once.
+    """Count for a given run: pairs of different candidates, each pair once.
 
-    With `repeats` candidates that come again count again, which is how the paper counts.
+    With `repeats` repeated candidates count again, which is how the paper counts.
     """
     disclosure = parse_disclosure(view.disclosure)
     names = np.arange(len(view.cells)) if repeats else candidate_names(view)
@@ -34,7 +34,7 @@ def counts_of(view: View, /, *, repeats: bool = False) -> Leakage:
         return Leakage(comb(len(set(bests)), 2), inequations, across)
     named = 0
     if isinstance(disclosure, Buckets):
-        # A best bucket with a single candidate names the best.
+        # A best bucket with a single candidate identifies the best.
         lone = [each[view.levels[each] == 0] for each in sets]
         named = len({int(names[each[0]]) for each in lone if len(each) == 1})
     return Leakage(comb(named, 2), inequations)
@@ -62,14 +62,14 @@ def _distinct_inequations(
     pairs, again = 0, []
     for first in firsts:
         pairs += inequations_between(np.bincount(view.levels[first]).tolist())
-        # Only two candidates that both come in several evaluations can meet again.
+        # Only two candidates that both occur in several evaluations can form a pair twice.
         returning = first[appearances[names[first]] > 1]
         one, other = np.triu_indices(len(returning), 1)
         apart = view.levels[returning[one]] != view.levels[returning[other]]
         low, high = np.sort(names[np.stack([returning[one], returning[other]])[:, apart]], axis=0)
         again.append(low * len(appearances) + high)
-    met = np.concatenate(again)
-    return pairs - (len(met) - len(np.unique(met)))
+    repeated = np.concatenate(again)
+    return pairs - (len(repeated) - len(np.unique(repeated)))
 
 
 def _across(view: View, names: NDArray[np.int64], sets: Sequence[NDArray[np.int64]]) -> int:
@@ -78,9 +78,9 @@ def _across(view: View, names: NDArray[np.int64], sets: Sequence[NDArray[np.int6
         return 0
     best_names = np.array([names[each[view.levels[each].argmin()]] for each in sets])
     _, first = np.unique(best_names, return_index=True)
-    told = np.sort(view.best[first])
+    known = np.sort(view.best[first])
     total = 0
     for each, best in zip(sets, view.best, strict=True):
-        better = len(told) - int(np.searchsorted(told, best, side="right"))
+        better = len(known) - int(np.searchsorted(known, best, side="right"))
         total += better * (len(np.unique(names[each])) - 1)
     return total

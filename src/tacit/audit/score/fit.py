@@ -21,11 +21,11 @@ from tacit.audit.record.design import Design
 from tacit.audit.record.view import Cells
 
 NOISE = 0.3
-"""Of a score, in units of a cell's spread."""
+"""The noise of a score, in units of a cell's spread."""
 CURVATURE = 0.1
 """About what one observation adds to the second derivative of its score."""
 BEYOND = 50.0
-"""How hard cells are kept from leaving their range."""
+"""The penalty for cells outside of their range."""
 ITERATIONS = 120
 
 Judge = Callable[
@@ -37,12 +37,12 @@ Judge = Callable[
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """What the attacker believes before it looks: a mean, cells it knows, and equations."""
+    """The attacker's prior: a mean, known cells, and equations."""
 
     mean: Cells
     unknown: NDArray[np.bool_]
     directions: NDArray[np.float64] | None = None
-    """Orthonormal rows: what equations speak about."""
+    """Orthonormal rows: the directions that the equations constrain."""
     narrowing: NDArray[np.float64] | None = None
     """By how much the equations narrow the spread along each direction, 0 to 1."""
 

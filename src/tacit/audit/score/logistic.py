@@ -1,4 +1,4 @@
-"""The logistic loss of many observations at once, which most of an attack's time goes into."""
+"""The logistic loss of many observations at once, where attacks spend most of their time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 TOGETHER = 512
-"""So many factors between 1 and 2 are multiplied before one logarithm is taken of them all."""
+"""How many factors between 1 and 2 are multiplied before one logarithm of the product."""
 
 
 def logistic_loss(ahead: NDArray[np.float64], /) -> tuple[float, NDArray[np.float64]]:

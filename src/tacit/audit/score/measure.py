@@ -1,7 +1,7 @@
 """How close an estimate comes to the secret matrix.
 
-Sums over whole plans cannot tell a matrix from one with other constants added to its rows and
-columns, so both are taken out before anything is compared.
+Sums over whole plans cannot distinguish a matrix from one with constants added to its rows and
+columns, so both are removed before anything is compared.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SWEEPS = 200
 
 
 class Score(msgspec.Struct, frozen=True):
-    """What an attack came to."""
+    """The score of an attack."""
 
     correlation: float
     """With the secret matrix, rows and columns centred: 0 is nothing, 1 is everything."""
@@ -32,7 +32,7 @@ class Score(msgspec.Struct, frozen=True):
     best_columns: float
     """The share of rows whose most valuable column was found."""
     plan_quality: float
-    """What the attacker's own plan is worth, in percent of the best plan known."""
+    """The value of the attacker's plan, in percent of the best plan known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +49,9 @@ class Truth:
     weights: Matrix
     sign: int
     known_rows: tuple[int, ...] = ()
-    """Rows that the attacker knows anyway: they do not count."""
+    """Rows that the attacker knows: they do not count."""
     optimum: float | None = None
-    """The best possible fitness, where it is known; otherwise that of our own best plan."""
+    """The optimal fitness, where it is known; otherwise that of the best plan found here."""
 
     @cached_property
     def counts(self) -> NDArray[np.bool_]:
@@ -60,23 +60,23 @@ class Truth:
 
     @cached_property
     def best_fitness(self) -> float:
-        """What plans are measured against."""
+        """The reference for plans."""
         if self.optimum is not None:
             return self.optimum
-        return self._worth(best_plan_by(self.problem, self.weights))
+        return self._value(best_plan_by(self.problem, self.weights))
 
-    def _worth(self, plan: NDArray[np.int32]) -> float:
+    def _value(self, plan: NDArray[np.int32]) -> float:
         return float(self.weights.ravel()[cells_of(self.problem, plan[None, :])[0]].sum())
 
     def score(self, estimate: Cells, /, *, unit: float = 1.0) -> Score:
-        """Measure an estimate; `unit` is what the attacker takes its numbers times."""
+        """Measure an estimate; `unit` is the attacker's factor for its numbers."""
         matrix = as_matrix(self.problem, estimate)
         ours = centred(matrix, self.counts)[self.counts]
         theirs = centred(self.weights, self.counts)[self.counts]
         norms = float(np.linalg.norm(ours) * np.linalg.norm(theirs))
-        worth = self._worth(best_plan_by(self.problem, matrix))
+        value = self._value(best_plan_by(self.problem, matrix))
         # A cost above the best known one gives more than 100, as everywhere.
-        quality = 100 * worth / self.best_fitness if self.best_fitness else 100.0
+        quality = 100 * value / self.best_fitness if self.best_fitness else 100.0
         return Score(
             correlation=float(ours @ theirs) / norms if norms else 0.0,
             nrmse=float(np.linalg.norm(unit * ours - theirs) / np.linalg.norm(theirs)),
@@ -95,7 +95,7 @@ class Truth:
 def cells_that_count(
     problem: RecordedProblem, known_rows: tuple[int, ...] = (), /
 ) -> NDArray[np.bool_]:
-    """Which cells an attack has to find: allowed, off a tour's diagonal, not known anyway.
+    """Which cells an attack has to find: allowed, off a tour's diagonal, not known already.
 
     >>> cells_that_count(RecordedProblem("t", "tour", 2, 2, True, [], [])).tolist()
     [[False, True], [True, False]]
@@ -126,10 +126,10 @@ def as_matrix(problem: RecordedProblem, estimate: Cells, /) -> Matrix:
 
 
 def centred(matrix: Matrix, counts: NDArray[np.bool_], /) -> Matrix:
-    """Take out what rows and columns have in common, over the cells that count.
+    """Remove the constants of rows and columns, over the cells that count.
 
     Where there are more columns than rows, plans differ in the columns they use, so that a
-    column's constant can be told, and stays.
+    column's constant can be identified, and stays.
 
     >>> everything = np.ones((2, 2), dtype=np.bool_)
     >>> centred(np.array([[1.0, 2.0], [3.0, 4.0]]), everything).tolist()

@@ -20,12 +20,12 @@ def plot_growth(report: AuditReport, path: str | Path, /) -> None:
     FigureCanvasAgg(figure)
     axes = figure.subplots()
     counts = [each.evaluations for each in report.growth]
-    told = [each.measured.correlation for each in report.growth]
-    axes.plot(counts, told, color=BLUE, marker="o", label="platform that follows the search")
+    growth = [each.measured.correlation for each in report.growth]
+    axes.plot(counts, growth, color=BLUE, marker="o", label="platform that follows the search")
     crafted = report.attacks.get("crafted populations")
     if crafted is not None:
         axes.plot([report.evaluations], [crafted.correlation], color=ORANGE, marker="D", ls="",
-                  label="platform that asks at will")  # fmt: skip
+                  label="platform with unrestricted queries")  # fmt: skip
     baseline = report.attacks[BASELINE].correlation
     axes.axhline(baseline, color=GREY, ls=":", label="the published plan alone")
     axes.set(xlabel="evaluations", ylabel="correlation with the secret weights", ylim=(0, 1.02))

@@ -1,4 +1,4 @@
-"""What an audit comes to, as an object and as JSON."""
+"""The report of an audit, as an object and as JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Measured(Score, frozen=True):
 
 
 class Growth(msgspec.Struct, frozen=True):
-    """The strongest attack after so many evaluations."""
+    """The strongest attack after this many evaluations."""
 
     evaluations: int
     measured: Measured
@@ -24,7 +24,7 @@ class Growth(msgspec.Struct, frozen=True):
 class AuditReport(msgspec.Struct, frozen=True):
     """The report on one run.
 
-    The figures on top are those of the strongest attack of a platform that keeps to the search.
+    The first figures are those of the strongest attack of a platform that follows the search.
     """
 
     disclosure: str

@@ -13,20 +13,20 @@ def cell_spread(view: View, /) -> float:
 
 
 def unit_of(view: View, estimate: Cells, /) -> float:
-    """What an estimate has to be multiplied with, as far as the view tells.
+    """The factor from an estimate to weights, as far as the view determines it.
 
-    The slope of fitness, or of told best values, over what the estimate gives for the same
-    candidates; without any told value the public range decides.
+    The slope of fitness, or of disclosed best values, over what the estimate gives for the same
+    candidates; without any disclosed value the public range decides.
     """
     if view.values is None and (view.best is None or view.evaluations < 3):
         return cell_spread(view) / max(float(estimate.std()), 1.0)
     scores = estimate[view.cells].sum(axis=1)
     if view.values is not None:
-        given, told = scores, view.values
+        given, disclosed = scores, view.values
     else:
         rated = np.where(view.levels == 0, scores, -np.inf)
         starts = np.cumsum(view.sizes) - view.sizes
-        given, told = np.maximum.reduceat(rated, starts), np.asarray(view.best)
+        given, disclosed = np.maximum.reduceat(rated, starts), np.asarray(view.best)
     varied = given - given.mean()
     power = float(varied @ varied)
-    return float(varied @ told) / power if power > 0 else cell_spread(view)
+    return float(varied @ disclosed) / power if power > 0 else cell_spread(view)

@@ -15,7 +15,7 @@ from tacit.engine.agreement.frame_sizes import ROOM
 from tacit.engine.agreement.terms import Agreement, PinnedSearch
 from tacit.errors import AgreementError, ParameterError
 from tacit.mpc.ring import RING_BITS
-from tacit.mpc.sealed.moves import Table
+from tacit.mpc.sealed.moves import TableShape
 from tacit.search.moves import (
     ONE_PARENT_IMPROVES,
     PublicShape,
@@ -146,8 +146,8 @@ def schedule_of(agreement: Agreement, search: int, /, *, seed: int) -> Schedule:
     return Schedule(shape_of(agreement, search), parameters, seed=seed, stream=search)
 
 
-def table_of(schedule: Schedule, /) -> Table:
+def table_of(schedule: Schedule, /) -> TableShape:
     """What the protocols need to know of the table."""
     shape = schedule.shape
     bits = schedule.key_bits, schedule.total_bits
-    return Table(shape.kind, shape.rows, shape.columns, *bits, schedule.parameters.parents)
+    return TableShape(shape.kind, shape.rows, shape.columns, *bits, schedule.parameters.parents)

@@ -26,7 +26,7 @@ from tacit.engine.wire.context import bound_context
 from tacit.engine.wire.messages import Done, Evaluate, Message, Reveal, attempt_name, number_of
 from tacit.engine.wire.request import REVEAL_NUMBER, pack_candidates, request_hash
 from tacit.errors import EngineError, MpcError, PeerError, RefusedError
-from tacit.mpc import Outcome, Session, Spec, collect
+from tacit.mpc import DisclosedValues, Session, Spec, collect
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Evaluated:
     """An evaluation that was answered, and what a repetition of it takes."""
 
     started: Started
-    outcome: Outcome
+    outcome: DisclosedValues
     request: bytes
     attempt: str
     replies: list[asyncio.Future[Done]]
@@ -250,7 +250,7 @@ class Evaluations:
                 candidates=started.candidates,
             )
 
-        async def receive(session: Session) -> Outcome:
+        async def receive(session: Session) -> DisclosedValues:
             return await collect(
                 session,
                 started.individuals,
@@ -279,7 +279,7 @@ class Evaluations:
                 candidates=candidates,
             )
 
-        async def receive(session: Session) -> Outcome:
+        async def receive(session: Session) -> DisclosedValues:
             return await collect(
                 session,
                 len(plans),
@@ -288,7 +288,7 @@ class Evaluations:
                 best="nothing",
             )
 
-        async def once() -> Outcome:
+        async def once() -> DisclosedValues:
             epoch = await coordinator.epoch()
             # What was evaluated last must be known to all nodes before they choose among it.
             await self._take_up(epoch)

@@ -37,17 +37,18 @@ def draw_privacy(results: Sequence[LeakageResult], path: Path, /) -> None:
             steep = 60 if private < CROWDED else 0
             axes.annotate(disclosure, (gap, private), fontsize=7, xytext=(3, 4), rotation=steep,
                           textcoords="offset points")  # fmt: skip
-            worst = [each.points[-1].worst for each in runs]
-            told = [each for each in worst if each is not None]
-            if told:
-                axes.plot(gap, 1 - median(told), marker=marker, mfc="none", mec=colour, ls="", ms=7)
+            ends = [each.points[-1] for each in runs]
+            if worst := [each.worst for each in ends if each.worst is not None]:
+                axes.plot(
+                    gap, 1 - median(worst), marker=marker, mfc="none", mec=colour, ls="", ms=7
+                )
         axes.axhline(1 - _plan_only(results, label), color="#777777", ls=":", lw=1)
         axes.set(title=label, xlabel="gap to the optimum, %", ylim=(-0.03, 1))
         axes.grid(alpha=0.25)
     panels[0].set_ylabel("privacy: 1 - correlation")
     figure.suptitle(
         f"after {results[0].points[-1].evaluations} evaluations; filled: agreed search, hollow: "
-        "platform that asks at will, dotted: the published plan alone", fontsize=9,
+        "unrestricted queries, dotted: the published plan alone", fontsize=9,
     )  # fmt: skip
     figure.savefig(path, dpi=100)
 
@@ -75,7 +76,7 @@ def draw_growth(results: Sequence[LeakageResult], path: Path, /) -> None:
     panels[0].set_ylabel("correlation with the secret weights")
     panels[0].legend(fontsize=7)
     figure.suptitle(
-        "solid: agreed search, dashed: platform that asks at will, dotted: the published plan "
+        "solid: agreed search, dashed: unrestricted queries, dotted: the published plan "
         "alone", fontsize=9,
     )  # fmt: skip
     figure.savefig(path, dpi=100)

@@ -1,4 +1,4 @@
-"""The study file of leakage, and the runs that it asks for."""
+"""The study file of leakage, and its runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tacit.search import preset_named
 FORMAT = 2
 """Counts up when attacks change, so that old results are computed anew."""
 AS_IT_IS = "as it is"
-"""What runs without a mitigation are called where mitigations are compared with them."""
+"""The name of runs without a mitigation in the comparison of mitigations."""
 
 
 class ProblemClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -32,9 +32,9 @@ class ProblemClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     preset: str
     parameters: dict[str, Any] = {}
     evaluations: tuple[int, ...] | None = None
-    """After how many evaluations to attack, where the study's own do not fit."""
+    """After how many evaluations to attack, if other than the study's."""
     worst_cases: int = 0
-    """On so many instances the platform also asks at will."""
+    """The number of instances that are also attacked by unrestricted queries."""
     instances: tuple[InstanceSpec, ...]
 
 
@@ -51,7 +51,7 @@ class Mitigations(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     disclosures: tuple[str, ...] = ()
     seeds: int = 1
-    """How many runs, from different seeds, each is measured on."""
+    """The number of runs, from different seeds, per mitigation."""
     options: tuple[Mitigation, ...] = ()
 
 
@@ -70,7 +70,7 @@ class LeakageJob(msgspec.Struct, frozen=True, kw_only=True):
     evaluations: tuple[int, ...]
     worst_case: bool = False
     worst_from: int = 0
-    """The worst case is looked for after so many evaluations and more."""
+    """The worst case is measured from this many evaluations on."""
 
     @property
     def population(self) -> int:
@@ -79,9 +79,9 @@ class LeakageJob(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """What the result is called."""
-        told = msgspec.json.encode([FORMAT, tacit.__version__, self], order="deterministic")
-        return hashlib.sha256(told).hexdigest()[:32]
+        """The key of the result."""
+        content = msgspec.json.encode([FORMAT, tacit.__version__, self], order="deterministic")
+        return hashlib.sha256(content).hexdigest()[:32]
 
 
 class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -92,7 +92,7 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     evaluations: tuple[int, ...]
     disclosures: tuple[str, ...] = PAPER_CONFIGURATIONS
     sealed_generations: int = 0
-    """How long sealed searches are, of which the plan is attacked as well; 0 for none."""
+    """The length of sealed searches, whose plans are attacked as well; 0 for none."""
     every_attack: tuple[str, ...] = ()
     """Disclosures under which every attack is tried, and not only the main one."""
     classes: tuple[ProblemClass, ...]
@@ -122,7 +122,7 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 
     @property
     def runs(self) -> int:
-        """How many runs there are to attack in all."""
+        """The number of runs to attack."""
         return len(list(self.jobs())) + len(self.every_attack)
 
     def attack_jobs(self) -> Iterator[LeakageJob]:
@@ -160,7 +160,7 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
             mitigation=chosen.name,
             evaluations=evaluations if mitigation is None else evaluations[-1:],
             worst_case=worst_case,
-            # It takes the most time of all, so on further instances it is only the last point.
+            # It takes the most time, so further instances have only the last point.
             worst_from=max(evaluations) if worst_case and again else 0,
         )
 

@@ -21,13 +21,13 @@ from tacit.runs import solve
 from tacit.runs.solve import with_disclosures
 
 FEWEST_TO_CRAFT = 200
-"""With fewer evaluations there is little to craft from, and random populations do as well."""
+"""With fewer evaluations there is little to craft from, and random populations are as good."""
 ALL_KNOWN = 0.97
 """From here on a platform has no reason to break the agreement."""
 
 
 class Point(msgspec.Struct, frozen=True):
-    """What was found after so many evaluations; correlations and the attacker's own plan."""
+    """The leakage after this many evaluations: correlations and the attacker's plan."""
 
     evaluations: int
     honest: float
@@ -52,14 +52,14 @@ class LeakageResult(msgspec.Struct, frozen=True):
 
 
 class AttackResult(msgspec.Struct, frozen=True):
-    """What every attack made of one run."""
+    """The score of every attack on one run."""
 
     disclosure: str
     attacks: dict[str, Measured]
 
 
 def perform_attacks(job: LeakageJob, /) -> bytes:
-    """Run, try every attack of those who keep to the search, and give the result as JSON."""
+    """Run, try every attack that follows the search, and return the result as JSON."""
     audit, _ = _audited(job)
     return msgspec.json.encode(AttackResult(job.run.disclosure, audit.honest() | audit.informed()))
 
@@ -86,7 +86,7 @@ def _record(job: LeakageJob) -> Record:
 
 
 def perform_leakage(job: LeakageJob, /) -> bytes:
-    """Run, attack, and give the result as JSON, which is what travels between processes."""
+    """Run, attack, and return the result as JSON, to be passed between processes."""
     audit, optimum = _audited(job)
     published = audit.truth.weights.ravel()[audit.view.published].sum() * audit.view.sign
     baseline = audit.plan_only()
@@ -106,9 +106,9 @@ def perform_leakage(job: LeakageJob, /) -> bytes:
 
 def _point(audit: Audit, evaluations: int, job: LeakageJob) -> Point:
     if job.run.disclosure == SEALED:
-        # There is the plan and nothing else, however long the search was and whoever asks.
-        told = audit.plan_only()
-        return Point(evaluations, told.correlation, told.nrmse, told.plan_quality, told.correlation)
+        # There is only the plan, however long the search was.
+        plan = audit.plan_only()
+        return Point(evaluations, plan.correlation, plan.nrmse, plan.plan_quality, plan.correlation)
     view = audit.view.first(evaluations)
     estimates = [*main_attacks(view).values(), frequency.recover(view, {})]
     scores = [

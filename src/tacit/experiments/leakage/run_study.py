@@ -1,4 +1,4 @@
-"""Conducting the study of leakage: attack what is missing, then the table and the pictures."""
+"""Running the study of leakage: attack what is missing, then write the table and the pictures."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from tacit.experiments.leakage.run_job import (
     perform_leakage,
 )
 from tacit.experiments.leakage.tables import attack_table, leakage_table_entries, leakage_tables
-from tacit.experiments.report.table import Table
+from tacit.experiments.report.table import ReportTable
 from tacit.experiments.results.store import versions, write_whole
 
 Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True)
-class LeakageConducted:
-    """What was done."""
+class LeakageStudyResult:
+    """The results of the study, and what was computed."""
 
     folder: Path
     results: list[LeakageResult]
@@ -36,8 +36,8 @@ class LeakageConducted:
     computed: int
     seconds: float
 
-    def tables(self) -> list[Table]:
-        """Everything as tables to read."""
+    def tables(self) -> list[ReportTable]:
+        """All results as readable tables."""
         tables = leakage_tables(self.results)
         return [*tables, attack_table(self.attacks)] if self.attacks else tables
 
@@ -49,10 +49,10 @@ def conduct_leakage(
     /,
     *,
     advance: Callable[[int], None] | None = None,
-) -> LeakageConducted:
-    """Bring the study to its end in `out`/name; finished runs are not computed again.
+) -> LeakageStudyResult:
+    """Run the study in `out`/name; finished runs are not computed again.
 
-    There are then `leakage.json`, which is the table that the audit ships, `tables.md`, and the
+    It writes `leakage.json`, which is the table that the audit ships, `tables.md`, and the
     plots `privacy.png` and `growth.png`.
     """
     started = time.monotonic()
@@ -69,7 +69,7 @@ def conduct_leakage(
         write_whole(futures[future], future.result())
         if advance is not None:
             advance(1)
-    done = LeakageConducted(
+    done = LeakageStudyResult(
         folder,
         [_read(path, LeakageResult) for _, perform, path in work if perform is perform_leakage],
         [_read(path, AttackResult) for _, perform, path in work if perform is perform_attacks],
@@ -88,7 +88,7 @@ def _read(path: Path, kind: type[Kind]) -> Kind:
     return msgspec.json.decode(path.read_bytes(), type=kind)
 
 
-def _write(study: LeakageStudy, done: LeakageConducted) -> None:
+def _write(study: LeakageStudy, done: LeakageStudyResult) -> None:
     folder, results = done.folder, done.results
     table = {"format": "tacit-leakage/1", "entries": leakage_table_entries(results)}
     about = {"study": msgspec.to_builtins(study), "versions": versions()}

@@ -1,4 +1,4 @@
-"""The results of the study: the table that ships with the audit, and tables to read."""
+"""The results of the study: the table that ships with the audit, and readable tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from statistics import median
 from tacit.audit.attacks import ATTACKS
 from tacit.audit.expected.table import Entry
 from tacit.experiments.leakage.run_job import AttackResult, LeakageResult
-from tacit.experiments.report.table import Cell, Table
+from tacit.experiments.report.table import Cell, ReportTable
 
 Group = tuple[str, int, int, str]
 OTHER_ATTACKS = ("known range", "known rows", "next population", "tournaments")
@@ -48,11 +48,11 @@ def leakage_table_entries(results: Sequence[LeakageResult], /) -> list[Entry]:
 
 
 def _worst(honest: float, asked: list[float]) -> float | None:
-    """At least what the agreed search tells, which may be on more instances."""
+    """At least the leakage of the agreed search, which may be measured on more instances."""
     return round(max(median(asked), honest), 4) if asked else None
 
 
-def leakage_tables(results: Sequence[LeakageResult], /) -> list[Table]:
+def leakage_tables(results: Sequence[LeakageResult], /) -> list[ReportTable]:
     """A table per kind of problem and population, and one of the mitigations."""
     entries = leakage_table_entries(results)
     keys = dict.fromkeys((each.kind, each.rows, each.population) for each in entries)
@@ -66,7 +66,7 @@ def is_of(entry: Entry, key: tuple[str, int, int], /) -> bool:
     return (entry.kind, entry.rows, entry.population) == key
 
 
-def correlation_table(entries: Sequence[Entry], /) -> Table:
+def correlation_table(entries: Sequence[Entry], /) -> ReportTable:
     """What was recovered after each number of evaluations, one row per disclosure."""
     counts, first = sorted({each.evaluations for each in entries}), entries[0]
     rows = []
@@ -76,10 +76,10 @@ def correlation_table(entries: Sequence[Entry], /) -> Table:
             key=lambda each: each.evaluations,
         )
         worst = mine[-1].worst
-        told = [f"{each.honest:.2f}" for each in mine]
-        told += ["" if worst is None else f"{worst:.2f}", f"{mine[-1].plan_only:.2f}"]
-        rows.append(tuple(map(Cell, (disclosure, *told, f"{mine[-1].gap_percent:.1f} %"))))
-    return Table(
+        correlations = [f"{each.honest:.2f}" for each in mine]
+        correlations += ["" if worst is None else f"{worst:.2f}", f"{mine[-1].plan_only:.2f}"]
+        rows.append(tuple(map(Cell, (disclosure, *correlations, f"{mine[-1].gap_percent:.1f} %"))))
+    return ReportTable(
         f"table-leakage-{first.kind}-{first.rows}-{first.population}",
         f"Correlation of the recovered matrix: {first.kind} {first.rows} x {first.rows}, "
         f"{first.population} candidates per evaluation",
@@ -89,7 +89,7 @@ def correlation_table(entries: Sequence[Entry], /) -> Table:
     )  # fmt: skip
 
 
-def _mitigations(results: Sequence[LeakageResult]) -> Table | None:
+def _mitigations(results: Sequence[LeakageResult]) -> ReportTable | None:
     groups: dict[tuple[str, str], list[LeakageResult]] = {}
     for each in results:
         if each.mitigation:
@@ -99,7 +99,7 @@ def _mitigations(results: Sequence[LeakageResult]) -> Table | None:
     rows = []
     for (disclosure, mitigation), runs in groups.items():
         last = [each.points[-1] for each in runs]
-        told = (
+        row = (
             disclosure,
             mitigation,
             median_and_range([each.honest for each in last], ".2f"),
@@ -107,9 +107,9 @@ def _mitigations(results: Sequence[LeakageResult]) -> Table | None:
             f"{median(each.plan_quality for each in last):.1f} %",
             median_and_range([each.gap_percent for each in runs], ".1f") + " %",
         )
-        rows.append(tuple(map(Cell, told)))
+        rows.append(tuple(map(Cell, row)))
     runs = next(iter(groups.values()))
-    return Table(
+    return ReportTable(
         "table-mitigations",
         f"Mitigations, after {runs[0].points[-1].evaluations} evaluations",
         ("disclosure", "mitigation", "correlation", "error", "attacker's plan",
@@ -131,7 +131,7 @@ def median_and_range(values: Sequence[float], form: str, /) -> str:
     return f"{middle} ({min(values):{form}} to {max(values):{form}})"
 
 
-def attack_table(results: Sequence[AttackResult], /) -> Table:
+def attack_table(results: Sequence[AttackResult], /) -> ReportTable:
     """Every attack under some disclosures: the correlation that it reaches."""
     tried = {name for each in results for name in each.attacks}
     names = [name for name in (*ATTACKS, *OTHER_ATTACKS) if name in tried]
@@ -139,9 +139,9 @@ def attack_table(results: Sequence[AttackResult], /) -> Table:
     for name in names:
         found = [each.attacks.get(name) for each in results]
         who = next(measured.who for measured in found if measured is not None)
-        told = ["" if each is None else f"{each.correlation:.2f}" for each in found]
-        rows.append(tuple(map(Cell, (name, who, *told))))
-    return Table(
+        correlations = ["" if each is None else f"{each.correlation:.2f}" for each in found]
+        rows.append(tuple(map(Cell, (name, who, *correlations))))
+    return ReportTable(
         "table-attacks",
         "Every attack on one run",
         ("attack", "by", *(each.disclosure for each in results)),

@@ -25,18 +25,18 @@ Pooled = Mapping[str, ColumnFigures]
 
 @dataclass(frozen=True)
 class Assessed:
-    """A finding, whether it holds on all runs together, the figures that say so, and where else."""
+    """A finding: whether it holds on all runs together, the evidence, and single instances."""
 
     finding: Finding
     holds: bool
     evidence: str
     state: int
-    """On so many instances it holds taken alone."""
+    """The number of instances on which it holds separately."""
     instances: int
 
 
 def within_spread(ours: Spread, theirs: Spread, medians: list[float], /) -> bool:
-    """Whether the paper's median is no further from ours than runs or instances are apart.
+    """Whether the paper's median differs from ours by no more than runs or instances do.
 
     That is: by at most the larger of the two IQRs, or it lies between the smallest and the largest
     of our instances' medians.
@@ -75,7 +75,7 @@ def all_findings() -> list[Finding]:
 
 
 def assess(results: Results, figures: AllFigures, pooled: Pooled, /) -> list[Assessed]:
-    """Check every finding whose studies are here, on all runs together and on each instance."""
+    """Check every finding whose studies are available, on all runs and on each instance."""
     assessed = []
     together: dict[tuple[str, ...], Evidence] = {}
     apart: dict[tuple[str, ...], list[Evidence]] = {}
@@ -114,7 +114,7 @@ def _evidence_together(results: Results, pooled: Pooled, studies: tuple[str, ...
 
 
 def _fronts(results: Results, study: str, instances: list[str]) -> dict[str, Points]:
-    """Normalized sets per disclosure, those of several instances laid over each other."""
+    """Normalized sets per disclosure, those of several instances combined."""
     if f"{study} igd+" not in COLUMNS:
         return {}
     found: dict[str, list[Points]] = {}

@@ -18,7 +18,7 @@ ONE, TWO = "moap-one", "moap-two"
 
 
 def trend(column: str, better_when_finer: dict[str, bool]) -> Check:
-    """Whether the finest or the coarsest configuration of a method ends better, as told."""
+    """Whether the finest or the coarsest configuration of a method ends better."""
 
     def check(evidence: Evidence) -> tuple[bool, str]:
         failing = []
@@ -49,8 +49,8 @@ def best_of_configurable(column: str, names: Sequence[str], within: int) -> Chec
     def check(evidence: Evidence) -> tuple[bool, str]:
         wins = evidence.wins_of(column)
         bound = sorted((wins[name] for name in CONFIGURABLE), reverse=True)[within - 1]
-        told = {name: float(wins[name]) for name in names}
-        return min(told.values()) >= bound, f"wins: {show(told)}"
+        named = {name: float(wins[name]) for name in names}
+        return min(named.values()) >= bound, f"wins: {show(named)}"
 
     return check
 
@@ -61,8 +61,8 @@ def worst_of_all(column: str, names: Sequence[str], within: int) -> Check:
     def check(evidence: Evidence) -> tuple[bool, str]:
         wins = evidence.wins_of(column)
         bound = sorted(wins.values())[within - 1]
-        told = {name: float(wins[name]) for name in names}
-        return float(np.median(list(told.values()))) <= bound, f"wins: {show(told)}"
+        named = {name: float(wins[name]) for name in names}
+        return float(np.median(list(named.values()))) <= bound, f"wins: {show(named)}"
 
     return check
 
@@ -88,8 +88,8 @@ def metrics_disagree(study: str) -> Check:
         gd, igd = (evidence.wins_of(f"{study} {metric}") for metric in ("gd+", "igd+"))
         apart = {name: gd[name] - igd[name] for name in CONFIGURABLE}
         most, least = max(apart, key=lambda n: apart[n]), min(apart, key=lambda n: apart[n])
-        told = f"{most} wins {gd[most]} and {igd[most]}, {least} {gd[least]} and {igd[least]}"
-        return apart[most] >= 3 and apart[least] <= -3, f"GD+ and IGD+: {told}"
+        extremes = f"{most} wins {gd[most]} and {igd[most]}, {least} {gd[least]} and {igd[least]}"
+        return apart[most] >= 3 and apart[least] <= -3, f"GD+ and IGD+: {extremes}"
 
     return check
 

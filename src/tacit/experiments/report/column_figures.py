@@ -23,7 +23,7 @@ Curves = Mapping[str, NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class ColumnFigures:
-    """What the paper's tables tell of a column, from our runs or from the paper."""
+    """The figures of a column in the paper's tables, from our runs or from the paper."""
 
     column: Column
     initial: dict[str, Spread]
@@ -95,10 +95,10 @@ def published_figures(column: Column, /) -> ColumnFigures:
     summary, comparison = published_summary(column), published_comparison(column)
     outcomes: dict[tuple[str, str], Duel] = {}
     for row, entry in comparison.items():
-        for other, told in entry["rank_biserial"].items():
-            p = 0.0 if told["significant"] else 1.0
-            outcomes[row, other] = Duel(told["r"], p)
-            outcomes[other, row] = Duel(-told["r"], p)
+        for other, compared in entry["rank_biserial"].items():
+            p = 0.0 if compared["significant"] else 1.0
+            outcomes[row, other] = Duel(compared["r"], p)
+            outcomes[other, row] = Duel(-compared["r"], p)
     return ColumnFigures(
         column=column,
         initial={d: spread(t["initial_median"], t["initial_iqr"]) for d, t in summary.items()},

@@ -1,4 +1,4 @@
-"""What findings are checked on: figures, and for our own runs also curves and fronts."""
+"""The evidence for findings: figures, and for our own runs also curves and fronts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ METHODS = {
     method: [text for text in PAPER_CONFIGURATIONS if text.startswith(f"{method}:")]
     for method in ("buckets", "above", "quantiles", "top")
 }
-"""Configurations of each method, the one that tells most first."""
+"""Configurations of each method, the one that discloses most first."""
 CONFIGURABLE = [text for texts in METHODS.values() for text in texts]
 FINEST = [texts[0] for texts in METHODS.values()]
 COARSEST = [texts[-1] for texts in METHODS.values()]
@@ -23,7 +23,7 @@ COARSEST = [texts[-1] for texts in METHODS.values()]
 
 @dataclass(frozen=True)
 class Evidence:
-    """The figures of some runs of each study; curves and fronts only where runs are at hand."""
+    """The figures of some runs of each study; curves and fronts only for our own runs."""
 
     figures: Mapping[str, ColumnFigures]
     curves: Mapping[str, Curves] = field(default_factory=dict)
@@ -40,12 +40,12 @@ class Evidence:
 
 
 Check = Callable[[Evidence], tuple[bool, str]]
-"""Gives whether a finding holds and the figures that say so."""
+"""Returns whether a finding holds, and the evidence."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence of the paper's sections 5.1 to 5.4 as something that can be checked."""
+    """A sentence of the paper's sections 5.1 to 5.4 as a check."""
 
     section: str
     name: str
@@ -57,7 +57,7 @@ class Finding:
 
 
 def deviation(runs: NDArray[np.float64], /) -> float:
-    """How far runs lie from their median curve: the mean over generations of IQR / |median|.
+    """The deviation of runs from their median curve: the mean over generations of IQR / |median|.
 
     >>> deviation(np.array([[10.0, 10.0], [10.0, 10.0], [10.0, 10.0]]))
     0.0
@@ -67,7 +67,7 @@ def deviation(runs: NDArray[np.float64], /) -> float:
 
 
 def improvement_after(runs: NDArray[np.float64], share: float, /) -> float:
-    """Which part of the median curve's whole improvement comes after a share of the generations.
+    """The part of the median curve's improvement that comes after a share of the generations.
 
     >>> improvement_after(np.array([[10.0, 5.0, 4.0, 3.0, 2.0]]), 0.5)
     0.25

@@ -29,10 +29,10 @@ from tacit.experiments.report.evidence import (
 def one_beats_order_in_gd(evidence: Evidence) -> tuple[bool, str]:
     """One obfuscated: A80, Q5 and Q10 are among the best in GD+ and have more wins than order."""
     wins = evidence.wins_of(f"{ONE} gd+")
-    told = {
+    named = {
         name: float(wins[name]) for name in ("above:80", "quantiles:5", "quantiles:10", "order")
     }
-    return min(told[name] for name in list(told)[:3]) > told["order"], f"wins: {show(told)}"
+    return min(named[name] for name in list(named)[:3]) > named["order"], f"wins: {show(named)}"
 
 
 def one_closer_but_poor_cover(evidence: Evidence) -> tuple[bool, str]:
@@ -61,10 +61,10 @@ def one_twins_differ(evidence: Evidence) -> tuple[bool, str]:
 
 def one_binary_runs_deviate(evidence: Evidence) -> tuple[bool, str]:
     """One obfuscated: GD+ of A95, T15, T30 and T60 deviates most from the median curve."""
-    told = {n: 100 * deviation(runs) for n, runs in evidence.curves[f"{ONE} gd+"].items()}
+    spread = {n: 100 * deviation(runs) for n, runs in evidence.curves[f"{ONE} gd+"].items()}
     named = ["above:95", *METHODS["top"]]
-    rest = [value for name, value in told.items() if name not in named]
-    mean = float(np.mean([told[name] for name in named]))
+    rest = [value for name, value in spread.items() if name not in named]
+    mean = float(np.mean([spread[name] for name in named]))
     return mean > float(np.mean(rest)), (
         f"mean IQR {mean:.1f} % of the median curve against {np.mean(rest):.1f} %"
     )
@@ -92,18 +92,18 @@ def one_binary_get_worse(evidence: Evidence) -> tuple[bool, str]:
 
 def one_skewed(evidence: Evidence) -> tuple[bool, str]:
     """One obfuscated: sets lean towards the objective in the clear; none and order do not."""
-    told = {name: skew(points) for name, points in evidence.fronts[ONE].items()}
-    balanced = max(abs(told["none"]), abs(told["order"]))
-    leaning = [name for name in CONFIGURABLE if told[name] > max(balanced, 0.1)]
+    skews = {name: skew(points) for name, points in evidence.fronts[ONE].items()}
+    balanced = max(abs(skews["none"]), abs(skews["order"]))
+    leaning = [name for name in CONFIGURABLE if skews[name] > max(balanced, 0.1)]
     return balanced < 0.2 and len(leaning) >= 11, (
-        f"{len(leaning)} of 12 lean towards objective 2; none {told['none']:.2f}, "
-        f"order {told['order']:.2f}"
+        f"{len(leaning)} of 12 lean towards objective 2; none {skews['none']:.2f}, "
+        f"order {skews['order']:.2f}"
     )
 
 
 def one_findings() -> list[Finding]:
     """Section 5.3."""
-    told: list[tuple[str, str, Check, bool]] = [
+    findings: list[tuple[str, str, Check, bool]] = [
         ("binary runs deviate", "GD+ of runs with A95, T15, T30 and T60 deviates considerably from "
          "the median curve.", one_binary_runs_deviate, True),
         ("groups stagnate", "IGD+ of fitness buckets and order quantiles stagnates early.",
@@ -138,4 +138,4 @@ def one_findings() -> list[Finding]:
         ("most wins", "Q20 has most wins of the configurable when those of GD+ and IGD+ are added.",
          most_wins_in_sum(ONE, ("quantiles:20",), 1), False),
     ]  # fmt: skip
-    return [Finding("5.3", f"{ONE}: {n}", t, check, (ONE,), runs) for n, t, check, runs in told]
+    return [Finding("5.3", f"{ONE}: {n}", t, check, (ONE,), runs) for n, t, check, runs in findings]

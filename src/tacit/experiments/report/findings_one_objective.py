@@ -160,7 +160,7 @@ def tsp_top15_within_budget(evidence: Evidence) -> tuple[bool, str]:
 
 def ap_findings() -> list[Finding]:
     """Section 5.1."""
-    told = [
+    findings = [
         ("low variability", "Individual runs closely follow the median curve.", low_variability),
         ("range", "Last medians of the configurable methods reach from a coarsest "
          "configuration to a finest.", fine_best_coarse_worst("ap")),
@@ -179,12 +179,12 @@ def ap_findings() -> list[Finding]:
         ("top 15 suffices", "Binary information of T15 suffices for near-optimal sets within the "
          "time budget.", ap_top15_within_budget),
     ]  # fmt: skip
-    return [Finding("5.1", f"ap: {n}", text, check, ("ap",)) for n, text, check in told]
+    return [Finding("5.1", f"ap: {n}", text, check, ("ap",)) for n, text, check in findings]
 
 
 def tsp_findings() -> list[Finding]:
     """Section 5.2."""
-    told = [
+    findings = [
         ("coarse runs vary", "Runs with B5, Q5, A80 and T60 deviate more from their median than "
          "the others.", tsp_coarse_runs_deviate),
         ("range", "Last medians of the configurable methods reach from a finest "
@@ -204,4 +204,4 @@ def tsp_findings() -> list[Finding]:
         ("top 15 within budget", "T15 finds tours of about 134 % of the optimum within the time "
          "budget, from random ones of about 663 %.", tsp_top15_within_budget),
     ]  # fmt: skip
-    return [Finding("5.2", f"tsp: {n}", text, check, ("tsp",)) for n, text, check in told]
+    return [Finding("5.2", f"tsp: {n}", text, check, ("tsp",)) for n, text, check in findings]

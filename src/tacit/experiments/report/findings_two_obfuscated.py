@@ -67,20 +67,20 @@ def two_centre_and_extremes(evidence: Evidence) -> tuple[bool, str]:
 
 def two_above_deviates(evidence: Evidence) -> tuple[bool, str]:
     """Both obfuscated: GD+ of above deviates more from the median curve than the others."""
-    told = {n: 100 * deviation(runs) for n, runs in evidence.curves[f"{TWO} gd+"].items()}
-    above = float(np.mean([told[name] for name in METHODS["above"]]))
-    rest = float(np.mean([value for name, value in told.items() if name not in METHODS["above"]]))
+    spread = {n: 100 * deviation(runs) for n, runs in evidence.curves[f"{TWO} gd+"].items()}
+    above = float(np.mean([spread[name] for name in METHODS["above"]]))
+    rest = float(np.mean([value for name, value in spread.items() if name not in METHODS["above"]]))
     return above > rest, f"mean IQR {above:.1f} % of the median curve against {rest:.1f} %"
 
 
 def two_above_increasingly(evidence: Evidence) -> tuple[bool, str]:
     """Both obfuscated: this deviation grows from A80 over A90 to A95."""
     curves = evidence.curves[f"{TWO} gd+"]
-    told = {name: 100 * deviation(curves[name]) for name in METHODS["above"]}
-    a95, a90, a80 = told.values()
+    spread = {name: 100 * deviation(curves[name]) for name in METHODS["above"]}
+    a95, a90, a80 = spread.values()
     return a95 > a90 > a80, (
-        f"mean IQR in % of the median curve: {show(told, 1)}; the IQRs of the paper's own Table 12 "
-        "fall too"
+        f"mean IQR in % of the median curve: {show(spread, 1)}; the IQRs of the paper's own "
+        "Table 12 fall too"
     )
 
 
@@ -89,9 +89,9 @@ def two_binary_stagnate(evidence: Evidence) -> tuple[bool, str]:
     curves = evidence.curves[f"{TWO} igd+"]
     binary = METHODS["above"] + METHODS["top"]
     late = max(100 * improvement_after(curves[name], 0.5) for name in binary)
-    told = {name: deviation(curves[name]) for name in curves}
-    rest = float(np.mean([value for name, value in told.items() if name not in binary]))
-    mean = float(np.mean([told[name] for name in binary]))
+    spread = {name: deviation(curves[name]) for name in curves}
+    rest = float(np.mean([value for name, value in spread.items() if name not in binary]))
+    mean = float(np.mean([spread[name] for name in binary]))
     return late < 15 and mean > rest, (
         f"at most {late:.1f} % of the improvement comes in the second half; mean IQR "
         f"{100 * mean:.1f} % of the median curve against {100 * rest:.1f} %"
@@ -101,10 +101,10 @@ def two_binary_stagnate(evidence: Evidence) -> tuple[bool, str]:
 def two_fewer_top_cover_more(evidence: Evidence) -> tuple[bool, str]:
     """Both obfuscated: IGD+ of T15 is below that of T60."""
     final = evidence.figures[f"{TWO} igd+"].final
-    told = {name: final[name].median for name in METHODS["top"]}
-    return told["top:15"] < told["top:60"], (
-        f"medians {show(told)}, IQR of T15 {final['top:15'].iqr:.0f}; the paper's medians are 51 "
-        "apart, with an IQR of 2365"
+    medians = {name: final[name].median for name in METHODS["top"]}
+    return medians["top:15"] < medians["top:60"], (
+        f"medians {show(medians)}, IQR of T15 {final['top:15'].iqr:.0f}; the paper's medians are "
+        "51 apart, with an IQR of 2365"
     )
 
 
@@ -119,7 +119,7 @@ def two_quantiles_then_buckets(evidence: Evidence) -> tuple[bool, str]:
 def two_findings() -> list[Finding]:
     """Section 5.4."""
     finer = {"buckets": True, "quantiles": True}
-    told: list[tuple[str, str, Check, tuple[str, ...], bool]] = [
+    findings: list[tuple[str, str, Check, tuple[str, ...], bool]] = [
         ("above deviates", "GD+ of above threshold deviates from the median curve; the others "
          "follow it closely.", two_above_deviates, (TWO,), True),
         ("above increasingly", "This deviation grows from A80 over A90 to A95.",
@@ -152,4 +152,4 @@ def two_findings() -> list[Finding]:
         ("most wins", "Q20 and Q10 have most wins of the configurable when those of GD+ and IGD+ "
          "are added.", most_wins_in_sum(TWO, ("quantiles:20", "quantiles:10"), 2), (TWO,), False),
     ]  # fmt: skip
-    return [Finding("5.4", f"{TWO}: {n}", t, check, s, runs) for n, t, check, s, runs in told]
+    return [Finding("5.4", f"{TWO}: {n}", t, check, s, runs) for n, t, check, s, runs in findings]

@@ -1,4 +1,4 @@
-"""Table 2 and what goes with it: budgets, leakage, findings, rankings."""
+"""Table 2 and related tables: budgets, leakage, findings, rankings."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tacit.experiments.execution.time_budget import (
 from tacit.experiments.paper import COLUMNS, published
 from tacit.experiments.report.agreement import Assessed, rankings
 from tacit.experiments.report.column_figures import ColumnFigures
-from tacit.experiments.report.table import Cell, Table, plain
+from tacit.experiments.report.table import Cell, ReportTable, plain
 from tacit.experiments.study.study import Study
 
 LEAST_SPEARMAN = {"ap": 0.9, "tsp": 0.9, "moap": 0.85}
 
 
-def budget_table() -> Table:
+def budget_table() -> ReportTable:
     """Table 2: from the paper's evaluation times to comparison generations.
 
     >>> [cell.text for cell in budget_table().rows[1]]
@@ -37,7 +37,7 @@ def budget_table() -> Table:
             plain(method, f"{seconds}", str(theirs[method]), str(computed[method]),
                   ", ".join(map(str, numbers)) or "-")
         )  # fmt: skip
-    return Table(
+    return ReportTable(
         "table-02",
         f"Table 2: the paper's evaluation times, a budget of {PAPER_BUDGET.seconds} s",
         (
@@ -51,7 +51,7 @@ def budget_table() -> Table:
     )
 
 
-def engine_table(measured: Sequence[EngineTimes], /) -> Table:
+def engine_table(measured: Sequence[EngineTimes], /) -> ReportTable:
     """Table 2 again, with the times of our own engine on this machine."""
     header = ["method"]
     for times in measured:
@@ -70,13 +70,13 @@ def engine_table(measured: Sequence[EngineTimes], /) -> Table:
             reached = times.generations()[method]
             cells += [Cell(f"{seconds:.4f}"), Cell(str(reached), reached < 500)]
         rows.append(tuple(cells))
-    return Table(
+    return ReportTable(
         "table-02-engine",
         f"Table 2 on our own engine: the generation reached within {PAPER_BUDGET.seconds} s "
         "(500 is the last)",
         tuple(header),
         tuple(rows),
-        "Three processes on this machine, one-way delay between nodes as said.",
+        "Three processes on this machine, with the given one-way delay between nodes.",
     )
 
 
@@ -85,7 +85,7 @@ def gain_table(
     ours: Mapping[str, Mapping[str, ColumnFigures]],
     latency_ms: float,
     /,
-) -> Table:
+) -> ReportTable:
     """Medians within the budget with the paper's engine and with ours."""
     names = list(figures)
     first = {name: next(iter(figures[name])) for name in names}
@@ -98,7 +98,7 @@ def gain_table(
             after = ours[name][first[name]].comparison[disclosure].median
             cells += plain(f"{before:,.{digits}f}", f"{after:,.{digits}f}")
         rows.append(tuple(cells))
-    return Table(
+    return ReportTable(
         "table-gain",
         f"Medians within {PAPER_BUDGET.seconds} s: with the paper's evaluation times, and with our "
         f"engine's at {latency_ms:g} ms delay",
@@ -107,7 +107,7 @@ def gain_table(
     )
 
 
-def leakage_table(study: Study | None = None, /) -> Table:
+def leakage_table(study: Study | None = None, /) -> ReportTable:
     """Section 3.3: equations and inequations per disclosure; a study gives a run to count in.
 
     >>> leakage_table().rows[7][0].text
@@ -122,47 +122,47 @@ def leakage_table(study: Study | None = None, /) -> Table:
         if found.inequations is None and study is not None:
             found = observed_leakage(first_run_with(study, text, evaluations=evaluations))
             counted = "in a run"
-        told = given.get(text, {})
+        paper = given.get(text, {})
         cells = [Cell(text)]
         for name in Leakage.__dataclass_fields__:
-            cells += _counted(getattr(found, name), told.get(name))
+            cells += _counted(getattr(found, name), paper.get(name))
         rows.append((*cells, Cell(counted or "at most")))
-    return Table(
+    return ReportTable(
         "table-leakage",
         f"Section 3.3: what {evaluations} evaluations of {population} give away",
         ("disclosure", "equations", "paper", "inequations", "paper",
          "inequations across populations", "paper", "counted"),
         tuple(rows),
-        "As if no candidate came twice. The paper has 22,450,000 inequations for order; 300 choose "
-        "2 times 500 is 22,425,000. Set off: figures that differ. The groups of buckets and above "
-        "vary in size, so they are counted in the first run of the AP study; a best bucket with "
-        "one candidate names the best, and each pair of those gives an equation.",
+        "Assuming that no candidate is repeated. The paper has 22,450,000 inequations for order; "
+        "300 choose 2 times 500 is 22,425,000. Figures that differ are highlighted. The groups of "
+        "buckets and above vary in size, so they are counted in the first run of the AP study; a "
+        "best bucket with one candidate identifies the best, each pair of those gives an equation.",
     )  # fmt: skip
 
 
-def instances_table(figures: Mapping[str, Mapping[str, ColumnFigures]], /) -> Table:
+def instances_table(figures: Mapping[str, Mapping[str, ColumnFigures]], /) -> ReportTable:
     """The correlation with the paper's ranking, instance by instance."""
     rows = []
     for name, by_instance in figures.items():
         for instance, found in by_instance.items():
-            told = rankings(found)
-            rows.append(plain(name, instance, *(f"{value:.3f}" for value in told.values())))
-    return Table(
+            correlations = rankings(found)
+            rows.append(plain(name, instance, *(f"{value:.3f}" for value in correlations.values())))
+    return ReportTable(
         "table-instances",
         "Spearman's correlation with the paper's ranking, instance by instance",
         ("column", "instance", "summary", "comparison"),
         tuple(rows),
-        "Where configurations nearly tie, their order is a matter of the instance.",
+        "Where configurations nearly tie, their order depends on the instance.",
     )
 
 
-def _counted(count: int | None, told: int | None) -> list[Cell]:
+def _counted(count: int | None, paper: int | None) -> list[Cell]:
     shown = "depends on the run" if count is None else f"{count:,}"
-    differs = told is not None and told != count
-    return [Cell(shown, differs), Cell("" if told is None else f"{told:,}", differs)]
+    differs = paper is not None and paper != count
+    return [Cell(shown, differs), Cell("" if paper is None else f"{paper:,}", differs)]
 
 
-def spearman_table(correlations: Mapping[str, float], /) -> Table:
+def spearman_table(correlations: Mapping[str, float], /) -> ReportTable:
     """How our ranking of the configurations correlates with the paper's.
 
     >>> spearman_table({"ap summary": 0.95}).rows[0][3].text
@@ -175,7 +175,7 @@ def spearman_table(correlations: Mapping[str, float], /) -> Table:
         rows.append(
             (*plain(name, f"{value:.3f}", f"{least}"), Cell("yes" if met else "no", not met))
         )
-    return Table(
+    return ReportTable(
         "table-spearman",
         "Spearman's correlation between our ranking of the configurations and the paper's",
         ("column of medians", "correlation", "wanted", "reached"),
@@ -184,7 +184,7 @@ def spearman_table(correlations: Mapping[str, float], /) -> Table:
     )
 
 
-def findings_table(assessed: Sequence[Assessed], /) -> Table:
+def findings_table(assessed: Sequence[Assessed], /) -> ReportTable:
     """Every finding of sections 5.1 to 5.4, yes or no."""
     rows = tuple(
         (
@@ -194,11 +194,11 @@ def findings_table(assessed: Sequence[Assessed], /) -> Table:
         )
         for each in assessed
     )
-    return Table(
+    return ReportTable(
         "table-findings",
         "The paper's findings on our runs",
         ("section", "finding", "holds", "instances", "figures"),
         rows,
         "A finding holds if it does on the runs of all instances together (TSP: on the paper's own "
-        "instance); beside it, on how many instances it holds taken alone.",
+        "instance); beside it, the number of instances on which it holds separately.",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass, field
 
-from tacit.experiments.report.table import Table
+from tacit.experiments.report.table import ReportTable
 
 STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem}
 table{border-collapse:collapse;font-size:12px;margin:1rem 0}caption{text-align:left;font-weight:600}
@@ -13,15 +13,15 @@ th,td{border:1px solid #ccc;padding:2px 6px;text-align:right}th{background:#f2f2
 td:first-child,th:first-child,#table-findings td{text-align:left}.marked{background:#d3d3d3}
 .note{font-size:13px;color:#444}.wide{overflow-x:auto}img{max-width:100%}"""
 
-Block = str | Table | tuple[str, str]
+Block = str | ReportTable | tuple[str, str]
 """A line (headings start with #), a table, or a picture's file and caption."""
 
 
 @dataclass
-class Report:
+class ReportPage:
     r"""Blocks of text, tables and pictures, in order.
 
-    >>> Report("Title", ["## Part", "Text."]).markdown()
+    >>> ReportPage("Title", ["## Part", "Text."]).markdown()
     '# Title\n\n## Part\n\nText.\n'
     """
 
@@ -32,7 +32,7 @@ class Report:
         """The report as Markdown."""
         parts = [f"# {self.title}"]
         for block in self.blocks:
-            if isinstance(block, Table):
+            if isinstance(block, ReportTable):
                 parts.append(block.markdown())
             elif isinstance(block, tuple):
                 parts.append(f"![{block[1]}]({block[0]})\n\n*{block[1]}*")
@@ -44,7 +44,7 @@ class Report:
         """The report as one HTML page; the pictures lie beside it."""
         parts = [f"<h1>{html.escape(self.title)}</h1>"]
         for block in self.blocks:
-            if isinstance(block, Table):
+            if isinstance(block, ReportTable):
                 parts.append(block.html())
             elif isinstance(block, tuple):
                 caption = html.escape(block[1])

@@ -8,7 +8,7 @@ from tacit.disclosure import split_disclosure
 from tacit.experiments.paper import COLUMNS, Column
 from tacit.experiments.report.agreement import within_spread
 from tacit.experiments.report.column_figures import ColumnFigures, published_figures
-from tacit.experiments.report.table import Cell, Table, plain
+from tacit.experiments.report.table import Cell, ReportTable, plain
 from tacit.experiments.statistics import Spread
 
 SUMMARIES = {
@@ -42,7 +42,7 @@ def symbol(disclosure: str, /) -> str:
     return f"{SYMBOLS[method]}{number or ''}" if method in SYMBOLS else disclosure
 
 
-def summary_table(column: Column, figures: Mapping[str, ColumnFigures], /) -> Table:
+def summary_table(column: Column, figures: Mapping[str, ColumnFigures], /) -> ReportTable:
     """Initial population and last generation of the first instance."""
     instance, ours = next(iter(figures.items()))
     theirs = published_figures(column)
@@ -57,7 +57,7 @@ def summary_table(column: Column, figures: Mapping[str, ColumnFigures], /) -> Ta
         rows.append(tuple(cells))
     key, place = SUMMARIES[column.name]
     stages = ("initial population", "last generation")
-    return Table(
+    return ReportTable(
         key,
         f"{place}: {column.label}, median (IQR), instance {instance}",
         (
@@ -69,7 +69,7 @@ def summary_table(column: Column, figures: Mapping[str, ColumnFigures], /) -> Ta
     )
 
 
-def comparison_table(column: Column, figures: Mapping[str, ColumnFigures], /) -> Table:
+def comparison_table(column: Column, figures: Mapping[str, ColumnFigures], /) -> ReportTable:
     """Comparison generation of the first instance: medians, wins, rank-biserial correlations."""
     instance, ours = next(iter(figures.items()))
     theirs = published_figures(column)
@@ -87,15 +87,15 @@ def comparison_table(column: Column, figures: Mapping[str, ColumnFigures], /) ->
                 cells.append(Cell(""))
         rows.append(tuple(cells))
     number = COMPARISONS[column.name]
-    return Table(
+    return ReportTable(
         f"table-{number}",
         f"Table {int(number)}: {column.label}, comparison generation, instance {instance}",
         ("", "ours", "paper", "diff.", "within", "wins", "paper's wins",
          *(symbol(name) for name in names[:-1])),
         tuple(rows),
         "Right of the wins: matched-pairs rank-biserial correlation of the row with the column, "
-        "ours / the paper's; set off where our two-sided Wilcoxon signed-rank test is significant "
-        "at 5 %. "
+        "ours / the paper's; highlighted where our two-sided Wilcoxon signed-rank test is "
+        "significant at 5 %. "
         + note_on_instance(column),
     )  # fmt: skip
 
@@ -131,7 +131,7 @@ def beside(
 
 
 def note_on_instance(column: Column, /) -> str:
-    """What to bear in mind when comparing.
+    """The note on comparability.
 
     >>> note_on_instance(COLUMNS["tsp"])
     'The same TSPLIB instance as in the paper.'
@@ -141,7 +141,7 @@ def note_on_instance(column: Column, /) -> str:
     return "Our instance is drawn like the paper's, but is another one."
 
 
-def all_result_tables(figures: Mapping[str, Mapping[str, ColumnFigures]], /) -> list[Table]:
+def all_result_tables(figures: Mapping[str, Mapping[str, ColumnFigures]], /) -> list[ReportTable]:
     """Tables 6 to 14 in the paper's order, as far as their studies are here."""
     tables = []
     for name in figures:

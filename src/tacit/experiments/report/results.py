@@ -29,21 +29,21 @@ class Results:
     stores: Mapping[str, Store]
 
     def columns(self) -> list[Column]:
-        """The columns whose studies are here."""
+        """The columns whose studies are available."""
         return [column for column in COLUMNS.values() if column.study in self.studies]
 
     def instances(self, study: str, /) -> list[str]:
         """The instances of a study, in its order."""
-        return list(self._yardsticks[study])
+        return list(self._references[study])
 
     def optimum(self, study: str, instance: str, /) -> int | None:
         """The optimum of an instance."""
-        optimum: int | None = self._yardsticks[study][instance]["optimum"]
+        optimum: int | None = self._references[study][instance]["optimum"]
         return optimum
 
     def truth(self, study: str, instance: str, /) -> NDArray[np.float64]:
         """The ground truth of an instance with several objectives."""
-        return np.array(self._yardsticks[study][instance]["ground_truth"], dtype=np.float64)
+        return np.array(self._references[study][instance]["ground_truth"], dtype=np.float64)
 
     def curves(self, column: Column, instance: str, /) -> Curves:
         """Every run of an instance, in the unit of the column."""
@@ -75,7 +75,7 @@ class Results:
         )
 
     def counted(self, study: str, /) -> list[str]:
-        """The instances whose runs count together: the paper's own alone where it is here.
+        """The instances whose runs are pooled: the paper's own alone where it is available.
 
         The paper shows one instance, and where configurations nearly tie, their order differs
         from instance to instance; all runs together have the least noise.
@@ -114,7 +114,7 @@ class Results:
         return fronts
 
     @cached_property
-    def _yardsticks(self) -> dict[str, dict[str, dict[str, Any]]]:
+    def _references(self) -> dict[str, dict[str, dict[str, Any]]]:
         return {
             name: msgspec.json.decode((store.folder / "study.json").read_bytes())["yardsticks"]
             for name, store in self.stores.items()

@@ -8,17 +8,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell; `marked` ones are set off (a significant difference, a No)."""
+    """A cell; `marked` ones are highlighted (a significant difference, a No)."""
 
     text: str
     marked: bool = False
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """A table with a key such as `table-07` for its file.
 
-    >>> table = Table("table-00", "Sizes", ("what", "n"), ((Cell("top_1"), Cell("5 %", True)),))
+    >>> row = (Cell("top_1"), Cell("5 %", True))
+    >>> table = ReportTable("table-00", "Sizes", ("what", "n"), (row,))
     >>> print(table.markdown())
     **Sizes**
     <BLANKLINE>
@@ -57,7 +58,7 @@ class Table:
     def latex(self) -> str:
         r"""As a LaTeX table for booktabs and xcolor.
 
-        >>> table = Table("table-00", "Sizes", ("n",), ((Cell("5 %", True),),))
+        >>> table = ReportTable("table-00", "Sizes", ("n",), ((Cell("5 %", True),),))
         >>> "\\cellcolor{lightgray} 5 \\%" in table.latex()
         True
         """
@@ -82,7 +83,7 @@ class Table:
 
 
 def plain(*texts: str) -> tuple[Cell, ...]:
-    """Cells that are not set off.
+    """Cells that are not highlighted.
 
     >>> plain("a", "b")
     (Cell(text='a', marked=False), Cell(text='b', marked=False))

@@ -21,11 +21,11 @@ from tacit.experiments.report.other_tables import (
     leakage_table,
     spearman_table,
 )
-from tacit.experiments.report.page import Block, Report
+from tacit.experiments.report.page import Block, ReportPage
 from tacit.experiments.report.pictures import draw_convergence, draw_fronts
 from tacit.experiments.report.result_tables import all_result_tables
 from tacit.experiments.report.results import Results
-from tacit.experiments.report.table import Table
+from tacit.experiments.report.table import ReportTable
 from tacit.experiments.results.store import versions, write_whole
 
 PICTURES = {"ap": 2, "tsp": 3, "moap-one gd+": 4, "moap-one igd+": 5, "moap-two gd+": 7,
@@ -35,8 +35,8 @@ FRONTS = {"moap-one": 6, "moap-two": 9}
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What the report comes to."""
+class ReportSummary:
+    """The summary of the report."""
 
     spearman: dict[str, float]
     findings: dict[str, bool]
@@ -53,14 +53,14 @@ def write_report(
     engine: Sequence[EngineTimes] = (),
     latex: bool = False,
     given_away: Sequence[Block] = (),
-) -> Outcome:
+) -> ReportSummary:
     """Write `report.md`, `report.html` and the pictures to `out`."""
     generations = comparison_generations(PAPER_BUDGET)
     figures = figures_at(results, generations)
     pooled = {each.name: results.pooled_figures(each, generations) for each in results.columns()}
     spearman = {name: value for each in pooled.values() for name, value in rankings(each).items()}
     assessed = assess(results, figures, pooled)
-    report = Report("The paper's evaluation, run again")
+    report = ReportPage("The paper's evaluation, run again")
     report.blocks += [*about, "## Agreement", spearman_table(spearman), findings_table(assessed)]
     report.blocks += ["## Time budget", budget_table(), *_engine_blocks(results, figures, engine)]
     report.blocks += ["## What is given away", leakage_table(results.studies.get("ap"))]
@@ -71,9 +71,9 @@ def write_report(
     write_whole(out / "report.html", report.html().encode())
     if latex:
         for block in report.blocks:
-            if isinstance(block, Table):
+            if isinstance(block, ReportTable):
                 write_whole(out / "latex" / f"{block.key}.tex", block.latex().encode())
-    return Outcome(spearman, _by_name(assessed), _within(figures))
+    return ReportSummary(spearman, _by_name(assessed), _within(figures))
 
 
 def figures_at(results: Results, generations: Mapping[str, int], /) -> AllFigures:
@@ -87,7 +87,7 @@ def figures_at(results: Results, generations: Mapping[str, int], /) -> AllFigure
     }
 
 
-def write_summary(out: Path, outcome: Outcome, /, *, seconds: float, **more: object) -> None:
+def write_summary(out: Path, outcome: ReportSummary, /, *, seconds: float, **more: object) -> None:
     """Write `summary.json`."""
     content = {
         "seconds": round(seconds, 1),
@@ -128,7 +128,7 @@ def draw_all(
 
 def _engine_blocks(
     results: Results, figures: AllFigures, engine: Sequence[EngineTimes]
-) -> list[str | Table]:
+) -> list[str | ReportTable]:
     if not engine:
         return [
             "The second table, with the times of our own engine, was not measured: "
@@ -149,7 +149,7 @@ def _within(figures: AllFigures) -> dict[str, float]:
         ours = next(iter(by_instance.values()))
         theirs = published_figures(ours.column)
         for stage in ("initial", "final", "comparison"):
-            told = [
+            agreeing = [
                 within_spread(
                     spread,
                     getattr(theirs, stage)[disclosure],
@@ -158,5 +158,5 @@ def _within(figures: AllFigures) -> dict[str, float]:
                 for disclosure, spread in getattr(ours, stage).items()
                 if disclosure in getattr(theirs, stage)
             ]
-            shares[f"{name} {stage}"] = round(sum(told) / len(told), 3) if told else 0.0
+            shares[f"{name} {stage}"] = round(sum(agreeing) / len(agreeing), 3) if agreeing else 0.0
     return shares

@@ -1,4 +1,4 @@
-"""A tuned set beside the paper's, or beside the one that the study began with."""
+"""A tuned set beside the paper's, or beside the one that the study started from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a parameter set is worth: the median over runs per instance, the mean over instances."""
+"""The objective of tuning: the median over runs per instance, the mean over instances."""
 
 from __future__ import annotations
 
@@ -45,6 +45,6 @@ class Assessment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def assessed(assessment: Assessment, settings: Settings, /) -> tuple[float, ...]:
-    """Assess a parameter set in a process that may not have met the plugins yet."""
+    """Assess a parameter set in a process that may not have loaded the plugins yet."""
     load_plugins(assessment.conditions.plugins)
     return assessment.values(settings)

@@ -18,14 +18,14 @@ class TuningPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
     trials: int = 300
     random_trials: int = 50
-    """So many are drawn at random before the sampler learns from them."""
+    """The number of random trials before the sampler learns from them."""
     runs: int = 3
-    """Per instance; their median counts."""
+    """Runs per instance; their median counts."""
     space: dict[str, tuple[Choice, ...]]
     instances: tuple[InstanceSpec, ...]
 
     def check(self, settings: Settings, /) -> None:
-        """Refuse a plan that cannot be carried out with a search that has such settings.
+        """Reject a plan that does not fit a search with such settings.
 
         >>> from tacit.search.moves import SealedParameters
         >>> plan = TuningPlan(instances=(), space={"heat_start": (300, 90), "heat_end": (10, 100)})

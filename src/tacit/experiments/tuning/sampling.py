@@ -1,4 +1,4 @@
-"""Optuna's part in tuning: where trials are kept, how sets are sampled, one trial."""
+"""Optuna's part in tuning: storage of trials, sampling of sets, one trial."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 REDRAWS = 10
-"""After so many sets that were drawn before, a random one takes the turn."""
+"""After this many repeated sets a random one is drawn."""
 
 
 def optuna_library() -> Any:  # noqa: ANN401 - a module
@@ -61,7 +61,7 @@ def open_trials(
         directions=["minimize"] * metrics,
         load_if_exists=True,
     )
-    # Whoever goes on must not draw the first sets again.
+    # A continued study must not draw the first sets again.
     begun = len(trials.get_trials(deepcopy=False))
     with warnings.catch_warnings():
         # Optuna calls the multivariate estimator experimental.
@@ -83,8 +83,8 @@ def ask_anew(
     """The next trial, with a set that was not drawn before.
 
     A set has the same values whenever it is assessed, since runs have fixed seeds. An estimator
-    that is told them again and again closes in on its favourite until it draws little else, so a
-    repetition is not told, and after a few of them a random new set takes the turn.
+    that sees them repeatedly narrows to its favourite until it draws little else, so a repetition
+    is not reported to it, and after a few of them a random new set is drawn.
     """
     for _ in range(REDRAWS):
         trial = trials.ask()

@@ -49,7 +49,7 @@ class TuningTask(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class TunedSet:
-    """A parameter set and what it is worth, smaller being better.
+    """A parameter set and its values; smaller is better.
 
     >>> TunedSet({"tournament": 18}, (0.019,)).total
     0.019
@@ -94,7 +94,7 @@ def tuning_task(
     """
     plan = study.tuning
     if plan is None:
-        raise ParameterError(f"the study {study.name} says nothing of tuning; add a [tuning] table")
+        raise ParameterError(f"the study {study.name} has no tuning; add a [tuning] table")
     sealed = is_sealed(study.search)
     usual = SEALED if sealed else "none"
     disclosure = disclosure or usual
@@ -128,11 +128,11 @@ def tune(
     workers: int,
     watch: Callable[[Tuned], None] | None = None,
 ) -> Tuned:
-    """Add trials until the storage holds enough, so many at a time.
+    """Add trials until the storage holds enough, several at a time.
 
     Other processes and machines may do the same on the same storage. No set is drawn twice, so a
-    space smaller than the number of trials ends when it is exhausted. `watch` is shown what there
-    is whenever a trial was added.
+    space smaller than the number of trials ends when it is exhausted. `watch` gets what there is
+    whenever a trial was added.
     """
     trials = _trials_of(task)
     most = min(task.trials, prod(len(choices) for choices in task.space.values()))
@@ -169,9 +169,9 @@ def held_out_values(
     *,
     runs: int,
 ) -> dict[str, tuple[float, ...]]:
-    """What sets are worth on the study's evaluation instances, which tuning never saw.
+    """The values of sets on the study's evaluation instances, which tuning never saw.
 
-    The best of many trials owes some of its value to luck; this does not.
+    The best of many trials owes some of its value to luck; these do not.
     """
     fresh = msgspec.structs.replace(task.assessment, instances=study.instances, runs=runs)
     futures = {

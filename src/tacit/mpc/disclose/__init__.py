@@ -1,1 +1,1 @@
-"""The disclosures: from shares of the fitness to what the coordinator may know."""
+"""The disclosures: from shares of the fitness to what the coordinator may learn."""

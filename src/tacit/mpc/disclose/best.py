@@ -1,11 +1,11 @@
-"""How the best fitness is told: its value, whether it is an improvement, or not at all.
+"""How the best fitness is disclosed: its value, whether it is an improvement, or not at all.
 
-The best individual sits at a publicly known shuffled position, so its share is at hand.
+The shuffled position of the best individual is public, so the nodes hold its share.
 
 *value*: opened to the coordinator. 1 round.
 *improvement*: the sign of (best so far - fitness) was found for every shuffled position in the
 ranking's own batch and kept as shares; the one of the best position is opened to the coordinator,
-and decides in shares which of the two is best from now on. 1 round to the coordinator; the new
+and selects, on shares, the new best so far. 1 round to the coordinator; the new
 state takes a conversion and a product, 2 rounds, beside the delivery of the labels.
 
 The nodes learn nothing in either case, not even whether it was an improvement.
@@ -66,7 +66,7 @@ async def tell_best(
 
 
 def cost(best: Best, *, has_best: bool) -> Cost:
-    """What telling the best costs; `has_best` says whether there is a best so far.
+    """The cost of disclosing the best; `has_best` says whether there is a best so far.
 
     >>> cost("value", has_best=False).rounds, cost("improvement", has_best=True).rounds
     (1, 2)

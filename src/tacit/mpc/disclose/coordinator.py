@@ -1,7 +1,7 @@
-"""One evaluation at the coordinator: what the nodes' messages say together.
+"""One evaluation at the coordinator: combining the nodes' messages.
 
-What arrives is checked against what it can be. Nodes that were sent different requests derive
-different masks, and their messages then add up to noise, which is refused here.
+What arrives is checked for plausibility. Nodes that were sent different requests derive different
+masks, and their messages then add up to noise, which is rejected here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tacit.mpc.spec import Best, Spec
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class DisclosedValues:
     """What one evaluation disclosed.
 
     `labels` are, per individual: the fitness (none), the rank (order), the number of the quantile
@@ -39,17 +39,17 @@ def _refuse(what: str) -> AbortError:
     return AbortError("the nodes", f"{what}; the answer is noise, ask again")
 
 
-def _check_labels(told: NDArray[np.int64], spec: Spec, n: int) -> None:
+def _check_labels(disclosed: NDArray[np.int64], spec: Spec, n: int) -> None:
     if spec.kind == "above":
-        fits = int(told.sum()) >= min(n, ALWAYS_ABOVE) and told.max(initial=0) <= 1
+        fits = int(disclosed.sum()) >= min(n, ALWAYS_ABOVE) and disclosed.max(initial=0) <= 1
     elif spec.kind == "buckets":
         # The best is in the first bucket; the worst may be too, if all are equal.
-        fits = bool((told == 0).any()) and told.max() < spec.parameter
+        fits = bool((disclosed == 0).any()) and disclosed.max() < spec.parameter
     else:
         expected = np.sort(labels_of_ranks(np.arange(n), spec))
-        fits = np.array_equal(np.sort(told), expected)
+        fits = np.array_equal(np.sort(disclosed), expected)
     if not fits:
-        raise _refuse(f"sent labels that are no {spec}")
+        raise _refuse(f"sent labels that do not fit {spec}")
 
 
 def _check_value(values: NDArray[np.int64], bound: FitnessBound) -> None:
@@ -59,12 +59,12 @@ def _check_value(values: NDArray[np.int64], bound: FitnessBound) -> None:
 
 async def _collect_none(
     session: Session, n: int, bound: FitnessBound, best: Best, best_so_far: int | None
-) -> Outcome:
+) -> DisclosedValues:
     values = from_ring(await opening.receive_opened(session, n))
     _check_value(values, bound)
     top = int(values.max())
     improved = best_so_far is None or top > best_so_far
-    return Outcome(
+    return DisclosedValues(
         values,
         top if best == "value" else None,
         improved if best == "improvement" else None,
@@ -80,11 +80,11 @@ async def collect(
     bound: FitnessBound,
     best: Best,
     best_so_far: int | None = None,
-) -> Outcome:
+) -> DisclosedValues:
     """The coordinator's side of one evaluation of n individuals; the nodes run `evaluate`.
 
-    `best_so_far` counts for the disclosure `none` only, where the coordinator sees every value
-    and tells improvements by itself.
+    `best_so_far` is used under the disclosure `none` only, where the coordinator sees every value
+    and finds improvements by itself.
 
     >>> from tacit.mpc.disclose.node import evaluate
     >>> from tacit.mpc.local import deal_integers, run_parties
@@ -101,26 +101,26 @@ async def collect(
     if spec.kind == "none":
         return await _collect_none(session, n, bound, best, best_so_far)
 
-    async def told(substream: Session) -> NDArray[np.int64]:
+    async def disclosed(substream: Session) -> NDArray[np.int64]:
         if spec.has_thresholds:
             return await receive_thresholds(substream, n, spec=spec)
         return (await labels.receive_labels(substream, n)).astype(np.int64)
 
-    async def told_best(substream: Session) -> NDArray[np.int64]:
+    async def disclosed_best(substream: Session) -> NDArray[np.int64]:
         if best == "value":
             return from_ring(await opening.receive_opened(substream, 1))
         bit = await opening.receive_opened(substream, 1, dtype=np.uint8, xor=True)
         return bit.astype(np.int64)
 
     if best == "nothing":
-        (marks,) = await session.in_parallel(told)
+        (marks,) = await session.in_parallel(disclosed)
         _check_labels(marks, spec, n)
-        return Outcome(marks, None, None, session.depth)
-    marks, answer = await session.in_parallel(told, told_best)
+        return DisclosedValues(marks, None, None, session.depth)
+    marks, answer = await session.in_parallel(disclosed, disclosed_best)
     _check_labels(marks, spec, n)
     if best == "value":
         _check_value(answer, bound)
-        return Outcome(marks, int(answer[0]), None, session.depth)
+        return DisclosedValues(marks, int(answer[0]), None, session.depth)
     if answer[0] not in (0, 1):
         raise _refuse("sent an improvement that is neither yes nor no")
-    return Outcome(marks, None, bool(answer[0]), session.depth)
+    return DisclosedValues(marks, None, bool(answer[0]), session.depth)

@@ -1,4 +1,4 @@
-"""One evaluation at a node: from shares of the fitness to what the coordinator may know.
+"""One evaluation at a node: from shares of the fitness to what the coordinator may learn.
 
 ::
 
@@ -9,9 +9,9 @@
                 above, buckets:         compare with thresholds, bits back       1 + log2 bits + 2
                 best fitness            beside the last step
 
-The coordinator learns the disclosure. The nodes learn the ranks of shuffled positions, which are
-a uniformly random permutation whatever the fitness is. Ranking after [hamada2012], shuffle after
-[araki2021], comparison after [mohassel2018].
+The coordinator learns the disclosure. The nodes learn the ranks of shuffled positions, a
+uniformly random permutation that is independent of the fitness. Ranking after [hamada2012], shuffle
+after [araki2021], comparison after [mohassel2018].
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Evaluated:
     """What a node keeps of an evaluation."""
 
     best_so_far: ArithmeticShare | None
-    """The state for the next evaluation, if the best is told as `improvement`."""
+    """The state for the next evaluation, if the best is disclosed as `improvement`."""
     batches: tuple[int, ...] = ()
-    """How many comparisons each batch opened; they depend on the secret order's chance alone."""
+    """Comparisons that each batch opened; they depend on the random secret order alone."""
 
 
 def labels_of_ranks(ranks: NDArray[np.intp], spec: Spec) -> NDArray[np.uint32]:
@@ -63,7 +63,7 @@ def labels_of_ranks(ranks: NDArray[np.intp], spec: Spec) -> NDArray[np.uint32]:
 
 
 def _keys(session: Session, fitness: ArithmeticShare) -> ArithmeticShare:
-    """Fitness with the tie-breaking index below it: of equals, the lower index is larger."""
+    """Fitness with the tie-breaking index in low bits: of equals, the lower index is larger."""
     n = len(fitness)
     down = np.arange(n - 1, -1, -1, dtype=np.uint64)
     return add_public(scale(fitness, 1 << index_bits(n)), down, me=session.me)
@@ -94,7 +94,7 @@ async def evaluate(
     """A node's side of one evaluation; the coordinator runs `collect`.
 
     With the best as `improvement`, pass the result's `best_so_far` to the next evaluation; it is
-    None before the first. Otherwise it comes back as it was.
+    None before the first. In the other modes it is returned unchanged.
 
     >>> from tacit.mpc.disclose.coordinator import collect
     >>> from tacit.mpc.local import deal_integers, run_parties
@@ -155,7 +155,7 @@ def cost(
     has_best: bool = False,
     batches: Sequence[int] | None = None,
 ) -> Cost:
-    """What an evaluation costs, the delivery to the coordinator included.
+    """The cost of an evaluation, the delivery to the coordinator included.
 
     Above `ALL_PAIRS_LIMIT` individuals, `batches` are the sizes of the three batches that the
     random order led to; without them, typical ones are assumed.

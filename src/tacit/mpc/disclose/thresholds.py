@@ -1,14 +1,14 @@
 """The disclosures that depend on values: `above:p` and `buckets:k`.
 
-Best and worst sit at publicly known shuffled positions, so the tests are linear in shares:
+The shuffled positions of best and worst are public, so the tests are linear in shares:
 
     above      100*(f - min) - p*(max - min) >= 0
     bucket > j    j*(max - min) - k*(max - f) < 0      for j = 1 .. k-1
 
 One batch of comparisons, whose signs stay shares. For `above`, the three best are set true at
 their public positions. Then the bits go back to the original positions as shares and are opened
-there, to the coordinator alone; a bucket's number is how many of its bits are set. The rounds of a
-batch, and 2. The nodes learn nothing.
+there, to the coordinator alone; a bucket's number is how many of its bits are set. As many rounds
+as a batch of comparisons, and 2 more. The nodes learn nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tacit.mpc.shares import ArithmeticShare, BitShare
 from tacit.mpc.spec import Spec
 
 ALWAYS_ABOVE = 3
-"""How many of the best are true under `above` whatever their values."""
+"""How many of the best are true under `above`, whatever their values."""
 
 
 def _tests(spec: Spec) -> int:
@@ -55,7 +55,7 @@ def _differences(component: Words, best: int, worst: int, spec: Spec) -> Words:
 
 
 def _above(below: BitShare, ranks: NDArray[np.intp], *, me: int) -> BitShare:
-    """The complement of `below`, and true for the best ones whatever it was."""
+    """The complement of `below`, set to true for the best ones."""
     forced = ranks < ALWAYS_ABOVE
     flip = (np.uint8(me == 0), np.uint8(me == 2))
     components = [
@@ -127,15 +127,15 @@ async def receive_thresholds(session: Session, n: int, *, spec: Spec) -> NDArray
     tests, width = _tests(spec), _row_bytes(spec)
     rows = await shuffle.receive_unshuffled(session, (n, width), dtype=np.uint8, xor=True)
     bits = np.unpackbits(rows, axis=1, bitorder="little")
-    # Whoever is beyond a bucket's end is beyond the ends before it: ones first, then zeros.
+    # An individual beyond one bucket's end is beyond all ends before it: ones first, then zeros.
     if bits[:, tests:].any() or (np.diff(bits.astype(np.int8), axis=1) > 0).any():
-        raise AbortError("the nodes", "sent bits that are no buckets; ask again")
-    told: NDArray[np.int64] = bits.sum(axis=1, dtype=np.int64)
-    return told
+        raise AbortError("the nodes", "sent bits that encode no bucket; ask again")
+    groups: NDArray[np.int64] = bits.sum(axis=1, dtype=np.int64)
+    return groups
 
 
 def cost(n: int, *, spec: Spec, bound: FitnessBound) -> Cost:
-    """What the tests and their way back cost.
+    """The cost of the tests and of bringing their bits back.
 
     >>> cost(300, spec=Spec.parse("above:75"), bound=FitnessBound(0, 2**18 - 1)).rounds
     8

@@ -25,7 +25,7 @@ _TWO = np.uint64(2)
 
 
 def cost(n: int) -> Cost:
-    """What n bits cost.
+    """The cost for n bits.
 
     >>> cost(1).rounds
     1

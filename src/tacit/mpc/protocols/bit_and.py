@@ -55,7 +55,7 @@ async def pass_on(session: Session, blinded: Words) -> BitShare:
 
 
 def cost(words: int) -> Cost:
-    """What an AND of so many words costs.
+    """The cost of an AND of this many words.
 
     >>> cost(3).rounds
     1

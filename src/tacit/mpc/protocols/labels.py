@@ -1,7 +1,7 @@
 """Public labels at shuffled positions, brought back to the original ones.
 
-The nodes all know the labels L of the shuffled positions; what must stay hidden from each is which
-original position they belong to. Node 2 undoes passes 3 and 2 by itself, which gives l; only the
+All nodes know the labels L of the shuffled positions; which original position each belongs to
+must stay hidden from them. Node 2 undoes passes 3 and 2 by itself, which gives l; only the
 permutation q of nodes 0 and 1 is left to undo.
 
 *To the coordinator*: node 2 masks l with a (from the key of 2 and 0) and sends b = l ^ a to node
@@ -44,7 +44,7 @@ def _undo_two(order: SecretPermutation, labels: NDArray[Any]) -> NDArray[Any]:
 async def labels_to_coordinator(
     session: Session, labels: Labels, order: SecretPermutation, *, label: str
 ) -> None:
-    """A node's side of giving the coordinator the labels in the original order.
+    """A node's side of sending the coordinator the labels in the original order.
 
     >>> from tacit.mpc.local import run_parties
     >>> from tacit.mpc.protocols.shuffle import draw_order
@@ -84,7 +84,7 @@ async def receive_labels(session: Session, n: int) -> Labels:
 
 
 def cost_to_coordinator(n: int) -> Cost:
-    """What n labels to the coordinator cost.
+    """The cost of n labels to the coordinator.
 
     >>> cost_to_coordinator(1).rounds
     2
@@ -123,7 +123,7 @@ async def labels_to_shares(
 
 
 def cost_to_shares(n: int) -> Cost:
-    """What n labels to shares cost.
+    """The cost of n labels to shares.
 
     >>> cost_to_shares(1).rounds
     1

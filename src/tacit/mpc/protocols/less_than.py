@@ -30,7 +30,7 @@ from tacit.mpc.shares import ArithmeticShare, BitShare
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """The outcome of a batch: opened signs for the nodes, kept ones as XOR shares of 0 or 1."""
+    """The result of a batch: opened signs for the nodes, kept ones as XOR shares of 0 or 1."""
 
     opened: NDArray[np.uint8]
     kept: BitShare
@@ -43,7 +43,7 @@ async def _combine(session: Session, g: BitShare, p: BitShare, label: str) -> tu
     low, high = slice(0, 2 * pairs, 2), slice(1, 2 * pairs, 2)
     part = np.empty((2 * pairs - 1, words), dtype=np.uint64)
     part[:pairs] = and_part(p[high], g[low])
-    # The lowest pair's propagate bit is never asked for.
+    # The lowest pair's propagate bit is never needed.
     part[pairs:] = and_part(p[high][1:], p[low][1:])
     part ^= session.zero_xor(f"{label}.zero", part.shape)
     product = await pass_on(session, part)
@@ -131,10 +131,10 @@ async def compare_batch(
 async def compare_known(
     session: Session, opened: Unsigned, kept: Unsigned, *, bits: int, label: str
 ) -> Signs:
-    """`compare_batch` for whoever has already taken the known parts of the differences.
+    """`compare_batch` for callers that have already taken the known parts of the differences.
 
-    Taking them before differences are formed is half the work or less. Words of any width will
-    do that holds `bits` bits.
+    Taking them before differences are formed is half the work or less. Words may have any width
+    that holds `bits` bits.
 
     >>> from tacit.mpc.local import run_parties
     >>> known = [np.array([u], dtype=np.uint8) for u in (5, 2, 2)]  # -1 in 3 bits
@@ -162,7 +162,7 @@ async def compare_known(
 
 
 def cost(opened: int, kept: int, *, bits: int) -> Cost:
-    """What a batch costs.
+    """The cost of a batch.
 
     >>> cost(100, 0, bits=28).rounds
     6

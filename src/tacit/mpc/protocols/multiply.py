@@ -32,7 +32,7 @@ async def reshare_sum(session: Session, part: NDArray[Any], *, label: str) -> Ar
 
 
 def cost(n: int, *, itemsize: int = 8) -> Cost:
-    """What any of these products costs with n entries in the result.
+    """The cost of any of these products with n entries in the result.
 
     >>> cost(10).rounds
     1

@@ -40,7 +40,7 @@ async def open_to_nodes(session: Session, x: Share) -> NDArray[Any]:
 
 
 def cost_to_nodes(n: int, *, itemsize: int = 8) -> Cost:
-    """What opening n entries to the nodes costs.
+    """The cost of opening n entries to the nodes.
 
     >>> cost_to_nodes(4).rounds
     1
@@ -95,7 +95,7 @@ async def receive_opened(
 
 
 def cost_to_coordinator(n: int, *, itemsize: int = 8) -> Cost:
-    """What opening n entries to the coordinator costs.
+    """The cost of opening n entries to the coordinator.
 
     >>> cost_to_coordinator(4).sent[2]
     0

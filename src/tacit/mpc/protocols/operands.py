@@ -52,7 +52,7 @@ def known_part(session: Session, x: ArithmeticShare) -> Words:
 
 
 def cost(words: int) -> Cost:
-    """What it costs for so many words of bits in all planes together.
+    """The cost for this many words of bits in all planes together.
 
     >>> cost(2).sent[0] - cost(1).sent[0]
     16

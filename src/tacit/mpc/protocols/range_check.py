@@ -1,7 +1,7 @@
 """Are all of a participant's weights in 0..bound? One opened bit per participant.
 
 Over the full width of the ring, a weight w is in range if neither w nor bound - w has its top bit
-set; so two comparisons of 64 bits per weight, and no value whatever slips through. Per
+set; so two comparisons of 64 bits per weight, and no value escapes the check. Per
 participant, the answers are joined by a tree of ANDs, and only its root is opened to the nodes.
 The nodes learn one bit per participant: whether all is in range, not which weight is wrong.
 7 rounds for each 2^20 comparisons, ceil(log2(2 * most weights of one participant)) for the tree
@@ -33,7 +33,7 @@ def _answers(outside: BitShare, counts: Sequence[int], *, me: int) -> BitShare:
     columns = -(-len(counts) // 64) * 64
     components = []
     for values, flip in ((outside.mine, me == 0), (outside.next, me == 2)):
-        # "In range" is the complement, and where a participant has no weight, all is well.
+        # "In range" is the complement; padding, where there is no weight, counts as in range.
         fill = np.uint8(flip)
         grid = np.full((lines, columns), fill, dtype=np.uint8)
         for p, (start, count) in enumerate(zip(offsets, counts, strict=True)):
@@ -100,7 +100,7 @@ async def check_ranges(
 
 
 def cost(counts: Sequence[int]) -> Cost:
-    """What it costs with so many weights per participant.
+    """The cost with this many weights per participant.
 
     >>> cost([100, 100]).rounds
     16

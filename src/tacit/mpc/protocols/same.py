@@ -1,4 +1,4 @@
-"""Whether the two holders of each component of a share hold the same.
+"""Do the nodes hold the same data? Equality by comparing hashes.
 
 They compare an HMAC under a key that only they have, since a plain hash of a small secret could be
 guessed [rfc2104]. 1 round, 32 bytes to each. The nodes learn whether it is the same, and abort with
@@ -18,7 +18,7 @@ from tacit.mpc.shares import Share
 
 
 def cost() -> Cost:
-    """What the comparison costs.
+    """The cost of either comparison.
 
     >>> cost().rounds
     1

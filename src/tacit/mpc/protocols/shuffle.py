@@ -80,7 +80,7 @@ def draw_order(session: Session, n: int, *, label: str) -> SecretPermutation:
 
 @dataclass(frozen=True, slots=True)
 class _Passes:
-    """The three passes in one direction, and what to add with."""
+    """The three passes in one direction, and the group operation (addition or XOR)."""
 
     session: Session
     order: SecretPermutation
@@ -186,7 +186,7 @@ async def unshuffle(session: Session, x: S, order: SecretPermutation, *, label: 
 
 
 def cost(n: int, *, row_bytes: int = 8, back: bool = False) -> Cost:
-    """What a shuffle of n rows costs, or its inverse.
+    """The cost of a shuffle of n rows, or of its inverse.
 
     >>> cost(10).rounds
     2
@@ -241,7 +241,7 @@ async def receive_unshuffled(
 
 
 def cost_to_coordinator(n: int, *, row_bytes: int = 8) -> Cost:
-    """What it costs to open n rows at their original positions to the coordinator.
+    """The cost of opening n rows at their original positions to the coordinator.
 
     >>> cost_to_coordinator(10, row_bytes=1).rounds
     2

@@ -1,11 +1,11 @@
-"""Ranking by comparing all pairs in one batch: n(n-1)/2 comparisons, as many rounds as one.
+"""Ranking by comparing all pairs in one batch: n(n-1)/2 comparisons, in the rounds of one.
 
 The keys are distinct and in an order that nobody knows, so the opened comparisons are those of a
 uniformly random permutation: they tell the nodes nothing. After the sort of [hamada2012], with a
 single batch in place of quicksort's levels.
 
 Pairs are laid out by their circular distance: row d - 1 compares position i with i + d modulo n.
-With n even, the last row meets itself half-way and only its first half counts. So differences and
+With n even, the last row holds each pair twice and only its first half counts. So differences and
 counts are sliding windows, and no index lists are needed.
 """
 
@@ -70,7 +70,7 @@ def ranks_of(less: NDArray[np.uint8], n: int) -> NDArray[np.intp]:
 
 
 def cost(n: int, kept: int, *, bits: int) -> Cost:
-    """What ranking n keys costs, with so many kept signs beside.
+    """The cost of ranking n keys, with this many kept signs in the same batch.
 
     >>> cost(300, 0, bits=28).rounds
     6

@@ -1,7 +1,7 @@
 """Ranking by many-pivot partitioning: for populations too large to compare all pairs.
 
-Three batches. In the first, everybody is compared with a few pivots, in the second again inside
-each of the segments that this gives, and in the third all pairs that are still in one segment.
+Three batches. In the first, all keys are compared with a few pivots, in the second again inside
+each resulting segment, and in the third all pairs that are still in one segment.
 With about n^(1/3) pivots each time the batches are of about equal size, n^(4/3) comparisons each.
 The positions are shuffled, so the first ones of a segment are as good a choice of pivots as any,
 and the opened comparisons are those of a uniformly random permutation: they tell the nodes nothing,
@@ -48,7 +48,7 @@ def pivots_per_segment(n: int) -> int:
 
 
 def _split_pairs(segment: _Segment, pivots: int) -> tuple[Positions, Positions]:
-    """All pairs of pivots, then everybody else with each pivot."""
+    """All pairs of pivots, then every other key with each pivot."""
     members = segment.members
     chosen, others = members[:pivots], members[pivots:]
     i, j = np.triu_indices(len(chosen), 1)
@@ -69,13 +69,13 @@ def _order_of_pairs(less: NDArray[np.uint8], n: int) -> Positions:
 def _split(
     segment: _Segment, less: NDArray[np.uint8], pivots: int, ranks: Positions
 ) -> list[_Segment]:
-    """Write the pivots' ranks and give the segments between them."""
+    """Write the pivots' ranks and return the segments between them."""
     chosen, others = segment.members[:pivots], segment.members[pivots:]
     pairs = len(chosen) * (len(chosen) - 1) // 2
     order = _order_of_pairs(less[:pairs], len(chosen))
     best_first = np.argsort(order)
     below = less[pairs:].reshape(len(others), len(chosen))[:, best_first].astype(np.int8)
-    # Whoever is below a pivot is below all better ones too: ones first, then zeros.
+    # A key below one pivot is below all better ones too: ones first, then zeros.
     if (np.diff(below, axis=1) > 0).any():
         raise no_order()
     place = below.sum(axis=1, dtype=np.intp)
@@ -88,7 +88,7 @@ def _split(
 
 
 def cost(batches: Sequence[int], kept: int, *, bits: int) -> Cost:
-    """What ranking costs when the batches opened so many comparisons; the first one keeps signs.
+    """The cost of ranking when the batches opened this many comparisons; the first keeps signs.
 
     >>> cost([100, 100, 100], 0, bits=28).rounds
     18
@@ -120,7 +120,7 @@ async def rank_by_pivots(
     batches: list[int] = []
     secret = None
     for stage in range(STAGES):
-        # In the last stage everybody is a pivot, and so is everybody in a small segment.
+        # In the last stage every key is a pivot, and so is every key of a small segment.
         counts = [
             len(s.members) if stage == STAGES - 1 or len(s.members) <= 2 * ways else ways
             for s in segments

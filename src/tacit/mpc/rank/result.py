@@ -1,4 +1,4 @@
-"""What a ranking gives, and the check that it is one."""
+"""The result of a ranking, and the check that it is one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Ranking:
 def check_total_order(ranks: NDArray[np.intp]) -> None:
     """Abort unless each rank occurs once, which holds for a transitive tournament only.
 
-    Weights out of range make comparisons cyclic, and what a cycle looks like depends on the data.
+    Weights out of range make comparisons cyclic, and the shape of a cycle depends on the data.
 
     >>> check_total_order(np.array([1, 1, 1]))
     Traceback (most recent call last):

@@ -6,7 +6,7 @@
     generation  winners: shuffle, compare, indicators as shares     2 + (1 + log2 bits) + 1
                 update: the parent becomes its winning children     1 (a tour: 2)
                 best: keep the better of parent and best so far     beside the last two steps
-                meetings of parents, now and then                   1
+                parent selection, every few generations             1
     settle      the best of all so far, which may be opened         2 + (1 + log2 bits) + 2
 
 `advance` is what a node runs for a number of generations. docs/protocols/sealed-search.md argues

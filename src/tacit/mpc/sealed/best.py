@@ -1,10 +1,10 @@
 """The best plans so far, kept beside the parents: second slots, chosen without noise.
 
 The sign of (best value - parent's value) is a kept share; turned into a number it selects, in
-shares, which of the two plans is best from now on: 1 round and one word per entry of a plan, after
-1 round for the numbers. Which plan may be opened is settled among the best and the present plan of
-every parent as winners of a block are found, 2 + (1 + log2 bits) + 1 + 1 rounds. Nobody learns
-anything, not even whether it was an improvement.
+shares, the new best plan: 1 round and one word per entry of a plan, after 1 round for the numbers.
+The plan that may be opened is settled among the best and the current plan of every parent, as
+winners of a block are found: 2 + (1 + log2 bits) + 1 + 1 rounds. Nobody learns anything, not even
+whether it was an improvement.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from tacit.mpc.cost import Cost
 from tacit.mpc.linear import add, subtract
 from tacit.mpc.protocols import b2a, multiply
 from tacit.mpc.sealed import winners
-from tacit.mpc.sealed.moves import Table
+from tacit.mpc.sealed.moves import TableShape
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare, public_share
 
 
 def in_ring(share: ArithmeticShare, word: np.dtype[Any], /) -> ArithmeticShare:
-    """The same in a ring with smaller words, for values that fit it."""
+    """The share in a ring with smaller words, for values that fit it."""
     return ArithmeticShare(share.mine.astype(word), share.next.astype(word))
 
 
@@ -53,15 +53,20 @@ async def choose(
 
 
 async def settle(
-    session: Session, best: ArithmeticShare, plans: ArithmeticShare, about: Table, *, label: str
+    session: Session,
+    best: ArithmeticShare,
+    plans: ArithmeticShare,
+    about: TableShape,
+    *,
+    label: str,
 ) -> tuple[ArithmeticShare, BitShare]:
     """The best of all these plans, and the signs that say which parents improved on their best.
 
-    Of equally good ones the first parent's counts, and of its two the older one.
+    Among equally good ones the first parent's wins, and of its two the older one.
 
     >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> old, new = deal_integers([[7, 0, 1]]), deal_integers([[9, 1, 0]])
-    >>> about = Table("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
+    >>> about = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
     >>> run = run_parties(lambda s: settle(s, old[s.me], new[s.me], about, label="end"))
     >>> reveal([best for best, _ in run.results])
     array([9, 1, 0])
@@ -85,14 +90,14 @@ async def settle(
 
 
 def _in_turn(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """A line of the one, a line of the other."""
+    """The lines of both, interleaved."""
     return np.stack([a, b], axis=1).reshape(-1, a.shape[-1])
 
 
-def cost_of_keeping(about: Table, *, pairs: int = 0) -> Cost:
-    """What keeping the better plans costs after the comparison; beside it pairs' signs as numbers.
+def cost_of_keeping(about: TableShape, *, pairs: int = 0) -> Cost:
+    """The cost of keeping the better plans after the comparison, with the signs of parent pairs.
 
-    >>> cost_of_keeping(Table("tour", rows=5, columns=5, key_bits=20, total_bits=17)).rounds
+    >>> cost_of_keeping(TableShape("tour", rows=5, columns=5, key_bits=20, total_bits=17)).rounds
     2
     """
     entries = about.parents * (about.rows + 1)
@@ -101,10 +106,10 @@ def cost_of_keeping(about: Table, *, pairs: int = 0) -> Cost:
     )
 
 
-def cost_to_settle(about: Table) -> Cost:
-    """What the last comparison and its choice cost.
+def cost_to_settle(about: TableShape) -> Cost:
+    """The cost of the last comparison and its selection.
 
-    >>> cost_to_settle(Table("tour", rows=5, columns=5, key_bits=20, total_bits=17)).rounds
+    >>> cost_to_settle(TableShape("tour", rows=5, columns=5, key_bits=20, total_bits=17)).rounds
     10
     """
     size, count = about.word.itemsize, 2 * about.parents

@@ -1,7 +1,7 @@
-"""A secret order that mixes each of several blocks in itself, for shuffles in one go.
+"""A secret order that permutes each of several blocks within itself, for one joint shuffle.
 
-Nobody talks: the nodes derive it from the keys that two of them share. No message, no bytes; every
-node knows two of the three permutations that make it up, and so nothing of it.
+No communication: the nodes derive it from their pair keys. Every node knows two of the three
+permutations that make it up, and so nothing of the order.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tacit.mpc.session import Session
 def draw_block_order(
     session: Session, blocks: int, children: int, *, label: str
 ) -> SecretPermutation:
-    """A secret order of rows that mixes each block in itself.
+    """A secret order of rows that permutes each block within itself.
 
     >>> from tacit.mpc.local import run_parties
     >>> async def node(s):
@@ -26,7 +26,7 @@ def draw_block_order(
     first = np.arange(blocks)[:, None] * children
     known = {}
     for component in (session.me, session.next):
-        # As for any permutation: the order of 64-bit words under a label of their own.
+        # As for any permutation: the order of 64-bit words under their own label.
         words = session.words(f"{label}.p", component, (blocks, children))
         known[component] = (first + np.argsort(words, axis=1, kind="stable")).reshape(-1)
     return SecretPermutation(known)

@@ -1,9 +1,9 @@
 """Generations of a sealed search at a node, one after the other, in one session.
 
-A generation: 2 + (1 + log2 bits) + 1 + 1 rounds, for a tour one more, and one more where parents
-meet. Afterwards the plan that may be opened is settled. The nodes learn a uniformly random order
-per block and generation; the coordinator learns nothing, unless the agreement says that it is told
-of each generation whether the best plan improved.
+A generation: 2 + (1 + log2 bits) + 1 + 1 rounds, for a tour one more, and one more with parent
+selection. Afterwards the plan that may be opened is settled. The nodes learn a uniformly random
+order per block and generation; the coordinator learns nothing, unless the agreement discloses for
+each generation whether the best plan improved.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tacit.mpc.cost import Cost
 from tacit.mpc.linear import subtract
 from tacit.mpc.protocols import b2a, opening
 from tacit.mpc.sealed import best, parent_selection, update, winners
-from tacit.mpc.sealed.moves import Moves, Step, Table
+from tacit.mpc.sealed.moves import Moves, Step, TableShape
 from tacit.mpc.sealed.state import SealedState, as_plans
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare
@@ -27,13 +27,13 @@ async def advance(
     session: Session,
     state: SealedState,
     steps: Iterable[Step],
-    about: Table,
+    about: TableShape,
     *,
-    tell_improvements: bool = False,
+    disclose_improvements: bool = False,
 ) -> SealedState:
     """The state after these generations, with the plan settled that may be opened.
 
-    Improvements are told of a search with one parent.
+    Improvements can be disclosed for a search with one parent only.
 
     >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> from types import SimpleNamespace
@@ -41,7 +41,7 @@ async def advance(
     ...                        plus=np.array([[0, 0], [3, 1]]), minus=np.array([[0, 0], [0, 4]]),
     ...                        moved_child=np.array([1, 1]), moved_to=np.array([0, 1]),
     ...                        moved_from=np.array([1, 0]))
-    >>> about = Table("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
+    >>> about = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
     >>> table, plan = deal_integers([[[5, 1, 0], [20, 7, 1]]]), deal_integers([[12, 0, 1]])
     >>> async def node(s):
     ...     state = SealedState(table[s.me], plan[s.me], plan[s.me][0])
@@ -62,12 +62,12 @@ async def advance(
     plan, last = await best.settle(
         session, state.best, as_plans(state.table, about), about, label="end"
     )
-    if tell_improvements:
-        # A sign belongs to the generation before, of which it says what became of it.
-        told = [*signs[1:], last]
+    if disclose_improvements:
+        # A sign tells whether the generation before it improved.
+        disclosed = [*signs[1:], last]
         bits = BitShare(
-            np.concatenate([each.mine for each in told]),
-            np.concatenate([each.next for each in told]),
+            np.concatenate([each.mine for each in disclosed]),
+            np.concatenate([each.next for each in disclosed]),
         )
         await opening.open_to_coordinator(session, bits, label="improved")
     return SealedState(state.table, state.best, plan)
@@ -78,12 +78,12 @@ async def _generation(
     substreams: list[Session],
     state: SealedState,
     step: Step,
-    about: Table,
+    about: TableShape,
     *,
     label: str,
 ) -> tuple[SealedState, BitShare]:
     plans, parents = as_plans(state.table, about), about.parents
-    first, second = step.meetings.T
+    first, second = step.parent_pairs.T
     values, bests = plans[:, 0], state.best[:, 0]
     marks, signs = await winners.find_winners(
         session,
@@ -114,8 +114,8 @@ async def _generation(
         return kept, numbers[parents:]
 
     (table,), (kept, is_second) = await session.in_parallel(take, keep, substreams=substreams)
-    table = await parent_selection.meet(
-        session, table, step.meetings, is_second, label=f"{label}.meet"
+    table = await parent_selection.select_parents(
+        session, table, step.parent_pairs, is_second, label=f"{label}.meet"
     )
     return SealedState(table, kept, state.plan), signs[:parents]
 
@@ -127,18 +127,18 @@ def _after(x: ArithmeticShare, y: ArithmeticShare) -> ArithmeticShare:
 def cost(
     moves: Moves,
     generations: int,
-    about: Table,
+    about: TableShape,
     *,
     pairs: Iterable[int] = (),
-    tell_improvements: bool = False,
+    disclose_improvements: bool = False,
 ) -> Cost:
-    """What so many generations with children like these cost, the settling included.
+    """The cost of this many generations with such children, the settling included.
 
-    `pairs` says how many parents meet in each generation, if any do.
+    `pairs` has the number of parent pairs in each generation, if there are any.
 
     >>> from types import SimpleNamespace
     >>> moves = SimpleNamespace(positions=np.zeros((1, 100)), children=300)
-    >>> about = Table("assignment", rows=100, columns=100, key_bits=28, total_bits=18)
+    >>> about = TableShape("assignment", rows=100, columns=100, key_bits=28, total_bits=18)
     >>> (cost(moves, 5, about).rounds - cost(moves, 4, about).rounds)
     10
     """
@@ -147,14 +147,13 @@ def cost(
     if moves.children > 1:
         bits, itemsize = max(about.key_bits, about.total_bits), about.word.itemsize
         taken = winners.cost_of_marks(blocks, moves.children).then(update.cost(blocks, size, about))
-        for meet in islice(chain(pairs, repeat(0)), generations):
-            signs = about.parents + meet
+        for count in islice(chain(pairs, repeat(0)), generations):
+            signs = about.parents + count
             found = winners.cost(blocks, moves.children, signs, bits=bits, itemsize=itemsize)
-            kept = best.cost_of_keeping(about, pairs=meet)
-            total = (
-                total.then(found).then(taken.beside(kept)).then(parent_selection.cost(meet, about))
-            )
+            kept = best.cost_of_keeping(about, pairs=count)
+            total = total.then(found).then(taken.beside(kept))
+            total = total.then(parent_selection.cost(count, about))
     total = total.then(best.cost_to_settle(about))
-    if tell_improvements:
+    if disclose_improvements:
         total = total.then(opening.cost_to_coordinator(generations, itemsize=1))
     return total

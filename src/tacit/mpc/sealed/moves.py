@@ -1,4 +1,4 @@
-"""The public part of a generation, as the protocols take it; whoever plans the search makes it."""
+"""The public part of a generation, as the protocols take it; the search schedule provides it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Indices = NDArray[np.integer[Any]]
 
 
 class Moves(Protocol):
-    """The children of all blocks: which positions they permute, and which cells say their gain.
+    """The children of all blocks: which positions they permute, and which cells give their gain.
 
     A child is numbered block * children + its number in the block, and its number 0 is the parent.
     """
@@ -39,17 +39,17 @@ class Moves(Protocol):
 
     @property
     def moved_child(self) -> Indices:
-        """Who moves something, entry by entry."""
+        """The child that makes a move, one entry per moved position."""
         ...
 
     @property
     def moved_to(self) -> Indices:
-        """Where to, as a position inside the block."""
+        """The position it moves to, counted inside the block."""
         ...
 
     @property
     def moved_from(self) -> Indices:
-        """What was where comes there."""
+        """The position it moves from, counted inside the block."""
         ...
 
 
@@ -65,18 +65,18 @@ class Step:
     offsets: NDArray[np.int64]
     factor: int
     bits: int
-    meetings: Indices = field(default_factory=lambda: np.zeros((0, 2), dtype=np.intp))
-    """Pairs of parents, of whom both go on from the one that was better before this generation."""
+    parent_pairs: Indices = field(default_factory=lambda: np.zeros((0, 2), dtype=np.intp))
+    """Pairs of parents; both continue from the one that was better before this generation."""
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """What is public of the secret tables, one per parent.
+class TableShape:
+    """The public shape of the secret tables, one per parent.
 
-    Each has `rows` columns of worths and one of ids. `total_bits` hold a signed difference of two
-    plans' values; `key_bits` are those of the steps.
+    Each has `rows` columns of values and one of ids. `total_bits` hold a signed difference of two
+    plans' values, `key_bits` one of two keys of a step.
 
-    >>> Table("tour", rows=5, columns=5, key_bits=20, total_bits=17).word
+    >>> TableShape("tour", rows=5, columns=5, key_bits=20, total_bits=17).word
     dtype('uint32')
     """
 
@@ -89,7 +89,7 @@ class Table:
 
     @property
     def tie_bits(self) -> int:
-        """What tells the plans apart of which the best is opened: two of each parent."""
+        """The bits that break ties among the plans of which the best is opened: two per parent."""
         return (2 * self.parents - 1).bit_length()
 
     @property
@@ -104,6 +104,6 @@ class Table:
 
     @property
     def word(self) -> np.dtype[Any]:
-        """The ring that the table lives in: 32 bits where they hold all that is compared."""
+        """The word of the table's ring: 32 bits where they hold everything that is compared."""
         wide = max(self.key_bits, self.settle_bits, self.columns.bit_length()) > 32
         return np.dtype(np.uint64 if wide else np.uint32)

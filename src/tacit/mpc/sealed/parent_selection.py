@@ -1,8 +1,8 @@
-"""Parents that meet two by two, of whom both go on from the better one.
+"""Parent selection: parents are paired, and both of a pair continue from the better one.
 
-Who meets whom is public; which of the two is better stays a share. It was compared before the
-generation, beside everything else, so a meeting costs 1 round and one word per cell of a table.
-Nobody learns anything.
+The pairs are public; which of the two is better stays a share. It was compared before the
+generation, in the same batch as everything else, so a pair costs 1 round and one word per cell of a
+table. Nobody learns anything.
 """
 
 from __future__ import annotations
@@ -10,31 +10,31 @@ from __future__ import annotations
 from tacit.mpc.cost import Cost
 from tacit.mpc.protocols import multiply
 from tacit.mpc.sealed.best import choose
-from tacit.mpc.sealed.moves import Indices, Table
+from tacit.mpc.sealed.moves import Indices, TableShape
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare
 
 
-async def meet(
+async def select_parents(
     session: Session,
     table: ArithmeticShare,
-    meetings: Indices,
+    pairs: Indices,
     is_second: ArithmeticShare,
     *,
     label: str,
 ) -> ArithmeticShare:
-    """Shares of all parents' tables after these meetings.
+    """Shares of all parents' tables after selection in these pairs.
 
     >>> import numpy as np
     >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> tables, second = deal_integers([[[5]], [[8]], [[1]]]), deal_integers([1])
-    >>> reveal(run_parties(lambda s: meet(s, tables[s.me], np.array([[0, 1]]), second[s.me],
-    ...                                label="m")).results).ravel()
+    >>> reveal(run_parties(lambda s: select_parents(s, tables[s.me], np.array([[0, 1]]),
+    ...                                             second[s.me], label="m")).results).ravel()
     array([8, 8, 1])
     """
-    if not len(meetings):
+    if not len(pairs):
         return table
-    first, second = meetings.T
+    first, second = pairs.T
     chosen = await choose(session, table[first], table[second], is_second, label=label)
     made = ArithmeticShare(table.mine.copy(), table.next.copy())
     for number in (first, second):
@@ -43,10 +43,10 @@ async def meet(
     return made
 
 
-def cost(pairs: int, about: Table) -> Cost:
-    """What so many meetings cost.
+def cost(pairs: int, about: TableShape) -> Cost:
+    """The cost of selection in this many pairs.
 
-    >>> cost(2, Table("tour", rows=5, columns=5, key_bits=20, total_bits=17, parents=4)).rounds
+    >>> cost(2, TableShape("tour", rows=5, columns=5, key_bits=20, total_bits=17, parents=4)).rounds
     1
     """
     if not pairs:

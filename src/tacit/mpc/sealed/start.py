@@ -1,7 +1,7 @@
-"""The secret start: the items in an order that nobody knows, another one for each parent.
+"""The secret start: the items in a random order that nobody knows, one for each parent.
 
 With a public start, the final plan and the public moves would decode to the path of selections.
-The lines of [worths | ids] are shuffled obliviously; for a tour the columns are brought into the
+The lines [values | ids] are shuffled obliviously; for a tour the columns are brought into the
 same order by a second shuffle of the transposed tables under the same permutations and fresh
 masks. 2 rounds, for a tour 4; the bytes of these shuffles. Nobody learns anything.
 """
@@ -16,21 +16,21 @@ from numpy.typing import NDArray
 from tacit.mpc.cost import Cost
 from tacit.mpc.protocols import shuffle
 from tacit.mpc.sealed.block_order import draw_block_order
-from tacit.mpc.sealed.moves import Table
+from tacit.mpc.sealed.moves import TableShape
 from tacit.mpc.sealed.state import SealedState, as_plans
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, public_share
 
 
 async def secret_start(
-    session: Session, worths: ArithmeticShare, about: Table, *, label: str
+    session: Session, values: ArithmeticShare, about: TableShape, *, label: str
 ) -> SealedState:
-    """The first parents, from shares of what each item is worth, items x rows.
+    """The first parents, from shares of the value of each item, items x rows.
 
     >>> from tacit.mpc.local import deal_integers, reveal, run_parties
-    >>> worths = deal_integers([[5, 1], [2, 7]])
-    >>> about = Table("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
-    >>> run = run_parties(lambda s: secret_start(s, worths[s.me], about, label="start"))
+    >>> values = deal_integers([[5, 1], [2, 7]])
+    >>> about = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
+    >>> run = run_parties(lambda s: secret_start(s, values[s.me], about, label="start"))
     >>> sorted(reveal([state.table for state in run.results])[0].tolist())
     [[2, 7, 1], [5, 1, 0]]
     """
@@ -39,10 +39,10 @@ async def secret_start(
         np.arange(about.columns, dtype=word)[:, None], ArithmeticShare, me=session.me
     )
 
-    def copies(worth: NDArray[Any], id_: NDArray[Any]) -> NDArray[Any]:
-        return np.tile(np.concatenate([worth.astype(word), id_], axis=1), (about.parents, 1))
+    def copies(value: NDArray[Any], id_: NDArray[Any]) -> NDArray[Any]:
+        return np.tile(np.concatenate([value.astype(word), id_], axis=1), (about.parents, 1))
 
-    lines = ArithmeticShare(copies(worths.mine, ids.mine), copies(worths.next, ids.next))
+    lines = ArithmeticShare(copies(values.mine, ids.mine), copies(values.next, ids.next))
     order = draw_block_order(session, about.parents, about.columns, label=f"{label}.order")
     mixed = await shuffle.shuffle(session, lines, order, label=f"{label}.lines")
     size = (about.parents, about.columns, about.rows + 1)
@@ -58,22 +58,22 @@ async def secret_start(
 
 
 def _turned(table: NDArray[Any]) -> NDArray[Any]:
-    """The columns of each parent's worths as lines, one parent below the other."""
-    worths = table[..., :-1].transpose(0, 2, 1)
-    return np.ascontiguousarray(worths).reshape(-1, worths.shape[-1])
+    """The columns of each parent's values as lines, one parent below the other."""
+    values = table[..., :-1].transpose(0, 2, 1)
+    return np.ascontiguousarray(values).reshape(-1, values.shape[-1])
 
 
 def _turned_back(lines: NDArray[Any], table: NDArray[Any]) -> NDArray[Any]:
     """A table with these columns and its ids."""
     parents, columns, _ = table.shape
-    worths = lines.reshape(parents, columns, columns).transpose(0, 2, 1)
-    return np.concatenate([worths, table[..., -1:]], axis=2)
+    values = lines.reshape(parents, columns, columns).transpose(0, 2, 1)
+    return np.concatenate([values, table[..., -1:]], axis=2)
 
 
-def cost(about: Table) -> Cost:
-    """What the start costs.
+def cost(about: TableShape) -> Cost:
+    """The cost of the start.
 
-    >>> cost(Table("tour", rows=5, columns=5, key_bits=20, total_bits=17)).rounds
+    >>> cost(TableShape("tour", rows=5, columns=5, key_bits=20, total_bits=17)).rounds
     4
     """
     size, lines = about.word.itemsize, about.parents * about.columns

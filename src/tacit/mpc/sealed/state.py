@@ -1,8 +1,8 @@
 """The secret state of a search at one node: each parent's table, and the best plans so far.
 
-Line a of a table belongs to the item that is now at position a: what each row would gain from
-it (a tour: what the ways from it to the items at all positions are worth), and last its id. A plan
-is its value followed by its ids. All of it is shares.
+Line a of a table belongs to the item that is now at position a: its value to each row (a tour: the
+value of the legs from it to the items at all positions), and last its id. A plan is its value
+followed by its ids. Everything is shared.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.mpc.sealed.moves import Table
+from tacit.mpc.sealed.moves import TableShape
 from tacit.mpc.shares import ArithmeticShare
 
 
@@ -29,18 +29,18 @@ class SealedState:
     """The best of all, which may be opened."""
 
 
-def as_plans(table: ArithmeticShare, about: Table, /) -> ArithmeticShare:
-    """Shares of each parent's value and ids: sums of cells, so nobody talks.
+def as_plans(table: ArithmeticShare, about: TableShape, /) -> ArithmeticShare:
+    """Shares of each parent's value and ids: sums of cells, without communication.
 
     >>> from tacit.mpc.local import deal_integers, reveal
-    >>> about = Table("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
+    >>> about = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
     >>> reveal([as_plans(t, about) for t in deal_integers([[[5, 1, 1], [2, 7, 0]]])])
     array([[12,  1,  0]])
     """
     return ArithmeticShare(_plans(table.mine, about), _plans(table.next, about))
 
 
-def _plans(component: NDArray[Any], about: Table) -> NDArray[Any]:
+def _plans(component: NDArray[Any], about: TableShape) -> NDArray[Any]:
     at = np.arange(about.rows)
     cells = component[:, at, (at + about.is_tour) % about.rows]
     totals = cells.sum(axis=1, keepdims=True, dtype=component.dtype)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tacit.mpc.cost import Cost
 from tacit.mpc.protocols import multiply
-from tacit.mpc.sealed.moves import Moves, Table
+from tacit.mpc.sealed.moves import Moves, TableShape
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare
 
@@ -38,7 +38,7 @@ async def take_winners(
     table: ArithmeticShare,
     marks: ArithmeticShare,
     moves: Moves,
-    about: Table,
+    about: TableShape,
     *,
     label: str,
 ) -> ArithmeticShare:
@@ -50,7 +50,7 @@ async def take_winners(
     >>> swap = SimpleNamespace(positions=np.array([[0, 1]]), children=2,
     ...                        moved_child=np.array([1, 1]), moved_to=np.array([0, 1]),
     ...                        moved_from=np.array([1, 0]))
-    >>> about = Table("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
+    >>> about = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
     >>> reveal(run_parties(lambda s: take_winners(s, table[s.me], marks[s.me], swap, about,
     ...                                        label="u")).results)
     array([[[2, 7, 1],
@@ -61,7 +61,7 @@ async def take_winners(
     made = ArithmeticShare(table.mine.copy(), table.next.copy())
 
     async def change(cells: tuple[Any, ...], name: str) -> None:
-        """Both components of these cells, blocks x positions of the block x whatever is there."""
+        """Both components of these cells, blocks x positions of the block x columns."""
         a, b = made.mine[cells], made.next[cells]
         part = mine @ (a + b) + following @ a
         changed = await multiply.reshare_sum(session, part, label=f"{label}.{name}")
@@ -74,10 +74,10 @@ async def take_winners(
     return made
 
 
-def cost(blocks: int, block: int, about: Table) -> Cost:
-    """What the update costs with so many positions in each block.
+def cost(blocks: int, block: int, about: TableShape) -> Cost:
+    """The cost of the update with this many positions in each block.
 
-    >>> cost(1, 5, Table("tour", rows=5, columns=5, key_bits=20, total_bits=17)).rounds
+    >>> cost(1, 5, TableShape("tour", rows=5, columns=5, key_bits=20, total_bits=17)).rounds
     2
     """
     size, lines = about.word.itemsize, blocks * block

@@ -2,11 +2,11 @@
 
 The keys of each block are shuffled obliviously, all pairs inside a block are compared and the
 signs opened. The keys of a block are distinct and its order is uniform to every node, so what is
-opened is a uniformly random order per block, whatever the keys are [hamada2012]. The largest is
+opened is a uniformly random order per block, independent of the keys [hamada2012]. The largest is
 marked at its shuffled position, and the marks go back to the original ones as shares.
 
 2 + (1 + log2 bits) + 1 rounds; about 3 bits per bit of a key and pair. The nodes learn a uniformly
-random order, which is to say nothing. Blocks of c children cost c(c-1)/2 comparisons each, so b
+random order, that is, nothing. Blocks of c children cost c(c-1)/2 comparisons each, so b
 blocks cost about b times less than one with all their children.
 """
 
@@ -39,7 +39,7 @@ def _pairs(children: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 
 def child_keys(table: ArithmeticShare, step: Step, *, me: int) -> ArithmeticShare:
-    """Shares of all children's keys: sums of cells and public numbers, so nobody talks.
+    """Shares of all children's keys: sums of cells and public numbers, without communication.
 
     >>> from tacit.mpc.local import deal_integers, reveal
     >>> from types import SimpleNamespace
@@ -71,10 +71,10 @@ async def find_winners(
     bits: int,
     label: str,
 ) -> tuple[Marks, BitShare]:
-    """Compare all pairs of each block, and beside them keep the signs of the differences `kept`.
+    """Compare all pairs of each block; the signs of the differences `kept` stay shares.
 
-    What comes back first is one message short of the indicators, so that it can be sent beside
-    something else.
+    The first result is one message short of the indicators, so that it can be sent in parallel
+    with something else.
 
     >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> keys = deal_integers([10, 30, 20, 9, 8, 7])
@@ -107,7 +107,7 @@ async def find_winners(
 
 
 def _largest(less: NDArray[np.uint8], children: int) -> NDArray[np.intp]:
-    """Where each block has its largest key, if the signs of its pairs form an order."""
+    """The position of each block's largest key, if the signs of its pairs form an order."""
     blocks = len(less)
     left, right = _pairs(children)
     smaller = np.zeros((blocks, children, children), dtype=np.uint8)
@@ -121,7 +121,7 @@ def _largest(less: NDArray[np.uint8], children: int) -> NDArray[np.intp]:
 
 
 def cost(blocks: int, children: int, kept: int, *, bits: int, itemsize: int) -> Cost:
-    """What the comparison costs, up to the marks.
+    """The cost of the comparison, up to the marks.
 
     >>> cost(1, 300, 1, bits=28, itemsize=4).rounds
     8
@@ -132,7 +132,7 @@ def cost(blocks: int, children: int, kept: int, *, bits: int, itemsize: int) -> 
 
 
 def cost_of_marks(blocks: int, children: int) -> Cost:
-    """What the way back of the marks costs.
+    """The cost of bringing the marks back.
 
     >>> cost_of_marks(1, 300).rounds
     1

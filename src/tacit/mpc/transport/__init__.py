@@ -1,4 +1,4 @@
-"""How parties talk: frames, links in memory, over TLS and with faults, and conversations."""
+"""Transport: frames, links in memory, over TLS and with faults, and conversations."""
 
 from tacit.mpc.transport.certificate import make_certificate as make_certificate
 from tacit.mpc.transport.faulty import Faults as Faults, FaultyLink as FaultyLink

@@ -21,7 +21,7 @@ def make_certificate(name: str, *, days: int = 3650) -> tuple[str, str]:
         .issuer_name(subject)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        # Clocks differ; a certificate that is not valid yet helps nobody.
+        # Clocks differ: the certificate must already be valid by a peer's clock.
         .not_valid_before(now - timedelta(hours=1))
         .not_valid_after(now + timedelta(days=days))
         .sign(key, hashes.SHA256())

@@ -1,8 +1,8 @@
-"""What arrives for conversations that nobody has opened yet.
+"""Frames for conversations that are not open yet.
 
-A peer may be faster than we are, so its frames are kept for a while. A peer may also have been told
-to begin something that we never hear of, so they are not kept for long, nor without a limit: what
-is too old or too much is thrown away, and the link and all other conversations live on.
+A peer may be faster than this party, so its frames are kept for a while. A peer may also have begun
+something that this party never hears of, so frames are kept for a limited time and up to a limited
+size: what is too old or too much is discarded, and the link and all other conversations go on.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class EarlyFrames:
         return len(self._kept)
 
     def add(self, frame: Frame, /, *, now: float) -> None:
-        """Keep a frame; what is above the limits goes, from the agreement that has most of it."""
+        """Keep a frame; above the limits, frames of the agreement that has most are discarded."""
         channel = frame.header.channel
         kept = self._kept.setdefault(channel, _Kept(now))
         kept.frames.append(frame)
@@ -53,7 +53,7 @@ class EarlyFrames:
             self.take(self._oldest_of_the_greediest())
 
     def _oldest_of_the_greediest(self) -> Channel:
-        """So that a flood for one agreement does not wash away what the others wait for."""
+        """So that a flood for one agreement does not displace the frames of the others."""
         sizes: dict[bytes, int] = {}
         for channel, kept in self._kept.items():
             weight = kept.size if self._size > self._limit else 1
@@ -62,7 +62,7 @@ class EarlyFrames:
         return next(channel for channel in self._kept if channel.agreement == greediest)
 
     def take(self, channel: Channel, /) -> list[Frame]:
-        """The frames of a channel, which are no longer kept here."""
+        """Remove and return the frames of a channel."""
         kept = self._kept.pop(channel, None)
         if kept is None:
             return []
@@ -70,11 +70,11 @@ class EarlyFrames:
         return kept.frames
 
     def drop(self, which: Callable[[Channel], bool], /) -> None:
-        """Throw away all channels of which this holds."""
+        """Discard all channels for which this holds."""
         for channel in [name for name in self._kept if which(name)]:
             self.take(channel)
 
     def expire(self, now: float, /) -> None:
-        """Throw away what has waited for too long."""
+        """Discard what has waited for too long."""
         limit = now - self.seconds
         self.drop(lambda channel: self._kept[channel].since <= limit)

@@ -1,4 +1,4 @@
-"""A link that is slow or wrong on purpose, to see what the layers above make of it."""
+"""A link that is slow or faulty on purpose, to test the layers above."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class Faults:
     """What goes wrong with the frames sent; they are counted from 0."""
 
     delay: float = 0.0
-    """Seconds that every frame takes, without holding up the sender."""
+    """Delay of every frame in seconds, without blocking the sender."""
     drop: frozenset[int] = frozenset()
-    """Frames that vanish."""
+    """Frames that are lost."""
     stall_after: int | None = None
-    """From this frame on nothing passes, and nobody is told."""
+    """From this frame on all frames are lost silently."""
     corrupt: dict[int, int] = field(default_factory=dict)
     """Frames of which one byte is flipped, and at which offset, the header included."""
 
@@ -66,14 +66,14 @@ class FaultyLink:
             try:
                 await self._link.send(header, payload, timeout=timeout)
             except PeerError:
-                return  # the sender has long gone on; whoever uses the link next is told
+                return  # the sender has gone on; the next user of the link gets the error
 
     async def receive(self, *, timeout: float | None) -> Frame:
         """The next frame of the wrapped link."""
         return await self._link.receive(timeout=timeout)
 
     async def close(self) -> None:
-        """Let what is under way arrive, then close the wrapped link."""
+        """Deliver what is under way, then close the wrapped link."""
         self._closed = True
         if self._courier is not None:
             await self._courier

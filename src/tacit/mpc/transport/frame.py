@@ -1,4 +1,4 @@
-"""The one kind of message on every link: a fixed header and raw bytes.
+"""The frame, the only message on every link: a fixed header and raw bytes.
 
 ::
 
@@ -28,7 +28,7 @@ from tacit.errors import FrameError
 
 MAGIC = b"TAC1"
 FRAME_LIMIT = 64 << 20
-"""The largest payload anybody accepts unless told otherwise."""
+"""The default limit of a payload."""
 
 Buffer = bytes | bytearray | memoryview
 
@@ -37,7 +37,7 @@ HEADER_BYTES = _LAYOUT.size
 
 
 class Kind(IntEnum):
-    """What a conversation is about; each kind has conversations of its own."""
+    """What a conversation is about; each kind has its own conversations."""
 
     PROTOCOL = 0
     CONTROL = 1
@@ -76,7 +76,7 @@ class Frame:
 
 
 def encode(header: Header) -> bytes:
-    """The header as it travels."""
+    """The header as bytes."""
     channel = header.channel
     return _LAYOUT.pack(
         MAGIC,
@@ -94,7 +94,7 @@ def encode(header: Header) -> bytes:
 
 
 def decode(data: Buffer, *, peer: str, limit: int = FRAME_LIMIT) -> Header:
-    """The header that these bytes are, or a `FrameError` that names the peer.
+    """Decode a header, or raise a `FrameError` that names the peer.
 
     >>> decode(b"GET / HTTP/1.1", peer="node 2")
     Traceback (most recent call last):
@@ -108,9 +108,9 @@ def decode(data: Buffer, *, peer: str, limit: int = FRAME_LIMIT) -> Header:
         fields
     )
     if magic != MAGIC:
-        raise FrameError(peer, "sent something that is not a frame; see what runs at its address")
+        raise FrameError(peer, "sent something that is not a frame; check its address")
     if kind not in tuple(Kind):
-        raise FrameError(peer, f"sent a frame of the unknown kind {kind}; is its version ours?")
+        raise FrameError(peer, f"sent a frame of the unknown kind {kind}; compare versions")
     if length > limit:
         raise FrameError(peer, f"announced a frame of {length} bytes; the limit is {limit}")
     channel = Channel(agreement, objective, evaluation, attempt, substream, Kind(kind))

@@ -1,4 +1,4 @@
-"""A queue of arrivals that ends with an error: what all links keep their frames in."""
+"""A queue of received frames that ends with an error; every link has one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OVERHEAD = 512  # bytes that a frame takes beside its payload, so that empty on
 
 
 def kept_bytes(frame: Frame, /) -> int:
-    """The memory that a frame takes while nobody has read it.
+    """The memory that an unread frame takes.
 
     >>> from tacit.mpc.transport.frame import Channel, Header
     >>> kept_bytes(Frame(Header(Channel(bytes(16)), bytes(8), 1, 0, 3), b"abc"))
@@ -23,7 +23,7 @@ def kept_bytes(frame: Frame, /) -> int:
 
 
 class Inbox:
-    """Frames from one peer in their order, then the reason why no more will come.
+    """Frames from one peer in order, then the error that ended the link.
 
     >>> inbox = Inbox("node 1")
     >>> inbox.fail(PeerError("node 1", "went away"))
@@ -41,13 +41,13 @@ class Inbox:
         self._waiter: asyncio.Future[None] | None = None
 
     def put(self, frame: Frame) -> None:
-        """Append a frame and wake whoever waits."""
+        """Append a frame and wake the receiver."""
         self._frames.append(frame)
         self.pending += kept_bytes(frame)
         self._wake()
 
     def fail(self, error: PeerError) -> None:
-        """Say that nothing will come any more; the first reason counts."""
+        """End the queue with an error; the first error counts."""
         if self.failure is None:
             self.failure = error
         self._wake()
@@ -57,7 +57,7 @@ class Inbox:
             self._waiter.set_result(None)
 
     async def get(self, *, timeout: float | None) -> Frame:
-        """The next frame, the reason of the failure, or `PeerTimeoutError`.
+        """The next frame, the error that ended the queue, or `PeerTimeoutError`.
 
         >>> asyncio.run(Inbox("node 1").get(timeout=0.001))
         Traceback (most recent call last):
@@ -80,5 +80,5 @@ class Inbox:
             return frame
         if self.failure is None:
             raise PeerError(self.peer, "two receivers wait on one inbox; use one conversation each")
-        # A fresh instance each time: a raised one would drag its first traceback along.
+        # A fresh instance each time: a raised one would keep its first traceback.
         raise type(self.failure)(self.failure.peer, self.failure.what)

@@ -1,7 +1,7 @@
 """The one interface of all transports: an ordered two-way stream of frames to one peer.
 
 Three implementations pass the same conformance suite: `MemoryLink` inside a process, `TlsLink`
-over TCP, and `FaultyLink`, which wraps another and makes it slow or wrong.
+over TCP, and `FaultyLink`, which wraps another and makes it slow or faulty.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ class Link(Protocol):
 
     `send` and `receive` raise `PeerTimeoutError` after `timeout` seconds and `PeerLostError` when
     the link is closed, here or there. Frames that arrived before the loss are still delivered.
-    `receive` raises `FrameError` on garbage, and the link is closed then. The payload must not be
+    `receive` raises `FrameError` on a malformed frame and closes the link. The payload must not be
     changed after it was given to `send`: it is not copied.
     """
 
     @property
     def peer(self) -> str:
-        """The name of the other side, as errors call it."""
+        """The name of the other side, as used in errors."""
         ...
 
     async def send(self, header: bytes, payload: Buffer, *, timeout: float) -> None:
@@ -30,7 +30,7 @@ class Link(Protocol):
         ...
 
     async def receive(self, *, timeout: float | None) -> Frame:
-        """The next frame; `None` waits for as long as the link lives."""
+        """The next frame; `None` waits for as long as the link is open."""
         ...
 
     async def close(self) -> None:

@@ -1,7 +1,7 @@
-"""A node's port: who shows no pinned certificate, or sends garbage, is closed with a log line.
+"""A node's port: connections without a pinned certificate, or with garbage, are closed and logged.
 
-A handshake takes milliseconds, unless somebody wants it to take long. So when too many are under
-way, the oldest of the address that has most of them makes room: slow strangers keep nobody out.
+A handshake takes milliseconds, unless a client delays it on purpose. So when too many are under
+way, the oldest of the address with the most is dropped: slow strangers cannot block the port.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from tacit.mpc.transport import Identity, TlsLink
 HANDSHAKE_SECONDS = 5.0
 FRAME_SECONDS = 30.0
 MOST_HANDSHAKES = 64
-"""So many strangers may be at the door at the same time."""
+"""The limit of unauthenticated connections at the same time."""
 MOST_PER_ADDRESS = 32
-"""So many of them from one address."""
+"""The limit of those from one address."""
 
 
 def address_of(peername: object, /) -> str:
-    """Where a connection comes from: an IPv4 address, or the network of 64 bits of an IPv6 one.
+    """The origin of a connection: an IPv4 address, or the /64 network of an IPv6 one.
 
     >>> address_of(("192.0.2.7", 1234)), address_of(("2001:db8::7", 1234, 0, 0))
     ('192.0.2.7', '2001:db8::')
@@ -36,12 +36,12 @@ def address_of(peername: object, /) -> str:
         return host
     if address.version == 4:
         return str(address)
-    # Whoever has one IPv6 address has 2^64 of them.
+    # A host with one IPv6 address usually has its whole /64 network.
     return str(ipaddress.ip_network((int(address), 64), strict=False).network_address)
 
 
 class _Door(asyncio.Protocol):
-    """A TCP connection before anybody knows who it is."""
+    """A TCP connection that is not authenticated yet."""
 
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
@@ -60,7 +60,7 @@ class _Knock(NamedTuple):
 class Listener:
     """Accepts links over TLS; `accept` gets those whose certificate is pinned.
 
-    asyncio's own TLS server says nothing of handshakes that fail, and a node's log must.
+    asyncio's own TLS server does not report failed handshakes, which a node's log must.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Listener:
         self._server: asyncio.Server | None = None
 
     async def start(self, host: str, port: int) -> None:
-        """Begin to listen."""
+        """Start to listen."""
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(lambda: _Door(self), host, port)
 

@@ -28,7 +28,7 @@ class MemoryLink:
         return self._peer
 
     def join(self, other: MemoryLink) -> None:
-        """Make two ends one link."""
+        """Connect two ends to one link."""
         self._other, other._other = other, self
 
     async def send(self, header: bytes, payload: Buffer, *, timeout: float) -> None:  # noqa: ARG002
@@ -56,7 +56,7 @@ class MemoryLink:
         self._inbox.fail(PeerLostError(self._peer, "the link is closed; connect again"))
         if self._other is not None and not self._other._closed:
             self._other._closed = True
-            gone = PeerLostError(self._other._peer, "closed the link; see whether it still runs")
+            gone = PeerLostError(self._other._peer, "closed the link; check that it still runs")
             self._other._inbox.fail(gone)
 
     async def receive(self, *, timeout: float | None) -> Frame:

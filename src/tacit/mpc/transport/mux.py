@@ -1,9 +1,9 @@
 """Many conversations on one link: frames are sorted by the channel in their header.
 
 Evaluations interleave freely, since each waits for its own frames only. Frames for a channel that
-nobody has opened yet are kept for a while, up to a limit (see `early.py`); those for a channel that
-was closed are thrown away. When more lies unread in open conversations than a limit, nothing more
-is read from the link, so that the network slows the peer down.
+nobody has opened yet are kept for a while, up to a limit (see `early.py`); those for a closed
+channel are discarded. When unread frames in open conversations exceed a limit, nothing more is read
+from the link (back-pressure).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from tacit.mpc.transport.link import Link
 
 T = TypeVar("T")
 PENDING_LIMIT = 256 << 20
-"""Bytes that may lie unread in open conversations, and as many in those that are not open yet."""
+"""The limit of unread bytes in open conversations, and in those that are not open yet."""
 EARLY_SECONDS = 30.0
-"""So long frames are kept for a conversation that nobody has opened."""
+"""Seconds for which frames of a conversation that is not open yet are kept."""
 _REMEMBERED = 4096
 _NAME_LIMIT = 100
 
@@ -50,16 +50,16 @@ class Conversation:
         return frame
 
     def fail(self, error: PeerError) -> None:
-        """Let whoever waits for a frame here get this error."""
+        """Raise this error in the receiver that waits for a frame."""
         self._inbox.fail(error)
 
     def close(self) -> None:
-        """Throw away what may still arrive."""
+        """Discard what may still arrive."""
         self._mux.forget(self._channel)
 
 
 def check_frame(header: Header, tag: bytes, sequence: int, *, peer: str) -> None:
-    """Refuse a frame of another request, or one out of its turn.
+    """Reject a frame of another request, or one out of sequence.
 
     >>> header = Header(Channel(bytes(16)), b"12345678", depth=1, sequence=2, length=0)
     >>> check_frame(header, b"12345678", 1, peer="node 2")
@@ -76,9 +76,9 @@ def check_frame(header: Header, tag: bytes, sequence: int, *, peer: str) -> None
 
 
 def _whole(channel: Channel) -> Channel:
-    """The name that all substreams of an evaluation, and notices of it, have in common.
+    """The common name of all substreams of an evaluation and of notices about it.
 
-    A notice has the kind of what it is about in place of a substream.
+    A notice has the kind of its subject in place of a substream.
     """
     if channel.kind is not Kind.NOTICE:
         return channel._replace(substream=0)
@@ -163,7 +163,7 @@ class Mux:
     def finish(self, channel: Channel) -> None:
         """Drop all substreams of an evaluation, also those that were never opened here.
 
-        For an evaluation that has ended or was refused: nothing of it may pile up.
+        For an evaluation that has ended or was rejected: nothing of it may accumulate.
 
         >>> from tacit.mpc.transport.memory import memory_pair
         >>> async def refuse() -> None:
@@ -208,7 +208,7 @@ class Mux:
             self._watchers[channel] = handler
 
     async def notify(self, channel: Channel, culprit: str, *, timeout: float) -> None:
-        """Tell the peer that an evaluation failed here, and because of whom ("" for ourselves)."""
+        """Notify the peer that an evaluation failed here, and because of whom ("" for us)."""
         payload = culprit.encode()
         notice = channel._replace(kind=Kind.NOTICE, substream=channel.kind)
         header = Header(notice, bytes(8), 0, 0, len(payload))
@@ -220,7 +220,7 @@ class Mux:
         error = AbortError(
             name or self.link.peer, f"failed in this evaluation, says {self.link.peer}"
         )
-        # The peer gave up: what it sent for this is of no use to anybody who begins later.
+        # The peer gave up: what it sent for this evaluation is useless to a later start.
         self._early.drop(lambda name: _whole(name) == channel)
         handler = self._watchers.pop(channel, None)
         if handler is not None:
@@ -271,7 +271,7 @@ class Mux:
                 inbox.fail(error)
 
     async def close(self) -> None:
-        """Close the link; everybody who waits on it gets `PeerLostError`."""
+        """Close the link; all waiting receivers get `PeerLostError`."""
         await self.link.close()
         if self._sweeper is not None:
             self._sweeper.cancel()

@@ -1,6 +1,6 @@
 """TCP with mutual TLS 1.3 and pinned certificates.
 
-A peer is who it is because of its certificate, byte for byte: no authority, no host names. Frames
+A peer is identified by its certificate, byte for byte: no authority, no host names. Frames
 are read straight into the buffer that later becomes the array. Everything runs on one event loop,
 since a TLS connection must never be used from two threads.
 """
@@ -20,13 +20,13 @@ from tacit.mpc.transport.frame import FRAME_LIMIT, HEADER_BYTES, Buffer, Frame, 
 from tacit.mpc.transport.inbox import Inbox
 
 _WRITE_AHEAD = 32 << 20  # bytes a sender may be ahead of the network before it waits
-_FAREWELL = 0.25  # seconds for a peer to answer our goodbye; one that hangs does not hold us up
+_FAREWELL = 0.25  # seconds for a peer to answer the TLS close; a peer that hangs does not block
 _READ_AHEAD = 16 << 20  # bytes that may lie unread before the peer is slowed down
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who we are and whom we know: our files, and each peer's certificate in PEM by its name."""
+    """The own certificate and key files, and each peer's certificate in PEM by its name."""
 
     certificate: Path
     key: Path
@@ -85,17 +85,17 @@ class TlsLink(asyncio.BufferedProtocol):
         """The name of the other side."""
         return self._inbox.peer
 
-    # What asyncio calls.
+    # Callbacks of asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """After the handshake: find out whose certificate it was."""
+        """After the handshake: look up whose certificate it was."""
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=_WRITE_AHEAD)
         tls = transport.get_extra_info("ssl_object")
         name = self._identity.name_of(tls.getpeercert(binary_form=True))
         if name is None or (self._expected is not None and name != self._expected):
             shown = "an unknown certificate" if name is None else f"the certificate of {name}"
-            self._fail(PeerLostError(self.peer, f"showed {shown}; see the pinned certificates"))
+            self._fail(PeerLostError(self.peer, f"showed {shown}; compare the pinned certificates"))
         else:
             self._inbox.peer = name
         self._ready(self)
@@ -146,27 +146,27 @@ class TlsLink(asyncio.BufferedProtocol):
         """The peer sends no more; the link ends."""
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell whoever waits."""
+        """Pass the error to the receiver."""
         if self._timer is not None:
             self._timer.cancel()
         reason = f" ({exc})" if exc is not None else ""
-        what = f"closed the link{reason}; see whether it still runs"
+        what = f"closed the link{reason}; check that it still runs"
         self._inbox.fail(PeerLostError(self.peer, what))
         self._gone.set()
         self._writable.set()
 
     def pause_writing(self) -> None:
-        """The network is behind."""
+        """The send buffer is full."""
         self._writable.clear()
 
     def resume_writing(self) -> None:
-        """The network has caught up."""
+        """The send buffer has room again."""
         self._writable.set()
 
     # The interface of a link.
 
     async def send(self, header: bytes, payload: Buffer, *, timeout: float) -> None:
-        """Write the frame; waits only while the network is far behind."""
+        """Write the frame; waits only while the send buffer is full."""
         transport = self._transport
         if transport is None or self._gone.is_set() or transport.is_closing():
             failure = self._inbox.failure
@@ -206,7 +206,7 @@ class TlsLink(asyncio.BufferedProtocol):
         except TimeoutError:
             pass
         finally:
-            # Also for whoever has no time to wait and cancels this.
+            # Also when a caller has no time to wait and cancels this.
             self._transport.abort()
 
 

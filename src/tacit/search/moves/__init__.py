@@ -1,7 +1,7 @@
 """The public side of a sealed search: which children each generation has, and the noise on them.
 
 Everything here follows from the agreement, the seed and the number of the generation, so the nodes
-and everybody else derive it alike, bit for bit. It is whole numbers throughout.
+and everybody else derive the same, bit for bit. It is integer arithmetic throughout.
 """
 
 from tacit.search.moves.move_set import MoveSet as MoveSet

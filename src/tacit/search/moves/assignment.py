@@ -1,8 +1,8 @@
-"""Moves of an assignment: swaps and 3-cycles of what the rows have.
+"""Moves of an assignment: swaps and 3-cycles of the items of the rows.
 
-Position r below `rows` is what row r gets; the positions above wait. The table has a line per
-position and a column per row (and one more for the ids): cell (a, r) is what row r would gain from
-the item that is now at position a.
+Position r below `rows` holds the item of row r; items at positions above are unassigned. The table
+has a line per position and a column per row (and one more for the ids): cell (a, r) is the value to
+row r of the item that is now at position a.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TERMS = 3
 
 @cache
 def cycles_of(size: int, /) -> tuple[Indices, Indices]:
-    """All swaps and 3-cycles of a block: where to, and what from; the first line is the parent.
+    """All swaps and 3-cycles of a block as targets and sources; the first line is the parent.
 
     >>> to, source = cycles_of(3)
     >>> to.tolist()
@@ -31,7 +31,7 @@ def cycles_of(size: int, /) -> tuple[Indices, Indices]:
     """
     to, source = [[0, 0, 0]], [[0, 0, 0]]
     for a, b in combinations(range(size), 2):
-        # The third entry stays where it is and so counts for nothing.
+        # The third entry stays in place and so contributes nothing.
         to.append([a, b, 0])
         source.append([b, a, 0])
     for a, b, c in combinations(range(size), 3):
@@ -41,10 +41,10 @@ def cycles_of(size: int, /) -> tuple[Indices, Indices]:
 
 
 def block_positions(words: NDArray[np.uint64], *, rows: int, columns: int, block: int) -> Indices:
-    """Disjoint blocks of positions, each with about as many rows as any other.
+    """Disjoint blocks of positions, with about equally many rows each.
 
-    Of the positions that wait, no more take part than there are rows. `words` are as many as there
-    are columns.
+    Of the unassigned positions, at most as many take part as there are rows. `words` has one random
+    word per column.
 
     >>> words = np.arange(5, dtype=np.uint64)
     >>> block_positions(words, rows=2, columns=5, block=2)
@@ -56,7 +56,7 @@ def block_positions(words: NDArray[np.uint64], *, rows: int, columns: int, block
     pool = np.concatenate([taken, waiting])
     size = min(block, len(pool))
     blocks = len(pool) // size
-    # Dealt out in turn, so that rows come to all blocks before what waits does.
+    # Dealt in turn, so that all blocks get rows before unassigned positions.
     return np.ascontiguousarray(pool[: blocks * size].reshape(size, blocks).T)
 
 
@@ -83,9 +83,9 @@ def drawn_moves(
     swaps: int,
     width: int,
 ) -> MoveSet:
-    """So many random children in one block of all positions, the first of them swaps.
+    """Random children in one block of all positions, swaps first.
 
-    `words` are three per child. Every move has a row in it. With two columns all moves are swaps.
+    `words` are three per child. Every move involves a row. With two columns all moves are swaps.
 
     >>> words = np.arange(30, dtype=np.uint64) << np.uint64(58)
     >>> moves = drawn_moves(words, rows=5, columns=5, children=10, swaps=5, width=6)
@@ -96,7 +96,7 @@ def drawn_moves(
     first = (high[0] * rows) >> 32
     others = max(columns - 1, 1)
     second = (first + 1 + ((high[1] * others) >> 32)) % columns
-    # Among those that are neither the first nor the second, counted from the first on.
+    # Drawn among the positions that are neither the first nor the second.
     step = 1 + ((high[2] * max(columns - 2, 1)) >> 32)
     step += step >= (second - first) % columns
     third = (first + step) % columns
@@ -111,12 +111,12 @@ def drawn_moves(
 
 
 def _moves(positions: Indices, to: Indices, source: Indices, *, rows: int, width: int) -> MoveSet:
-    """From entries inside each block (children x 3); one that stays in place counts for nothing."""
+    """From entries inside each block (children x 3); one that stays contributes nothing."""
     blocks = len(positions)
     children = len(to)
     at, wherefrom = positions[:, to], positions[:, source]
     counts = (at < rows) & (to != source)
-    # Cell 0 on both sides stands for nothing.
+    # Cell 0 on both sides cancels out.
     plus = np.where(counts, wherefrom * width + at, 0).reshape(blocks * children, TERMS)
     minus = np.where(counts, at * width + at, 0).reshape(blocks * children, TERMS)
     child, entry = np.nonzero(to != source)

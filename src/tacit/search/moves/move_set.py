@@ -1,9 +1,9 @@
 """The children of one generation: public permutations of the parents' positions.
 
 Positions are grouped in disjoint blocks. A block's children permute its positions, and child 0 is
-the parent itself. What a child gains over the parent is a sum of cells of the secret table, some
-added and some taken away, so nothing but the table is secret here. Several parents stand one below
-the other, so that positions and cells count on from each to the next.
+the parent itself. The gain of a child over the parent is a sum of cells of the secret table, some
+added and some subtracted; nothing but the table is secret. Several parents are stacked, so that
+positions and cells are numbered through all of them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class MoveSet:
     plus: Indices
     """Cells of the table, counted row by row, that a child's gain adds; one line per child."""
     minus: Indices
-    """Cells that it takes away; one line for all where they are the same."""
+    """Cells that it subtracts; one line for all where they are the same."""
     moved_child: Indices
     moved_to: Indices
     moved_from: Indices
@@ -51,7 +51,7 @@ class MoveSet:
         return len(self.positions)
 
     def gains(self, table: NDArray[np.int64], /) -> NDArray[np.int64]:
-        """What each child gains over the parent, blocks x children, from a table in the clear.
+        """The gain of each child over the parent, blocks x children, from a table in the clear.
 
         >>> table = np.array([[1, 2], [5, 9]])
         >>> MoveSet(np.array([[0, 1]]), 2, np.array([[0], [1]]), np.array([[0], [0]]),
@@ -74,7 +74,7 @@ class MoveSet:
 
 
 def of_all_parents(sets: Sequence[MoveSet], /, *, lines: int, width: int) -> MoveSet:
-    """The children of several parents, whose tables of so many lines stand below each other.
+    """The children of several parents, whose tables of this many lines are stacked.
 
     >>> swap = MoveSet(positions=np.array([[4, 7]]), children=2, plus=np.array([[0], [5]]),
     ...                minus=np.array([[0], [6]]), moved_child=np.array([1, 1]),

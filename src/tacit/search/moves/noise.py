@@ -1,7 +1,7 @@
-"""Public noise in whole numbers: Gumbel noise at a temperature makes selection an annealing step.
+"""Public integer noise: Gumbel noise at a temperature makes selection an annealing step.
 
-Whoever has the largest key plus Gumbel noise of temperature t is a sample of the distribution with
-weights exp(key / t). The quantiles come from integer arithmetic, which is the same everywhere;
+The argmax of keys plus Gumbel noise of temperature t is a sample of the distribution with weights
+exp(key / t). The quantiles come from integer arithmetic, which is the same everywhere;
 logarithms in floating point differ between processors in their last bit.
 """
 
@@ -21,7 +21,7 @@ _LN2 = 45426
 _LOG2_OF_LN2 = -2271034276
 """log2(ln(2)) times 2^32."""
 HEAT_STEPS = 1024
-"""So many steps a temperature takes from its start to its end."""
+"""The number of steps of a temperature from its start to its end."""
 
 
 def log2_fixed(numbers: NDArray[np.uint64], /) -> NDArray[np.int64]:
@@ -59,7 +59,7 @@ def gumbel_quantiles() -> NDArray[np.int64]:
 
 
 def gumbel_noise(words: NDArray[np.uint64], temperature: int, /) -> NDArray[np.int64]:
-    """Noise at a temperature from random words, one each; rounded down to whole numbers.
+    """Noise at a temperature from random words, one each; rounded down to integers.
 
     >>> gumbel_noise(np.array([0, 2**63, 2**64 - 1], dtype=np.uint64), 100)
     array([-220,   36,  901])
@@ -75,7 +75,7 @@ def _at(quantiles: NDArray[np.int64], temperature: int) -> NDArray[np.int64]:
 
 
 def noise_span(temperature: int, /) -> int:
-    """The largest difference of two noises at a temperature.
+    """The largest difference of two noise values at a temperature.
 
     >>> noise_span(100)
     1121
@@ -86,7 +86,7 @@ def noise_span(temperature: int, /) -> int:
 
 @cache
 def temperature_at(step: int, start: int, end: int, /) -> int:
-    """The temperature after so many of the steps from `start` to `end`, by equal ratios.
+    """The temperature after some of the steps of a geometric cooling from `start` to `end`.
 
     >>> temperature_at(0, 600, 20), temperature_at(512, 600, 20), temperature_at(1024, 600, 20)
     (600, 110, 20)

@@ -1,4 +1,4 @@
-"""The settings of a sealed search, as an agreement pins them: whole numbers only."""
+"""The settings of a sealed search, as an agreement pins them: integers only."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from tacit.errors import ParameterError
 
 HEAT_UNIT = 10_000
-"""Temperatures are given in so many parts of the largest weight."""
+"""Temperatures are given in units of the largest weight divided by this."""
 MOST_CHILDREN = 1_000
 """All pairs of a block's children are compared, so more of them would not fit a message."""
 MOST_BLOCK = 12
 MOST_PARENTS = 16
 ONE_PARENT_IMPROVES = (
-    "whether a generation improved is told of a search with one parent; set parents to 1, or tell "
-    "the best value or nothing"
+    "improvements can be disclosed for a search with one parent only; set parents to 1, or "
+    "disclose the best value or nothing"
 )
-"""Why improvements and several parents do not go together: each parent has a best of its own."""
+"""Improvements and several parents exclude each other: each parent has its own best."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,13 +24,13 @@ class SealedParameters:
     """How a sealed search moves and cools.
 
     `block` positions of an assignment form a block, whose children are all its swaps and 3-cycles;
-    blocks are disjoint, so each of them takes a step of its own in every generation. With 0 there
+    blocks are disjoint, so each of them makes its own step in every generation. With 0 there
     is one block of all positions and `children` moves are drawn, as there always are for a tour.
     The temperature falls from `heat_start` to `heat_end`, in ten-thousandths of the largest
     weight, `cycles` times over a run.
 
-    Each of several `parents` goes its own way with children of its own. Every `meet_every`
-    generations they meet two by two, and both go on from the better of the two.
+    Each of several `parents` evolves independently. Every `meet_every` generations the parents are
+    paired, and both of a pair continue from the better one.
 
     >>> SealedParameters(block=6).block
     6
@@ -42,15 +42,15 @@ class SealedParameters:
     block: int = 0
     children: int = 299
     window_percent: int = 100
-    """Of a tour: so much of it, in a row, may change in a generation."""
+    """Tours: the share of consecutive positions that may change in a generation."""
     swap_percent: int = 50
-    """Of drawn moves: swaps and not 3-cycles; for a tour, inversions and not or-opt moves."""
+    """Percentage of swaps, not 3-cycles, among drawn moves; tours: of inversions, not or-opt."""
     heat_start: int = 300
     heat_end: int = 30
     cycles: int = 1
     parents: int = 1
     meet_every: int = 20
-    """0 if parents never meet."""
+    """0 for no parent selection."""
 
     def __post_init__(self) -> None:
         for name, low, high in (
@@ -76,7 +76,7 @@ class SealedParameters:
 
 
 def sealed_parameters_for(kind: str, /) -> SealedParameters:
-    """The tuned settings for a kind of problem (docs/search.md tells how they were found).
+    """The tuned settings for a kind of problem (docs/search.md describes how they were found).
 
     >>> sealed_parameters_for("assignment").block
     7

@@ -15,7 +15,7 @@ from tacit.search.moves.parameters import HEAT_UNIT, SealedParameters
 from tacit.search.moves.shape import PublicShape
 
 FINE_BITS = 10
-"""Small weights are counted in fractions, so that the largest has so many bits at least."""
+"""Small weights are scaled up, so that the largest has at least this many bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,16 +24,16 @@ class Generation:
 
     moves: MoveSet
     offsets: NDArray[np.int64]
-    """One per child: noise, then the number that breaks ties."""
-    meetings: Indices
-    """Pairs of parents that meet: both go on from the one that was better before."""
+    """One per child: the noise, then the tie-breaking number in the low bits."""
+    parent_pairs: Indices
+    """Pairs of parents; both continue from the one that was better before."""
 
 
 @dataclass(frozen=True)
 class Schedule:
     """The public course of one sealed search.
 
-    `stream` tells searches of one agreement apart. A child's key is its gain times `gain_factor`
+    `stream` numbers the searches of one agreement. A child's key is its gain times `gain_factor`
     plus its offset; in its block no two keys are equal.
 
     >>> shape = PublicShape("assignment", rows=5, columns=5, low=0, spread=1000)
@@ -99,7 +99,7 @@ class Schedule:
 
     @property
     def gain_factor(self) -> int:
-        """What a gain is multiplied with in a key."""
+        """The factor of a gain in a key."""
         return 1 << (self._fine + self._tie_bits)
 
     @property
@@ -127,7 +127,7 @@ class Schedule:
         return temperature_at(step, start, end)
 
     def heat_step(self, generation: int, horizon: int, /) -> int:
-        """How far the cooling is, given how many generations there will be as far as one knows.
+        """The progress of the cooling, given the expected number of generations.
 
         >>> shape = PublicShape("assignment", rows=5, columns=5, low=0, spread=1000)
         >>> Schedule(shape, SealedParameters(cycles=2), seed=1).heat_step(60, 100)
@@ -151,15 +151,15 @@ class Schedule:
         noise = gumbel_noise(_raw(bits, count), temperature)
         ties = np.arange(moves.children - 1, -1, -1, dtype=np.int64)
         offsets = (noise << self._tie_bits) + np.tile(ties, moves.blocks)
-        meet = moves.children > 1 and self.has_meetings(number)
-        return Generation(moves, offsets, self._pairs(bits) if meet else np.zeros((0, 2), np.intp))
+        pairs = moves.children > 1 and self.selects_parents(number)
+        return Generation(moves, offsets, self._pairs(bits) if pairs else np.zeros((0, 2), np.intp))
 
-    def has_meetings(self, number: int, /) -> bool:
-        """Whether parents meet in a generation, if anything moves.
+    def selects_parents(self, number: int, /) -> bool:
+        """Whether a generation has parent selection, if anything moves.
 
         >>> shape = PublicShape("assignment", rows=5, columns=5, low=0, spread=1000)
         >>> schedule = Schedule(shape, SealedParameters(parents=2, meet_every=3), seed=1)
-        >>> [schedule.has_meetings(number) for number in range(6)]
+        >>> [schedule.selects_parents(number) for number in range(6)]
         [False, False, True, False, False, True]
         """
         every = self.parameters.meet_every

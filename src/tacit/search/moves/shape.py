@@ -1,4 +1,4 @@
-"""What everybody knows of the table that a sealed search works on."""
+"""The public shape of the table that a sealed search works on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PublicShape:
-    """The size of the table, and that its cells are worth `low` to `low + spread`.
+    """The size of the table and the range of its cells, `low` to `low + spread`.
 
     >>> PublicShape("assignment", rows=2, columns=3, low=0, spread=9).width
     3
@@ -20,13 +20,13 @@ class PublicShape:
     low: int
     spread: int
     symmetric: bool = False
-    """Of a tour: whether a way is worth the same in both directions."""
+    """Tours: whether a leg has the same value in both directions."""
     allowed_spread: int | None = None
-    """How far the cells of allowed pairs are apart, where others are forbidden."""
+    """The spread of the cells of allowed pairs, where others are forbidden."""
 
     @property
     def unit(self) -> int:
-        """What temperatures are measured by."""
+        """The unit of temperatures."""
         return self.spread if self.allowed_spread is None else self.allowed_spread
 
     @property
@@ -51,8 +51,8 @@ def weighted_shape(
 ) -> PublicShape:
     """The shape of a weighted sum; `objectives` have a factor, negative for costs, and a bound.
 
-    Where pairs are forbidden, such a pair is worth `low`: so little that any plan without one is
-    better than any plan with one.
+    A forbidden pair has the value `low`: so little that any plan without one is better than any
+    plan with one.
 
     >>> weighted_shape("assignment", 3, 3, objectives=[(2, 10), (-1, 5)])
     PublicShape(kind='assignment', rows=3, columns=3, low=-5, spread=25, symmetric=False, \

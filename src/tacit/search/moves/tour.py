@@ -1,8 +1,8 @@
-"""Moves of a tour: inversions (2-opt) and or-opt moves of a stretch of it.
+"""Moves of a tour: inversions (2-opt) and or-opt moves of a segment.
 
 The table has a line and a column per position (and one more column for the ids): cell (a, b) is
-what the way from the city at position a to that at position b is worth. In each generation a window
-of consecutive positions, another one each time, may change; all others stay as they are.
+the value of the leg from the city at position a to that at position b. In each generation a new
+random window of consecutive positions may change; all others stay.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from tacit.search.moves.move_set import Indices, MoveSet
 
 LONGEST_SEGMENT = 3
-"""The most cities that an or-opt move takes along."""
+"""The largest number of cities that an or-opt move relocates."""
 TERMS = 3
-"""The largest number of ways that a move changes where both directions are worth the same."""
+"""The largest number of legs that a move changes on a symmetric tour."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Stretch:
-    """A move as it stands: what was at i..e comes, as it is or turned around, after m."""
+    """A move: the segment i..e is placed, as it is or reversed, after m."""
 
     first: Indices
     last: Indices
@@ -75,12 +75,12 @@ def tour_moves(
 
 
 def _draw(drawn: NDArray[np.int64], inner: int, inversions: int) -> _Stretch:
-    """Stretches of 1..inner; an inversion is one that comes back turned to where it was."""
+    """Segments of 1..inner; an inversion puts one back reversed where it was."""
     a = (drawn[0] * inner) >> 32
     b = (drawn[1] * (inner - 1)) >> 32
     b += b >= a
     low, high = np.minimum(a, b) + 1, np.maximum(a, b) + 1
-    # The first bits of the third word are the length and the turn, the others the new place.
+    # The first bits of the third word are length and reversal, the others the new place.
     length = np.minimum(1 + ((drawn[2] >> 16) * LONGEST_SEGMENT >> 16), inner - 1)
     first = 1 + ((drawn[0] * (inner - length + 1)) >> 32)
     place = (drawn[1] * (inner - length)) >> 32
@@ -96,13 +96,13 @@ def _draw(drawn: NDArray[np.int64], inner: int, inversions: int) -> _Stretch:
 
 
 def _sources(stretch: _Stretch, size: int) -> Indices:
-    """Per child and position of the arc what comes there; the first line is the parent."""
+    """Per child and position of the arc its new content; the first line is the parent."""
     x = np.arange(size, dtype=np.int16)[None]
     i, e, m = (
         each.astype(np.int16)[:, None] for each in (stretch.first, stretch.last, stretch.after)
     )
     length = e - i + 1
-    # Where the stretch begins afterwards: right behind m, or so far back that it ends at m.
+    # The new start of the segment: right after m, or so far before that it ends at m.
     begin = np.where(m < i, m + 1, m - length + 1)
     inside = (x >= begin) & (x < begin + length)
     along = np.where(stretch.turned[:, None], e - (x - begin), i + (x - begin))
@@ -113,7 +113,7 @@ def _sources(stretch: _Stretch, size: int) -> Indices:
 
 
 def _changed_ways(stretch: _Stretch, arc: Indices, width: int) -> tuple[Indices, Indices]:
-    """The ways that come and those that go, where a way is worth the same in both directions."""
+    """The legs added and the legs removed, on a symmetric tour."""
     i, e, m = stretch.first, stretch.last, stretch.after
     stays = m == i - 1
     head, tail = np.where(stretch.turned, e, i), np.where(stretch.turned, i, e)
@@ -139,7 +139,7 @@ def _changed_ways(stretch: _Stretch, arc: Indices, width: int) -> tuple[Indices,
 
 
 def _all_ways(sources: Indices, arc: Indices, width: int) -> tuple[Indices, Indices]:
-    """All ways of each child along the arc, and those of the parent."""
+    """All legs of each child along the arc, and those of the parent."""
     at = arc[sources]
     ways = at[:, :-1] * width + at[:, 1:]
     return ways, ways[:1]

@@ -11,8 +11,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from tacit.audit.expected.explanation import costs_or_values, explain_expected
 from tacit.audit.expected.table import expected_leakage
-from tacit.audit.expected.words import costs_or_values, in_words
 from tacit.disclosure import SEALED
 from tacit.errors import TacitError
 from tacit.service.api.terms import RunTerms
@@ -44,7 +44,7 @@ def _inferred(terms: RunTerms) -> list[tuple[str, str]]:
             population=population,
             evaluations=evaluations,
         )
-        paragraph = in_words(
+        paragraph = explain_expected(
             expected,
             disclosure=each.disclosure,
             evaluations=evaluations,

@@ -56,8 +56,8 @@ def advance_context(agreement: bytes, request: Advance, /, *, epoch: int, attemp
     )
 
 
-def worth_shares(agreement_state: AgreementState, search: int, /) -> ArithmeticShare:
-    """Shares of what each cell is worth under the weighting of a search, a line per item."""
+def value_shares(agreement_state: AgreementState, search: int, /) -> ArithmeticShare:
+    """Shares of the value of each cell under the weighting of a search, a line per item."""
     agreement, problem = agreement_state.agreement, agreement_state.agreement.problem
     factors = sealed_terms(agreement).weightings[search]
     parts = []
@@ -76,7 +76,7 @@ def worth_shares(agreement_state: AgreementState, search: int, /) -> ArithmeticS
 
 
 def _forbid(parts: list[NDArray[np.uint64]], agreement_state: AgreementState, search: int) -> None:
-    """Give forbidden pairs their public worth, as component 0, which nodes 0 and 2 hold."""
+    """Give forbidden pairs their public value, as component 0, which nodes 0 and 2 hold."""
     pairs = np.array(agreement_state.agreement.problem.forbidden)
     low = public_word(shape_of(agreement_state.agreement, search).low)
     zero = np.uint64(0)
@@ -90,7 +90,7 @@ def _steps(schedule: Schedule, request: Advance) -> Iterator[Step]:
     factor, bits = schedule.gain_factor, schedule.key_bits
     for number in range(request.first, request.first + request.count):
         now = schedule.generation(number, horizon=request.horizon)
-        yield Step(now.moves, now.offsets, factor, bits, now.meetings)
+        yield Step(now.moves, now.offsets, factor, bits, now.parent_pairs)
 
 
 async def advance(
@@ -141,11 +141,11 @@ async def _advance(
     sent = RecordingMux(platform)
     async with node_session(node, agreement_state, context, request.epoch, sent) as session:
         if before is None:
-            worths = worth_shares(agreement_state, request.search)
-            state = await secret_start(session, worths, about, label="start")
+            values = value_shares(agreement_state, request.search)
+            state = await secret_start(session, values, about, label="start")
         else:
             steps = _steps(schedule, request)
-            state = await compute(session, before.state, steps, about, tell_improvements=tells)
+            state = await compute(session, before.state, steps, about, disclose_improvements=tells)
     if tells:
         first = request.first + 1
         agreement_state.log_sent("told improvements", request.search, first, sent, attempt=attempt)

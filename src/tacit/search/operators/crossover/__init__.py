@@ -1,7 +1,7 @@
 """Recombination of two permutations, one operator per file, and their names.
 
 An operator is a function of four arrays. `parents` holds one pair after the other, `chosen` says
-which pairs recombine, `words` has a row of random words per pair, and `offspring` comes as a copy
+which pairs recombine, `words` has a row of random words per pair, and `offspring` starts as a copy
 of `parents` and is overwritten where a pair recombines.
 """
 
@@ -38,11 +38,11 @@ class Crossover:
 
 
 _registered: dict[str, Crossover] = {}
-# The one piece of state here: operators that this process was told of by its own code.
+# The only state here: operators that code of this process has registered.
 
 
 def register_crossover(crossover: Crossover, /) -> None:
-    """Let `crossover_named` know an operator of one's own; registering it again replaces it.
+    """Register a custom operator for `crossover_named`; registering it again replaces it.
 
     >>> register_crossover(crossovers()["cycle"])
     Traceback (most recent call last):

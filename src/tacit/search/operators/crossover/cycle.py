@@ -1,7 +1,7 @@
 """Cycle crossover (Oliver, Smith and Holland 1987; Eiben and Smith 2015, section 4.5.1).
 
 Positions fall into cycles: from a position of one parent go to where the item the other parent
-has there stands in the first, until the start is reached. Children take the cycles in turn from
+has there stands in the first, until the start is reached. Children take the cycles alternately from
 one parent and from the other, so every item stays at a position where a parent had it.
 """
 

@@ -5,8 +5,8 @@ neighbour: one that both parents have next to it if there is one, else the one w
 unvisited neighbours left, ties at random. At a dead end it goes on with a random unvisited item.
 
 The textbook first tries to extend the path at its other end. That finds shorter tours under coarse
-disclosures (kroD100, top:60, generation 500: about 27,700 where this gives 30,600), but this is
-what the paper's figures show (31,318), so it is what carries the name.
+disclosures (kroD100, top:60, generation 500: about 27,700 where this gives 30,600), but this
+variant matches the paper's figures (31,318).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SHARED = 1 << 30
 ITEM = SHARED - 1
 """Takes the mark off."""
 VISITED = 1 << 20
-"""A count of unvisited neighbours that no unvisited item reaches, whatever is taken off it."""
+"""A count of unvisited neighbours that no unvisited item reaches."""
 MOST_NEIGHBOURS = 4
 
 
@@ -43,9 +43,9 @@ def edge(
     """
     length = parents.shape[1]
     if length < 3:
-        return  # all rings of so few items are the same
+        return  # with so few items all tours are equal
     neighbours = np.empty((length, MOST_NEIGHBOURS), dtype=np.int32)
-    # One more item, that is visited from the start, stands where a neighbour is missing.
+    # A sentinel item, visited from the start, stands for a missing neighbour.
     degree = np.empty(length + 1, dtype=np.int32)
     unvisited_neighbours = np.empty(length + 1, dtype=np.int32)
     for pair in range(chosen.shape[0]):

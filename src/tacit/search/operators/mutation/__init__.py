@@ -36,11 +36,11 @@ class Mutation:
 
 
 _registered: dict[str, Mutation] = {}
-# The one piece of state here: operators that this process was told of by its own code.
+# The only state here: operators that code of this process has registered.
 
 
 def register_mutation(mutation: Mutation, /) -> None:
-    """Let `mutation_named` know an operator of one's own; registering it again replaces it.
+    """Register a custom operator for `mutation_named`; registering it again replaces it.
 
     >>> register_mutation(mutations()["swap"])
     Traceback (most recent call last):

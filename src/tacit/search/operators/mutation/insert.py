@@ -1,7 +1,7 @@
 """Insert mutation (Eiben and Smith 2015, section 4.5.1): an item moves next to another.
 
-The later of two random items moves to directly behind the earlier one; those in between make
-room.
+The later of two random items moves to directly behind the earlier one; those in between are
+shifted.
 """
 
 from __future__ import annotations

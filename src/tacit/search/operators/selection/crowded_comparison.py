@@ -13,7 +13,7 @@ from tacit.search.random_words import Words, below
 def binary_tournament(
     front_of: NDArray[np.int32], crowding: NDArray[np.float64], words: Words
 ) -> NDArray[np.int32]:
-    """Let two random individuals meet per row of `words`; among equals the first drawn wins.
+    """Hold one binary tournament per row of `words`; among equals the first drawn wins.
 
     >>> draws = np.array([[0, 2**32 - 1]], np.uint32)
     >>> binary_tournament(np.array([1, 0], np.int32), np.array([0.5, 0.1]), draws)

@@ -12,7 +12,7 @@ from tacit.jit import kernel
 def crowding_distances(
     estimates: NDArray[np.float64], front_of: NDArray[np.int32]
 ) -> NDArray[np.float64]:
-    """How far apart the neighbours of each individual lie within its own front.
+    """The distance between the neighbours of each individual within its own front.
 
     The ends of a front are infinitely far. Sorting is stable, so that equal individuals keep
     their order.
@@ -37,7 +37,7 @@ def crowding_distances(
             previous[i] = newest[front]
             newest[front] = i
             highest[front] = estimates[i, objective]
-        # `i` has just learnt its lower neighbour; that one now learns its upper neighbour.
+        # `i` has its lower neighbour now; that one gets its upper neighbour.
         for k in range(count):
             i = ascending[k]
             lower = previous[i]

@@ -31,7 +31,7 @@ def nondominated_fronts(estimates: NDArray[np.float64], /) -> NDArray[np.int32]:
 def _sweep(estimates: NDArray[np.float64], best_first: NDArray[np.int64]) -> NDArray[np.int32]:
     count = best_first.shape[0]
     front_of = np.empty(count, dtype=np.int32)
-    # Within a front the second objective never falls, so its newest member stands for all.
+    # Within a front the second objective never falls, so its newest member represents all.
     newest = np.empty(count, dtype=np.int64)
     fronts = 0
     for k in range(count):

@@ -11,7 +11,7 @@ from tacit.search.random_words import Words, below
 
 @kernel
 def tournament(estimates: NDArray[np.float64], words: Words) -> NDArray[np.int32]:
-    """Hold one tournament per row of `words`, with one entrant, drawn with return, per word.
+    """Hold one tournament per row of `words`, with one entrant, drawn with replacement, per word.
 
     The largest estimate wins; among equals the first drawn.
 

@@ -1,0 +1,32 @@
+"""Marks of tests and doctests; see `make check` and `make test`."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import pytest
+from tests.support.processes import MARK, guarded, install_guard, uses_processes
+
+PROCESS_DOCTESTS = (
+    "tacit.engine.local.cluster.LocalCluster",
+    "tacit.engine.local.measure.measure_engine",
+    "tacit.experiments.execution.executors.executor",
+    "tacit.runs.plots.plot_result",
+)
+"""Doctests that start processes, by how their names begin: they carry no marks of their own."""
+
+
+def pytest_configure() -> None:
+    install_guard()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if uses_processes(item) or item.name.startswith(PROCESS_DOCTESTS):
+            item.add_marker(MARK)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    with guarded(item):
+        return (yield)

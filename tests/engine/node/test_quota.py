@@ -1,0 +1,146 @@
+"""A platform that signs agreements with participants of its own invention fills no disk."""
+
+from __future__ import annotations
+
+import time
+import urllib.request
+from functools import partial
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tacit.engine.agreement.terms import agreement_hash
+from tacit.engine.identity.config import NodeConfig, load_node_config
+from tacit.engine.local.cluster import LocalCluster, free_addresses
+from tacit.engine.node.node import Node
+from tacit.engine.node.quota import REMOVED, Quota
+from tacit.errors import RefusedError
+from tests.engine.agreed_cluster import AgreedCluster, run
+from tests.engine.node.test_node import agree, folder, lines
+
+__all__ = ["folder"]
+
+
+def config(folder: Path) -> NodeConfig:
+    return load_node_config(folder / "node-0.toml")
+
+
+def test_a_node_keeps_so_many_agreements_of_a_platform(folder: Path) -> None:
+    node = Node(replace(config(folder), most_agreements=2))
+    first, _, platform = agree(node, folder)
+    agree(node, folder)
+    with pytest.raises(RefusedError, match="2 agreements are kept for this platform already"):
+        agree(node, folder)
+    # What is here stays of use, also after a restart, and the count with it.
+    again = Node(replace(config(folder), most_agreements=2))
+    assert again.agreement_state(agreement_hash(first), platform).agreement == first
+    with pytest.raises(RefusedError, match="2 agreements"):
+        agree(again, folder)
+
+
+def test_a_node_keeps_so_many_bytes_of_a_platform(folder: Path) -> None:
+    node = Node(replace(config(folder), most_megabytes=1))
+    _, _, platform = agree(node, folder)
+    node.quota.check_room(platform, 900_000)
+    with pytest.raises(RefusedError, match="1 MB are kept for this platform already"):
+        node.quota.check_room(platform, 900_000)
+    node.quota.check_room("another platform", 900_000)
+
+
+def test_what_a_log_takes_counts(folder: Path) -> None:
+    node = Node(replace(config(folder), most_megabytes=1))
+    agreement, _, platform = agree(node, folder)
+    log = node.agreement_states[agreement_hash(agreement)].store.log
+    for _ in range(20):
+        log.append("refused", reason="x" * 60_000)
+    quota = Quota(node.config, node.agreement_states.values)
+    assert quota.used(platform) > 1_000_000
+    with pytest.raises(RefusedError, match="1 MB"):
+        quota.check_room(platform)
+
+
+def test_what_has_long_expired_goes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = Node(replace(config(folder), keep_days=2.0))
+    agreement, _, platform = agree(node, folder)
+    place = node.agreement_states[agreement_hash(agreement)].store.folder
+    now = time.time()
+    for later, kept in ((0.0, True), (3600 + 1.9 * 86400, True), (3600 + 2.1 * 86400, False)):
+        monkeypatch.setattr("time.time", lambda later=later: now + later)
+        node.tidy()
+        assert place.exists() is kept
+    with pytest.raises(RefusedError, match="not known here"):
+        node.agreement_state(agreement_hash(agreement), platform)
+    assert [line["agreement"] for line in lines(folder) if line["event"] == "removed"] == [
+        agreement_hash(agreement).hex()
+    ]
+
+
+def test_a_clock_that_is_set_back_brings_nothing_back(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = Node(config(folder))
+    agreement, signatures, platform = agree(node, folder)
+    now = time.time()
+    with monkeypatch.context() as ahead:
+        ahead.setattr("time.time", lambda: now + 400 * 86400)
+        node.tidy()
+    assert not node.agreement_states
+    for each in (node, Node(config(folder))):
+        with pytest.raises(RefusedError, match="was removed here"):
+            each.take_agreement(agreement, signatures, platform)
+        agree(each, folder)
+
+
+def test_what_a_crash_leaves_of_a_removal_goes_at_the_next_start(folder: Path) -> None:
+    node = Node(config(folder))
+    agreement, _, _ = agree(node, folder)
+    place = node.agreement_states[agreement_hash(agreement)].store.folder
+    place.rename(place.with_name(place.name + REMOVED))
+    again = Node(config(folder))
+    assert (again.agreement_states, again.broken) == ({}, set())
+    assert not list(place.parent.glob(f"*{REMOVED}"))
+
+
+@pytest.mark.processes
+def test_a_full_node_refuses_but_still_shows_its_log_and_its_figures() -> None:
+    metrics = free_addresses(1)[0]
+    with LocalCluster() as cluster:
+        path = cluster.folder / "node-0.toml"
+        extra = f'most_megabytes = 0\nmetrics = "{metrics}"\n'
+        agreed = AgreedCluster.draft(cluster)
+
+        async def agree_on_it() -> None:
+            async with agreed.coordinator() as coordinator:
+                await coordinator.start_agreement(agreed.signatures, within=10)
+
+        async def fill() -> None:
+            sealed = agreed.seal(next(iter(agreed.keys)))
+            async with agreed.coordinator() as coordinator:
+                await coordinator.persist(coordinator._connect, until=time.monotonic() + 20)
+                with pytest.raises(RefusedError, match="0 MB are kept"):
+                    await coordinator.ask_all(partial(coordinator._submit, sealed), within=10)
+                assert all(done.log for done in await coordinator.fetch_logs())
+
+        run(agree_on_it())
+        cluster.kill(0)
+        path.write_text(extra + path.read_text())
+        cluster.restart(0)
+        run(fill())
+        with urllib.request.urlopen(f"http://{metrics}/metrics", timeout=10) as answer:
+            text = answer.read().decode()
+        assert 'tacit_node_requests_total{kind="submit",outcome="refused"} 1.0' in text
+        assert "tacit_node_agreements 1.0" in text
+        assert agreed.refusals(0) == []
+        refused = [line for line in agreed.node_log(0) if line["event"] == "refused"]
+        assert len(refused) == 1
+
+
+def test_nodes_tell_their_time(cluster: LocalCluster) -> None:
+    agreed = AgreedCluster.draft(cluster)
+
+    async def compare() -> list[float]:
+        async with agreed.coordinator() as coordinator:
+            return [await client.compare_clocks(within=10) for client in coordinator.clients]
+
+    assert all(abs(offset) < 1 for offset in run(compare()))

@@ -1,0 +1,312 @@
+"""Nodes that stop, die, are cut off and come back, while evaluations and a deadline run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tacit.engine.coordinator.evaluations import Evaluations
+from tacit.engine.local.cluster import LocalCluster
+from tacit.errors import MpcError, PeerTimeoutError
+from tacit.problems import generate_assignment
+from tacit.runs import EngineChoice, GenerationView, Result, solve
+from tacit.search import preset_named
+from tests.engine.agreed_cluster import AgreedCluster, populations, problem, run
+
+LATE = 2.0
+"""Seconds after a deadline, on a machine that other tests keep busy; benchmarks allow 0.1."""
+
+
+def expected(agreed: AgreedCluster, plans: Any) -> list[int]:
+    told = agreed.problem.objectives[0].disclosure.disclose(agreed.problem.fitness(0, plans))
+    return [int(each) for each in told]
+
+
+def stop(cluster: LocalCluster, node: int) -> None:
+    cluster.processes[node].send_signal(signal.SIGSTOP)
+
+
+def go_on(cluster: LocalCluster, node: int) -> None:
+    cluster.processes[node].send_signal(signal.SIGCONT)
+
+
+@pytest.mark.parametrize("node", [0, 1, 2])
+def test_a_stopped_node_is_named_by_the_deadline_and_welcome_back(
+    own_cluster: LocalCluster, node: int
+) -> None:
+    agreed = AgreedCluster.draft(own_cluster)
+    first, second, third = populations(3)
+
+    async def evaluate() -> None:
+        async with agreed.ready() as (_, evaluations):
+            await evaluations.evaluate(first, until=None)
+            stop(own_cluster, node)
+            until = time.monotonic() + 0.7
+            with pytest.raises(PeerTimeoutError, match=f"node {node}"):
+                await evaluations.evaluate(second, until=until)
+            assert time.monotonic() - until < LATE
+            go_on(own_cluster, node)
+            told = await evaluations.evaluate(third, until=time.monotonic() + 15)
+            assert told.outcome.labels.tolist() == expected(agreed, third)
+
+    run(evaluate())
+
+
+def test_a_killed_node_comes_back_with_nothing_lost(own_cluster: LocalCluster) -> None:
+    agreed = AgreedCluster.draft(own_cluster, problem("top:3", "improvement"))
+    plans = populations(4)
+
+    async def evaluate() -> list[tuple[int, bool | None]]:
+        told = []
+        async with agreed.ready() as (_, evaluations):
+            for number, each in enumerate(plans):
+                waiting = asyncio.ensure_future(
+                    evaluations.evaluate(each, until=time.monotonic() + 20)
+                )
+                if number in (1, 2):  # in mid-evaluation
+                    await asyncio.sleep(0.002 * number)
+                    own_cluster.kill(number)
+                    own_cluster.restart(number)
+                result = await waiting
+                assert result.outcome.labels.tolist() == expected(agreed, each)
+                told.append((result.number, result.outcome.improved))
+        return told
+
+    best, improved = None, []
+    for each in plans:
+        now = int(agreed.problem.fitness(0, each).max())
+        improved.append(best is None or now > best)
+        best = now if best is None else max(best, now)
+    assert run(evaluate()) == list(zip([1, 2, 3, 4], improved, strict=True))
+    for node in range(3):
+        numbers = {e["number"] for e in agreed.log(node) if e["event"] in ("evaluate", "caught up")}
+        assert numbers == {1, 2, 3, 4}
+
+
+def test_all_nodes_killed_at_once_lose_nothing(own_cluster: LocalCluster) -> None:
+    agreed = AgreedCluster.draft(own_cluster, problem("buckets:3", "improvement"))
+    plans = populations(2)
+
+    async def evaluate() -> None:
+        async with agreed.ready() as (_, evaluations):
+            await evaluations.evaluate(plans[0], until=None)
+            for node in range(3):
+                own_cluster.kill(node)
+            for node in range(3):
+                own_cluster.restart(node)
+            told = await evaluations.evaluate(plans[1], until=time.monotonic() + 20)
+            assert told.number == 2
+            assert told.outcome.labels.tolist() == expected(agreed, plans[1])
+
+    run(evaluate())
+
+
+def test_a_new_coordinator_goes_on_where_the_last_one_stopped(cluster: LocalCluster) -> None:
+    agreed = AgreedCluster.draft(cluster, problem("top:3", "improvement"))
+    plans = sorted(populations(3), key=lambda each: -int(agreed.problem.fitness(0, each).max()))
+
+    async def evaluate() -> list[tuple[int, bool | None]]:
+        told = []
+        async with agreed.ready() as (_, evaluations):
+            first = await evaluations.evaluate(plans[0], until=time.monotonic() + 10)
+            await evaluations.settle(until=time.monotonic() + 10)
+            told.append((first.number, first.outcome.improved))
+        for each in plans[1:]:
+            async with agreed.coordinator() as coordinator:
+                await coordinator.start_agreement(agreed.signatures, within=10)
+                evaluations = Evaluations(coordinator, 0)
+                result = await evaluations.evaluate(each, until=time.monotonic() + 10)
+                await evaluations.settle(until=time.monotonic() + 10)
+                told.append((result.number, result.outcome.improved))
+        return told
+
+    assert run(evaluate()) == [(1, True), (2, False), (3, False)]
+
+
+def test_after_a_restart_the_highest_counter_counts(own_cluster: LocalCluster) -> None:
+    """Two nodes have begun an evaluation that the third never heard of."""
+    agreed = AgreedCluster.draft(own_cluster)
+    first, second = populations(2)
+
+    async def attack() -> int:
+        async with agreed.ready() as (coordinator, _):
+            epoch = await coordinator.epoch()
+            for client in coordinator.clients[:2]:
+                await client.ask(agreed.request(client, first, epoch=epoch))
+            await asyncio.sleep(0.2)
+            own_cluster.kill(2)
+            own_cluster.restart(2)
+        async with agreed.coordinator() as coordinator:
+            await coordinator.start_agreement(agreed.signatures, within=20)
+            evaluations = Evaluations(coordinator, 0)
+            told = await evaluations.evaluate(second, until=time.monotonic() + 20)
+            return told.number
+
+    assert run(attack()) == 2
+    assert [e["number"] for e in agreed.log(2) if e["event"] == "caught up"] == [1]
+
+
+def test_interleaved_evaluations_share_the_links(cluster: LocalCluster) -> None:
+    agreeds = [
+        AgreedCluster.draft(cluster, problem(each)) for each in ("order", "top:2", "above:50")
+    ]
+
+    async def evaluate(agreed: AgreedCluster) -> None:
+        async with agreed.ready() as (_, evaluations):
+            for plans in populations(5, size=40):
+                told = await evaluations.evaluate(plans, until=time.monotonic() + 20)
+                assert told.outcome.labels.tolist() == expected(agreed, plans)
+
+    async def all_at_once() -> None:
+        await asyncio.gather(*(evaluate(agreed) for agreed in agreeds))
+
+    run(all_at_once())
+
+
+# Whole runs with a deadline.
+
+
+def timed_run(
+    cluster: LocalCluster, action: Callable[[], None], *, deadline: float
+) -> tuple[Result, float]:
+    """A run in which something happens after a few generations, and how late its result is."""
+    started: list[float] = []
+
+    def observe(view: GenerationView) -> None:
+        if not started:
+            started.append(time.monotonic() - view.record.seconds)
+        if view.record.generation == 5:
+            threading.Thread(target=action, daemon=True).start()
+
+    result = solve(
+        generate_assignment(1, rows=20),
+        disclose="top:15",
+        deadline=deadline,
+        seed=1,
+        engine=EngineChoice(cluster=cluster.folder / "cluster.toml"),
+        observe=observe,
+    )
+    return result, time.monotonic() - started[0] - deadline
+
+
+def test_a_run_answers_by_the_deadline_when_a_node_hangs(own_cluster: LocalCluster) -> None:
+    result, late = timed_run(own_cluster, lambda: stop(own_cluster, 1), deadline=1.5)
+    assert late < LATE
+    assert result.stopped == "deadline"
+    assert "node 1" in result.notes[0]
+    assert sorted(result.plan) == list(range(20))
+
+
+def test_a_run_answers_by_the_deadline_when_a_node_dies(own_cluster: LocalCluster) -> None:
+    result, late = timed_run(own_cluster, lambda: own_cluster.kill(2), deadline=1.5)
+    assert late < LATE
+    assert "node 2" in result.notes[0]
+
+
+def test_a_run_goes_on_when_the_node_comes_back(own_cluster: LocalCluster) -> None:
+    def away_for_a_while() -> None:
+        own_cluster.kill(0)
+        own_cluster.restart(0)
+
+    result, late = timed_run(own_cluster, away_for_a_while, deadline=5)
+    assert late < LATE
+    assert result.generations > 20
+    assert result.notes == []
+
+
+def test_a_run_goes_on_after_a_pause(own_cluster: LocalCluster) -> None:
+    def pause() -> None:
+        stop(own_cluster, 2)
+        time.sleep(0.5)
+        go_on(own_cluster, 2)
+
+    result, late = timed_run(own_cluster, pause, deadline=3)
+    assert late < LATE
+    assert result.generations > 20
+    assert result.notes == []
+
+
+def test_without_any_answer_the_error_names_the_node(own_cluster: LocalCluster) -> None:
+    agreed = AgreedCluster.draft(own_cluster)
+
+    async def evaluate() -> None:
+        async with agreed.ready() as (_, evaluations):
+            own_cluster.kill(1)
+            with pytest.raises(MpcError, match="node 1"):
+                await evaluations.evaluate(populations(1)[0], until=time.monotonic() + 0.5)
+
+    run(evaluate())
+
+
+@pytest.mark.processes
+def test_no_node_outlives_the_process_that_started_it() -> None:
+    code = (
+        "import os, sys, time\n"
+        "from tacit.engine.local.cluster import LocalCluster\n"
+        "with LocalCluster() as cluster:\n"
+        "    print(cluster.folder, *[p.pid for p in cluster.processes], flush=True)\n"
+        "    time.sleep(0.5)\n"
+        "    os.kill(os.getpid(), 9)\n"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
+    folder, *words = out.stdout.split()
+    pids = [int(each) for each in words]
+    assert len(pids) == 3
+    deadline = time.monotonic() + 5
+    while any(_alive(pid) for pid in pids):
+        assert time.monotonic() < deadline, "a node was left behind"
+        time.sleep(0.05)
+    assert not Path(folder).exists()
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    # A zombie that nobody has reaped counts as ended.
+    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+def test_a_node_that_dies_on_the_way_changes_nothing_in_the_result(
+    own_cluster: LocalCluster,
+) -> None:
+    """Two objectives side by side, and a node dies twice while both are evaluated."""
+
+    def die(view: GenerationView) -> None:
+        if view.record.generation in (2, 5):
+            node = view.record.generation % 3
+            own_cluster.kill(node)
+            own_cluster.restart(node)
+
+    problem_of_two = generate_assignment(3, rows=8, objectives=2)
+    parameters = preset_named("paper-moap").with_changes(population=16)
+    real, twin = (
+        solve(
+            problem_of_two,
+            disclose="order",
+            best="improvement",
+            parameters=parameters,
+            generations=8,
+            seed=2,
+            engine=engine,
+            observe=observe,
+        )
+        for engine, observe in (
+            (EngineChoice(cluster=own_cluster.folder / "cluster.toml"), die),
+            (EngineChoice(engine="simulated"), None),
+        )
+    )
+    assert real.to_json(timing=False).replace(b'"nodes"', b'"simulated"') == twin.to_json(
+        timing=False
+    )

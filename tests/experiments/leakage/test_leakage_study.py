@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tacit.audit.expected.table import Entry, measured_entries
+from tacit.errors import FileError
+from tacit.experiments.leakage.plan import (
+    leakage_study_from,
+    read_leakage_study,
+    shipped_leakage_study,
+)
+from tacit.experiments.leakage.run_study import conduct_leakage
+from tacit.experiments.leakage.tables import correlation_table, is_of
+from tests.experiments.test_commands import ROOT, tacit
+
+TINY = """
+name = "tiny"
+evaluations = [5, 12]
+disclosures = ["order", "top:5"]
+sealed_generations = 40
+every_attack = ["top:5"]
+[[classes]]
+label = "assignment"
+preset = "paper-ap"
+parameters = { population = 30, elites = 3 }
+worst_cases = 2
+instances = [{ generate = "assignment", size = 7, seed = 1, numbers = [1, 2] }]
+[mitigations]
+disclosures = ["top:5"]
+seeds = 2
+[[mitigations.options]]
+name = "best value withheld"
+best = "nothing"
+"""
+
+
+def test_a_study_gives_the_table_the_text_and_the_plots(tmp_path: Path) -> None:
+    study = leakage_study_from(TINY, "tiny.toml")
+    with ThreadPoolExecutor(1) as pool:
+        done = conduct_leakage(study, tmp_path, pool)
+        again = conduct_leakage(study, tmp_path, pool)
+    assert (done.computed, again.computed) == (study.runs, 0) == (11, 0)
+    assert done.results == again.results
+    table = msgspec.json.decode((done.folder / "leakage.json").read_bytes())
+    entries = msgspec.convert(table["entries"], list[Entry])
+    assert [(each.disclosure, each.evaluations) for each in entries] == [
+        ("order", 5), ("order", 12), ("top:5", 5), ("top:5", 12), ("sealed", 5), ("sealed", 12),
+    ]  # fmt: skip
+    assert all(each.worst is not None and each.worst >= 0 for each in entries)
+    text = (done.folder / "tables.md").read_text()
+    assert "best value withheld" in text
+    assert "| top:5 | as it is |" in text
+    assert "Medians of runs from 2 seeds" in text
+    assert "| tournaments | node |" in text
+    sealed = [each for each in entries if each.disclosure == "sealed"]
+    # However long one looks: the plan is all there is.
+    assert len({(each.honest, each.worst, each.plan_only) for each in sealed}) == 1
+    for name in ("privacy.png", "growth.png"):
+        assert (done.folder / name).stat().st_size > 1000
+
+
+def test_the_shipped_study_covers_the_paper() -> None:
+    study = shipped_leakage_study()
+    jobs = list(study.jobs())
+    assert len({job.key for job in jobs}) == len(jobs)
+    assert len({job.run.disclosure for job in jobs}) == 15
+    assert {job.label for job in jobs} == {"assignment", "tour"}
+    assert {job.best for job in jobs} == {"value", "improvement", "nothing"}
+
+
+@pytest.mark.processes
+def test_the_command_writes_everything(tmp_path: Path) -> None:
+    path = tmp_path / "tiny.toml"
+    path.write_text(TINY)
+    done = tacit(
+        "experiment", "leakage", "--study", str(path), "--quick", "--workers", "1",
+        "--out", str(tmp_path),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "from 4 runs, 4 of them computed" in done.stdout
+    assert (tmp_path / "quick" / "tiny" / "leakage.json").exists()
+
+
+def test_wrong_files_are_named(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="there is no such file"):
+        read_leakage_study(tmp_path / "gone.toml")
+    path = tmp_path / "odd.toml"
+    path.write_text(TINY + "colour = 1\n")
+    with pytest.raises(FileError, match=r"odd\.toml.*colour"):
+        read_leakage_study(path)
+
+
+def test_the_documented_tables_are_those_that_participants_are_shown() -> None:
+    text = (ROOT / "docs/leakage/tables.md").read_text()
+    entries = measured_entries()
+    for key in dict.fromkeys((each.kind, each.rows, each.population) for each in entries):
+        chosen = [each for each in entries if is_of(each, key)]
+        assert correlation_table(chosen).markdown() in text
+    for name in ("privacy.png", "growth.png"):
+        assert (ROOT / "docs/leakage" / name).read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,127 @@
+"""A whole report from tiny versions of the paper's studies."""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tacit.experiments.engine_times import EngineTimes, Timed
+from tacit.experiments.execution.time_budget import PAPER_SECONDS
+from tacit.experiments.leakage.plan import leakage_study_from
+from tacit.experiments.paper import COLUMNS
+from tacit.experiments.report.agreement import all_findings
+from tacit.experiments.reproduce import Reproduction, paper_studies, reproduce
+from tacit.experiments.study.instances import InstanceSpec
+from tacit.experiments.study.study import Seeds, Study
+from tacit.search import SearchParameters
+from tests.experiments.leakage.test_leakage_study import TINY
+
+ENGINE = [
+    EngineTimes(300, 100, delay, {method: Timed(0.01 + delay / 60) for method in PAPER_SECONDS})
+    for delay in (0, 10)
+]
+
+
+def tiny(study: Study) -> Study:
+    instances = tuple(
+        spec
+        if spec.shipped
+        else InstanceSpec(
+            generate="assignment", size=12, objectives=spec.objectives, seed=1, numbers=spec.numbers
+        )
+        for spec in study.instances[:2]
+    )
+    assert isinstance(study.search, SearchParameters)
+    few = {"population": 60, "elites": min(study.search.elites, 3)}
+    return msgspec.structs.replace(
+        study, instances=instances, generations=6, seeds=Seeds(0, 3), parameters=few
+    )
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Reproduction]:
+    out = tmp_path_factory.mktemp("report")
+    studies = [tiny(study) for study in paper_studies(quick=False)]
+    with ThreadPoolExecutor(2) as pool:
+        return out, reproduce(
+            studies,
+            out,
+            pool,
+            latex=True,
+            engine=lambda: ENGINE,
+            leakage=leakage_study_from(TINY, "tiny.toml"),
+        )
+
+
+def test_all_tables_and_figures_are_there(made: tuple[Path, Reproduction]) -> None:
+    out, _ = made
+    for text in ((out / "report.md").read_text(), (out / "report.html").read_text()):
+        for number in (2, *range(6, 15)):
+            assert re.search(rf"Table {number}\b", text), f"Table {number}"
+        for number in range(2, 10):
+            assert re.search(rf"Figure {number}:", text), f"Figure {number}"
+        assert "22,425,000" in text
+        assert "22,450,000" in text
+        assert "10 ms delay" in text
+        assert "Every attack on one run" in text
+        for file in re.findall(r"tiny/\w+\.png", text):
+            assert (out / file).read_bytes().startswith(b"\x89PNG")
+        for file in re.findall(r"figures/[\w-]+\.png", text):
+            assert (out / file).read_bytes().startswith(b"\x89PNG")
+    assert len(list((out / "figures").iterdir())) == 8
+
+
+def test_the_papers_figures_stand_beside_ours(made: tuple[Path, Reproduction]) -> None:
+    out, _ = made
+    text = (out / "report.md").read_text()
+    assert "22,579 (948)" in text
+    assert "98.11 (0.37)" in text
+    assert "5,597 (546)" in text
+    assert re.search(r"\*\*-?[01]\.\d / -1\.0\*\*|-?[01]\.\d / -1\.0", text)
+
+
+def test_summary(made: tuple[Path, Reproduction]) -> None:
+    out, done = made
+    summary = msgspec.json.decode((out / "summary.json").read_bytes())
+    assert summary["seconds"] > 0
+    names = {f"{column} {stage}" for column in COLUMNS for stage in ("summary", "comparison")}
+    assert set(summary["spearman"]) == names
+    assert len(names) == 12
+    assert summary["findings"] == done.outcome.findings
+    assert set(summary["findings"]) == {finding.name for finding in all_findings()}
+    assert all(isinstance(value, bool) for value in summary["findings"].values())
+    assert summary["runs_computed"] == 14 * 3 * 8
+    assert summary["engine"][1]["generations"]["buckets"] == 500
+
+
+def test_latex_is_balanced_and_escaped(made: tuple[Path, Reproduction]) -> None:
+    out, _ = made
+    files = list((out / "latex").glob("*.tex"))
+    assert len(files) >= 16
+    for file in files:
+        lines = [line for line in file.read_text().splitlines() if not line.startswith("%")]
+        text = "\n".join(lines)
+        assert re.findall(r"\\begin\{(\w+)\}", text) == re.findall(r"\\end\{(\w+)\}", text)[::-1]
+        stripped = re.sub(r"\\[\\{}%&_#$]", "", text)
+        assert stripped.count("{") == stripped.count("}")
+        assert not re.search(r"[%#$_]", stripped.replace(r"$\times$", ""))
+        columns = re.search(r"\\begin\{tabular\}\{(l?r*)\}", text)
+        assert columns
+        body = text.split("\\toprule")[1].split("\\bottomrule")[0]
+        for row in body.replace("\\midrule", "").strip().split("\\\\\n"):
+            assert len(re.findall(r"(?<!\\)&", row)) == len(columns[1]) - 1, row
+
+
+def test_a_second_start_computes_nothing_and_says_what_was_not_measured(
+    made: tuple[Path, Reproduction], tmp_path: Path
+) -> None:
+    out, _ = made
+    studies = [tiny(study) for study in paper_studies(quick=False) if study.name == "ap"]
+    with ThreadPoolExecutor(1) as pool:
+        again = reproduce(studies, out, pool)
+    assert again.conducted["ap"].computed == 0
+    assert "was not measured" in (out / "report.md").read_text()

@@ -1,0 +1,34 @@
+"""The example of docs/problem-format.md is a problem, and what it says of fields is true."""
+
+import re
+from pathlib import Path
+
+import msgspec
+
+from tacit.problems import Assignment, load_problem
+from tacit.problems.files.problem_file import ObjectiveEntry, ProblemFile
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "problem-format.md"
+
+
+def test_the_example_loads(tmp_path: Path) -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    example = re.search(r"```json\n(.*?)```", text, re.DOTALL)
+    assert example is not None
+    path = tmp_path / "flights.json"
+    path.write_text(example[1], encoding="utf-8")
+    problem = load_problem(path)
+    assert isinstance(problem, Assignment)
+    assert (problem.rows, problem.columns, len(problem.objectives)) == (3, 4, 2)
+    assert [p.name for p in problem.participants] == ["Austrian", "Lufthansa"]
+    cost = problem.objectives[0]
+    assert (cost.disclosure.text, cost.weight_bound, cost.scale) == ("top:15", 9999, 100)
+    assert problem.forbidden is not None
+    assert problem.forbidden.sum() == 2
+
+
+def test_every_field_is_documented() -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    for struct in (ProblemFile, ObjectiveEntry):
+        for field in msgspec.structs.fields(struct):
+            assert f"`{field.name}`" in text, field.name

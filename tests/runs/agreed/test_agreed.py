@@ -1,0 +1,269 @@
+"""Runs from an agreement on real nodes: killed, taken up again, and still as agreed."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tacit.engine.agreement.terms import canonical
+from tacit.engine.coordinator.secure import SecureEngine
+from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.node.state.store import Store
+from tacit.engine.records.ledger import load_ledger
+from tacit.errors import LogError
+from tacit.runs.agreed import CHECKPOINT, LEDGER, parameters_of
+from tacit.runs.limits import Limits, StopReason
+from tacit.runs.result import Result
+from tacit.runs.solve import solve
+from tacit.verify.answers import Answers, check_answers
+from tacit.verify.replay import replay
+from tests.engine.agreed_cluster import AgreedCluster, problem
+from tests.runs.agreed.agreed_process import Stored, open_run
+
+pytestmark = pytest.mark.processes
+
+EVALUATIONS = 100
+SEARCH = {"population": 20, "elites": 2, "tournament": 3}
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[LocalCluster]:
+    with LocalCluster() as running:
+        yield running
+
+
+def prepared(
+    nodes: LocalCluster, folder: Path, *, best: str, reveal: bool = False
+) -> AgreedCluster:
+    """A agreed with frozen inputs, and the folder of a run that has not begun."""
+    agreed = AgreedCluster.draft(
+        nodes,
+        problem("top:3", best, rows=8),
+        evaluations=EVALUATIONS,
+        distinct_min=1,
+        reveal_best=reveal,
+        search=SEARCH,
+        seed=None,
+    )
+    sealed = agreed.sealed()
+    with SecureEngine(agreed.agreement, nodes.config) as engine:
+        engine.start(agreed.signatures, sealed)
+    folder.mkdir()
+    stored = Stored(
+        canonical(agreed.agreement),
+        agreed.signatures,
+        {0: [rows.manifest for rows in sealed]},
+        str(nodes.folder / "cluster.toml"),
+    )
+    (folder / "agreed").write_bytes(msgspec.msgpack.encode(stored))
+    return agreed
+
+
+def in_a_process(folder: Path, seconds: float) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "tests.runs.agreed.agreed_process", str(folder), str(seconds)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    return process
+
+
+def finish(folder: Path) -> tuple[StopReason, Result]:
+    with open_run(folder) as run:
+        reason = run.to_its_limits(until=time.monotonic() + 60)
+        return reason, run.result(reason)
+
+
+def followed(agreed: AgreedCluster, folder: Path, evaluations: int = EVALUATIONS) -> None:
+    """The logs of all nodes show the agreed search, and the ledger tells what they sent."""
+    logs = [agreed.log(node) for node in range(3)]
+    ledger = load_ledger(folder / "ledger.jsonl")
+    for log in logs:
+        assert replay(agreed.agreement, log, ledger).complete
+    assert check_answers(agreed.agreement, logs, ledger) == Answers(evaluations, 0)
+
+
+@pytest.mark.parametrize("best", ["value", "improvement"])
+def test_a_run_that_is_killed_again_and_again_ends_as_if_it_never_was(
+    nodes: LocalCluster, tmp_path: Path, best: str
+) -> None:
+    agreed = prepared(nodes, tmp_path / "run", best=best, reveal=best == "value")
+    chance = random.Random(5)
+    for _ in range(2 if best == "improvement" else 1):
+        process = in_a_process(tmp_path / "run", 60)
+        time.sleep(chance.uniform(0.05, 0.5))
+        process.kill()
+        process.communicate()
+    reason, result = finish(tmp_path / "run")
+    assert (reason, result.evaluations) == (StopReason.EVALUATIONS, EVALUATIONS)
+    assert result.notes == []
+    ledger = load_ledger(tmp_path / "run" / LEDGER)
+    numbers = [e.number for e in ledger if e.number <= EVALUATIONS and not e.again]
+    assert numbers == list(range(1, EVALUATIONS + 1))
+    followed(agreed, tmp_path / "run")
+
+
+def finish_in_parts(folder: Path, parts: int) -> None:
+    """Some evaluations at a time, each part with a checkpoint in its middle."""
+    for part in range(parts):
+        with open_run(folder) as run:
+            run.run.limits = Limits(evaluations=20 * part + 10)
+            run.run.to_its_limits()
+            run.save()
+            run.run.limits = Limits(evaluations=20 * part + 20)
+            run.run.to_its_limits()
+
+
+def simulated(agreed: AgreedCluster, folder: Path) -> Result:
+    """The same search by an evaluator that knows the weights."""
+    with open_run(folder) as run:
+        seed = run.run.seed
+    return solve(
+        agreed.problem,
+        parameters=parameters_of(agreed.agreement),
+        seed=seed,
+        evaluations=EVALUATIONS,
+        engine="simulated",
+    )
+
+
+@pytest.mark.parametrize("damage", ["none", "one checkpoint", "both checkpoints", "torn ledger"])
+def test_a_run_goes_on_from_whatever_is_left(
+    nodes: LocalCluster, tmp_path: Path, damage: str
+) -> None:
+    folder = tmp_path / "run"
+    agreed = prepared(nodes, folder, best="value")
+    finish_in_parts(folder, 2)
+    if damage == "one checkpoint":
+        (folder / CHECKPOINT).write_bytes(b"nonsense")
+    elif damage == "both checkpoints":
+        for path in folder.glob(f"{CHECKPOINT}*"):
+            path.unlink()
+    elif damage == "torn ledger":
+        # As after a power cut at the platform: the nodes remember what it has forgotten.
+        whole = (folder / LEDGER).read_bytes()
+        (folder / LEDGER).write_bytes(b"".join(whole.splitlines(keepends=True)[:-3]) + b'{"obj')
+    reason, result = finish(folder)
+    assert (reason, result.evaluations) == (StopReason.EVALUATIONS, EVALUATIONS)
+    expected = simulated(agreed, folder)
+    assert (result.plan, result.history.told_best) == (expected.plan, expected.history.told_best)
+    followed(agreed, folder)
+
+
+@pytest.mark.parametrize("lost", ["nothing", "the reveal", "the last checkpoints too"])
+def test_a_run_that_died_after_the_final_reveal_ends_with_what_it_told(
+    nodes: LocalCluster, tmp_path: Path, lost: str
+) -> None:
+    folder = tmp_path / "run"
+    agreed = prepared(nodes, folder, best="value", reveal=True)
+    with open_run(folder) as run:
+        run.run.limits = Limits(evaluations=20)
+        run.run.to_its_limits()
+        run.save()
+        reason = run.to_its_limits(until=time.monotonic() + 20)
+        first = run.plans()[0]
+    if lost != "nothing":
+        # The nodes have revealed it, and the platform died before it could write that down.
+        lines = (folder / LEDGER).read_bytes().splitlines(keepends=True)
+        (folder / LEDGER).write_bytes(b"".join(lines[:-1]))
+    if lost == "the last checkpoints too":
+        for path in folder.glob(f"{CHECKPOINT}*"):
+            path.unlink()
+    with open_run(folder) as run:
+        assert run.to_its_limits(until=time.monotonic() + 20) is reason
+        assert (run.plans()[0], run.run.notes) == (first, [])
+        evaluations = run.run.now.evaluations
+    followed(agreed, folder, evaluations)
+
+
+def test_a_ledger_of_another_search_is_refused(nodes: LocalCluster, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    prepared(nodes, folder, best="value")
+    finish_in_parts(folder, 1)
+    for path in folder.glob(f"{CHECKPOINT}*"):
+        path.unlink()
+    lines = (folder / LEDGER).read_bytes().splitlines(keepends=True)
+    (folder / LEDGER).write_bytes(b"".join([lines[1], lines[0], *lines[2:]]))
+    with pytest.raises(LogError, match="not what the agreed search asks for"), open_run(folder):
+        pass
+
+
+@pytest.mark.parametrize("lost", ["the last answer", "a node's best so far"])
+def test_where_a_best_is_kept_nothing_is_left_out(tmp_path: Path, lost: str) -> None:
+    folder = tmp_path / "run"
+    with LocalCluster() as nodes:
+        agreed = prepared(nodes, folder, best="improvement")
+        finish_in_parts(folder, 1)
+        if lost == "the last answer":
+            lines = (folder / LEDGER).read_bytes().splitlines(keepends=True)
+            (folder / LEDGER).write_bytes(b"".join(lines[:-1]))
+        else:
+            nodes.kill(1)
+            store = Store(next((nodes.folder / "node-1.data").glob("*/agreement.json")).parent)
+            store.save_best(0, store.load_best(0)[:1])
+            nodes.restart(1)
+        reason, result = finish(folder)
+        assert (reason, result.evaluations) == (StopReason.EVALUATIONS, EVALUATIONS)
+        expected = simulated(agreed, folder)
+        assert result.history.told_best == expected.history.told_best
+        followed(agreed, folder)
+        repeats = [line["number"] for line in agreed.log(0) if line["event"] == "repeat"]
+        assert repeats == [20]
+
+
+def test_the_deadline_is_an_instant_that_holds_without_nodes_too(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with LocalCluster() as nodes:
+        prepared(nodes, folder, best="value")
+        with open_run(folder) as run:
+            run.run.limits = Limits(evaluations=5)
+            run.run.to_its_limits()
+            nodes.kill(2)
+            until = time.monotonic() + 1.0
+            assert run.to_its_limits(until=until) is StopReason.DEADLINE
+            assert time.monotonic() - until < 0.5
+            assert run.result(StopReason.DEADLINE).notes
+            assert run.plans()
+
+
+def test_a_replay_follows_numbers_that_were_left_out_and_caught_up_with(
+    nodes: LocalCluster, tmp_path: Path
+) -> None:
+    """As nodes log after a power cut, or when one was away while its peers were asked."""
+    folder = tmp_path / "run"
+    agreed = prepared(nodes, folder, best="value")
+    finish_in_parts(folder, 1)
+    log, ledger = agreed.log(0), load_ledger(folder / LEDGER)
+
+    def changed(line: dict[str, Any]) -> list[dict[str, Any]]:
+        if line["event"] != "evaluate" or line["number"] < 7:
+            return [line]
+        if line["number"] == 7:
+            # Asked for under 7, not answered, and asked for again under the next free number.
+            return [line, {**line, "number": 71}]
+        return [{**line, "number": line["number"] + 64}]
+
+    shifted = [new for line in log for new in changed(line)]
+    told = [
+        msgspec.structs.replace(each, number=each.number + (64 if each.number >= 7 else 0))
+        for each in ledger
+    ]
+    assert replay(agreed.agreement, shifted, told).complete
+    other = [
+        {**line, "request": "00" * 32} if line.get("number") == 71 else line for line in shifted
+    ]
+    assert replay(agreed.agreement, other, told).followed == 7
+
+    away = [
+        {**line, "event": "caught up"} if line.get("number") == 5 else line
+        for line in log
+        if not (line["event"] == "sent" and line["number"] == 5)
+    ]
+    assert replay(agreed.agreement, away, ledger).complete

@@ -1,0 +1,180 @@
+"""`solve` with sealed objectives: what it finds, what it says, and what it cannot do."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tacit.disclosure import BestMode
+from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.records.ledger import load_ledger
+from tacit.engine.wire.request import REVEAL_NUMBER
+from tacit.errors import ParameterError
+from tacit.problems import (
+    Assignment,
+    Objective,
+    Problem,
+    generate_assignment,
+    load_problem,
+    save_problem,
+    shipped_problem,
+)
+from tacit.runs import Checkpointing, EngineChoice, Result, solve
+from tacit.runs.sealed_loop import SealedView
+from tacit.search.moves import SealedParameters
+
+
+def simulated(problem: Problem, **options: object) -> Result:
+    return solve(problem, disclose="sealed", engine="simulated", **options)  # type: ignore[arg-type]
+
+
+def test_a_sealed_search_is_as_good_as_promised() -> None:
+    found = simulated(generate_assignment(1), generations=1000, seed=1)
+    assert found.percent_of_optimum is not None
+    assert found.percent_of_optimum > 99
+    tour = simulated(shipped_problem("kroD100"), generations=1500, seed=1)
+    assert tour.percent_of_optimum is not None
+    assert tour.percent_of_optimum < 104
+
+
+def test_a_run_is_a_function_of_its_seed_and_its_schedule() -> None:
+    problem = generate_assignment(1, rows=20)
+    one, two = (simulated(problem, generations=30, seed=7) for _ in range(2))
+    other = simulated(problem, generations=30, seed=8)
+    assert one.to_json(timing=False) == two.to_json(timing=False)
+    assert one.plan != other.plan
+    assert one.parameters["schedule"] == [[[0, 30, 30]]]
+
+
+def test_nothing_is_told_unless_it_was_asked_for() -> None:
+    problem = generate_assignment(1, rows=10)
+    silent = simulated(problem, generations=12)
+    assert silent.best_known.told == [None]
+    assert silent.history.told_best == [[None]] * 12
+    valued = simulated(problem, generations=12, best="value")
+    assert valued.best_known.told == valued.value
+    bits = simulated(problem, generations=12, best="improvement").history.told_best
+    assert len(bits) == 12
+    assert {type(each[0]) for each in bits} == {bool}
+    assert silent.plan == valued.plan
+
+
+def test_several_objectives_give_a_front() -> None:
+    problem = generate_assignment(1, rows=30, objectives=2)
+    found = simulated(problem, generations=200, seed=1)
+    assert found.best_known.actual is not None
+    first, second = zip(*found.best_known.actual, strict=True)
+    assert len(first) == 5
+    assert first[0] == max(first)
+    assert second[-1] == max(second)
+    chosen = simulated(problem, generations=20, weightings=[(1, 2)])
+    assert len(chosen.best_known.plans) == 1
+
+
+def test_forbidden_pairs_are_left_alone_or_owned_up_to() -> None:
+    rng = np.random.default_rng(1)
+    forbidden = rng.random((12, 14)) < 0.5
+    forbidden[np.arange(12), np.arange(12)] = False
+    pay = Objective("pay", rng.integers(0, 50, (12, 14)))
+    problem = Assignment(name="p", rows=12, columns=14, objectives=(pay,), forbidden=forbidden)
+    problem.check_plan(simulated(problem, generations=200).plan)
+    hurried = simulated(problem, generations=1, sealed=SealedParameters(block=2))
+    assert any("forbidden pairs" in note for note in hurried.notes)
+
+
+def test_a_problem_file_may_ask_for_it(tmp_path: Path) -> None:
+    problem = generate_assignment(1, rows=6)
+    save_problem(problem, tmp_path / "p.json")
+    text = (tmp_path / "p.json").read_text()
+    assert '"none"' in text
+    text = text.replace('"none"', '"sealed"').replace('"best": "value",', "")
+    (tmp_path / "p.json").write_text(text)
+    loaded = load_problem(tmp_path / "p.json")
+    assert loaded.objectives[0].best_mode is BestMode.NOTHING
+    assert solve(loaded, generations=5, engine="simulated").algorithm == "sealed"
+
+
+@pytest.mark.processes
+def test_on_nodes_with_a_deadline_and_a_ledger(tmp_path: Path) -> None:
+    seen: list[SealedView] = []
+    problem = generate_assignment(1, rows=12, participants=2)
+    begun = time.monotonic()
+    found = solve(
+        problem,
+        disclose="sealed",
+        deadline=1.5,
+        engine=EngineChoice(ledger=tmp_path / "told.jsonl"),
+        observe_sealed=seen.append,
+    )
+    assert found.timing is not None
+    assert found.timing.seconds < 1.6
+    assert time.monotonic() - begun > 1.2
+    assert found.stopped == "deadline"
+    assert found.generations > 3
+    assert seen[-1].generation == found.generations
+    problem.check_plan(found.plan)
+    entries = load_ledger(tmp_path / "told.jsonl")
+    assert [(e.number, e.disclosed, e.best) for e in entries] == [(REVEAL_NUMBER, found.plan, None)]
+
+
+@pytest.mark.processes
+def test_a_node_that_dies_does_not_cost_the_answer() -> None:
+    problem = generate_assignment(1, rows=12, participants=2)
+    with LocalCluster() as cluster:
+
+        def kill_one(view: SealedView) -> None:
+            if view.generation > 10 and cluster.processes[2].poll() is None:
+                cluster.kill(2)
+
+        found = solve(
+            problem,
+            disclose="sealed",
+            deadline=2.5,
+            engine=EngineChoice(cluster=cluster.folder / "cluster.toml"),
+            observe_sealed=kill_one,
+        )
+    assert found.timing is not None
+    assert found.timing.seconds < 2.6
+    assert found.generations > 10
+    assert any("node 2" in note for note in found.notes)
+    problem.check_plan(found.plan)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"target": 5}, "tells no values"),
+        ({"stall": 5}, "tells no values"),
+        ({"checkpointing": Checkpointing(file="x")}, "nodes keep its state"),
+        ({"engine": EngineChoice(engine="simulated", reveal_best=True)}, "opens its best plan"),
+        ({"weightings": [(1, 2)]}, "needs 1 factors"),
+        ({"seed": -1}, "give 0 or more"),
+        ({"preset": "paper-ap"}, "settings of its own"),
+        ({"algorithm": "genetic"}, "settings of its own"),
+        ({"sealed": SealedParameters(parents=2), "best": "improvement"}, "with one parent"),
+    ],
+)
+def test_what_a_sealed_search_cannot_do_is_refused(options: dict[str, object], words: str) -> None:
+    given = {"engine": "simulated", **options}
+    with pytest.raises(ParameterError, match=words):
+        solve(generate_assignment(1, rows=5), disclose="sealed", **given)  # type: ignore[arg-type]
+
+
+def test_all_objectives_are_sealed_or_none() -> None:
+    problem = generate_assignment(1, rows=5, objectives=2)
+    with pytest.raises(ParameterError, match="is not sealed"):
+        solve(problem, disclose={problem.objectives[0].name: "sealed"}, engine="simulated")
+    public = replace(problem.objectives[1], confidential=False)
+    with pytest.raises(ParameterError, match="is not sealed"):
+        simulated(replace(problem, objectives=(problem.objectives[0], public)))
+
+
+def test_settings_reach_the_search() -> None:
+    found = simulated(
+        generate_assignment(1, rows=9), generations=5, sealed=SealedParameters(block=2, cycles=3)
+    )
+    assert (found.parameters["block"], found.parameters["cycles"]) == (2, 3)

@@ -1,0 +1,236 @@
+"""A run through the API, from its draft to its end."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tacit.engine.agreement.signatures import sign_joining
+from tacit.engine.agreement.terms import Agreement, read_agreement
+from tacit.engine.identity.keys import Keys
+from tacit.errors import ServiceError
+from tacit.service.storage import set_agreement
+from tacit.service.workflow import submitting
+from tacit.service.workflow.lifecycle import State
+from tests.service.world import World
+
+
+def test_from_draft_to_result(world: World) -> None:
+    run_id = world.draft()
+    invited = world.ok("POST", f"/runs/{run_id}/invite", "op")
+    assert invited["state"] == "invited"
+    assert set(invited["invitations"]) == {"north", "south"}
+    world.join("north", invited["invitations"]["north"], key=True)
+    waiting = world.call("GET", f"/runs/{run_id}/agreement", "north")
+    assert waiting.status_code == 404
+    assert waiting.json()["message"].endswith("waiting for: south")
+    world.join("south", invited["invitations"]["south"], key=True)
+    agreement = world.call("GET", f"/runs/{run_id}/agreement", "north")
+    assert (
+        agreement.headers["tacit-agreement"]
+        == world.ok("GET", f"/runs/{run_id}", "eye")["agreement_hash"]
+    )
+
+    for name in ("north", "south"):
+        body = {"signature": world.signature(run_id, name)}
+        state = world.ok("POST", f"/runs/{run_id}/signature", name, json=body)["state"]
+        assert world.ok("POST", f"/runs/{run_id}/signature", name, json=body)["state"] == state
+    assert state == "agreed"
+    assert world.execution.calls == [("agreed", run_id)]
+
+    for name in ("north", "south"):
+        body = world.sealed(run_id, name)
+        first = world.call("POST", f"/runs/{run_id}/submission", name, json=body)
+        assert first.status_code == 201
+        again = world.call("POST", f"/runs/{run_id}/submission", name, json=body)
+        assert again.status_code == 201
+    assert [call for call, _ in world.execution.calls].count("submission") == 2
+    assert world.ok("GET", f"/runs/{run_id}", "south")["state"] == "submitted"
+    assert world.ok("GET", f"/runs/{run_id}/submission", "south")[0]["state"] == "accepted"
+
+    assert world.call("GET", f"/runs/{run_id}/result", "north").status_code == 409
+    world.run_to(run_id, State.FINISHED)
+    result = world.ok("GET", f"/runs/{run_id}/result", "north")
+    assert result["plan"]["items"] == [1, 0, 3, 2]
+    csv = world.call("GET", f"/runs/{run_id}/result.csv", "eye")
+    assert csv.text.splitlines()[:2] == ["row,column", "0,1"]
+    progress = world.call("GET", f"/runs/{run_id}/progress.csv", "eye").text
+    assert progress.splitlines()[1] == "0,0.0,1,10.0,90.0"
+    logs = world.ok("POST", f"/runs/{run_id}/logs", "north", json={"nonce": "ab" * 16})
+    assert [each["node"] for each in logs["logs"]] == [0, 1, 2]
+    assert logs["words"] == {"0": "ab"}
+    summary = world.ok("GET", "/runs", "south")
+    assert [(each["id"], each["best"]) for each in summary] == [(run_id, [88.0])]
+
+
+def test_a_draft_can_be_changed_and_discarded_and_nothing_later_can(world: World) -> None:
+    run_id = world.draft()
+    terms = world.ok("GET", f"/runs/{run_id}", "op")["terms"]
+    changed = world.ok("PUT", f"/runs/{run_id}", "op", json={**terms, "name": "evening"})
+    assert changed["name"] == "evening"
+    other = world.draft()
+    assert world.call("DELETE", f"/runs/{other}", "op").status_code == 204
+    assert world.call("GET", f"/runs/{other}", "op").status_code == 404
+    world.ok("POST", f"/runs/{run_id}/invite", "op")
+    assert world.call("PUT", f"/runs/{run_id}", "op", json=terms).status_code == 409
+    assert world.call("DELETE", f"/runs/{run_id}", "op").status_code == 409
+    assert world.call("POST", f"/runs/{run_id}/invite", "op").status_code == 409
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"participants": {"north": [0, 1]}}, "row 2 has no owner"),
+        ({"preset": "best"}, "is not a preset"),
+        ({"parameters": {"populace": 3}}, "is no parameter"),
+        ({"parameters": {"population": "many"}}, "population"),
+        ({"parameters": {"population": 4}}, "elites"),
+        ({"limits": {"distinct_min": 1000}}, "limits"),
+    ],
+)
+def test_terms_that_no_agreement_could_be_made_of_are_refused(
+    world: World, change: dict[str, object], said: str
+) -> None:
+    terms = world.ok("GET", f"/runs/{world.draft()}", "op")["terms"]
+    answer = world.call("POST", "/runs", "op", json={**terms, **change})
+    assert answer.status_code == 422, answer.text
+    assert said in answer.json()["message"]
+
+
+def test_public_objectives_are_refused(world: World) -> None:
+    terms = world.ok("GET", f"/runs/{world.draft()}", "op")["terms"]
+    terms["objectives"][0]["confidential"] = False
+    answer = world.call("POST", "/runs", "op", json=terms)
+    assert answer.status_code == 400
+    assert "confidential" in answer.json()["message"]
+
+
+def test_withdrawing_cancels_until_it_runs(world: World) -> None:
+    run_id = world.submitted()
+    gone = world.ok("POST", f"/runs/{run_id}/withdraw", "north", json={"reason": "too early"})
+    assert (gone["state"], gone["reason"]) == ("cancelled", "north has withdrawn: too early")
+    assert ("cancel", run_id) in world.execution.calls
+    running = world.ended(State.RUNNING)
+    assert world.call("POST", f"/runs/{running}/withdraw", "north").status_code == 409
+
+
+def test_cancelling_and_resuming(world: World) -> None:
+    running = world.ended(State.RUNNING)
+    assert world.ok("POST", f"/runs/{running}/cancel", "op")["reason"] == "cancelled by op"
+    assert world.call("POST", f"/runs/{running}/cancel", "op").status_code == 409
+    early = world.draft()
+    assert world.ok("POST", f"/runs/{early}/cancel", "op")["state"] == "cancelled"
+    nonce = {"nonce": "ab" * 16}
+    assert world.call("POST", f"/runs/{early}/logs", "op", json=nonce).status_code == 404
+    assert world.call("GET", f"/runs/{early}/agreement", "op").status_code == 404
+    assert world.ok("GET", f"/runs/{early}/result", "op")["plan"] is None
+    interrupted = world.ended(State.INTERRUPTED)
+    assert world.ok("GET", f"/runs/{interrupted}/result", "north")["plan"] is not None
+    assert world.ok("POST", f"/runs/{interrupted}/resume", "op")["state"] == "submitted"
+    assert world.call("POST", f"/runs/{interrupted}/resume", "op").status_code == 409
+
+
+def test_an_agreement_that_is_drawn_up_keeps_its_keys(world: World) -> None:
+    agreed = world.agreed()
+    waiting = world.draft(participants={"north": [0, 1], "east": [2, 3]})
+    east = world.ok("POST", f"/runs/{waiting}/invite", "op")["invitations"]["east"]
+    before = world.ok("GET", f"/runs/{agreed}", "op")
+    old = world.keys.pop("north")
+    code = world.ok("POST", "/accounts/north/invitation", "op")["invitation"]
+    new = Keys.new("north")
+    body = {"code": code, "signing_key": new.signing_public}
+    body["signature"] = sign_joining(code, new.signing).hex()
+    assert world.call("POST", "/join", json=body).status_code == 409
+    assert world.ok("GET", f"/runs/{agreed}", "op") == before
+    world.ok("POST", f"/runs/{agreed}/cancel", "op", json={})
+    world.keys["north"] = new
+    world.join("north", code, key=True)
+    # What waited for somebody else is drawn up with the new key.
+    world.join("east", east, key=True)
+    drawn = world.call("GET", f"/runs/{waiting}/agreement", "op").text
+    assert new.signing_public in drawn
+    assert old.signing_public not in drawn
+
+
+def test_other_rows_are_taken_only_after_the_nodes_refused_the_first(world: World) -> None:
+    run_id = world.agreed()
+    world.ok("POST", f"/runs/{run_id}/submission", "north", json=world.sealed(run_id, "north"))
+    other = world.sealed(run_id, "north")
+    assert world.call("POST", f"/runs/{run_id}/submission", "north", json=other).status_code == 409
+    from tacit.service.storage import set_submission_state
+
+    with world.platform.database.writing() as session:
+        set_submission_state(session, run_id, "north", "refused", reason="out of range")
+    mine = world.ok("GET", f"/runs/{run_id}/submission", "north")
+    assert (mine[0]["state"], mine[0]["reason"]) == ("refused", "out of range")
+    seen = world.ok("GET", f"/runs/{run_id}", "south")
+    assert "out of range" not in str(seen)
+    assert world.call("POST", f"/runs/{run_id}/submission", "north", json=other).status_code == 201
+
+
+def test_what_is_not_ones_own_cannot_be_submitted(world: World) -> None:
+    run_id = world.agreed()
+    norths = world.sealed(run_id, "north")
+    stolen = world.call("POST", f"/runs/{run_id}/submission", "south", json=norths)
+    assert stolen.status_code == 422
+    swapped = {**norths, "boxes": norths["boxes"][::-1]}
+    assert (
+        world.call("POST", f"/runs/{run_id}/submission", "north", json=swapped).status_code == 422
+    )
+    large = {**norths, "boxes": ["A" * 400_000, *norths["boxes"][1:]]}
+    answer = world.call("POST", f"/runs/{run_id}/submission", "north", json=large)
+    assert "larger than 2 rows need" in answer.json()["message"]
+    run_id = world.invited()
+    forged = {"signature": world.signature(run_id, "north")}
+    assert world.call("POST", f"/runs/{run_id}/signature", "south", json=forged).status_code == 422
+
+
+@pytest.mark.parametrize("kind", ["delays", "ap", "tsp"])
+def test_a_generated_draft_can_be_posted(world: World, kind: str) -> None:
+    names = ["a", "b"]
+    terms = world.ok(
+        "POST", "/problems/generate", "op", json={"kind": kind, "rows": 20, "participants": names}
+    )
+    assert list(terms["participants"]) == names
+    world.ok("POST", "/runs", "op", json=terms)
+
+
+def test_an_expired_agreement_cannot_be_signed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = world.invited(limits={"evaluations": 500, "expiry_hours": 1})
+    body = {"signature": world.signature(run_id, "north")}
+    later = time.time() + 3601
+    monkeypatch.setattr("tacit.service.workflow.submitting.time.time", lambda: later)
+    answer = world.call("POST", f"/runs/{run_id}/signature", "north", json=body)
+    assert answer.status_code == 409
+    assert "has expired" in answer.json()["message"]
+
+
+def test_no_agreement_is_read_while_others_wait_to_write(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = world.invited()
+    taken = []
+
+    def read_and_look(data: bytes) -> Agreement:
+        taken.append(world.platform.database._turn.is_taken)
+        return read_agreement(data)
+
+    monkeypatch.setattr(submitting, "read_agreement", read_and_look)
+    body = {"signature": world.signature(run_id, "north")}
+    world.ok("POST", f"/runs/{run_id}/signature", "north", json=body)
+    assert taken == [False]
+
+
+def test_a_signature_under_an_agreement_that_was_just_redrawn_does_not_count(world: World) -> None:
+    run_id = world.invited()
+    given = bytes.fromhex(world.signature(run_id, "north"))
+    database = world.platform.database
+    with database.reading() as session:
+        digest = submitting.check_signature(session, run_id, "north", given)
+    with database.writing() as session:
+        set_agreement(session, run_id, b"another", "ab" * 32)
+    with pytest.raises(ServiceError, match="as it stands"), database.writing() as session:
+        submitting.sign(session, run_id, "north", given, digest=digest)

@@ -1,0 +1,36 @@
+"""What the platform sees of its nodes: who is there, and whose clock is off."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tacit.engine.local.cluster import LocalCluster
+from tacit.service.execution.cluster_links import ClusterLinks
+
+pytestmark = pytest.mark.processes
+
+
+def test_who_is_there_and_whose_clock_is_off() -> None:
+    async def look(cluster: LocalCluster) -> None:
+        links = ClusterLinks("main", cluster.folder / "cluster.toml", slots=4)
+        assert [node.reachable for node in links.status(running=0, waiting=0).nodes] == [False] * 3
+        await links.look()
+        status = links.status(running=1, waiting=2)
+        assert all(node.reachable for node in status.nodes)
+        assert all(abs(node.clock_offset_seconds or 9.0) < 1 for node in status.nodes)
+        assert links.clock_warnings() == []
+
+        links._clients[1].clock_offset = -3.25
+        assert links.clock_warnings() == [
+            "the clock of node 1 is 3.2 s behind the platform's; set both by NTP"
+        ]
+        await asyncio.to_thread(cluster.kill, 2)
+        await links.look()
+        here = [node.reachable for node in links.status(running=0, waiting=0).nodes]
+        assert here == [True, True, False]
+        await links.stop()
+
+    with LocalCluster() as cluster:
+        asyncio.run(look(cluster))

@@ -1,0 +1,40 @@
+"""`tacit demo` without a terminal: everything starts, one run reaches its deadline, all is gone."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.processes
+
+
+def test_the_demo_ends_by_itself(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tacit", "demo", "--deadline", "2s"],
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+    address = re.search(r"dashboard\s+https://(127\.0\.0\.1:\d+)", done.stdout)
+    assert address
+    assert re.search(r"sign in\s+tci_\S{20,}", done.stdout)
+    slots = re.findall(r"(?:amber|birch|cobalt) \d{3}\D+\d\d:\d\d\D+(\d\d:\d\d)", done.stdout)
+    assert len(slots) == len(set(slots)) == 24
+    assert "all did what was signed" in done.stdout
+    cost, best = (
+        int(found.replace(",", "")) for found in re.findall(r"costs ([\d,]+)", done.stdout)[-2:]
+    )
+    assert best <= cost < 10 * best
+    assert not list(tmp_path.iterdir())
+    listening = Path("/proc/net/tcp").read_text().splitlines()[1:]
+    port = f"{int(address[1].rsplit(':', 1)[1]):04X}"
+    assert not any(line.split()[1].endswith(f":{port}") for line in listening if " 0A " in line)

@@ -1,0 +1,31 @@
+"""The table of attacks names tests that exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+NAMED = r"`(tests/[\w/]+/)?(test_\w+\.py)?(?:::(test_\w+))?`"
+TABLE = (TESTS.parent / "docs" / "threat-model.md").read_text()
+
+
+def of_the_engine(name: str) -> Path:
+    """The one file of this name in the engine's tests, whatever its room."""
+    (found,) = (TESTS / "engine").rglob(name)
+    return found
+
+
+def test_every_named_test_exists() -> None:
+    named = 0
+    for line in TABLE.splitlines():
+        file = None
+        for folder, path, name in re.findall(NAMED, line):
+            if path:
+                file = TESTS.parent / folder / path if folder else of_the_engine(path)
+            if file is None:
+                continue
+            assert file.exists(), file
+            assert not name or f"def {name}(" in file.read_text(), f"{file}::{name}"
+            named += 1
+    assert named > 40

@@ -245,55 +245,35 @@ class DifferentSharesError(AbortError):
 
 
 class ServiceError(TacitError):
-    """The platform says no; `status` and `code` are those of its HTTP API.
-
-    >>> NotThereError("there is no run 'r-x'; see the list").status
-    404
-    """
+    """The platform says no; `status` and `code` are those of its HTTP API."""
 
     status = 422
     code = "refused"
 
 
 class CredentialError(ServiceError):
-    """No token or code, or one that does not count.
-
-    >>> CredentialError("the token has expired; ask for an invitation").status
-    401
-    """
+    """No token or code, or one that does not count."""
 
     status = 401
     code = "unauthorized"
 
 
 class ForbiddenError(ServiceError):
-    """The role may not do that.
-
-    >>> ForbiddenError("a viewer may not cancel runs; ask an operator").status
-    403
-    """
+    """The role may not do that."""
 
     status = 403
     code = "forbidden"
 
 
 class NotThereError(ServiceError):
-    """It does not exist, or is not for the asker to see; which of both, the platform keeps.
-
-    >>> NotThereError("there is no run 'r-x' for you; see the list").code
-    'not_found'
-    """
+    """It does not exist, or is not for the asker to see; which of both, the platform keeps."""
 
     status = 404
     code = "not_found"
 
 
 class WrongStateError(ServiceError):
-    """The run does not allow it now.
-
-    >>> WrongStateError("the run is finished; make a new one").status
-    409
-    """
+    """The run does not allow it now."""
 
     status = 409
     code = "wrong_state"
@@ -315,11 +295,7 @@ class TooManyError(ServiceError):
 
 
 class BusyError(ServiceError):
-    """The platform has too much to do; the same may work in a minute.
-
-    >>> BusyError("too many plots are being drawn; come again in a minute").status
-    503
-    """
+    """The platform has too much to do; the same may work in a minute."""
 
     status = 503
     code = "busy"

@@ -13,6 +13,12 @@ depends_on = None
 
 def upgrade() -> None:
     """Go on from the step before."""
+    _accounts()
+    _runs()
+    _participation()
+
+
+def _accounts() -> None:
     op.create_table(
         "account",
         sa.Column("name", sa.String(length=63), nullable=False),
@@ -35,7 +41,21 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("code_hash", name="pk_invitation"),
     )
     op.create_index("ix_invitation_account", "invitation", ["account"])
+    op.create_table(
+        "token",
+        sa.Column("hash", sa.String(length=64), nullable=False),
+        sa.Column("account", sa.String(length=63), nullable=False),
+        sa.Column("created", sa.Double(), nullable=False),
+        sa.Column("expires", sa.Double(), nullable=False),
+        sa.Column("revoked", sa.Double(), nullable=True),
+        sa.Column("label", sa.String(length=100), nullable=False),
+        sa.ForeignKeyConstraint(["account"], ["account.name"], name="fk_token_account_account"),
+        sa.PrimaryKeyConstraint("hash", name="pk_token"),
+    )
+    op.create_index("ix_token_account", "token", ["account"])
 
+
+def _runs() -> None:
     op.create_table(
         "run",
         sa.Column("id", sa.String(length=16), nullable=False),
@@ -58,20 +78,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name="pk_run"),
     )
     op.create_index("ix_run_state", "run", ["state"])
-
-    op.create_table(
-        "token",
-        sa.Column("hash", sa.String(length=64), nullable=False),
-        sa.Column("account", sa.String(length=63), nullable=False),
-        sa.Column("created", sa.Double(), nullable=False),
-        sa.Column("expires", sa.Double(), nullable=False),
-        sa.Column("revoked", sa.Double(), nullable=True),
-        sa.Column("label", sa.String(length=100), nullable=False),
-        sa.ForeignKeyConstraint(["account"], ["account.name"], name="fk_token_account_account"),
-        sa.PrimaryKeyConstraint("hash", name="pk_token"),
-    )
-    op.create_index("ix_token_account", "token", ["account"])
-
     op.create_table(
         "event",
         sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
@@ -85,6 +91,8 @@ def upgrade() -> None:
     )
     op.create_index("ix_event_run_id", "event", ["run", "id"])
 
+
+def _participation() -> None:
     op.create_table(
         "member",
         sa.Column("run", sa.String(length=16), nullable=False),
@@ -103,7 +111,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("run", "participant", name="pk_member"),
     )
     op.create_index("ix_member_participant", "member", ["participant"])
-
     op.create_table(
         "sealed",
         sa.Column("run", sa.String(length=16), nullable=False),

@@ -5,9 +5,9 @@ from itertools import permutations
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from tacit.audit.score.attackers_plan import best_plan_by
 
 from tacit.audit.record.record import RecordedProblem
-from tacit.audit.score.attackers_plan import best_plan_by
 from tacit.audit.score.measure import Truth, as_matrix, cells_that_count, centred
 
 ASSIGNMENT = RecordedProblem("p", "assignment", 5, 5, False, [(0, 1), (3, 3)], [])

@@ -95,7 +95,7 @@ def parse_sealed(texts: list[str], problem: Problem, /) -> SealedParameters | No
                 f"are {', '.join(names)}"
             )
         changes[name] = int(value)
-    return replace(sealed_parameters_for(problem.kind), **changes)
+    return replace(sealed_parameters_for(problem.sealed_moves), **changes)
 
 
 def check_writable(path: Path | None, /) -> None:

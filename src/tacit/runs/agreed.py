@@ -18,7 +18,6 @@ import msgspec
 
 from tacit.disclosure import estimator_named
 from tacit.engine import SideBySide
-from tacit.engine.agreement.draft import problem_of
 from tacit.engine.agreement.seed import manifests_digest, search_seed
 from tacit.engine.agreement.terms import Agreement
 from tacit.engine.coordinator.secure import SecureEngine
@@ -90,7 +89,7 @@ class AgreedRun:
     ) -> None:
         self.agreement, self._agreed, self._folder = agreed.agreement, agreed, folder
         self._observe, self._saved = observe, time.monotonic()
-        self.problem: Problem = problem_of(self.agreement)
+        self.problem: Problem = self.agreement.known_problem
         public = [each.name for each in self.problem.objectives if not each.confidential]
         if public:
             raise ParameterError(f"the weights of {public[0]!r} are public and not here; solve it")

@@ -10,7 +10,6 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-from tacit.engine.agreement.draft import problem_of
 from tacit.engine.agreement.sealed_terms import sealed_terms
 from tacit.engine.coordinator.secure import SecureEngine
 from tacit.engine.identity.config import ClusterConfig
@@ -44,7 +43,7 @@ class AgreedSealedRun:
         observe: SealedObserver | None = None,
     ) -> None:
         self.agreement, self._agreed, self._observe = agreed.agreement, agreed, observe
-        self.problem: Problem = problem_of(self.agreement)
+        self.problem: Problem = self.agreement.known_problem
         self._ledger = FileLedger(folder / LEDGER, sync=True)
         self._engine = SecureEngine(self.agreement, cluster, ledger=self._ledger)
         count = len(sealed_terms(self.agreement).weightings)

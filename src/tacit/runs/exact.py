@@ -17,7 +17,6 @@ from tacit.runs.limits import StopReason
 from tacit.runs.result import FORMAT, Result, Timing
 from tacit.runs.summarize import (
     history_lists,
-    named_plan,
     objective_summaries,
     percent_of_optimum,
     plan_set,
@@ -76,7 +75,7 @@ def solve_exactly(problem: Problem, /) -> Result:
         generations=0,
         evaluations=0,
         plan=front.plans[0],
-        named_plan=named_plan(problem, front.plans[0]),
+        named_plan=problem.named_plan(front.plans[0]),
         value=value,
         optimum=None if best is None else best / scale,
         percent_of_optimum=percent_of_optimum(value, best, scale),

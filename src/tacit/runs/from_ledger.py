@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from tacit.disclosure import Estimator, estimator_named
 from tacit.engine import SideBySide
-from tacit.engine.agreement.draft import problem_of
 from tacit.engine.agreement.terms import Agreement
 from tacit.engine.evaluators.objective_evaluator import ObjectiveEvaluation
 from tacit.engine.records.ledger import LedgerEntry
@@ -81,7 +80,7 @@ def run_from_ledger(
     there = min(answered(ledger, agreement.confidential()).values())
     if not there:
         raise LogError(f"{ledger} has no answers; give the ledger of a run that has begun")
-    problem, parameters = problem_of(agreement), parameters_of(agreement)
+    problem, parameters = agreement.known_problem, parameters_of(agreement)
     estimator = estimator_named(parameters.estimator)
     objectives = tuple(
         LedgerObjective(

@@ -111,7 +111,7 @@ def told_in_ledger(
 ) -> ObjectiveEvaluation:
     """What an entry tells of these candidates, or a `LogError` if it is about others."""
     terms, asked = agreement.objectives[objective], problem.objectives[objective]
-    packed = pack_candidates(agreement.problem, candidates)
+    packed = pack_candidates(agreement.known_problem, candidates)
     if request_hash("evaluate", terms.disclosure, terms.best, packed).hex() != entry.request:
         raise LogError(
             f"evaluation {entry.number} of the ledger is not what the agreed search asks for; "

@@ -31,9 +31,10 @@ from tacit.search.moves import (
     ONE_PARENT_IMPROVES,
     Schedule,
     SealedParameters,
+    public_shape,
     sealed_parameters_for,
 )
-from tacit.search.sealed import ClearSealedSearch, public_shape, worth_table
+from tacit.search.sealed import ClearSealedSearch, worth_table
 
 if TYPE_CHECKING:
     from tacit.engine.agreement.terms import PinnedSearch
@@ -66,20 +67,15 @@ class SimulatedSealedSearch:
         stream: int,
     ) -> None:
         worth = worth_table(problem, weighting)
-        # As agreements say it: of all objectives, whatever their factors are.
-        symmetric = problem.kind == "tour" and all(
-            each.weights is not None and np.array_equal(each.weights, each.weights.T)
-            for each in problem.objectives
-        )
-        shape = public_shape(problem, weighting, symmetric=symmetric)
+        shape = public_shape(problem, weighting)
         self.seed = seed
         self._best_mode = problem.objectives[0].best_mode
         schedule = Schedule(shape, parameters, seed=seed, stream=stream)
         words = np.random.PCG64([seed, stream, _START_STREAM]).random_raw(
-            parameters.parents * problem.columns
+            parameters.parents * shape.columns
         )
         start = np.argsort(words.reshape(parameters.parents, -1), axis=1, kind="stable")
-        self._search = ClearSealedSearch(worth, schedule, start)
+        self._search = ClearSealedSearch(worth, schedule, start, problem.sealed_items)
 
     @property
     def twin(self) -> ClearSealedSearch:
@@ -198,7 +194,7 @@ def solve_sealed(
     """
     prepared = time.monotonic()
     check_sealed_limits(problem, limits)
-    chosen = parameters or sealed_parameters_for(problem.kind)
+    chosen = parameters or sealed_parameters_for(problem.sealed_moves)
     if chosen.parents > 1 and problem.objectives[0].best_mode is BestMode.IMPROVEMENT:
         raise ParameterError(ONE_PARENT_IMPROVES)
     factors = [tuple(each) for each in weightings or default_weightings(problem)]

@@ -9,7 +9,6 @@ from tacit.problems import Problem
 from tacit.runs.result import FORMAT, History, PlanSet, Result, Timing
 from tacit.runs.sealed_loop import SealedRun
 from tacit.runs.summarize import (
-    named_plan,
     objective_summaries,
     percent_of_optimum,
     plan_set,
@@ -27,12 +26,12 @@ def sealed_result(
     /,
 ) -> Result:
     """A result like that of any other run, with one plan per search and an empty history."""
-    genomes = np.array([run.opened.plan for run in runs], dtype=np.int32)
+    plans = np.array([run.opened.plan for run in runs], dtype=np.int32)
     last, scale = runs[-1], problem.objectives[0].scale
     told: tuple[int | None, ...] = (None,) * len(problem.objectives)
     if len(problem.objectives) == 1:
         told = (last.opened.value,)
-    known = plan_set(problem, genomes, last.opened.generation, told)
+    known = plan_set(problem, plans, last.opened.generation, told)
     value = None if known.actual is None else known.actual[0]
     notes = [note for run in runs for note in run.notes]
     _check_plans(problem, known, notes)
@@ -59,7 +58,7 @@ def sealed_result(
         generations=sum(run.opened.generation for run in runs),
         evaluations=len(generations),
         plan=known.plans[0],
-        named_plan=named_plan(problem, known.plans[0]),
+        named_plan=problem.named_plan(known.plans[0]),
         value=value,
         optimum=None if optimum is None else optimum / scale,
         percent_of_optimum=percent_of_optimum(value, optimum, scale),
@@ -73,10 +72,10 @@ def sealed_result(
 
 def _check_plans(problem: Problem, known: PlanSet, notes: list[str]) -> None:
     """A plan that takes a forbidden pair is said to be one: nobody could see it before."""
-    if problem.allowed is None:
+    if problem.forbidden is None:
         return
     for plan in known.plans:
-        taken = [row for row, column in enumerate(plan) if not problem.allowed[row, column]]
+        taken = [row for row, column in enumerate(plan) if problem.forbidden[row, column]]
         if taken:
             notes.append(
                 f"the plan takes forbidden pairs in {len(taken)} rows: the search found none "

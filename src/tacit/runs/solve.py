@@ -220,7 +220,7 @@ def default_preset(problem: Problem, /) -> str:
     """
     if len(problem.objectives) > 1:
         return "paper-moap"
-    return "paper-tsp" if problem.kind == "tour" else "paper-ap"
+    return problem.preset
 
 
 def with_disclosures(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,10 +41,11 @@ def summarize(
     if now.best_known is None:  # nothing was evaluated: an interrupt in the first generation
         raise KeyboardInterrupt
     known = now.best_known
-    best_known = plan_set(problem, known.genomes, known.generation, known.told)
+    best_known = plan_set(problem, problem.plans(known.genomes), known.generation, known.told)
     chosen = now.search.genomes[now.search.estimated_best()]
     last = run.history[-1]
-    estimated_best = plan_set(problem, chosen, now.search.generation, last.told_best)
+    last_told = now.search.generation, last.told_best
+    estimated_best = plan_set(problem, problem.plans(chosen), *last_told)
     value = None if best_known.actual is None else best_known.actual[best_plan]
     scale = problem.objectives[0].scale
     timing = Timing(seconds, set_up_seconds, [record.seconds for record in run.history])
@@ -61,7 +61,7 @@ def summarize(
         generations=now.search.generation,
         evaluations=now.evaluations,
         plan=best_known.plans[best_plan],
-        named_plan=named_plan(problem, best_known.plans[best_plan]),
+        named_plan=problem.named_plan(best_known.plans[best_plan]),
         value=value,
         optimum=None if optimum is None else optimum / scale,
         percent_of_optimum=percent_of_optimum(value, optimum, scale),
@@ -108,13 +108,12 @@ def percent_of_optimum(
 
 def plan_set(
     problem: Problem,
-    genomes: NDArray[np.int32],
+    plans: NDArray[np.int32],
     generation: int,
     told: tuple[int | bool | None, ...],
     /,
 ) -> PlanSet:
-    """A set of genomes as plans with their values."""
-    plans = problem.plans(genomes)
+    """A set of plans with their values."""
     actual = None
     if all(objective.weights is not None for objective in problem.objectives):
         columns = [
@@ -133,25 +132,6 @@ def told_to_user(
         best if best is None or isinstance(best, bool) else objective.to_user(best)
         for objective, best in zip(problem.objectives, told, strict=True)
     ]
-
-
-def named_plan(problem: Problem, plan: list[int], /) -> list[tuple[str, str]] | None:
-    """The plan in the problem's own names: pairs of an assignment, or legs of a tour.
-
-    >>> from tacit.problems import Assignment, Objective
-    >>> pay = Objective("pay", np.array([[1, 9], [8, 3]]))
-    >>> problem = Assignment(name="p", rows=2, columns=2, objectives=(pay,),
-    ...                      row_names=("a", "b"), column_names=("x", "y"))
-    >>> named_plan(problem, [1, 0])
-    [('a', 'y'), ('b', 'x')]
-    """
-    if problem.row_names is None and problem.column_names is None:
-        return None
-    rows = problem.row_names or tuple(map(str, range(problem.rows)))
-    columns = problem.column_names or tuple(map(str, range(problem.columns)))
-    if problem.kind == "tour":
-        return [(rows[here], rows[there]) for here, there in pairwise([*plan, plan[0]])]
-    return [(rows[row], columns[column]) for row, column in enumerate(plan)]
 
 
 def history_lists(problem: Problem, history: list[GenerationRecord], /) -> History:

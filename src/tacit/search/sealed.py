@@ -15,33 +15,11 @@ from numpy.typing import NDArray
 
 from tacit.errors import ProblemError
 from tacit.problems import Problem
-from tacit.search.moves import PublicShape, Schedule, weighted_shape
-
-
-def public_shape(
-    problem: Problem, weighting: Sequence[int], /, *, symmetric: bool = False
-) -> PublicShape:
-    """What is public of a problem under a weighting of its objectives.
-
-    >>> from tacit.problems import generate_assignment
-    >>> public_shape(generate_assignment(1, rows=3), [2]).rows
-    3
-    """
-    return weighted_shape(
-        problem.kind,
-        problem.rows,
-        problem.columns,
-        objectives=[
-            (factor * objective.sign, objective.weight_bound)
-            for factor, objective in zip(weighting, problem.objectives, strict=True)
-        ],
-        symmetric=symmetric,
-        forbids=problem.allowed is not None,
-    )
+from tacit.search.moves import Schedule, public_shape
 
 
 def worth_table(problem: Problem, weighting: Sequence[int], /) -> NDArray[np.int64]:
-    """What each cell is worth to a plan under a weighting of the objectives; more is better.
+    """What each item is worth to each row, or place, under a weighting; more is better.
 
     >>> from tacit.problems import generate_assignment
     >>> worth_table(generate_assignment(1, rows=3), [2]).shape
@@ -55,9 +33,9 @@ def worth_table(problem: Problem, weighting: Sequence[int], /) -> NDArray[np.int
                 "their shares can search"
             )
         total += factor * objective.sign * objective.weights
-    if problem.allowed is not None:
-        total[~problem.allowed] = public_shape(problem, weighting).low
-    return total
+    if problem.forbidden is not None:
+        total[problem.forbidden] = public_shape(problem, weighting).low
+    return total[:, problem.sealed_items]
 
 
 @dataclass(eq=False)
@@ -65,7 +43,8 @@ class ClearSealedSearch:
     """A sealed search whose secrets are all here.
 
     `start` says which item is at each position in the beginning, with a line for each parent;
-    nodes draw it so that nobody knows it.
+    nodes draw it so that nobody knows it. `columns` are those of the items in a plan,
+    where it is not one each.
 
     >>> from tacit.problems import generate_assignment
     >>> from tacit.search.moves import SealedParameters
@@ -80,12 +59,14 @@ class ClearSealedSearch:
     worth: NDArray[np.int64]
     schedule: Schedule
     start: NDArray[np.intp]
+    columns: NDArray[np.intp] | None = None
     generation: int = 0
 
     def __post_init__(self) -> None:
         lines = self.worth if self._is_tour else self.worth.T
+        ids = np.arange(len(lines)) if self.columns is None else self.columns
         tables = [
-            np.column_stack([lines[order][:, order] if self._is_tour else lines[order], order])
+            np.column_stack([lines[order][:, order] if self._is_tour else lines[order], ids[order]])
             for order in self.start
         ]
         self.table = np.array(tables, dtype=np.int64)

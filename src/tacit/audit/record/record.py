@@ -9,37 +9,51 @@ from __future__ import annotations
 
 import hashlib
 import zlib
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 import numpy as np
+from msgspec import UNSET, UnsetType
 from numpy.typing import NDArray
 
-from tacit.audit.record.record_check import check_record
+from tacit.audit.record.record_check import check_problem, check_record
 from tacit.errors import FileError, InputError
+from tacit.problems import Objective, Problem, PublicProblem, problem_without_weights
 
 MAGIC = b"tacit-record/1\n"
 DIGEST_BYTES = 32
 
 
-class RecordedProblem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RecordedProblem(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """What everybody knows of the problem."""
 
     name: str
-    kind: Literal["assignment", "tour"]
+    kind: str
     rows: int
     columns: int
     symmetric: bool
-    """Whether a tour costs the same in both directions."""
+    """Whether ways cost the same in both directions."""
     forbidden: list[tuple[int, int]]
     owners: list[tuple[str, list[int]]]
     """Participants and their rows."""
 
+    version: int | UnsetType = UNSET
+    data: dict[str, int | list[int]] | UnsetType = UNSET
+
+    @cached_property
+    def known(self) -> Problem:
+        """What the kind knows of the problem: which cells plans add up, and which are feasible."""
+        names = ("name", "kind", "rows", "columns", "symmetric", "forbidden", "version", "data")
+        public = PublicProblem(**{name: getattr(self, name) for name in names})
+        secret = Objective("secret", None, weight_bound=0)
+        return problem_without_weights(public, (secret,), proven=True)
+
     @property
     def plan_length(self) -> int:
         """How many entries a plan has."""
-        return self.rows
+        return self.known.plan_length
 
 
 class RecordedObjective(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -160,6 +174,7 @@ def decoded(content: bytes, /) -> Record:
         raise InputError("the record was cut off or changed")
     try:
         record = msgspec.msgpack.decode(body, type=Record)
+        check_problem(record.problem)
         plans = record.plan_array()
         disclosed = [record.disclosed_array(k) for k in range(len(record.objectives))]
     except (msgspec.DecodeError, msgspec.ValidationError, ValueError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,9 +11,11 @@ from numpy.typing import NDArray
 
 from tacit.disclosure import SEALED, parse_disclosure
 from tacit.errors import InputError
+from tacit.problems import Problem
+from tacit.problems.model.problem import MOST_PAIRS
 
 if TYPE_CHECKING:
-    from tacit.audit.record.record import Record
+    from tacit.audit.record.record import Record, RecordedProblem
 
 LARGEST_SIDE = 2**16
 """Columns are kept in 16 bits."""
@@ -23,16 +26,14 @@ def check_record(
 ) -> None:
     """Refuse a record that contradicts itself."""
     problem = record.problem
-    if not 1 <= problem.rows <= problem.columns <= LARGEST_SIDE:
-        raise InputError(f"the record has {problem.rows} rows and {problem.columns} columns")
-    if problem.kind == "tour" and problem.rows != problem.columns:
-        raise InputError("the record's tours have not as many rows as columns")
     if not record.objectives:
         raise InputError("the record has no confidential objective, so nothing can leak")
     published = [record.published, *record.published_too]
     if {len(plan) for plan in published} != {problem.plan_length}:
         raise InputError("the record's plans have not one entry per row")
-    _check_plans(record.published_plans, problem.columns)
+    # A sealed search may end before it has found a plan without forbidden pairs.
+    shape = replace(problem.known, forbidden=None)
+    _check_plans(record.published_plans, shape)
     sealed = {each.disclosure == SEALED for each in record.objectives}
     if sealed == {True}:
         if record.sizes:
@@ -40,7 +41,7 @@ def check_record(
         return
     if True in sealed or not record.sizes or min(record.sizes) < 1:
         raise InputError("the record has no evaluation, or an empty one")
-    _check_plans(plans, problem.columns)
+    _check_plans(plans, shape)
     for objective, values in zip(record.objectives, disclosed, strict=True):
         if len(objective.told) != len(record.sizes):
             raise InputError(f"{objective.name!r} tells its best not once per evaluation")
@@ -51,9 +52,17 @@ def check_record(
             raise InputError(f"{objective.name!r} discloses ranks or groups that do not exist")
 
 
-def _check_plans(plans: NDArray[np.int32], columns: int) -> None:
-    if plans.size and not 0 <= plans.min() <= plans.max() < columns:
-        raise InputError("the record has plans with columns that do not exist")
-    ordered = np.sort(plans, axis=1)
-    if (ordered[:, 1:] == ordered[:, :-1]).any():
-        raise InputError("the record has plans that take a column twice")
+def check_problem(problem: RecordedProblem, /) -> None:
+    """Refuse a problem whose kind is unknown or that is too large, before its plans are read."""
+    if not (1 <= problem.columns <= LARGEST_SIDE and problem.rows * problem.columns <= MOST_PAIRS):
+        raise InputError(f"the record has {problem.rows} rows and {problem.columns} columns")
+    try:
+        problem.known  # noqa: B018 - it is built now, and kept
+    except InputError as error:
+        raise InputError(f"the record's problem: {error}") from None
+
+
+def _check_plans(plans: NDArray[np.int32], shape: Problem) -> None:
+    fault = shape.fault(plans)
+    if fault is not None:
+        raise InputError(f"a plan of the record {fault[1]}")

@@ -11,7 +11,7 @@ from tacit.search.moves.parameters import (
     sealed_parameters_for,
 )
 from tacit.search.moves.schedule import Generation, Schedule
-from tacit.search.moves.shape import PublicShape, weighted_shape
+from tacit.search.moves.shape import PublicShape, public_shape
 
 __all__ = [
     "ONE_PARENT_IMPROVES",
@@ -20,6 +20,6 @@ __all__ = [
     "PublicShape",
     "Schedule",
     "SealedParameters",
+    "public_shape",
     "sealed_parameters_for",
-    "weighted_shape",
 ]

@@ -134,7 +134,11 @@ class AgreedCluster:
         self, client: NodeClient, plans: NDArray[Any] | bytes, *, epoch: int, **changes: Any
     ) -> Evaluate:
         terms = self.agreement.objectives[0]
-        raw = plans if isinstance(plans, bytes) else pack_candidates(self.agreement.problem, plans)
+        raw = (
+            plans
+            if isinstance(plans, bytes)
+            else pack_candidates(self.agreement.known_problem, plans)
+        )
         honest = Evaluate(
             id=client.new_id(),
             agreement=agreement_hash(self.agreement),

@@ -19,8 +19,7 @@ from tacit.errors import InputError, ParameterError
 from tacit.problems import (
     Problem,
     generate_assignment,
-    generate_delays,
-    generate_tour,
+    generate_named,
     load_problem,
     save_problem,
     shipped_names,
@@ -34,7 +33,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 
-Kind = Literal["ap", "moap", "tour", "delays"]
+Drawn = Literal["ap", "moap", "tour", "delays", "capacitated", "routing"]
 
 
 def _examples(*commands: str) -> str:
@@ -48,19 +47,29 @@ def _examples(*commands: str) -> str:
         "tacit instance new moap --size 20x30 --participants 4 --disclose top:15 --out moap.json",
         "tacit instance new tour --size 50 --seed 7 --count 10 --out tours",
         "tacit instance new delays --size 20x30 --participants-dir airlines --out delays.json",
+        "tacit instance new capacitated --size 60x12 --out groups.json",
+        "tacit instance new routing --size 40x4 --participants 3 --out routes.json",
     )
 )
 def new(
-    kind: Annotated[Kind, typer.Argument(help="ap (one objective), moap (several), tour, delays.")],
+    kind: Annotated[
+        Drawn,
+        typer.Argument(
+            help="ap (one objective), moap (several), tour, delays, capacitated, routing."
+        ),
+    ],
     size: Annotated[
-        str, typer.Option(help="Rows and columns such as 100x100; one number for a tour.")
+        str,
+        typer.Option(
+            help="Rows and columns such as 100x100; cities of a tour; places and vehicles, 40x4."
+        ),
     ] = "100",
     seed: Annotated[int, typer.Option(help="The same seed gives the same problem.")] = 1,
     out: Annotated[
         Path | None, typer.Option(help="File to write, or with --count a folder. [NAME.json]")
     ] = None,
     up_to: Annotated[
-        int | None, typer.Option(help="Largest weight, or side of a tour's square. [1000]")
+        int | None, typer.Option(help="Largest weight, or side of the cities' square. [1000]")
     ] = None,
     objectives: Annotated[
         int | None, typer.Option(help="Number of objectives of a moap. [2]")
@@ -165,7 +174,7 @@ def parse_size(text: str, /) -> tuple[int, int]:
 
 
 def _drawing(
-    kind: Kind,
+    kind: Drawn,
     size: str,
     up_to: int | None,
     objectives: int | None,
@@ -178,43 +187,38 @@ def _drawing(
     several = _checked_objectives(kind, objectives)
     if kind == "delays" and up_to is not None:
         raise ParameterError("delay costs are what they are; leave --up-to out")
+    if kind == "tour" and rows != columns:
+        raise ParameterError(f"a tour is not {size}; give one number, the cities")
     most = 1000 if up_to is None else up_to
 
     def draw(rng: np.random.Generator, number: int) -> Problem:
-        if kind == "delays":
-            return generate_delays(
+        owners = (3 if kind == "delays" else 1) if participants is None else participants
+        if kind == "moap":
+            return generate_assignment(
                 rng,
-                flights=rows,
-                slots=columns,
-                airlines=3 if participants is None else participants,
-                disclosure=_only(kind, disclosures),
-                number=number,
-            )
-        owners = 1 if participants is None else participants
-        if kind == "tour":
-            return generate_tour(
-                rng,
-                cities=_cities(rows, columns, size),
-                side=most,
+                rows=rows,
+                columns=columns,
+                objectives=several,
+                weights_up_to=most,
                 participants=owners,
-                disclosure=_only(kind, disclosures),
+                disclosures=disclosures,
                 number=number,
             )
-        return generate_assignment(
+        return generate_named(
+            kind,
             rng,
             rows=rows,
             columns=columns,
-            objectives=several,
-            weights_up_to=most,
+            up_to=most,
             participants=owners,
-            disclosures=disclosures,
+            disclosure=_only(kind, disclosures),
             number=number,
         )
 
     return draw
 
 
-def _checked_objectives(kind: Kind, objectives: int | None) -> int:
+def _checked_objectives(kind: Drawn, objectives: int | None) -> int:
     if kind != "moap":
         if objectives not in (None, 1):
             raise ParameterError(f"{kind} has one objective; use moap for {objectives}")
@@ -224,13 +228,7 @@ def _checked_objectives(kind: Kind, objectives: int | None) -> int:
     return objectives or 2
 
 
-def _cities(rows: int, columns: int, size: str) -> int:
-    if rows != columns:
-        raise ParameterError(f"a tour is not {size}; give one number, the cities")
-    return rows
-
-
-def _only(kind: Kind, disclosures: tuple[Disclosure, ...]) -> Disclosure:
+def _only(kind: Drawn, disclosures: tuple[Disclosure, ...]) -> Disclosure:
     if len(disclosures) > 1:
         raise ParameterError(f"a {kind} problem has one objective; give --disclose once")
     return disclosures[0]

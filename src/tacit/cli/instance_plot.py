@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tacit.errors import FileError, TacitError
 from tacit.files import writing
-from tacit.problems import Objective, Problem, Tour
+from tacit.problems import Objective, Problem
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +25,7 @@ def plot_problem(problem: Problem, path: Path, /) -> None:
             "plots need Matplotlib, which is not installed; run pip install 'tacit[solve]'"
         ) from None
     shown = [o for o in problem.objectives if o.weights is not None]
-    has_map = isinstance(problem, Tour) and problem.coordinates is not None
+    has_map = problem.coordinates is not None
     panels = 1 if has_map else len(shown)
     if not panels:
         what = f"the weights of {problem.name} are with its owners"
@@ -43,7 +43,7 @@ def plot_problem(problem: Problem, path: Path, /) -> None:
 
 
 def _draw_cities(problem: Problem, axes: Axes) -> None:
-    if isinstance(problem, Tour) and problem.coordinates is not None:
+    if problem.coordinates is not None:
         axes.plot(problem.coordinates[:, 0], problem.coordinates[:, 1], "o", markersize=4)
     axes.set_title(f"{problem.name}, {problem.rows} cities")
     axes.set_xlabel("x")

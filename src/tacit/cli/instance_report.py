@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tacit.problems import Assignment, Objective, Problem, Tour, ground_truth, optimum
+from tacit.problems import Assignment, Objective, Problem, ground_truth, kind_named, optimum
 
 _LARGEST_GROUND_TRUTH = 300
 """A hundred exact solutions of more rows take too long for a look at a file."""
@@ -39,6 +39,8 @@ class Description(msgspec.Struct):
     participants: dict[str, int]
     objectives: list[ObjectiveDescription]
     forbidden_share: float
+    data: dict[str, int | list[int]]
+    """Public data of the kind, such as capacities."""
     optimum: float | None
     ground_truth_size: int | None
 
@@ -55,7 +57,7 @@ def describe(problem: Problem, /) -> Description:
     >>> description.kind, description.rows, description.optimum
     ('tour', 100, 7910)
     """
-    forbidden = problem.forbidden if isinstance(problem, Assignment) else None
+    forbidden = problem.forbidden
     return Description(
         name=problem.name,
         kind=problem.kind,
@@ -65,6 +67,7 @@ def describe(problem: Problem, /) -> Description:
         participants={p.name: len(p.rows) for p in problem.participants},
         objectives=[_objective(problem, objective) for objective in problem.objectives],
         forbidden_share=0.0 if forbidden is None else float(forbidden.mean()),
+        data=problem.data,
         optimum=_optimum(problem),
         ground_truth_size=_ground_truth_size(problem),
     )
@@ -86,8 +89,10 @@ def print_description(description: Description, console: Console, /) -> None:
     if d.source:
         facts.add_row("source", escape(d.source))
     facts.add_row("owners", escape(_owners(d.participants)))
-    if d.kind == Assignment.kind:
+    if not kind_named(d.kind).between_places:
         facts.add_row("forbidden", f"{d.forbidden_share:.1%} of the pairs")
+    for name, numbers in d.data.items():
+        facts.add_row(name, _numbers(numbers))
     if d.ground_truth_size is not None:
         facts.add_row("ground truth", f"{d.ground_truth_size} plans")
     elif len(d.objectives) == 1:
@@ -102,6 +107,12 @@ def print_description(description: Description, console: Console, /) -> None:
     console.print(table)
 
 
+def _numbers(numbers: int | list[int]) -> str:
+    if isinstance(numbers, int) or len(numbers) <= 8:
+        return ", ".join(map(str, [numbers] if isinstance(numbers, int) else numbers))
+    return f"{min(numbers)} to {max(numbers)}, {sum(numbers)} in all"
+
+
 def _owners(participants: dict[str, int]) -> str:
     if len(participants) > 8:
         least, most = min(participants.values()), max(participants.values())
@@ -112,8 +123,8 @@ def _owners(participants: dict[str, int]) -> str:
 
 def _objective(problem: Problem, objective: Objective) -> ObjectiveDescription:
     weights = objective.weights
-    if weights is not None and problem.kind == Tour.kind:
-        # No tour goes from a city to itself, so the diagonal says nothing.
+    if weights is not None and problem.between_places:
+        # No way goes from a city to itself, so the diagonal says nothing.
         weights = weights[~np.eye(problem.rows, dtype=np.bool_)]
     return ObjectiveDescription(
         name=objective.name,

@@ -75,13 +75,15 @@ def gather_sum(
     weights: ArithmeticShare,
     rows: NDArray[np.integer[Any]],
     columns: NDArray[np.integer[Any]],
+    factors: NDArray[np.integer[Any]] | None = None,
     *,
     negate: bool = False,
 ) -> ArithmeticShare:
     """Shares of the fitness of public candidates: sums of cells of the shared weight matrix.
 
     `rows` and `columns` have one line per candidate (or broadcast to that): candidate j has the
-    fitness sum over t of weights[rows[j, t], columns[j, t]], or its negative for costs.
+    fitness sum over t of weights[rows[j, t], columns[j, t]], or its negative for costs. Public
+    `factors` multiply the cells where they are given.
 
     >>> from tacit.mpc.local import deal_integers, reveal
     >>> plans = np.array([[0, 1], [1, 0]])
@@ -92,6 +94,11 @@ def gather_sum(
     # One flat index serves both components, and `take` is the fastest gather NumPy has.
     # Large temporaries dominate the time here, so narrow indices are widened only once.
     flat = np.multiply(rows, weights.shape[1], dtype=np.intp) + columns
-    mine = weights.mine.reshape(-1).take(flat).sum(axis=1, dtype=np.uint64)
-    following = weights.next.reshape(-1).take(flat).sum(axis=1, dtype=np.uint64)
+    sums = []
+    for part in (weights.mine, weights.next):
+        picked = part.reshape(-1).take(flat)
+        if factors is not None:
+            picked *= factors.astype(np.uint64)
+        sums.append(picked.sum(axis=1, dtype=np.uint64))
+    mine, following = sums
     return ArithmeticShare(-mine, -following) if negate else ArithmeticShare(mine, following)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
+
+import numpy as np
 
 from tacit.engine.agreement.terms import Agreement
 from tacit.errors import TrustError
@@ -28,7 +31,7 @@ def result(profile: Profile, run: str, /) -> Outcome:
 
 
 def plan_rows(outcome: Outcome, agreement: Agreement | None, account: str, /) -> list[list[str]]:
-    """A plan as lines of row, column, and whether the row is one's own; of a tour, its places.
+    """A plan as lines of row, column, and whether the row is one's own; of ways, the places.
 
     The names are those of the agreement that this machine signed. Without one there are numbers.
     """
@@ -37,22 +40,20 @@ def plan_rows(outcome: Outcome, agreement: Agreement | None, account: str, /) ->
     items = outcome.plan.items
     if agreement is None:
         return [[str(row), str(column), ""] for row, column in enumerate(items)]
-    problem = agreement.problem
-    if len(items) != problem.rows or not set(items) <= set(range(problem.columns)):
+    problem = agreement.known_problem
+    # A sealed search may end before it has found a plan without forbidden pairs.
+    shape = replace(problem, forbidden=None)
+    if shape.fault(np.array([items], dtype=np.int64)) is not None:
         raise TrustError(
             "what the platform shows is no plan for the problem that was signed; ask the operator"
         )
-    rows, columns = problem.row_names, problem.column_names
+    rows, columns = problem.labels
     own = {row for k in agreement.confidential() for row in agreement.rows_of(account, k)}
-    if problem.kind == "tour":
-        rows, columns, own = None, columns or rows, set()
+    if problem.between_places:  # An entry is about no row of its own.
+        return [[str(first), columns[place], ""] for first, place in problem.listed(items)]
     return [
-        [
-            str(row) if rows is None else rows[row],
-            str(column) if columns is None else columns[column],
-            "yours" if row in own else "",
-        ]
-        for row, column in enumerate(items)
+        [rows[row], columns[column], "yours" if row in own else ""]
+        for row, column in problem.listed(items)
     ]
 
 

@@ -57,7 +57,7 @@ class SolveSettings:
     def parameters_for(self, problem: Problem, /) -> Settings:
         """The parameters of the search for a problem."""
         if is_sealed(problem):
-            given = self.parameters or sealed_parameters_for(problem.kind)
+            given = self.parameters or sealed_parameters_for(problem.sealed_moves)
             if self.preset or self.algorithm or not isinstance(given, SealedParameters):
                 raise ParameterError(
                     "a sealed search has settings of its own; leave preset, algorithm and the "
@@ -89,7 +89,7 @@ def default_preset(problem: Problem, /) -> str:
     """The paper's tuned set for a problem of this kind."""
     if len(problem.objectives) > 1:
         return "paper-moap"
-    return "paper-tsp" if problem.kind == "tour" else "paper-ap"
+    return problem.preset
 
 
 def changed(settings: AnySettings, changes: Mapping[str, Any], /) -> AnySettings:

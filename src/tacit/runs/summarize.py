@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -58,7 +56,7 @@ def summarize(
         generations=outcome.generations,
         evaluations=outcome.evaluations,
         plan=known.plans[chosen],
-        named_plan=named_plan(problem, known.plans[chosen]),
+        named_plan=problem.named_plan(known.plans[chosen]),
         value=value,
         optimum=None if optimum is None else optimum / scale,
         percent_of_optimum=percent_of_optimum(value, optimum, scale),
@@ -85,13 +83,12 @@ def percent_of_optimum(
 
 def plan_set(
     problem: Problem,
-    genomes: NDArray[np.int32],
+    plans: NDArray[np.int32],
     generation: int,
     disclosed: Disclosed,
     /,
 ) -> PlanSet:
-    """A set of genomes as plans with their values."""
-    plans = problem.plans(genomes)
+    """A set of plans with their values."""
     actual = None
     if all(objective.weights is not None for objective in problem.objectives):
         columns = [
@@ -108,25 +105,6 @@ def disclosed_to_user(problem: Problem, disclosed: Disclosed, /) -> list[float |
         best if best is None or isinstance(best, bool) else objective.to_user(best)
         for objective, best in zip(problem.objectives, disclosed, strict=True)
     ]
-
-
-def named_plan(problem: Problem, plan: list[int], /) -> list[tuple[str, str]] | None:
-    """The plan in the problem's own names: pairs of an assignment, or legs of a tour.
-
-    >>> from tacit.problems import Assignment, Objective
-    >>> pay = Objective("pay", np.array([[1, 9], [8, 3]]))
-    >>> problem = Assignment(name="p", rows=2, columns=2, objectives=(pay,),
-    ...                      row_names=("a", "b"), column_names=("x", "y"))
-    >>> named_plan(problem, [1, 0])
-    [('a', 'y'), ('b', 'x')]
-    """
-    if problem.row_names is None and problem.column_names is None:
-        return None
-    rows = problem.row_names or tuple(map(str, range(problem.rows)))
-    columns = problem.column_names or tuple(map(str, range(problem.columns)))
-    if problem.kind == "tour":
-        return [(rows[here], rows[there]) for here, there in pairwise([*plan, plan[0]])]
-    return [(rows[row], columns[column]) for row, column in enumerate(plan)]
 
 
 def history_lists(problem: Problem, history: list[GenerationRecord], /) -> History:

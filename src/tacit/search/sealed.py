@@ -15,28 +15,11 @@ from numpy.typing import NDArray
 
 from tacit.errors import ProblemError
 from tacit.problems import Problem
-from tacit.search.moves import PublicShape, Schedule, weighted_shape
-
-
-def public_shape(
-    problem: Problem, weighting: Sequence[int], /, *, symmetric: bool = False
-) -> PublicShape:
-    """The public shape of a problem under a weighting of its objectives."""
-    return weighted_shape(
-        problem.kind,
-        problem.rows,
-        problem.columns,
-        objectives=[
-            (factor * objective.sign, objective.weight_bound)
-            for factor, objective in zip(weighting, problem.objectives, strict=True)
-        ],
-        symmetric=symmetric,
-        forbids=problem.allowed is not None,
-    )
+from tacit.search.moves import Schedule, public_shape
 
 
 def value_table(problem: Problem, weighting: Sequence[int], /) -> NDArray[np.int64]:
-    """The value of each cell to a plan under a weighting of the objectives; larger is better."""
+    """The value of each item to each row, or place, under a weighting; larger is better."""
     total = np.zeros((problem.rows, problem.columns), dtype=np.int64)
     for factor, objective in zip(weighting, problem.objectives, strict=True):
         if objective.weights is None:
@@ -45,17 +28,18 @@ def value_table(problem: Problem, weighting: Sequence[int], /) -> NDArray[np.int
                 "their shares can search"
             )
         total += factor * objective.sign * objective.weights
-    if problem.allowed is not None:
-        total[~problem.allowed] = public_shape(problem, weighting).low
-    return total
+    if problem.forbidden is not None:
+        total[problem.forbidden] = public_shape(problem, weighting).low
+    return total[:, problem.sealed_items]
 
 
 @dataclass(eq=False)
 class ClearSealedSearch:
     """A sealed search in the clear.
 
-    `start` has the item at each position in the beginning, with a line for each parent; nodes draw
-    it so that nobody knows it.
+    `start` says which item is at each position in the beginning, with a line for each parent;
+    nodes draw it so that nobody knows it. `columns` are those of the items in a plan,
+    where it is not one each.
 
     >>> from tacit.problems import generate_assignment
     >>> from tacit.search.moves import SealedParameters
@@ -70,12 +54,14 @@ class ClearSealedSearch:
     cell_values: NDArray[np.int64]
     schedule: Schedule
     start: NDArray[np.intp]
+    columns: NDArray[np.intp] | None = None
     generation: int = 0
 
     def __post_init__(self) -> None:
         lines = self.cell_values if self._is_tour else self.cell_values.T
+        ids = np.arange(len(lines)) if self.columns is None else self.columns
         tables = [
-            np.column_stack([lines[order][:, order] if self._is_tour else lines[order], order])
+            np.column_stack([lines[order][:, order] if self._is_tour else lines[order], ids[order]])
             for order in self.start
         ]
         self.table = np.array(tables, dtype=np.int64)

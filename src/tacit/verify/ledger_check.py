@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tacit.engine.agreement.draft import problem_of
 from tacit.engine.agreement.terms import Agreement
 from tacit.engine.records.ledger import LedgerEntry
 from tacit.engine.wire.request import REVEAL_NUMBER
@@ -151,7 +150,7 @@ def check_search(
             f"{len(found.best_known)}; ask the operator for the whole ledger"
         )
     known = found.best_known[outcome.generation]
-    plans = problem_of(agreement).plans(known.genomes)
+    plans = agreement.known_problem.plans(known.genomes)
     if outcome.plan.items not in plans.tolist():
         raise LogError(
             "the plan is none of the best that the agreed search found; ask the operator"

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tacit.disclosure import Estimator, estimator_named
 from tacit.engine import ClearObjective, ObjectiveEvaluation
-from tacit.engine.agreement.draft import problem_of, weights_digest
+from tacit.engine.agreement.draft import weights_digest
 from tacit.engine.agreement.seed import search_seed
 from tacit.engine.agreement.terms import Agreement
 from tacit.engine.evaluators.decode import as_evaluation
@@ -60,7 +60,7 @@ def replay(
 
     `entries` are those of a verified log, `public` has the weights of public objectives.
     """
-    problem = _with_public_weights(problem_of(agreement), agreement, public)
+    problem = _with_public_weights(agreement.known_problem, agreement, public)
     logged = _logged_requests(agreement, entries)
     if not logged:
         raise LogError("the log has no evaluation; give the log of this agreement")
@@ -103,7 +103,7 @@ def replay(
 
 def _was_asked(agreement: Agreement, plans: NDArray[np.int32], requests: dict[int, str]) -> bool:
     """Whether these plans are what the node was asked to evaluate, for every objective."""
-    packed = pack_candidates(agreement.problem, plans)
+    packed = pack_candidates(agreement.known_problem, plans)
     for k, request in requests.items():
         terms = agreement.objectives[k]
         if request_hash("evaluate", terms.disclosure, terms.best, packed).hex() != request:

@@ -6,7 +6,6 @@ import pytest
 from msgspec.structs import replace
 
 from tacit.engine.agreement.check import check_agreement
-from tacit.engine.agreement.draft import problem_of
 from tacit.engine.agreement.signatures import check_signatures
 from tacit.engine.agreement.terms import Agreement, agreement_hash, canonical, read_agreement
 from tacit.errors import AgreementError
@@ -73,6 +72,6 @@ def test_everybody_must_sign_this_very_agreement() -> None:
 
 
 def test_the_problem_comes_back_without_its_weights(agreement: Agreement) -> None:
-    problem = problem_of(agreement)
+    problem = agreement.known_problem
     assert (problem.rows, problem.columns, problem.kind) == (2, 2, "assignment")
     assert problem.objectives[0].weights is None

@@ -49,10 +49,10 @@ def test_forbidden_pairs_must_leave_a_plan() -> None:
 @pytest.mark.parametrize(
     ("plan", "message"),
     [
-        ([0], "1 entries for 2 rows"),
-        ([0, 3], "column 3, which does not exist"),
-        ([0, 0], "rows 0 and 1 both get column 0"),
-        ([1, 2], "column 1, which is forbidden"),
+        ([0], "1 entries in place of 2"),
+        ([0, 3], "takes a column that does not exist"),
+        ([0, 0], "takes a column twice"),
+        ([1, 2], "takes a pair that is forbidden"),
     ],
 )
 def test_plans_that_are_not_feasible_are_refused(plan: Any, message: str) -> None:

@@ -12,7 +12,6 @@ import pytest
 from tacit.audit import Record, Recorder, audit_record, load_record
 from tacit.cli import service
 from tacit.disclosure import estimator_named
-from tacit.engine.agreement.draft import problem_of
 from tacit.engine.agreement.terms import Agreement, read_agreement
 from tacit.engine.records.ledger import FileLedger, LedgerEntry
 from tacit.engine.wire.request import pack_candidates, request_hash
@@ -43,7 +42,7 @@ def agreed(disclosure: str = "quantiles:5", best: str = "value") -> Agreement:
 
 def searched(agreement: Agreement, folder: Path) -> Record:
     """A run in the clear that leaves what a worker leaves; and its record, made while it went."""
-    public = problem_of(agreement)
+    public = agreement.known_problem
     weights = np.random.default_rng(1).integers(0, 100, (public.rows, public.columns))
     folder.mkdir(parents=True, exist_ok=True)
     problem = replace(public, objectives=(replace(public.objectives[0], weights=weights),))
@@ -53,7 +52,7 @@ def searched(agreement: Agreement, folder: Path) -> Record:
         recorder(progress)
         view = progress.evaluated
         assert view is not None
-        packed = pack_candidates(agreement.problem, view.plans)
+        packed = pack_candidates(agreement.known_problem, view.plans)
         asked = request_hash("evaluate", terms.disclosure, terms.best, packed).hex()
         disclosed = [int(value) for value in view.evaluation.disclosed[0]]
         number = view.record.generation + 1

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from tacit.audit.attacks.disclosed import by_what_is_disclosed
 from tacit.audit.record.view import Cells, View, cells_of
-from tacit.audit.score.attackers_plan import best_plan_by
 from tacit.audit.score.fit import ITERATIONS, flat_prior
 from tacit.audit.score.measure import as_matrix
 from tacit.disclosure import parse_disclosure, split_disclosure
+from tacit.problems import Assignment
 
 ROUNDS = 4
 HIGH_PERCENT = 90
@@ -50,7 +50,7 @@ def recover_by_crafted(view: View, weights: NDArray[np.float64], /, *, seed: int
         if estimate.any() and _threshold_is_high(view):
             asked_before = np.searchsorted(np.cumsum(view.sizes), len(plans), side="right")
             starts = (np.cumsum(view.sizes) - view.sizes)[asked_before : int(end)] - len(plans)
-            crafted[starts] = best_plan_by(view.problem, -as_matrix(view.problem, estimate))
+            crafted[starts] = view.problem.known.good_plan(-as_matrix(view.problem, estimate))
         plans = np.concatenate([plans, crafted])
         found = {} if not estimate.any() else {"pointwise": estimate, "pairwise": estimate}
         estimate = by_what_is_disclosed(
@@ -87,8 +87,9 @@ def answered(view: View, weights: NDArray[np.float64], plans: NDArray[np.int32],
 
 def random_plans(view: View, count: int, rng: np.random.Generator, /) -> NDArray[np.int32]:
     """Random plans; forbidden cells are not avoided, which only makes the attacker stronger."""
-    columns = np.tile(np.arange(view.problem.columns, dtype=np.int32), (count, 1))
-    return np.ascontiguousarray(rng.permuted(columns, axis=1)[:, : view.problem.plan_length])
+    known = view.problem.known
+    genomes = np.tile(np.arange(known.genome_length, dtype=np.int32), (count, 1))
+    return np.ascontiguousarray(known.plans(rng.permuted(genomes, axis=1)))
 
 
 def equally_good(
@@ -107,7 +108,7 @@ def equally_good(
             plans[everybody, other],
             plans[everybody, one],
         )
-        if view.problem.kind == "assignment":  # only two entries change
+        if isinstance(view.problem.known, Assignment):  # two entries count, and nothing beside them
             rows = np.stack([one, other])
             now = values + sum(
                 _cells_of_rows(view, tried, rows, estimate)

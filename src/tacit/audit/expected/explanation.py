@@ -102,9 +102,7 @@ and could learn most of what the platform does. The published plan alone tells 0
         sentences.append(f"Measured under {expected.measured_as}.")
     if expected.beyond:
         sentences.append("No measurement has as many evaluations: it may be more.")
-    if expected.smaller:
-        sentences.append(SMALL)
-    return " ".join(sentences)
+    return " ".join([*sentences, *_reservations(expected)])
 
 
 def _explain_sealed(expected: Expected, costs: str, best: str, *, several: bool) -> str:
@@ -124,9 +122,13 @@ def _explain_sealed(expected: Expected, costs: str, best: str, *, several: bool)
         )
     if several:
         sentences.append("That is for one plan; each weighting of the objectives opens one more.")
-    if expected.smaller:
-        sentences.append(SMALL)
-    return " ".join(sentences)
+    return " ".join([*sentences, *_reservations(expected)])
+
+
+def _reservations(expected: Expected) -> list[str]:
+    other = expected.measured_kind
+    text = f"This kind of problem was not measured: the figures are those of the kind {other}."
+    return [SMALL] * expected.smaller + [text] * (other is not None)
 
 
 def how_much(correlation: float, /, *, plan_only: float, costs: str) -> str:

@@ -15,8 +15,10 @@ from importlib.resources import files
 from math import log
 
 import msgspec
+from msgspec.structs import replace
 
 from tacit.disclosure import SEALED, parse_disclosure, split_disclosure
+from tacit.problems import kind_named
 
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,6 +48,8 @@ class Expected(msgspec.Struct, frozen=True):
     """Whether there are more candidates per cell than in the measurements."""
     smaller: bool
     """Whether the problem is smaller than any measured one, and may give away more."""
+    measured_kind: str | None = None
+    """The kind of problems that was measured instead, where this one was not."""
 
 
 class _LeakageTable(msgspec.Struct, frozen=True):
@@ -78,12 +82,17 @@ def expected_leakage(
     >>> expected.honest > 0.9, expected.beyond
     (True, False)
     """
-    of_kind = [each for each in entries or measured_entries() if each.kind == kind]
+    measured = entries or measured_entries()
+    of_kind = [each for each in measured if each.kind == kind]
+    if not of_kind:  # The nearest that there is: ways with ways, others with others.
+        ways = kind_named(kind).between_places
+        of_kind = [each for each in measured if kind_named(each.kind).between_places == ways]
+    other = None if of_kind[0].kind == kind else of_kind[0].kind
     sides = sorted({each.rows for each in of_kind})
     side = max((each for each in sides if each <= rows), default=sides[0])
     table = [each for each in of_kind if each.rows == side]
     if disclosure == SEALED:
-        return _plan_alone(table, smaller=rows < side)
+        return replace(_plan_alone(table, smaller=rows < side), measured_kind=other)
     per_cell = evaluations * population / _cells(kind, rows, columns)
     found = []
     for name in _neighbours(disclosure, table):
@@ -93,7 +102,8 @@ def expected_leakage(
         )
         own = [each for each in alike if each.population == nearest]
         found.append(_read_off(own, alike, per_cell, smaller=rows < side))
-    return max(found, key=lambda each: (each.honest, each.worst))
+    most = max(found, key=lambda each: (each.honest, each.worst))
+    return replace(most, measured_kind=other)
 
 
 def _plan_alone(table: Sequence[Entry], *, smaller: bool) -> Expected:
@@ -104,7 +114,7 @@ def _plan_alone(table: Sequence[Entry], *, smaller: bool) -> Expected:
 
 
 def _cells(kind: str, rows: int, columns: int) -> float:
-    return rows * (rows - 1) / 2 if kind == "tour" else rows * columns
+    return rows * (rows - 1) / 2 if kind_named(kind).between_places else rows * columns
 
 
 def _neighbours(disclosure: str, table: Sequence[Entry]) -> list[str]:

@@ -10,16 +10,21 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 import numpy as np
+from msgspec import UNSET, UnsetType
 from numpy.typing import NDArray
 
 from tacit.disclosure import SEALED, parse_disclosure
 from tacit.errors import FileError, InputError
 from tacit.files import read_bytes, writing
+from tacit.problems import Objective, Problem, PublicProblem, problem_without_weights
+from tacit.problems.model.problem import MOST_PAIRS
 
 MAGIC = b"tacit-record/1\n"
 DIGEST_BYTES = 32
@@ -27,23 +32,34 @@ LARGEST_SIDE = 2**16
 """Columns are kept in 16 bits."""
 
 
-class RecordedProblem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RecordedProblem(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """The public part of the problem."""
 
     name: str
-    kind: Literal["assignment", "tour"]
+    kind: str
     rows: int
     columns: int
     symmetric: bool
-    """Whether a tour costs the same in both directions."""
+    """Whether ways cost the same in both directions."""
     forbidden: list[tuple[int, int]]
     owners: list[tuple[str, list[int]]]
     """Participants and their rows."""
 
+    version: int | UnsetType = UNSET
+    data: dict[str, int | list[int]] | UnsetType = UNSET
+
+    @cached_property
+    def known(self) -> Problem:
+        """What the kind knows of the problem: which cells plans add up, and which are feasible."""
+        names = ("name", "kind", "rows", "columns", "symmetric", "forbidden", "version", "data")
+        public = PublicProblem(**{name: getattr(self, name) for name in names})
+        secret = Objective("secret", None, weight_bound=0)
+        return problem_without_weights(public, (secret,), proven=True)
+
     @property
     def plan_length(self) -> int:
         """How many entries a plan has."""
-        return self.rows
+        return self.known.plan_length
 
 
 class RecordedObjective(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -154,6 +170,7 @@ def decoded(content: bytes, /) -> Record:
         raise InputError("the record was truncated or changed")
     try:
         record = msgspec.msgpack.decode(body, type=Record)
+        check_problem(record.problem)
         plans = record.plan_array()
         disclosed = [record.disclosed_array(k) for k in range(len(record.objectives))]
     except (msgspec.DecodeError, msgspec.ValidationError, ValueError) as error:
@@ -184,16 +201,14 @@ def check_record(
 ) -> None:
     """Reject an inconsistent record."""
     problem = record.problem
-    if not 1 <= problem.rows <= problem.columns <= LARGEST_SIDE:
-        raise InputError(f"the record has {problem.rows} rows and {problem.columns} columns")
-    if problem.kind == "tour" and problem.rows != problem.columns:
-        raise InputError("the record's tours do not have as many rows as columns")
     if not record.objectives:
         raise InputError("the record has no confidential objective, so nothing can leak")
     published = [record.published, *record.published_too]
     if {len(plan) for plan in published} != {problem.plan_length}:
         raise InputError("the record's plans do not have one entry per row")
-    _check_plans(record.published_plans, problem.columns)
+    # A sealed search may end before it has found a plan without forbidden pairs.
+    shape = replace(problem.known, forbidden=None)
+    _check_plans(record.published_plans, shape)
     sealed = {each.disclosure == SEALED for each in record.objectives}
     if sealed == {True}:
         if record.sizes:
@@ -201,7 +216,7 @@ def check_record(
         return
     if True in sealed or not record.sizes or min(record.sizes) < 1:
         raise InputError("the record has no evaluation, or an empty one")
-    _check_plans(plans, problem.columns)
+    _check_plans(plans, shape)
     for objective, values in zip(record.objectives, disclosed, strict=True):
         if len(objective.disclosed_best) != len(record.sizes):
             raise InputError(f"{objective.name!r} does not disclose its best once per evaluation")
@@ -212,9 +227,17 @@ def check_record(
             raise InputError(f"{objective.name!r} discloses ranks or groups that do not exist")
 
 
-def _check_plans(plans: NDArray[np.int32], columns: int) -> None:
-    if plans.size and not 0 <= plans.min() <= plans.max() < columns:
-        raise InputError("the record has plans with columns that do not exist")
-    ordered = np.sort(plans, axis=1)
-    if (ordered[:, 1:] == ordered[:, :-1]).any():
-        raise InputError("the record has plans that use a column twice")
+def check_problem(problem: RecordedProblem, /) -> None:
+    """Reject a problem of unknown kind, or one that is too large, before its plans are read."""
+    if not (1 <= problem.columns <= LARGEST_SIDE and problem.rows * problem.columns <= MOST_PAIRS):
+        raise InputError(f"the record has {problem.rows} rows and {problem.columns} columns")
+    try:
+        problem.known  # noqa: B018 - it is built now, and kept
+    except InputError as error:
+        raise InputError(f"the record's problem: {error}") from None
+
+
+def _check_plans(plans: NDArray[np.int32], shape: Problem) -> None:
+    fault = shape.fault(plans)
+    if fault is not None:
+        raise InputError(f"a plan of the record {fault[1]}")

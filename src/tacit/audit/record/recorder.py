@@ -11,7 +11,7 @@ import numpy as np
 
 from tacit.audit.record.record import Record, RecordedObjective, RecordedProblem
 from tacit.errors import ParameterError
-from tacit.problems import Problem
+from tacit.problems import Problem, public_problem
 
 if TYPE_CHECKING:
     from tacit.runs import GenerationView, Progress
@@ -106,18 +106,21 @@ def recorded_problem(problem: Problem, /) -> RecordedProblem:
     >>> recorded_problem(shipped_problem("kroD100")).symmetric
     True
     """
-    forbidden = [] if problem.allowed is None else np.argwhere(~problem.allowed).tolist()
+    public = public_problem(problem)
     weights = [each.weights for each in problem.objectives if each.confidential]
     return RecordedProblem(
         name=problem.name,
-        kind="tour" if problem.kind == "tour" else "assignment",
+        kind=problem.kind,
         rows=problem.rows,
         columns=problem.columns,
-        # Where only the participants have the weights, assume what helps the attacker.
-        symmetric=problem.kind == "tour"
+        # Where the weights are with their participants, the stronger assumption is the attacker's.
+        symmetric=problem.between_places
+        and problem.symmetric is not False
         and all(each is None or np.array_equal(each, each.T) for each in weights),
-        forbidden=[(row, column) for row, column in forbidden],
+        forbidden=public.forbidden,
         owners=[(each.name, list(each.rows)) for each in problem.participants],
+        version=public.version,
+        data=public.data,
     )
 
 

@@ -170,11 +170,12 @@ class ReplayedSearch:
 def replayed_search(view: View, /) -> ReplayedSearch | None:
     """The search behind a view; None where its seed is unknown or it cannot be replayed.
 
-    With more columns than rows plans do not show whole genomes; several objectives decide together
+    Plans that are not the genomes themselves do not show them; several objectives decide together
     who survives.
     """
     problem = view.problem
-    if view.seed is None or problem.rows != problem.columns:
+    genome = np.arange(problem.known.genome_length, dtype=np.int32)[None]
+    if view.seed is None or not np.array_equal(problem.known.plans(genome), genome):
         return None
     if view.search.get("algorithm") != "genetic" or not len(view.sizes):
         return None

@@ -117,16 +117,14 @@ def view_of(record: Record, objective: int = 0, /) -> View:
 
 
 def cells_of(problem: RecordedProblem, plans: NDArray[np.int32], /) -> NDArray[np.int32]:
-    """Which cells each plan picks; of a symmetric tour those above the diagonal.
+    """Which cells each plan picks; where ways are symmetric those above the diagonal.
 
     >>> from tacit.audit.record.record import RecordedProblem
     >>> tours = RecordedProblem("t", "tour", 3, 3, True, [], [])
     >>> cells_of(tours, np.array([[2, 0, 1]], dtype=np.int32))
     array([[2, 1, 5]], dtype=int32)
     """
-    if problem.kind == "assignment":
-        return plans + np.arange(problem.rows, dtype=np.int32) * problem.columns
-    after = np.roll(plans, -1, axis=1)
-    if not problem.symmetric:
-        return plans * problem.columns + after
-    return np.minimum(plans, after) * problem.columns + np.maximum(plans, after)
+    rows, columns, _ = problem.known.cells(plans)
+    if problem.symmetric:
+        rows, columns = np.minimum(rows, columns), np.maximum(rows, columns)
+    return (rows * problem.columns + columns).astype(np.int32, copy=False)

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.audit.record.record import RecordedProblem
-from tacit.audit.record.view import Cells, cells_of
-from tacit.audit.score.attackers_plan import best_plan_by
+from tacit.audit.record.view import Cells
 
 Matrix = NDArray[np.float64]
 SWEEPS = 200
@@ -63,10 +62,10 @@ class Truth:
         """The reference for plans."""
         if self.optimum is not None:
             return self.optimum
-        return self._value(best_plan_by(self.problem, self.weights))
+        return self._value(self.problem.known.good_plan(self.weights))
 
     def _value(self, plan: NDArray[np.int32]) -> float:
-        return float(self.weights.ravel()[cells_of(self.problem, plan[None, :])[0]].sum())
+        return float(self.problem.known.cell_sums(self.weights, plan[None, :])[0])
 
     def score(self, estimate: Cells, /, *, unit: float = 1.0) -> Score:
         """Measure an estimate; `unit` is the attacker's factor for its numbers."""
@@ -74,7 +73,7 @@ class Truth:
         ours = centred(matrix, self.counts)[self.counts]
         theirs = centred(self.weights, self.counts)[self.counts]
         norms = float(np.linalg.norm(ours) * np.linalg.norm(theirs))
-        value = self._value(best_plan_by(self.problem, matrix))
+        value = self._value(self.problem.known.good_plan(matrix))
         # A cost above the best known one gives more than 100, as everywhere.
         quality = 100 * value / self.best_fitness if self.best_fitness else 100.0
         return Score(
@@ -95,13 +94,13 @@ class Truth:
 def cells_that_count(
     problem: RecordedProblem, known_rows: tuple[int, ...] = (), /
 ) -> NDArray[np.bool_]:
-    """Which cells an attack has to find: allowed, off a tour's diagonal, not known already.
+    """Which cells an attack has to find: allowed, not from a place to itself, not known anyway.
 
     >>> cells_that_count(RecordedProblem("t", "tour", 2, 2, True, [], [])).tolist()
     [[False, True], [True, False]]
     """
     counts = np.ones((problem.rows, problem.columns), dtype=np.bool_)
-    if problem.kind == "tour":
+    if problem.known.between_places:
         np.fill_diagonal(counts, False)
     for row, column in problem.forbidden:
         counts[row, column] = False

@@ -10,6 +10,7 @@ from tacit.engine.agreement.sealed_terms import check_sealed
 from tacit.engine.agreement.terms import Agreement, ObjectiveTerms
 from tacit.errors import AgreementError, InputError
 from tacit.mpc import Spec, check_bound_fits
+from tacit.problems.model.problem import MOST_PAIRS
 
 MOST_COLUMNS = 1 << 16
 """Candidates travel as numbers of at most 16 bits."""
@@ -20,43 +21,46 @@ _KEY_CHARACTERS = frozenset("0123456789abcdef")
 
 def check_agreement(agreement: Agreement) -> None:
     """Refuse an agreement that contradicts itself, or whose bounds do not fit the ring."""
-    _check_problem(agreement)
     _check_names(agreement)
     _check_keys(agreement)
     _check_limits(agreement)
     names = [terms.name for terms in agreement.objectives]
     if not names or len(set(names)) < len(names):
         raise AgreementError("objectives are missing or share a name; name each apart")
-    for number, terms in enumerate(agreement.objectives):
+    for terms in agreement.objectives:
         if terms.weight_bound < 0 or terms.scale < 1:
             raise AgreementError(f"objective {terms.name!r}: bound and scale must be positive")
         if terms.confidential:
             _check_owners(agreement, terms)
-            if not terms.sealed:
-                _check_disclosure(agreement, number)
+            _check_disclosure(terms)
         elif terms.owners or terms.public_weights is None:
             raise AgreementError(
                 f"objective {terms.name!r} is public; give the digest of its weights, no owners"
             )
+    _check_problem(agreement)
+    _check_bounds(agreement)
     if agreement.sealed:
         check_sealed(agreement)
     check_frame_sizes(agreement)
 
 
 def _check_problem(agreement: Agreement) -> None:
+    """Ask the kind, once it is known that the answer takes no more memory than the inputs will."""
     problem = agreement.problem
-    if not 1 <= problem.rows <= problem.columns <= MOST_COLUMNS:
+    small = problem.rows >= 1 and problem.rows * problem.columns <= MOST_PAIRS
+    if not small or not 1 <= problem.columns <= MOST_COLUMNS:
         raise AgreementError(
-            f"the problem has {problem.rows} rows and {problem.columns} columns; "
-            f"rows must not outnumber columns, nor columns {MOST_COLUMNS}"
+            f"the problem has {problem.rows} rows and {problem.columns} columns; give at least one "
+            f"of each, at most {MOST_COLUMNS} columns and {MOST_PAIRS} pairs"
         )
-    if problem.kind == "tour" and (problem.rows != problem.columns or problem.forbidden):
-        raise AgreementError("a tour has as many rows as columns and nothing forbidden")
-    if problem.kind != "tour" and problem.symmetric:
-        raise AgreementError("only tours are symmetric or not; leave the flag out")
-    for row, column in problem.forbidden:
-        if not (0 <= row < problem.rows and 0 <= column < problem.columns):
-            raise AgreementError(f"the forbidden pair {row}, {column} lies outside the matrix")
+    if problem.version == 1 or problem.data == {}:
+        raise AgreementError(
+            "version 1 of a kind, and no data of it, are not written; leave it out"
+        )
+    try:
+        agreement.known_problem  # noqa: B018 - it is built now, and kept
+    except InputError as error:
+        raise AgreementError(f"the problem: {error}") from error
 
 
 def _check_names(agreement: Agreement) -> None:
@@ -130,14 +134,24 @@ def _check_owners(agreement: Agreement, terms: ObjectiveTerms) -> None:
         )
 
 
-def _check_disclosure(agreement: Agreement, number: int) -> None:
-    terms, limits = agreement.objectives[number], agreement.limits
+def _check_disclosure(terms: ObjectiveTerms) -> None:
     try:
         if parse_disclosure(terms.disclosure).text != terms.disclosure:
             raise AgreementError(f"write {terms.disclosure!r} in its plain form")
-        terms.spec.check(limits.population_min)
-        bound = agreement.fitness_bound(number)
-        check_bound_fits(bound, limits.population_max, terms.spec)
-        check_bound_fits(bound, limits.population_max, Spec.parse("top:1"))
     except InputError as error:
         raise AgreementError(f"objective {terms.name!r}: {error}") from error
+
+
+def _check_bounds(agreement: Agreement) -> None:
+    limits = agreement.limits
+    for number in agreement.confidential():
+        terms = agreement.objectives[number]
+        if terms.sealed:
+            continue
+        try:
+            terms.spec.check(limits.population_min)
+            bound = agreement.fitness_bound(number)
+            check_bound_fits(bound, limits.population_max, terms.spec)
+            check_bound_fits(bound, limits.population_max, Spec.parse("top:1"))
+        except InputError as error:
+            raise AgreementError(f"objective {terms.name!r}: {error}") from error

@@ -22,7 +22,8 @@ def check_frame_sizes(agreement: Agreement, /) -> None:
             f"populations of up to {most} candidates; nodes take {MOST_CANDIDATES}"
         )
     _check("the agreement itself", 2 * len(canonical(agreement)))
-    _check("a population", most * problem.rows * (1 if problem.columns <= 256 else 2))
+    entries = most * agreement.known_problem.plan_length
+    _check("a population", entries * (1 if problem.columns <= 256 else 2))
     for objective in agreement.confidential():
         terms = agreement.objectives[objective]
         for owner in terms.owners:

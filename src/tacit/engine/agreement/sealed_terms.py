@@ -13,7 +13,7 @@ import msgspec
 from tacit.disclosure.sealed import SEALED
 from tacit.engine.agreement.frame_sizes import ROOM
 from tacit.engine.agreement.terms import Agreement, PinnedSearch
-from tacit.errors import AgreementError, ParameterError
+from tacit.errors import AgreementError, ParameterError, ProblemError
 from tacit.mpc.ring import RING_BITS
 from tacit.mpc.sealed.moves import TableShape
 from tacit.search.moves import (
@@ -21,7 +21,7 @@ from tacit.search.moves import (
     PublicShape,
     Schedule,
     SealedParameters,
-    weighted_shape,
+    public_shape,
 )
 
 MOST_SEARCHES = 64
@@ -126,18 +126,10 @@ def _check_sizes(schedule: Schedule, search: int) -> None:
 def shape_of(agreement: Agreement, search: int, /) -> PublicShape:
     """What is public of the table of one search."""
     factors = sealed_terms(agreement).weightings[search]
-    problem = agreement.problem
-    return weighted_shape(
-        problem.kind,
-        problem.rows,
-        problem.columns,
-        objectives=[
-            (factor if terms.sense == "maximize" else -factor, terms.weight_bound)
-            for factor, terms in zip(factors, agreement.objectives, strict=True)
-        ],
-        symmetric=problem.symmetric,
-        forbids=bool(problem.forbidden),
-    )
+    try:
+        return public_shape(agreement.known_problem, factors)
+    except ProblemError as error:
+        raise AgreementError(str(error)) from None
 
 
 def schedule_of(agreement: Agreement, search: int, /, *, seed: int) -> Schedule:

@@ -7,34 +7,24 @@ of that form names it. Keys and fingerprints are written as lower-case hexadecim
 from __future__ import annotations
 
 import hashlib
+from functools import cached_property
 from typing import Literal
 
 import msgspec
 
+from tacit.disclosure import parse_best_mode, parse_disclosure
 from tacit.disclosure.sealed import SEALED
 from tacit.errors import AgreementError
 from tacit.mpc import FitnessBound, Spec
+from tacit.problems.model.objective import Objective
+from tacit.problems.model.problem import Participant, Problem
+from tacit.problems.model.public import PublicProblem as PublicProblem, problem_without_weights
 
 FORMAT = "tacit-agreement/1"
 
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What all parts of an agreement have in common: immutable, and no field that we ignore."""
-
-
-class PublicProblem(_Part, frozen=True):
-    """What everybody may know of the problem."""
-
-    name: str
-    kind: Literal["assignment", "tour"]
-    rows: int
-    columns: int
-    row_names: list[str] | None = None
-    column_names: list[str] | None = None
-    forbidden: list[tuple[int, int]] = []
-    """Pairs of a row and a column that it may not take."""
-    symmetric: bool = False
-    """Whether a tour costs the same in both directions, so that both count as one candidate."""
 
 
 class ParticipantTerms(_Part, frozen=True):
@@ -111,7 +101,7 @@ class AgreementLimits(_Part, frozen=True):
     """Seconds since 1970; from then on nodes refuse."""
 
 
-class Agreement(_Part, frozen=True):
+class Agreement(_Part, frozen=True, dict=True):
     """Everything that the parties have agreed on. `engine.agree` makes one from a problem."""
 
     format: str
@@ -131,7 +121,27 @@ class Agreement(_Part, frozen=True):
         """The public limits of an objective's fitness."""
         terms = self.objectives[objective]
         negate = terms.sense == "minimize"
-        return FitnessBound.of_sum(self.problem.rows, terms.weight_bound, negate=negate)
+        return FitnessBound.of_sum(self.known_problem.terms, terms.weight_bound, negate=negate)
+
+    @cached_property
+    def known_problem(self) -> Problem:
+        """The problem with everything but its weights; refused where its kind is unknown."""
+        objectives = tuple(
+            Objective(
+                terms.name,
+                None,
+                sense=terms.sense,
+                confidential=terms.confidential,
+                disclosure=parse_disclosure(terms.disclosure),
+                best_mode=parse_best_mode(terms.best),
+                scale=terms.scale,
+                weight_bound=terms.weight_bound,
+            )
+            for terms in self.objectives
+        )
+        owners = next((terms.owners for terms in self.objectives if terms.confidential), [])
+        participants = tuple(Participant(each.participant, tuple(each.rows)) for each in owners)
+        return problem_without_weights(self.problem, objectives, participants, proven=True)
 
     def confidential(self) -> list[int]:
         """The objectives that the nodes evaluate."""

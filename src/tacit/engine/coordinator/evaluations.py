@@ -87,14 +87,16 @@ class Evaluations:
 
     def go_on_after(self, number: int, plans: NDArray[np.integer[Any]], /) -> None:
         """Follow a coordinator that saw this evaluation answered last; 0 if it saw none."""
-        candidates = pack_candidates(self._coordinator.agreement.problem, plans) if number else b""
+        candidates = (
+            pack_candidates(self._coordinator.agreement.known_problem, plans) if number else b""
+        )
         self._answered_before = Started(number, candidates, len(plans), "")
 
     async def evaluate(
         self, plans: NDArray[np.integer[Any]], /, *, until: float | None
     ) -> Evaluated:
         """Evaluate plans; at `until` at the latest there is an error that names a node."""
-        candidates = pack_candidates(self._coordinator.agreement.problem, plans)
+        candidates = pack_candidates(self._coordinator.agreement.known_problem, plans)
 
         if self._keeps_best and self._started is not None:
             self._broken_off = self._started
@@ -266,7 +268,7 @@ class Evaluations:
     async def reveal_best(self, plans: NDArray[np.integer[Any]], /, *, until: float | None) -> int:
         """Which of these evaluated plans is truly best, once, if the agreement allows it."""
         coordinator, objective = self._coordinator, self._objective
-        candidates = pack_candidates(coordinator.agreement.problem, plans)
+        candidates = pack_candidates(coordinator.agreement.known_problem, plans)
         request = request_hash("reveal", "top:1", "nothing", candidates)
 
         def ask(client: NodeClient, epoch: int, attempt: int) -> Message:

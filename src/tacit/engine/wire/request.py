@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.engine.agreement.frame_sizes import MOST_CANDIDATES
-from tacit.engine.agreement.terms import PublicProblem
+from tacit.problems.model.problem import Problem
 
 REVEAL_NUMBER = 1 << 63
 """The number of the final reveal, beyond those of all evaluations."""
@@ -19,27 +19,29 @@ def _dtype(columns: int) -> np.dtype[Any]:
     return np.dtype("u1") if columns <= 256 else np.dtype("<u2")
 
 
-def pack_candidates(problem: PublicProblem, plans: NDArray[np.integer[Any]], /) -> bytes:
+def pack_candidates(problem: Problem, plans: NDArray[np.integer[Any]], /) -> bytes:
     r"""Plans, one per row, as the nodes take them.
 
-    >>> pack_candidates(PublicProblem("p", "assignment", 2, 3), np.array([[2, 0]]))
+    >>> from tacit.problems import generate_assignment
+    >>> pack_candidates(generate_assignment(1, rows=2, columns=3), np.array([[2, 0]]))
     b'\x02\x00'
     """
     return np.ascontiguousarray(plans, dtype=_dtype(problem.columns)).tobytes()
 
 
-def unpack_candidates(problem: PublicProblem, data: bytes, /) -> NDArray[np.integer[Any]] | None:
+def unpack_candidates(problem: Problem, data: bytes, /) -> NDArray[np.integer[Any]] | None:
     """Plans from their bytes, or None if these are no whole number of plans.
 
-    >>> unpack_candidates(PublicProblem("p", "assignment", 2, 3), bytes([2, 0, 1, 2]))
+    >>> from tacit.problems import generate_assignment
+    >>> unpack_candidates(generate_assignment(1, rows=2, columns=3), bytes([2, 0, 1, 2]))
     array([[2, 0],
            [1, 2]], dtype=uint8)
     """
     dtype = _dtype(problem.columns)
-    size = problem.rows * dtype.itemsize
+    size = problem.plan_length * dtype.itemsize
     if not data or len(data) % size or len(data) // size > MOST_CANDIDATES:
         return None
-    return np.frombuffer(data, dtype=dtype).reshape(-1, problem.rows)
+    return np.frombuffer(data, dtype=dtype).reshape(-1, problem.plan_length)
 
 
 def request_hash(kind: str, disclosure: str, best: str, candidates: bytes, /) -> bytes:

@@ -19,7 +19,7 @@ from tacit.problems import (
     Assignment,
     Problem,
     generate_assignment,
-    generate_tour,
+    generate_named,
     ground_truth,
     load_problem,
     optimum,
@@ -34,7 +34,7 @@ class InstanceSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     'ap1K100x100-02'
     """
 
-    generate: Literal["assignment", "tour"] | None = None
+    generate: Literal["assignment", "tour", "capacitated", "routing"] | None = None
     objectives: int = 1
     size: int = 100
     seed: int = 0
@@ -112,11 +112,10 @@ def named_problem(spec: InstanceSpec, /) -> Problem:
             raise ParameterError(f"{spec.make}() gives no Problem; return a subclass of it")
         return made
     (number,) = spec.numbers
-    if spec.generate == "tour":
-        return generate_tour(spec.seed + number, cities=spec.size, number=number)
-    return generate_assignment(
-        spec.seed + number, rows=spec.size, objectives=spec.objectives, number=number
-    )
+    seed = spec.seed + number
+    if spec.generate == "assignment":
+        return generate_assignment(seed, rows=spec.size, objectives=spec.objectives, number=number)
+    return generate_named(str(spec.generate), seed, rows=spec.size, number=number)
 
 
 @lru_cache(maxsize=64)

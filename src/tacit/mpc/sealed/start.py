@@ -23,9 +23,17 @@ from tacit.mpc.shares import ArithmeticShare, public_share
 
 
 async def secret_start(
-    session: Session, values: ArithmeticShare, about: TableShape, *, label: str
+    session: Session,
+    values: ArithmeticShare,
+    about: TableShape,
+    *,
+    label: str,
+    columns: NDArray[np.integer[Any]] | None = None,
 ) -> SealedState:
     """The first parents, from shares of the value of each item, items x rows.
+
+    The ids of the items are the `columns` that stand for them in a plan, of which several may have
+    the same; left out, each has its own.
 
     >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> values = deal_integers([[5, 1], [2, 7]])
@@ -35,9 +43,8 @@ async def secret_start(
     [[2, 7, 1], [5, 1, 0]]
     """
     word = about.word
-    ids = public_share(
-        np.arange(about.columns, dtype=word)[:, None], ArithmeticShare, me=session.me
-    )
+    names = np.arange(about.columns) if columns is None else columns
+    ids = public_share(names.astype(word)[:, None], ArithmeticShare, me=session.me)
 
     def copies(value: NDArray[Any], id_: NDArray[Any]) -> NDArray[Any]:
         return np.tile(np.concatenate([value.astype(word), id_], axis=1), (about.parents, 1))

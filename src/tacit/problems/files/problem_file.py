@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 import msgspec
 
 from tacit.errors import FileError
 from tacit.files import read_text
+from tacit.problems.files.reading import naming_file
+from tacit.problems.model.kinds import kind_named
 from tacit.problems.model.objective import Sense
 
 FORMAT = "tacit-problem/1"
@@ -53,7 +55,7 @@ class ProblemFile(msgspec.Struct, forbid_unknown_fields=True):
     """A whole problem file."""
 
     format: str
-    kind: Literal["assignment", "tour"]
+    kind: str
     objectives: list[ObjectiveEntry] = []
     name: str | None = None
     source: str | None = None
@@ -68,8 +70,9 @@ class ProblemFile(msgspec.Struct, forbid_unknown_fields=True):
     coordinates: list[tuple[float, float]] | None = None
 
 
-class _FormatOnly(msgspec.Struct):
+class _Head(msgspec.Struct):
     format: str | None = None
+    kind: object = None
 
 
 def decode_problem_file(path: Path, /) -> ProblemFile:
@@ -84,17 +87,28 @@ def decode_problem_file(path: Path, /) -> ProblemFile:
     """
     text = read_text(path)
     try:
-        found = msgspec.json.decode(text, type=_FormatOnly).format
-        if found == FORMAT:
-            return msgspec.json.decode(text, type=ProblemFile)
+        head = msgspec.json.decode(text, type=_Head)
+        if head.format == FORMAT:
+            with naming_file(path, "kind"):
+                shape = _with_data(head.kind) if isinstance(head.kind, str) else ProblemFile
+            return msgspec.json.decode(text, type=shape)
     except msgspec.ValidationError as error:
         raise _shape_error(path, str(error)) from None
     except msgspec.DecodeError as error:
         raise _syntax_error(path, text, str(error)) from None
     except RecursionError:
         raise FileError(path, None, "the JSON is nested too deeply", _MANUAL) from None
-    what = "there is no format" if found is None else f"the format {found!r} is unknown"
+    what = "there is no format" if head.format is None else f"the format {head.format!r} is unknown"
     raise FileError(path, "format", what, f'write "format": "{FORMAT}"')
+
+
+def _with_data(kind: str) -> type[ProblemFile]:
+    """The shape of a file about a kind of problem that has public data of its own."""
+    fields = [(name, int | list[int]) for name in kind_named(kind).data_fields]
+    shape = msgspec.defstruct(
+        "ProblemFile", fields, bases=(ProblemFile,), forbid_unknown_fields=True, kw_only=True
+    )
+    return cast(type[ProblemFile], shape)
 
 
 def _shape_error(path: Path, message: str) -> FileError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +23,9 @@ from tacit.problems.files.problem_file import (
 from tacit.problems.files.reading import naming_file
 from tacit.problems.files.tsplib_distances import LARGEST_COORDINATE, METRICS
 from tacit.problems.files.weight_file import read_mask, read_weights
-from tacit.problems.model.assignment import Assignment
-from tacit.problems.model.objective import FITNESS_BITS, Objective, Sense
-from tacit.problems.model.problem import Participant, Problem
-from tacit.problems.model.tour import Tour
-
-MOST_PAIRS = 10**8
-"""A matrix of more would not fit the memory of an ordinary machine."""
+from tacit.problems.model.kinds import kind_named
+from tacit.problems.model.objective import FITNESS_BITS, Objective
+from tacit.problems.model.problem import MOST_PAIRS, Participant, Problem
 
 
 def read_problem_file(path: Path, /) -> Problem:
@@ -70,23 +67,9 @@ class _Builder:
         objectives = self._with_distances(objectives, coordinates)
         rows, columns = self._size(objectives)
         optimum = self._optimum(objectives)
+        data: dict[str, Any] = {name: getattr(content, name) for name in self.kind.data_fields}
         with naming_file(self.path):
-            if content.kind == "tour":
-                if content.forbidden is not None:
-                    raise self._error("forbidden", "a tour has no forbidden pairs", "remove them")
-                return Tour(
-                    name=content.name or self.path.stem,
-                    source=content.source,
-                    rows=rows,
-                    columns=columns,
-                    objectives=objectives,
-                    participants=self._participants(),
-                    row_names=self.names.get("row"),
-                    column_names=self.names.get("column"),
-                    optimum=optimum,
-                    coordinates=coordinates,
-                )
-            return Assignment(
+            return self.kind(
                 name=content.name or self.path.stem,
                 source=content.source,
                 rows=rows,
@@ -97,7 +80,13 @@ class _Builder:
                 column_names=self.names.get("column"),
                 optimum=optimum,
                 forbidden=self._forbidden(rows, columns),
+                coordinates=coordinates,
+                **data,
             )
+
+    @property
+    def kind(self) -> type[Problem]:
+        return kind_named(self.content.kind)
 
     def _error(self, place: str, what: str, remedy: str) -> FileError:
         return FileError(self.path, place, what, remedy)
@@ -117,7 +106,6 @@ class _Builder:
         if entry.weight_bound is not None:
             bound = self._scaled(f"{place}.weight_bound", entry.weight_bound, scale, most)
         table = self._weights(f"{place}.weights", entry, scale, bound)
-        default: Sense = "minimize" if self.content.kind == "tour" else "maximize"
         with naming_file(self.path, f"{place}.disclosure"):
             disclosure = parse_disclosure(entry.disclosure)
         with naming_file(self.path, f"{place}.best"):
@@ -130,7 +118,7 @@ class _Builder:
             return Objective(
                 entry.name,
                 None if table is None else table.weights,
-                sense=entry.sense or default,
+                sense=entry.sense or self.kind.usual_sense,
                 confidential=entry.confidential,
                 disclosure=disclosure,
                 best_mode=best_mode,
@@ -194,10 +182,14 @@ class _Builder:
 
     def _coordinates(self) -> NDArray[np.float64] | None:
         content = self.content
-        if content.kind != "tour":
+        if not self.kind.between_places:
             for name in ("coordinates", "metric"):
                 if getattr(content, name) is not None:
-                    raise self._error(name, "only a tour has it", 'remove it or use "kind": "tour"')
+                    what = "only ways between places have it"
+                    raise self._error(name, what, 'remove it or use "kind": "tour"')
+        elif content.forbidden is not None:
+            what = f"a {content.kind} has no forbidden pairs"
+            raise self._error("forbidden", what, "remove them")
         if content.coordinates is None:
             if content.metric is not None:
                 raise self._error("metric", "there are no coordinates to measure", "add them")
@@ -238,7 +230,7 @@ class _Builder:
             if objective.weights is not None:
                 rows = objective.weights.shape[0] if rows is None else rows
                 columns = objective.weights.shape[1] if columns is None else columns
-        if self.content.kind == "tour":
+        if self.kind.between_places:
             rows, columns = rows or columns, columns or rows
         for name, value in (("rows", rows), ("columns", columns)):
             if value is None:

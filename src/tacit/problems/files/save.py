@@ -13,10 +13,8 @@ from tacit.files import writing
 from tacit.problems.files.decimals import is_power_of_ten, unscaled_text
 from tacit.problems.files.problem_file import FORMAT
 from tacit.problems.files.tsplib_distances import METRICS
-from tacit.problems.model.assignment import Assignment
 from tacit.problems.model.objective import Objective
 from tacit.problems.model.problem import Participant, Problem
-from tacit.problems.model.tour import Tour
 
 
 def save_problem(problem: Problem, path: str | Path, /) -> None:
@@ -78,7 +76,8 @@ def problem_text(problem: Problem, /) -> str:
             f'{{"name": {_text(p.name)}, "rows": {_text(p.rows)}}}' for p in problem.participants
         ]
         fields["participants"] = _lines(owners, 2)
-    if isinstance(problem, Assignment) and problem.forbidden is not None:
+    fields |= {name: _text(numbers) for name, numbers in problem.data.items()}
+    if problem.forbidden is not None:
         fields["forbidden"] = _text(np.argwhere(problem.forbidden).tolist())
     if problem.optimum is not None:
         fields["optimum"] = unscaled_text(problem.optimum, _written_scale(problem.objectives[0]))
@@ -86,7 +85,7 @@ def problem_text(problem: Problem, /) -> str:
         _objective(objective, with_weights=not metric) for objective in problem.objectives
     ]
     fields["objectives"] = _lines(objectives, 2)
-    if isinstance(problem, Tour) and problem.coordinates is not None:
+    if problem.coordinates is not None:
         if metric:
             fields["metric"] = _text(metric)
         fields["coordinates"] = _lines([_point(point) for point in problem.coordinates], 2)
@@ -94,8 +93,8 @@ def problem_text(problem: Problem, /) -> str:
 
 
 def _metric_of(problem: Problem) -> str | None:
-    """The metric that gives exactly the weights of a tour, which then need not be written."""
-    if not isinstance(problem, Tour) or problem.coordinates is None or len(problem.objectives) > 1:
+    """The metric that gives exactly the weights, which then need not be written."""
+    if problem.coordinates is None or len(problem.objectives) > 1:
         return None
     objective = problem.objectives[0]
     if objective.weights is None:

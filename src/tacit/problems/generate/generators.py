@@ -72,7 +72,7 @@ def generate_assignment(
     )
     size = f"{rows}x{columns}"
     return Assignment(
-        name=_series_name(f"ap{objectives}", weights_up_to, size, number),
+        name=series_name(f"ap{objectives}", weights_up_to, size, number),
         rows=rows,
         columns=columns,
         objectives=drawn,
@@ -104,7 +104,7 @@ def generate_tour(
         "length", METRICS["EUC_2D"](coordinates), sense="minimize", disclosure=disclosure
     )
     return Tour(
-        name=_series_name("tour", side, str(cities), number),
+        name=series_name("tour", side, str(cities), number),
         rows=cities,
         columns=cities,
         objectives=(length,),
@@ -158,7 +158,12 @@ def seeded_generator(seed: Seed, /) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(seed))
 
 
-def _series_name(prefix: str, up_to: int, size: str, number: int) -> str:
+def series_name(prefix: str, up_to: int, size: str, number: int, /) -> str:
+    """A name that tells kind, weights and size, and from the second on the number.
+
+    >>> series_name("ap1", 1000, "2x3", 4), series_name("tour", 50, "9", 1)
+    ('ap1K2x3-04', 'tourW50_9')
+    """
     spread = "K" if up_to == 1000 else f"W{up_to}_"
     if prefix == "tour" and up_to == 1000:
         spread = "1K"

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.errors import ProblemError
+from tacit.errors import ProblemError, TacitError
 from tacit.problems.model.matching import feasible_assignment
-from tacit.problems.model.problem import Problem
+from tacit.problems.model.problem import Cells, Plans, Problem
 from tacit.problems.model.sums import assignment_sums
 
 
@@ -30,21 +29,22 @@ class Assignment(Problem):
     """
 
     kind: ClassVar[str] = "assignment"
-
-    forbidden: NDArray[np.bool_] | None = None
-    """Public: true where a row may not take a column."""
+    sealed_moves: ClassVar[str | None] = "assignment"
 
     def __post_init__(self) -> None:
         if self.rows < 1:
             raise ProblemError("the problem has no rows; give at least one")
+        self._check_room()
+        super().__post_init__()
+        if self.forbidden is not None:
+            self._check_forbidden(self.forbidden)
+
+    def _check_room(self) -> None:
         if self.rows > self.columns:
             raise ProblemError(
                 f"{self.rows} rows cannot each get one of {self.columns} columns; "
                 "swap rows and columns or add columns"
             )
-        super().__post_init__()
-        if self.forbidden is not None:
-            self._check_forbidden(self.forbidden)
 
     def _check_forbidden(self, forbidden: NDArray[np.bool_]) -> None:
         if forbidden.shape != (self.rows, self.columns):
@@ -53,7 +53,7 @@ class Assignment(Problem):
                 f"the mask of forbidden pairs is {shape} in a {self.rows} x {self.columns} "
                 "problem; give it the shape of the weights"
             )
-        if feasible_assignment(~forbidden) is None:
+        if not self.proven and feasible_assignment(~forbidden[:, self.sealed_items]) is None:
             raise ProblemError(
                 "the forbidden pairs leave no way to give every row a column of its own; "
                 "allow more pairs"
@@ -81,20 +81,44 @@ class Assignment(Problem):
         """The first m entries of each genome."""
         return genomes[:, : self.rows]
 
+    def cells(self, plans: Plans, /) -> Cells:
+        """Of each row the column that it gets."""
+        return Cells(np.arange(self.rows)[None, :], plans)
+
     def sums(self, weights: NDArray[np.int64], plans: NDArray[np.int32], /) -> NDArray[np.int64]:
         """Sum of weights[r, plan[r]] over the rows."""
         return assignment_sums(weights, plans)
 
-    def check_plan(self, plan: Sequence[int], /) -> None:
-        """Refuse a plan that gives two rows one column, or a row a forbidden one."""
-        if len(plan) != self.rows:
-            raise ProblemError(f"the plan has {len(plan)} entries for {self.rows} rows")
-        owner: dict[int, int] = {}
-        for row, column in enumerate(plan):
-            if not 0 <= column < self.columns:
-                raise ProblemError(f"row {row} gets column {column}, which does not exist")
-            if column in owner:
-                raise ProblemError(f"rows {owner[column]} and {row} both get column {column}")
-            if self.forbidden is not None and self.forbidden[row, column]:
-                raise ProblemError(f"row {row} gets column {column}, which is forbidden")
-            owner[column] = row
+    def good_plan(self, values: NDArray[np.float64], /) -> NDArray[np.int32]:
+        """A best plan, by an exact algorithm."""
+        try:
+            from scipy.optimize import linear_sum_assignment
+        except ImportError:
+            raise TacitError(
+                "the optimum needs SciPy, which is not installed; run pip install 'tacit[solve]'"
+            ) from None
+        costs = -values if self.forbidden is None else np.where(self.forbidden, np.inf, -values)
+        # A column that takes several rows counts as so many columns.
+        items = self.sealed_items
+        return np.asarray(items[linear_sum_assignment(costs[:, items])[1]], dtype=np.int32)
+
+    def canonical(self, plans: Plans, /) -> Plans:
+        """A plan has one spelling."""
+        return plans
+
+    def _fault(self, plans: Plans) -> tuple[NDArray[np.bool_], str] | None:
+        crowded = self._crowded(plans)
+        if crowded is not None:
+            return crowded
+        if self.forbidden is not None:
+            wrong = self.forbidden[self.cells(plans)[:2]].any(axis=1)
+            if wrong.any():
+                return wrong, "takes a pair that is forbidden"
+        return None
+
+    def _crowded(self, plans: Plans) -> tuple[NDArray[np.bool_], str] | None:
+        """Plans that give a column to more rows than it takes."""
+        # A stable sort of numbers this small is a radix sort, several times faster than others.
+        in_order = np.sort(plans, axis=1, kind="stable")
+        same = in_order[:, 1:] == in_order[:, :-1]
+        return (same.any(axis=1), "takes a column twice") if same.any() else None

@@ -14,7 +14,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.errors import ProblemError, TacitError
+from tacit.errors import ProblemError
 from tacit.problems.model.assignment import Assignment
 from tacit.problems.model.problem import Problem
 
@@ -42,8 +42,8 @@ class GroundTruth:
 def optimum(problem: Problem, /) -> Optimum | None:
     """Find the optimum of the only objective, or None where it is unknown.
 
-    An assignment whose weights are here is solved exactly; otherwise, and for tours, the optimum
-    stated with the problem counts.
+    An assignment whose weights are here is solved exactly; otherwise, and for other kinds, the
+    optimum stated with the problem counts.
 
     >>> from tacit.problems import Objective
     >>> pay = Objective("pay", np.array([[1, 9], [8, 3]]))
@@ -58,7 +58,7 @@ def optimum(problem: Problem, /) -> Optimum | None:
     objective = problem.objectives[0]
     if not isinstance(problem, Assignment) or objective.weights is None:
         return None if problem.optimum is None else Optimum(problem.optimum, None)
-    plan = _best_plan(problem, -objective.sign * objective.weights.astype(np.float64))
+    plan = problem.good_plan(objective.sign * objective.weights.astype(np.float64))
     value = objective.sign * int(problem.fitness(0, plan[None, :])[0])
     return Optimum(value, tuple(plan.tolist()))
 
@@ -83,7 +83,7 @@ def ground_truth(problem: Problem, /) -> GroundTruth:
         )
     costs = np.stack([_normalized_costs(problem, i) for i in range(count)])
     plans = np.stack(
-        [_best_plan(problem, np.tensordot(w, costs, axes=1)) for w in simplex_grid(count)]
+        [problem.good_plan(-np.tensordot(w, costs, axes=1)) for w in simplex_grid(count)]
     )
     fitness = np.stack([problem.fitness(i, plans) for i in range(count)], axis=1)
     _, first = np.unique(fitness, axis=0, return_index=True)
@@ -120,18 +120,6 @@ def _normalized_costs(problem: Assignment, index: int) -> NDArray[np.float64]:
         )
     least, most = int(objective.weights.min()), int(objective.weights.max())
     return -objective.sign * (objective.weights - least) / max(most - least, 1)
-
-
-def _best_plan(problem: Assignment, costs: NDArray[np.float64]) -> NDArray[np.int32]:
-    try:
-        from scipy.optimize import linear_sum_assignment
-    except ImportError:
-        raise TacitError(
-            "the optimum needs SciPy, which is not installed; run pip install 'tacit[solve]'"
-        ) from None
-    if problem.forbidden is not None:
-        costs = np.where(problem.forbidden, np.inf, costs)
-    return np.asarray(linear_sum_assignment(costs)[1], dtype=np.int32)
 
 
 def _nondominated(fitness: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -1,8 +1,11 @@
-"""The contract of a problem: what a candidate looks like and what it is worth.
+"""The contract of a kind of problem: what a candidate looks like and what it is worth.
 
 A *genome* is a permutation, which is what the search works on. A *plan* is what the genome stands
-for and what is evaluated: for an assignment plan[r] is the column of row r, for a tour the cities
-in the order of the visit. `Assignment` and `Tour` are the two kinds; a third is one more subclass.
+for and what is evaluated: whole numbers, always as many. A kind is a subclass of `Problem`. It says
+which cells of the weights a plan adds up (`cells`), which plans are feasible (`fault`), which are
+the same (`canonical`) and how large a sum can get (`terms`). Nodes ask it the same questions about
+an agreed problem, of which they know everything but the weights. `tacit.problems.model.kinds` finds
+kinds by their names.
 """
 
 from __future__ import annotations
@@ -10,13 +13,22 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import ProblemError
-from tacit.problems.model.objective import FITNESS_BITS, Objective
+from tacit.problems.model.good_plans import climbed_plan
+from tacit.problems.model.objective import FITNESS_BITS, Objective, Sense
+
+Plans = NDArray[np.integer[Any]]
+"""One plan per line."""
+
+MOST_PAIRS = 10**8
+"""A matrix of more would not fit the memory of an ordinary machine."""
+LARGEST_DATUM = 10**9
+"""Capacities and demands are no larger, so that their sums never overflow."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +43,36 @@ class Participant:
     rows: tuple[int, ...]
 
 
+class Cells(NamedTuple):
+    """The cells that plans add up, one line per plan; all three broadcast to one shape."""
+
+    rows: Plans
+    columns: Plans
+    factors: Plans | None = None
+    """What each cell is multiplied with, whole and not negative; None where all count once."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Problem(ABC):
     """What all problems have in common. See `Assignment` and `Tour`."""
 
     kind: ClassVar[str]
+    version: ClassVar[int] = 1
+    """Counts up when the same public data would mean something else."""
+    data_fields: ClassVar[tuple[str, ...]] = ()
+    """Fields for public data of a kind, each a whole number or many: see `whole_numbers`."""
+    between_places: ClassVar[bool] = False
+    """Whether rows and columns are the same places and cell (a, b) is the way from a to b."""
+    preset: ClassVar[str] = "paper-ap"
+    """The parameters of a search where none are named."""
+    service_preset: ClassVar[str] = "tuned-ap"
+    """The same on a platform."""
+    sealed_moves: ClassVar[str | None] = None
+    """By which moves a sealed search changes plans: "assignment", "tour", or it cannot."""
+    heads: ClassVar[tuple[str, str]] = ("row", "column")
+    """What the two numbers of an entry of `listed` are."""
+    usual_sense: ClassVar[Sense] = "maximize"
+    """The sense of an objective whose file does not say."""
 
     name: str
     rows: int
@@ -44,19 +81,56 @@ class Problem(ABC):
     participants: tuple[Participant, ...] = ()
     row_names: tuple[str, ...] | None = None
     column_names: tuple[str, ...] | None = None
+    forbidden: NDArray[np.bool_] | None = None
+    """Public: true where a row may not take a column."""
+    symmetric: bool | None = None
+    """Whether ways between places are worth the same in both directions; None: the weights tell."""
+    coordinates: NDArray[np.float64] | None = None
+    """Where the places lie, for drawing; n x 2."""
     optimum: int | None = None
     """The best possible value of the only objective in the user's sense, scaled, where known."""
     source: str | None = None
     """Where the data come from, to be named with results."""
+    proven: bool = False
+    """Whether a feasible plan is known to exist; otherwise kinds that can look for one do."""
 
     def __post_init__(self) -> None:
+        if self.between_places:
+            self._check_places()
+        elif self.coordinates is not None or self.symmetric:
+            raise ProblemError(
+                f"only ways between places have coordinates or are symmetric, not the "
+                f"{self.kind} {self.name!r}; leave them out"
+            )
         if not self.participants:
             owner = Participant("owner", tuple(range(self.rows)))
             object.__setattr__(self, "participants", (owner,))
-        check_objectives(self.objectives, self.rows, self.columns)
+        check_objectives(self.objectives, self.rows, self.columns, terms=self.terms)
         check_owners(self.participants, self.rows)
         check_names(self.row_names, self.rows, "row")
         check_names(self.column_names, self.columns, "column")
+
+    def _check_places(self) -> None:
+        if self.rows != self.columns:
+            raise ProblemError(
+                f"a {self.kind} needs a square matrix, this one is {self.rows} x {self.columns}; "
+                "give one row and one column per city"
+            )
+        if self.rows < 2:
+            raise ProblemError(f"a {self.kind} needs at least two cities; add some")
+        if self.forbidden is not None:
+            raise ProblemError(f"a {self.kind} has no forbidden pairs; remove them")
+        if self.coordinates is not None and self.coordinates.shape != (self.rows, 2):
+            raise ProblemError(
+                f"there are coordinates for {len(self.coordinates)} of {self.rows} cities; "
+                "give an x and a y for each"
+            )
+
+    @property
+    def data(self) -> dict[str, int | list[int]]:
+        """The public data of its own kind, as an agreement and a file have it."""
+        values = {name: getattr(self, name) for name in self.data_fields}
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
 
     @property
     @abstractmethod
@@ -69,21 +143,110 @@ class Problem(ABC):
         """How many entries a plan has."""
 
     @property
+    def terms(self) -> int:
+        """The largest number of cells, each times its factor, that a feasible plan adds up.
+
+        Comparisons on nodes are only right within the bound that follows from it.
+        """
+        return self.plan_length
+
+    @property
     def allowed(self) -> NDArray[np.bool_] | None:
-        """Which column each row may take, or None where it may take any."""
+        """Which item of a genome each row may take, or None where it may take any."""
         return None
+
+    @property
+    def sealed_items(self) -> NDArray[np.intp]:
+        """The column of each item that a sealed search gives to the rows, or visits."""
+        return np.arange(self.columns)
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether ways count the same in both directions; where nobody knows, they do."""
+        if self.symmetric is not None or not self.between_places:
+            return bool(self.symmetric)
+        known = [each.weights for each in self.objectives if each.weights is not None]
+        return all(np.array_equal(weights, weights.T) for weights in known)
 
     @abstractmethod
     def plans(self, genomes: NDArray[np.int32], /) -> NDArray[np.int32]:
-        """The plans that genomes stand for, one per row."""
+        """The plans that genomes stand for, one per row: feasible where items are `allowed`."""
 
     @abstractmethod
-    def sums(self, weights: NDArray[np.int64], plans: NDArray[np.int32], /) -> NDArray[np.int64]:
-        """The sum of the weights that each plan picks."""
+    def cells(self, plans: Plans, /) -> Cells:
+        """The cells that each plan adds up, from what is public alone."""
 
     @abstractmethod
+    def _fault(self, plans: Plans) -> tuple[NDArray[np.bool_], str] | None:
+        """Which of these plans, of the right length and range, are not feasible, and why."""
+
+    def fault(self, plans: Plans, /) -> tuple[int, str] | None:
+        """The first plan that is not feasible, and what it does; None where all are."""
+        if plans.shape[1] != self.plan_length:
+            return 0, f"has {plans.shape[1]} entries in place of {self.plan_length}"
+        if not len(plans):
+            return None
+        if plans.max() >= self.columns or plans.min() < 0:
+            beyond = ((plans >= self.columns) | (plans < 0)).any(axis=1)
+            return int(beyond.argmax()), "takes a column that does not exist"
+        found = self._fault(plans)
+        return None if found is None else (int(found[0].argmax()), found[1])
+
     def check_plan(self, plan: Sequence[int], /) -> None:
         """Refuse a plan that is not feasible, with the reason."""
+        found = self.fault(np.array([plan], dtype=np.int64))
+        if found is not None:
+            raise ProblemError(f"the plan {found[1]}")
+
+    def canonical(self, plans: Plans, /) -> Plans:
+        """One line per plan; the same for two plans exactly if they add up the same cells."""
+        rows, columns, factors = self.cells(plans)
+        if self.is_symmetric:
+            rows, columns = np.minimum(rows, columns), np.maximum(rows, columns)
+        flat = np.multiply(rows, self.columns, dtype=np.int64) + columns
+        if factors is not None:  # A cell that counts twice is another one.
+            flat = np.where(factors == 0, -1, flat + factors * (self.rows * self.columns))
+        return np.sort(flat, axis=1)
+
+    def sums(self, weights: NDArray[np.int64], plans: NDArray[np.int32], /) -> NDArray[np.int64]:
+        """The sum of the weights that each plan picks; a kind may have a faster way to it."""
+        return self.cell_sums(weights, plans)
+
+    def cell_sums(self, values: NDArray[Any], plans: Plans, /) -> NDArray[Any]:
+        """The sum of the cells of each plan, times their factors, of any kind of numbers."""
+        rows, columns, factors = self.cells(plans)
+        flat = np.multiply(rows, self.columns, dtype=np.intp) + columns
+        picked = values.ravel().take(flat)
+        return np.asarray((picked if factors is None else picked * factors).sum(axis=1))
+
+    def good_plan(self, values: NDArray[np.float64], /) -> NDArray[np.int32]:
+        """A plan that is good, or best, by known values of all cells, of which more is better."""
+        return climbed_plan(self, values)
+
+    def listed(self, plan: Sequence[int], /) -> list[tuple[int, int]]:
+        """A plan as people read it: a row, position or vehicle (see `heads`), and what it gets."""
+        return list(enumerate(plan))
+
+    def named_plan(self, plan: Sequence[int], /) -> list[tuple[str, str]] | None:
+        """The cells of a plan in the problem's own names, or None where it has none."""
+        if self.row_names is None and self.column_names is None:
+            return None
+        rows, columns = self.labels
+        cells = self.cells(np.array([plan], dtype=np.int64))
+        each = np.broadcast_arrays(*(part for part in cells if part is not None))
+        lines = zip(*(part[0].tolist() for part in each), strict=True)
+        return [(rows[row], columns[column]) for row, column, *factor in lines if factor != [0]]
+
+    @property
+    def labels(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What rows and columns are called: their names, or their numbers. Places have one name."""
+        rows, columns = self.row_names, self.column_names
+        if self.between_places:
+            rows = columns = rows or columns
+        return (
+            rows or tuple(map(str, range(self.rows))),
+            columns or tuple(map(str, range(self.columns))),
+        )
 
     def fitness(self, objective: int, plans: NDArray[np.int32], /) -> NDArray[np.int64]:
         """Internal fitness of plans: larger is better, costs are negative."""
@@ -97,13 +260,15 @@ class Problem(ABC):
 
     def fitness_bound(self, objective: int, /) -> int:
         """The largest absolute fitness that any plan can have, from public figures alone."""
-        return self.plan_length * self.objectives[objective].weight_bound
+        return self.terms * self.objectives[objective].weight_bound
 
 
-def check_objectives(objectives: tuple[Objective, ...], rows: int, columns: int, /) -> None:
+def check_objectives(
+    objectives: tuple[Objective, ...], rows: int, columns: int, /, *, terms: int
+) -> None:
     """Refuse objectives whose matrix or bound does not fit the problem.
 
-    >>> check_objectives((), 2, 2)
+    >>> check_objectives((), 2, 2, terms=2)
     Traceback (most recent call last):
     tacit.errors.ProblemError: the problem has no objective; give at least one
     """
@@ -119,12 +284,32 @@ def check_objectives(objectives: tuple[Objective, ...], rows: int, columns: int,
                 f"objective {objective.name!r} has a {shape} matrix in a {rows} x {columns} "
                 "problem; give every objective the same shape"
             )
-        if rows * objective.weight_bound >= 2**FITNESS_BITS:
+        if terms * objective.weight_bound >= 2**FITNESS_BITS:
             raise ProblemError(
-                f"objective {objective.name!r}: {rows} rows of weights up to "
+                f"objective {objective.name!r}: sums of {terms} weights up to "
                 f"{objective.weight_bound} need more than {FITNESS_BITS} bits; use a smaller "
                 "scale or coarser weights"
             )
+
+
+def whole_numbers(what: str, given: object, /, *, count: int, least: int) -> tuple[int, ...]:
+    """Public data of a kind: so many whole numbers, none below `least`.
+
+    >>> whole_numbers("capacities", [2, 0], count=2, least=1)
+    Traceback (most recent call last):
+    tacit.errors.ProblemError: capacities has 0 at place 1; give whole numbers from 1 to 1000000000
+    """
+    numbers = tuple(given) if isinstance(given, (list, tuple, np.ndarray)) else ()
+    if len(numbers) != count or not numbers:
+        raise ProblemError(f"{what} has {len(numbers)} numbers; give {max(count, 1)}")
+    for place, number in enumerate(numbers):
+        whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
+        if not whole or not least <= number <= LARGEST_DATUM:
+            raise ProblemError(
+                f"{what} has {number!r} at place {place}; give whole numbers from {least} to "
+                f"{LARGEST_DATUM}"
+            )
+    return tuple(map(int, numbers))
 
 
 def check_owners(participants: tuple[Participant, ...], rows: int, /) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.errors import ProblemError
-from tacit.problems.model.problem import Problem
+from tacit.problems.model.good_plans import good_tour
+from tacit.problems.model.objective import Sense
+from tacit.problems.model.problem import Cells, Plans, Problem
 from tacit.problems.model.sums import tour_sums
 
 
@@ -26,24 +26,12 @@ class Tour(Problem):
     """
 
     kind: ClassVar[str] = "tour"
-
-    coordinates: NDArray[np.float64] | None = None
-    """Where the cities lie, for drawing; n x 2."""
-
-    def __post_init__(self) -> None:
-        if self.rows != self.columns:
-            raise ProblemError(
-                f"a tour needs a square matrix, this one is {self.rows} x {self.columns}; "
-                "give one row and one column per city"
-            )
-        if self.rows < 2:
-            raise ProblemError("a tour needs at least two cities; add some")
-        super().__post_init__()
-        if self.coordinates is not None and self.coordinates.shape != (self.rows, 2):
-            raise ProblemError(
-                f"there are coordinates for {len(self.coordinates)} of {self.rows} cities; "
-                "give an x and a y for each"
-            )
+    between_places: ClassVar[bool] = True
+    preset: ClassVar[str] = "paper-tsp"
+    service_preset: ClassVar[str] = "paper-tsp"
+    sealed_moves: ClassVar[str | None] = "tour"
+    heads: ClassVar[tuple[str, str]] = ("position", "city")
+    usual_sense: ClassVar[Sense] = "minimize"
 
     @property
     def genome_length(self) -> int:
@@ -59,11 +47,35 @@ class Tour(Problem):
         """A genome is the tour itself."""
         return genomes
 
+    def cells(self, plans: Plans, /) -> Cells:
+        """From each city to the next, and back to the first."""
+        return Cells(plans, np.roll(plans, -1, axis=1))
+
     def sums(self, weights: NDArray[np.int64], plans: NDArray[np.int32], /) -> NDArray[np.int64]:
         """Sum of weights[c, next city] over the closed tour."""
         return tour_sums(weights, plans)
 
-    def check_plan(self, plan: Sequence[int], /) -> None:
-        """Refuse a plan that is not a permutation of the cities."""
-        if sorted(plan) != list(range(self.rows)):
-            raise ProblemError(f"the tour does not visit each of the {self.rows} cities once")
+    def good_plan(self, values: NDArray[np.float64], /) -> NDArray[np.int32]:
+        """A tour that is a good local optimum."""
+        return good_tour(values)
+
+    def canonical(self, plans: Plans, /) -> Plans:
+        """From city 0 on and, where both directions are the same, to the smaller neighbour.
+
+        >>> from tacit.problems import Objective
+        >>> km = Objective("km", None, weight_bound=9)
+        >>> tour = Tour(name="t", rows=4, columns=4, objectives=(km,), symmetric=True)
+        >>> tour.canonical(np.array([[2, 3, 0, 1], [3, 2, 1, 0]])).tolist()
+        [[0, 1, 2, 3], [0, 1, 2, 3]]
+        """
+        at = np.argmin(plans, axis=1)[:, None] + np.arange(plans.shape[1])
+        plans = np.take_along_axis(plans, at % plans.shape[1], axis=1)
+        if self.is_symmetric and plans.shape[1] > 2:
+            back = plans[:, 1] > plans[:, -1]
+            plans[back, 1:] = plans[back, :0:-1]
+        return plans
+
+    def _fault(self, plans: Plans) -> tuple[NDArray[np.bool_], str] | None:
+        in_order = np.sort(plans, axis=1, kind="stable")
+        twice = (in_order[:, 1:] == in_order[:, :-1]).any(axis=1)
+        return (twice, "takes a column twice") if twice.any() else None

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from tacit.engine.agreement.draft import problem_of
 from tacit.engine.agreement.sealed_terms import sealed_terms
 from tacit.engine.agreement.seed import manifests_digest, search_seed
 from tacit.engine.coordinator.secure import SecureEngine
@@ -53,7 +52,7 @@ def _evaluating(
 ) -> SearchDriver:
     """The seed follows from the manifests and from what the nodes drew together."""
     agreement, manifests = agreed.agreement, agreed.manifests
-    problem, parameters = problem_of(agreement), parameters_of(agreement)
+    problem, parameters = agreement.known_problem, parameters_of(agreement)
     public = [each.name for each in problem.objectives if not each.confidential]
     if public:
         raise ParameterError(f"the weights of {public[0]!r} are public and not here; solve it")
@@ -74,7 +73,7 @@ def _sealed(agreed: Agreed, engine: SecureEngine) -> SearchDriver:
     for search in searches:
         search.start(until=until)
     return SealedDriver(
-        problem_of(agreed.agreement),
+        agreed.agreement.known_problem,
         searches,
         Limits(generations=agreed.agreement.limits.evaluations),
         terms.parameters,

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from tacit.disclosure import Estimator, estimator_named
 from tacit.engine import SideBySide
-from tacit.engine.agreement.draft import problem_of
 from tacit.engine.agreement.terms import Agreement
 from tacit.engine.coordinator.secure import SecureEngine, SecureObjective
 from tacit.engine.evaluators.decode import as_evaluation
@@ -89,7 +88,7 @@ class LedgerObjective:
         """What an entry discloses of these candidates, or a `LogError` if it is about others."""
         k, asked = self._objective, self._problem.objectives[self._objective]
         terms = self._agreement.objectives[k]
-        packed = pack_candidates(self._agreement.problem, candidates)
+        packed = pack_candidates(self._agreement.known_problem, candidates)
         if request_hash("evaluate", terms.disclosure, terms.best, packed).hex() != entry.request:
             raise LogError(
                 f"evaluation {entry.number} of the ledger is not what the agreed search asks for; "
@@ -152,7 +151,7 @@ def run_from_ledger(
     there = min(answered(ledger, agreement.confidential()).values())
     if not there:
         raise LogError(f"{ledger} has no answers; give the ledger of a run that has begun")
-    problem, parameters = problem_of(agreement), parameters_of(agreement)
+    problem, parameters = agreement.known_problem, parameters_of(agreement)
     evaluator = objectives_from(agreement, problem, ledger, estimator=parameters.estimator)
     limits = Limits(evaluations=there)
     driver = EvaluatingDriver(problem, parameters, evaluator, seed=seed, limits=limits)

@@ -66,6 +66,8 @@ def problem_digest(problem: Problem, /) -> str:
             digest.update(objective.weights.astype("<i8").tobytes())
     if problem.allowed is not None:
         digest.update(problem.allowed.tobytes())
+    if problem.data:
+        digest.update(repr(sorted(problem.data.items())).encode())
     return digest.hexdigest()
 
 

@@ -182,8 +182,12 @@ class EvaluatingDriver:
             seed=self.seed,
             generations=search.generation,
             evaluations=self.now.evaluations,
-            best_known=plan_set(self.problem, known.genomes, known.generation, known.disclosed),
-            estimated_best=plan_set(self.problem, chosen, search.generation, last.disclosed_best),
+            best_known=plan_set(
+                self.problem, self.problem.plans(known.genomes), known.generation, known.disclosed
+            ),
+            estimated_best=plan_set(
+                self.problem, self.problem.plans(chosen), search.generation, last.disclosed_best
+            ),
             history=history_lists(self.problem, self.history),
             ends=[record.seconds for record in self.history],
             notes=list(self.notes),

@@ -166,8 +166,8 @@ class SealedDriver:
 
     def outcome(self) -> Outcome:
         """One plan per search, and nothing of how they came about but generations."""
-        genomes = np.array([each.plan for each in self._opened], dtype=np.int32)
-        known = plan_set(self.problem, genomes, self._opened[-1].generation, self.disclosed())
+        plans = np.array([each.plan for each in self._opened], dtype=np.int32)
+        known = plan_set(self.problem, plans, self._opened[-1].generation, self.disclosed())
         courses = self._courses
         generations = [g for each in courses for g in range(1, len(each.ends) + 1)]
         bits: list[bool | None] = [bit for each in courses for bit in each.improved]
@@ -198,10 +198,10 @@ class SealedDriver:
 
     def _forbidden_pairs(self, plans: list[list[int]]) -> list[str]:
         """A plan that takes a forbidden pair is said to be one: nobody could see it before."""
-        allowed = self.problem.allowed
-        if allowed is None:
+        forbidden = self.problem.forbidden
+        if forbidden is None:
             return []
-        taken = [sum(not allowed[row, column] for row, column in enumerate(p)) for p in plans]
+        taken = [sum(forbidden[row, column] for row, column in enumerate(p)) for p in plans]
         return [
             f"the plan takes forbidden pairs in {count} rows: the search found none without; "
             "give it more time"

@@ -10,8 +10,8 @@ import numpy as np
 
 from tacit.disclosure import BestMode
 from tacit.problems import Problem
-from tacit.search.moves import Schedule, SealedParameters
-from tacit.search.sealed import ClearSealedSearch, public_shape, value_table
+from tacit.search.moves import Schedule, SealedParameters, public_shape
+from tacit.search.sealed import ClearSealedSearch, value_table
 
 _START_STREAM = 1 << 32
 
@@ -87,20 +87,15 @@ class SimulatedSealedSearch:
         stream: int,
     ) -> None:
         values = value_table(problem, weighting)
-        # As agreements say it: of all objectives, whatever their factors are.
-        symmetric = problem.kind == "tour" and all(
-            each.weights is not None and np.array_equal(each.weights, each.weights.T)
-            for each in problem.objectives
-        )
-        shape = public_shape(problem, weighting, symmetric=symmetric)
+        shape = public_shape(problem, weighting)
         self.seed = seed
         self._best_mode = problem.objectives[0].best_mode
         schedule = Schedule(shape, parameters, seed=seed, stream=stream)
         words = np.random.PCG64([seed, stream, _START_STREAM]).random_raw(
-            parameters.parents * problem.columns
+            parameters.parents * shape.columns
         )
         start = np.argsort(words.reshape(parameters.parents, -1), axis=1, kind="stable")
-        self.twin = ClearSealedSearch(values, schedule, start)
+        self.twin = ClearSealedSearch(values, schedule, start, problem.sealed_items)
         """The search in the clear, for studies, which may look at everything."""
 
     @property

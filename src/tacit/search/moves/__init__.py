@@ -11,4 +11,4 @@ from tacit.search.moves.parameters import (
     sealed_parameters_for as sealed_parameters_for,
 )
 from tacit.search.moves.schedule import Generation as Generation, Schedule as Schedule
-from tacit.search.moves.shape import PublicShape as PublicShape, weighted_shape as weighted_shape
+from tacit.search.moves.shape import PublicShape as PublicShape, public_shape as public_shape

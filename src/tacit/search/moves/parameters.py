@@ -75,13 +75,13 @@ class SealedParameters:
             )
 
 
-def sealed_parameters_for(kind: str, /) -> SealedParameters:
-    """The tuned settings for a kind of problem (docs/search.md describes how they were found).
+def sealed_parameters_for(moves: str | None, /) -> SealedParameters:
+    """The tuned settings for these moves (docs/search.md describes how they were found).
 
     >>> sealed_parameters_for("assignment").block
     7
     """
-    if kind == "tour":
+    if moves == "tour":
         return SealedParameters(
             children=299, window_percent=66, swap_percent=40, heat_start=800, heat_end=25
         )

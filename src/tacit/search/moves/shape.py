@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from tacit.errors import ProblemError
+from tacit.problems.model.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -15,6 +18,7 @@ class PublicShape:
     """
 
     kind: str
+    """Of the moves."""
     rows: int
     columns: int
     low: int
@@ -40,31 +44,28 @@ class PublicShape:
         return self.rows * self.spread
 
 
-def weighted_shape(
-    kind: str,
-    rows: int,
-    columns: int,
-    *,
-    objectives: Iterable[tuple[int, int]],
-    symmetric: bool = False,
-    forbids: bool = False,
-) -> PublicShape:
-    """The shape of a weighted sum; `objectives` have a factor, negative for costs, and a bound.
+def public_shape(problem: Problem, weighting: Sequence[int], /) -> PublicShape:
+    """The shape of the weighted sum of a problem's objectives.
 
     A forbidden pair has the value `low`: so little that any plan without one is better than any
     plan with one.
 
-    >>> weighted_shape("assignment", 3, 3, objectives=[(2, 10), (-1, 5)])
-    PublicShape(kind='assignment', rows=3, columns=3, low=-5, spread=25, symmetric=False, \
+    >>> from tacit.problems import generate_assignment
+    >>> public_shape(generate_assignment(1, rows=3, objectives=2, weights_up_to=9), (2, 1))
+    PublicShape(kind='assignment', rows=3, columns=3, low=0, spread=27, symmetric=False, \
 allowed_spread=None)
-    >>> shape = weighted_shape("assignment", 3, 3, objectives=[(1, 9)], forbids=True)
-    >>> shape.low, shape.spread, shape.unit
-    (-31, 40, 9)
     """
+    if problem.sealed_moves is None:
+        raise ProblemError(
+            f"there are no moves by which a sealed search could change a plan of the kind "
+            f"{problem.kind!r}; choose another disclosure"
+        )
     low = high = 0
-    for factor, bound in objectives:
-        low, high = low + min(0, factor * bound), high + max(0, factor * bound)
-    if not forbids:
-        return PublicShape(kind, rows, columns, low, high - low, symmetric)
-    least = high - (rows + 1) * (high - low + 1)
-    return PublicShape(kind, rows, columns, least, high - least, symmetric, high - low)
+    for factor, objective in zip(weighting, problem.objectives, strict=True):
+        most = factor * objective.sign * objective.weight_bound
+        low, high = low + min(0, most), high + max(0, most)
+    size = problem.sealed_moves, problem.rows, len(problem.sealed_items)
+    if problem.forbidden is None:
+        return PublicShape(*size, low, high - low, problem.is_symmetric)
+    least = high - (problem.rows + 1) * (high - low + 1)
+    return PublicShape(*size, least, high - least, problem.is_symmetric, high - low)

@@ -8,9 +8,11 @@ import msgspec
 from fastapi import Response
 from sqlalchemy.orm import Session
 
+from tacit.problems import Problem
 from tacit.service.api.shapes import Plan, RunResult, RunSummary
 from tacit.service.api.terms import RunTerms
 from tacit.service.storage import Run, members_with_keys, read_run
+from tacit.service.workflow.drafting import problem_of_terms
 
 
 def run_summary(run: Run, /) -> RunSummary:
@@ -73,37 +75,23 @@ def run_result(run: Run, /) -> RunResult:
     result = run.result or {}
     terms = RunTerms.model_validate(run.terms)
     items, front = result.get("items"), result.get("front")
+    plans = [] if items is None else [items, *(front or [])]
+    # A run that ended without a plan may be of a kind that is not installed any more.
+    shown = [] if not plans else _shown(plans, problem_of_terms(terms, proven=True))
     return RunResult.model_validate(
         {
             "state": run.state,
             "reason": run.reason,
-            "plan": None if items is None else named_plan(items, terms),
+            "plan": shown[0] if shown else None,
             "told": result.get("told"),
             "generation": result.get("generation"),
             "evaluations": result.get("evaluations"),
             "seconds": result.get("seconds"),
             "late_by_seconds": result.get("late_by_seconds"),
-            "front": None if front is None else [named_plan(each, terms) for each in front],
+            "front": None if front is None else shown[1:],
         }
     )
 
 
-def named_plan(items: list[int], terms: RunTerms, /) -> Plan:
-    """A plan with the names of rows and columns, where there are any."""
-    rows, columns = terms.problem.row_names, terms.problem.column_names
-    if rows is None and columns is None:
-        return Plan(items=items, named=None)
-    if terms.problem.kind == "tour":
-        names = rows or columns or []
-        following = [*items[1:], *items[:1]]
-        return Plan(
-            items=items,
-            named=[(names[a], names[b]) for a, b in zip(items, following, strict=True)],
-        )
-    return Plan(
-        items=items,
-        named=[
-            (rows[r] if rows else str(r), columns[c] if columns else str(c))
-            for r, c in enumerate(items)
-        ],
-    )
+def _shown(plans: list[list[int]], problem: Problem) -> list[Plan]:
+    return [Plan(items=items, named=problem.named_plan(items)) for items in plans]

@@ -7,20 +7,21 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from tacit.disclosure import SEALED, parse_disclosure
-from tacit.problems import Problem, Tour, generate_assignment, generate_delays, generate_tour
-from tacit.service.api.terms import ParticipantName, RunTerms
+from tacit.problems import Problem, generate_named
+from tacit.service.api.terms import ParticipantName, RunTerms, problem_terms
 
 MOST_ROWS = 300
 
 
 class Generate(BaseModel):
-    """What to draw: airline delays, an assignment problem, or a tour."""
+    """What to draw: airline delays, or a problem of a kind."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
-    kind: Literal["delays", "ap", "tsp"]
+    kind: Literal["delays", "ap", "tsp", "capacitated", "routing"]
     rows: Annotated[int, Field(ge=2, le=MOST_ROWS)] = 20
     columns: Annotated[int, Field(ge=2, le=2 * MOST_ROWS)] | None = None
+    """Of a routing problem: its vehicles."""
     participants: Annotated[list[ParticipantName], Field(min_length=1, max_length=50)] | None = None
     """Their names; left out, three of our choice."""
     seed: Annotated[int, Field(ge=0, lt=2**53)] = 1
@@ -41,7 +42,7 @@ def generated_terms(asked: Generate, /) -> RunTerms:
     return RunTerms.model_validate(
         {
             "name": problem.name,
-            "problem": _public(problem),
+            "problem": problem_terms(problem),
             "objectives": [
                 {
                     "name": each.name,
@@ -63,53 +64,13 @@ def generated_terms(asked: Generate, /) -> RunTerms:
 
 
 def _drawn(asked: Generate) -> Problem:
-    disclosure = parse_disclosure(asked.disclosure)
-    owners = 3 if asked.participants is None else len(dict.fromkeys(asked.participants))
-    if asked.kind == "delays":
-        return generate_delays(
-            asked.seed,
-            flights=asked.rows,
-            slots=asked.columns,
-            airlines=owners,
-            disclosure=disclosure,
-        )
-    if asked.kind == "tsp":
-        return generate_tour(
-            asked.seed,
-            cities=asked.rows,
-            side=asked.weights_up_to,
-            participants=owners,
-            disclosure=disclosure,
-        )
-    return generate_assignment(
+    return generate_named(
+        asked.kind.replace("tsp", "tour"),
         asked.seed,
         rows=asked.rows,
         columns=asked.columns,
-        weights_up_to=asked.weights_up_to,
-        participants=owners,
+        up_to=asked.weights_up_to,
         sense="minimize",
-        disclosures=(disclosure,),
+        participants=3 if asked.participants is None else len(dict.fromkeys(asked.participants)),
+        disclosure=parse_disclosure(asked.disclosure),
     )
-
-
-def _public(problem: Problem) -> dict[str, object]:
-    forbidden = []
-    if problem.allowed is not None:
-        forbidden = [
-            [r, c]
-            for r, row in enumerate(problem.allowed.tolist())
-            for c, ok in enumerate(row)
-            if not ok
-        ]
-    coordinates = problem.coordinates if isinstance(problem, Tour) else None
-    return {
-        "name": problem.name,
-        "kind": "tour" if isinstance(problem, Tour) else "assignment",
-        "rows": problem.rows,
-        "columns": problem.columns,
-        "row_names": None if problem.row_names is None else list(problem.row_names),
-        "column_names": None if problem.column_names is None else list(problem.column_names),
-        "forbidden": forbidden,
-        "symmetric": True if isinstance(problem, Tour) else None,
-        "coordinates": None if coordinates is None else coordinates.tolist(),
-    }

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
+import msgspec
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from tacit.disclosure import SEALED
+from tacit.problems import Problem, PublicProblem, kind_named, public_problem
 
 MOST_CELLS = 4_000_000
 """Rows times columns; beyond that boxes would not fit any request."""
@@ -19,6 +22,7 @@ ParticipantName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z
 Index = Annotated[int, Field(ge=0, lt=1 << 16)]
 Pair = Annotated[list[Index], Field(min_length=2, max_length=2)]
 Point = Annotated[list[float], Field(min_length=2, max_length=2)]
+Datum = Annotated[int, Field(ge=0, le=10**9)]
 Weighting = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,7}(:[0-9]{1,7}){0,9}$")]
 Whole = Annotated[int, Field(ge=-(2**53), le=2**53)]
 
@@ -32,7 +36,7 @@ class ProblemTerms(_Taken):
     """What everybody may know of the problem."""
 
     name: Label
-    kind: Literal["assignment", "tour"]
+    kind: Label
     rows: Annotated[int, Field(ge=1, lt=1 << 16)]
     columns: Annotated[int, Field(ge=1, lt=1 << 16)]
     row_names: list[Label] | None = None
@@ -40,9 +44,13 @@ class ProblemTerms(_Taken):
     forbidden: list[Pair] = []
     """Pairs of a row and a column that it may not take."""
     symmetric: bool | None = None
-    """Of a tour: whether it costs the same in both directions; left out, it counts as true."""
+    """Whether ways between places cost the same in both directions; left out, they count so."""
     coordinates: list[Point] | None = None
-    """Where the cities of a tour lie, for its map alone."""
+    """Where the places lie, for a map alone."""
+    version: Annotated[int, Field(ge=1, le=10**6)] = 1
+    """Of the kind."""
+    data: dict[Label, Datum | list[Datum]] = {}
+    """What the kind knows besides, such as capacities."""
 
     @model_validator(mode="after")
     def _fits(self) -> ProblemTerms:
@@ -51,6 +59,32 @@ class ProblemTerms(_Taken):
         if self.coordinates is not None and len(self.coordinates) != self.rows:
             raise ValueError("give coordinates for every row or for none")
         return self
+
+
+def problem_terms(problem: Problem, /) -> dict[str, Any]:
+    """What a draft says of a problem, which is nothing of its weights.
+
+    >>> from tacit.problems import generate_assignment
+    >>> problem_terms(generate_assignment(1, rows=2))["rows"]
+    2
+    """
+    public: dict[str, Any] = msgspec.to_builtins(public_problem(problem))
+    if not problem.between_places:
+        del public["symmetric"]
+    if problem.coordinates is not None:
+        public["coordinates"] = problem.coordinates.tolist()
+    return public
+
+
+def public_of_terms(problem: Mapping[str, Any], /) -> PublicProblem:
+    """The public problem of a draft, of which fields may be missing.
+
+    >>> public_of_terms({"kind": "assignment", "rows": 2, "columns": 3}).columns
+    3
+    """
+    given = {k: v for k, v in problem.items() if v is not None and k != "coordinates"}
+    ways = kind_named(given["kind"], given.get("version", 1)).between_places
+    return msgspec.convert({"name": "", "symmetric": ways, **given}, PublicProblem)
 
 
 class ObjectiveTermsIn(_Taken):

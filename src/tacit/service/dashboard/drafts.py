@@ -10,25 +10,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tacit.errors import ParameterError
 from tacit.problems import (
     Participant,
     Problem,
-    Tour,
-    generate_assignment,
-    generate_delays,
-    generate_tour,
+    generate_named,
     load_problem,
 )
 from tacit.problems.files.participant_csv import save_participants
 from tacit.problems.files.problem_file import MatrixFile, decode_problem_file
+from tacit.service.api.terms import problem_terms
 
 KINDS = {
     "delays": "Flights and landing slots",
     "ap": "Assignment, uniform weights",
     "tsp": "Tour through cities",
+    "capacitated": "Assignment to columns with capacities",
+    "routing": "Vehicles from a depot to customers",
 }
 
 
@@ -53,13 +51,11 @@ def drawn_problem(
     >>> drawn_problem("delays", rows=4, columns=6, participants=2, seed=1).name
     'delays4x6'
     """
-    if kind == "delays":
-        return generate_delays(seed, flights=rows, slots=columns, airlines=participants)
-    if kind == "ap":
-        return generate_assignment(seed, rows=rows, columns=columns, participants=participants)
-    if kind == "tsp":
-        return generate_tour(seed, cities=rows, participants=participants)
-    raise ParameterError(f"{kind!r} cannot be drawn; use one of {', '.join(KINDS)}")
+    if kind not in KINDS:
+        raise ParameterError(f"{kind!r} cannot be drawn; use one of {', '.join(KINDS)}")
+    return generate_named(
+        kind.replace("tsp", "tour"), seed, rows=rows, columns=columns, participants=participants
+    )
 
 
 def uploaded_problem(content: bytes, /) -> Problem:
@@ -102,21 +98,9 @@ def run_terms(problem: Problem, rules: Rules, /) -> dict[str, Any]:
     >>> "weights" in str(terms).replace("weight_bound", "")
     False
     """
-    public: dict[str, Any] = {
-        "name": problem.name,
-        "kind": problem.kind,
-        "rows": problem.rows,
-        "columns": problem.columns,
-        "row_names": problem.row_names and list(problem.row_names),
-        "column_names": problem.column_names and list(problem.column_names),
-    }
-    if problem.allowed is not None:
-        public["forbidden"] = np.argwhere(~problem.allowed).tolist()
-    if isinstance(problem, Tour) and problem.coordinates is not None:
-        public["coordinates"] = problem.coordinates.tolist()
     return {
         "name": rules.name,
-        "problem": public,
+        "problem": problem_terms(problem),
         "objectives": [
             {
                 "name": objective.name,

@@ -9,8 +9,15 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
+from dataclasses import replace
 
-from tacit.problems import Assignment, Objective, Tour
+from tacit.problems import (
+    Objective,
+    generate_assignment,
+    generate_capacitated,
+    generate_routing,
+    generate_tour,
+)
 from tacit.search import PRESETS
 from tacit.search.warm_up import warm_up
 from tacit.service.execution import worker
@@ -25,11 +32,14 @@ def _warm_up_all() -> None:
     for parameters in PRESETS.values():
         count = 2 if parameters.algorithm == "nsga2" else 1
         objectives = tuple(Objective(f"{k}", None, weight_bound=1) for k in range(count))
-        for rows, columns in ((3, 3), (3, 4)):
-            warm_up(
-                Assignment(name="p", rows=rows, columns=columns, objectives=objectives), parameters
-            )
-        warm_up(Tour(name="t", rows=4, columns=4, objectives=objectives), parameters)
+        for drawn in (
+            generate_assignment(1, rows=3),
+            generate_assignment(1, rows=3, columns=4),
+            generate_capacitated(1, rows=3, columns=2),
+            generate_tour(1, cities=4),
+            generate_routing(1, places=4, vehicles=2),
+        ):
+            warm_up(replace(drawn, objectives=objectives), parameters)
 
 
 def is_fork_server() -> bool:

@@ -8,32 +8,36 @@ from dataclasses import asdict
 from pathlib import Path
 
 from tacit.disclosure import SEALED, parse_best_mode, parse_disclosure
-from tacit.engine.agreement.draft import draft_agreement, without_weights
+from tacit.engine.agreement.draft import draft_agreement
 from tacit.engine.agreement.sealed_terms import pin_sealed
 from tacit.engine.agreement.terms import (
     Agreement,
     AgreementLimits,
     NodeTerms,
     PinnedSearch,
-    PublicProblem,
 )
 from tacit.engine.identity.certificates import read_certificate
 from tacit.engine.identity.config import load_cluster_config
 from tacit.engine.local.engine import node_terms
 from tacit.errors import NotThereError, ParameterError
 from tacit.mpc.transport import fingerprint
-from tacit.problems import Objective, Participant, Problem
+from tacit.problems import (
+    Objective,
+    Participant,
+    Problem,
+    kind_named,
+    problem_without_weights,
+)
 from tacit.runs.settings import changed
 from tacit.runs.weightings import default_weightings, parse_weighting
 from tacit.search.moves import SealedParameters, sealed_parameters_for
 from tacit.search.parameters import SearchParameters, preset_named
-from tacit.service.api.terms import RunTerms
+from tacit.service.api.terms import RunTerms, public_of_terms
 from tacit.service.server.settings import Settings
 
 
-def problem_of_terms(terms: RunTerms, /) -> Problem:
+def problem_of_terms(terms: RunTerms, /, *, proven: bool = False) -> Problem:
     """The problem without its weights."""
-    public = terms.problem
     objectives = tuple(
         Objective(
             each.name,
@@ -49,26 +53,8 @@ def problem_of_terms(terms: RunTerms, /) -> Problem:
     participants = tuple(
         Participant(name, tuple(rows)) for name, rows in terms.participants.items()
     )
-    known = PublicProblem(
-        name=public.name,
-        kind=public.kind,
-        rows=public.rows,
-        columns=public.columns,
-        row_names=public.row_names,
-        column_names=public.column_names,
-        forbidden=_checked_pairs(terms),
-    )
-    return without_weights(known, objectives, participants)
-
-
-def _checked_pairs(terms: RunTerms) -> list[tuple[int, int]]:
-    pairs = [(row, column) for row, column in terms.problem.forbidden]
-    for row, column in pairs:
-        if row >= terms.problem.rows or column >= terms.problem.columns:
-            raise ParameterError(
-                f"the forbidden pair {row}, {column} lies outside the matrix; correct it"
-            )
-    return pairs
+    known = public_of_terms(terms.problem.model_dump())
+    return problem_without_weights(known, objectives, participants, proven=proven)
 
 
 def parameters_of_terms(terms: RunTerms, /) -> SearchParameters:
@@ -76,8 +62,8 @@ def parameters_of_terms(terms: RunTerms, /) -> SearchParameters:
     preset = terms.preset
     if preset is None:
         several = len(terms.objectives) > 1
-        preset = "paper-tsp" if terms.problem.kind == "tour" else "tuned-ap"
-        preset = "paper-moap" if several else preset
+        kind = kind_named(terms.problem.kind, terms.problem.version)
+        preset = "paper-moap" if several else kind.service_preset
     return changed(preset_named(preset), terms.parameters)
 
 
@@ -90,7 +76,8 @@ def sealed_parameters_of_terms(terms: RunTerms, /) -> SealedParameters:
     """The settings of a sealed search: the tuned ones, and what differs from them."""
     if terms.preset is not None:
         raise ParameterError("a sealed search has settings of its own; leave the preset out")
-    return changed(sealed_parameters_for(terms.problem.kind), terms.parameters)
+    moves = kind_named(terms.problem.kind, terms.problem.version).sealed_moves
+    return changed(sealed_parameters_for(moves), terms.parameters)
 
 
 def population_of_terms(terms: RunTerms, /) -> int:
@@ -127,7 +114,6 @@ def agreement_of_terms(
     """An agreement about a run, ready to be signed; its expiry counts from now."""
     problem = problem_of_terms(terms)
     search, sizes = _search_of_terms(terms, problem)
-    is_tour = terms.problem.kind == "tour"
     return draft_agreement(
         problem,
         participants=keys,
@@ -142,7 +128,6 @@ def agreement_of_terms(
             expires=int(time.time() + terms.limits.expiry_hours * 3600),
         ),
         reveal_best=terms.reveal_best,
-        symmetric=is_tour and terms.problem.symmetric is not False,
     )
 
 

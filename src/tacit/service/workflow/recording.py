@@ -12,7 +12,6 @@ from pathlib import Path
 from tacit.audit.record.record import Record
 from tacit.audit.record.recorder import Recorder
 from tacit.audit.record.sealed_recording import record_of_plans
-from tacit.engine.agreement.draft import problem_of
 from tacit.engine.agreement.terms import Agreement, read_agreement
 from tacit.errors import InputError
 from tacit.runs.agreed.agreed import LEDGER
@@ -62,4 +61,4 @@ def record_of_run(agreement: Agreement, folder: Path, /) -> Record:
 def _sealed(agreement: Agreement, report: Report) -> Record:
     search = {"algorithm": agreement.search.algorithm, **agreement.search.parameters}
     value = report.disclosed[0] if report.disclosed else None
-    return record_of_plans(problem_of(agreement), report.plans, search=search, value=value)
+    return record_of_plans(agreement.known_problem, report.plans, search=search, value=value)

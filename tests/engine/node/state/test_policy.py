@@ -74,7 +74,7 @@ def test_weights_that_are_not_here_count_as_symmetric() -> None:
 def test_only_a_tour_is_symmetric() -> None:
     agreement = example_cast().agreement
     problem = replace(agreement.problem, symmetric=True)
-    with pytest.raises(AgreementError, match="only tours"):
+    with pytest.raises(AgreementError, match="only ways between places"):
         check_agreement(replace(agreement, problem=problem))
 
 
@@ -83,8 +83,9 @@ def test_distinct_tours_stay_distinct() -> None:
     tours = np.array([[0, *(1 + rng.permutation(7))] for _ in range(200)])
     shown = {min(tuple(t[1:]), tuple(t[:0:-1])) for t in tours.tolist()}
     turned = np.array([np.roll(tour, k)[:: (-1) ** k] for k, tour in enumerate(tours)])
-    public = PublicProblem("p", "tour", 8, 8, symmetric=True)
-    assert count_distinct(public, turned) == len(shown)
+    km = Objective("km", None, weight_bound=9)
+    tour = Tour(name="p", rows=8, columns=8, objectives=(km,), symmetric=True)
+    assert count_distinct(tour, turned) == len(shown)
 
 
 def test_nothing_new_is_evaluated_after_the_reveal(tmp_path: Path) -> None:

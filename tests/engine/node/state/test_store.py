@@ -29,8 +29,8 @@ def agreement_state(cast: Cast, root: Path) -> AgreementState:
 
 
 def asked(cast: Cast, number: int) -> Asked:
-    raw = pack_candidates(cast.agreement.problem, np.array([[0, 1], [1, 0]]))
-    plans = unpack_candidates(cast.agreement.problem, raw)
+    raw = pack_candidates(cast.agreement.known_problem, np.array([[0, 1], [1, 0]]))
+    plans = unpack_candidates(cast.agreement.known_problem, raw)
     assert plans is not None
     return Asked(
         0, number, "top:1", "value", request_hash("evaluate", "top:1", "value", raw), plans

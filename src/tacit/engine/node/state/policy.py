@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.agreement.terms import Agreement, PublicProblem
+from tacit.engine.agreement.terms import Agreement
 from tacit.engine.wire.request import candidate_hashes
 from tacit.errors import RefusedError
+from tacit.problems.model.problem import Problem
 
 MOST_GENERATIONS = 4096
 """Generations of a sealed search in one request, so that frames can count their rounds."""
@@ -147,8 +148,8 @@ def check_population(agreement: Agreement, asked: Asked, /) -> None:
             f"a population of {n} candidates; the agreement allows {limits.population_min} to "
             f"{limits.population_max}"
         )
-    check_feasible(agreement.problem, asked.plans)
-    distinct = count_distinct(agreement.problem, asked.plans)
+    check_feasible(agreement.known_problem, asked.plans)
+    distinct = count_distinct(agreement.known_problem, asked.plans)
     if distinct < limits.distinct_min:
         raise refuse(
             f"only {distinct} of {n} candidates differ; the agreement asks for "
@@ -156,48 +157,31 @@ def check_population(agreement: Agreement, asked: Asked, /) -> None:
         )
 
 
-def count_distinct(problem: PublicProblem, plans: NDArray[np.integer[Any]], /) -> int:
+def count_distinct(problem: Problem, plans: NDArray[np.integer[Any]], /) -> int:
     """How many feasible candidates differ in more than their spelling.
 
-    A tour is the same wherever it begins and, if the problem is symmetric, whichever way it goes.
-
-    >>> tours = np.array([[0, 1, 2, 3], [2, 3, 0, 1], [3, 2, 1, 0]])
-    >>> count_distinct(PublicProblem("p", "tour", 4, 4), tours)
+    >>> from tacit.problems import Objective, Tour
+    >>> km = Objective("km", None, weight_bound=9)
+    >>> tour = Tour(name="t", rows=4, columns=4, objectives=(km,), symmetric=False)
+    >>> count_distinct(tour, np.array([[0, 1, 2, 3], [2, 3, 0, 1], [3, 2, 1, 0]]))
     2
-    >>> count_distinct(PublicProblem("p", "tour", 4, 4, symmetric=True), tours)
-    1
     """
-    if problem.kind == "tour":
-        at = np.argmin(plans, axis=1)[:, None] + np.arange(plans.shape[1])
-        plans = np.take_along_axis(plans, at % plans.shape[1], axis=1)
-        if problem.symmetric and plans.shape[1] > 2:
-            back = plans[:, 1] > plans[:, -1]
-            plans[back, 1:] = plans[back, :0:-1]
+    plans = np.ascontiguousarray(problem.canonical(plans))
     size = plans.shape[1] * plans.itemsize
-    return len(set(np.ascontiguousarray(plans).view(f"V{size}").reshape(-1).tolist()))
+    return len(set(plans.view(f"V{size}").reshape(-1).tolist()))
 
 
-def check_feasible(problem: PublicProblem, plans: NDArray[np.integer[Any]], /) -> None:
+def check_feasible(problem: Problem, plans: NDArray[np.integer[Any]], /) -> None:
     """Refuse candidates that are no plans of the problem.
 
-    >>> check_feasible(PublicProblem("p", "assignment", 2, 3), np.array([[1, 1]]))
+    >>> from tacit.problems import generate_assignment
+    >>> check_feasible(generate_assignment(1, rows=2), np.array([[1, 1]]))
     Traceback (most recent call last):
     tacit.errors.RefusedError: the node refuses: candidate 0 takes a column twice
     """
-    columns = problem.columns
-    if plans.max() >= columns:
-        beyond = int((plans >= columns).any(axis=1).argmax())
-        raise refuse(f"candidate {beyond} takes a column that does not exist")
-    # A stable sort of numbers this small is a radix sort, several times faster than others.
-    in_order = np.sort(plans, axis=1, kind="stable")
-    same = in_order[:, 1:] == in_order[:, :-1]
-    if same.any():
-        raise refuse(f"candidate {int(same.any(axis=1).argmax())} takes a column twice")
-    if problem.forbidden:
-        pairs = np.array(problem.forbidden)
-        wrong = np.flatnonzero((plans[:, pairs[:, 0]] == pairs[:, 1]).any(axis=1))
-        if len(wrong):
-            raise refuse(f"candidate {wrong[0]} takes a pair that is forbidden")
+    fault = problem.fault(plans)
+    if fault is not None:
+        raise refuse(f"candidate {fault[0]} {fault[1]}")
 
 
 def check_reveal(
@@ -215,7 +199,7 @@ def check_reveal(
         raise refuse("the truly best plan was revealed already, which happens once")
     if not 1 <= len(plans) <= agreement.limits.population_max:
         raise refuse(f"{len(plans)} candidates to choose from; give 1 to the largest population")
-    check_feasible(agreement.problem, plans)
+    check_feasible(agreement.known_problem, plans)
     if not candidate_hashes(plans) <= set(evaluated):
         raise refuse("a candidate was never evaluated, so nothing is revealed of it")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
-import numpy as np
 
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.policy import Asked, refuse
@@ -81,18 +80,15 @@ async def open_epoch(node: Node, agreement_state: AgreementState, request: OpenE
 
 def _fitness(agreement_state: AgreementState, objective: int, asked: Asked) -> ArithmeticShare:
     """Shares of the fitness of public candidates: each node adds up its own shares."""
-    problem, plans = agreement_state.agreement.problem, asked.plans
+    cells = agreement_state.agreement.known_problem.cells(asked.plans)
     negate = agreement_state.agreement.objectives[objective].sense == "minimize"
-    weights = agreement_state.weights(objective)
-    if problem.kind == "tour":
-        return gather_sum(weights, plans, np.roll(plans, -1, axis=1), negate=negate)
-    return gather_sum(weights, np.arange(problem.rows)[None, :], plans, negate=negate)
+    return gather_sum(agreement_state.weights(objective), *cells, negate=negate)
 
 
 def _asked(agreement_state: AgreementState, kind: str, request: Evaluate | Reveal) -> Asked:
     if request.objective not in agreement_state.counters:
         raise refuse(f"there is no confidential objective {request.objective}")
-    plans = unpack_candidates(agreement_state.agreement.problem, request.candidates)
+    plans = unpack_candidates(agreement_state.agreement.known_problem, request.candidates)
     if plans is None:
         raise refuse("the candidates are no whole number of plans")
     if isinstance(request, Reveal):

@@ -70,8 +70,9 @@ def value_shares(agreement_state: AgreementState, search: int, /) -> ArithmeticS
         parts.append(total)
     if problem.forbidden:
         _forbid(parts, agreement_state, search)
-    if problem.kind != "tour":
-        parts = [np.ascontiguousarray(part.T) for part in parts]
+    known = agreement.known_problem
+    if not known.between_places:
+        parts = [np.ascontiguousarray(part.T[known.sealed_items]) for part in parts]
     return ArithmeticShare(parts[0], parts[1])
 
 
@@ -142,7 +143,8 @@ async def _advance(
     async with node_session(node, agreement_state, context, request.epoch, sent) as session:
         if before is None:
             values = value_shares(agreement_state, request.search)
-            state = await secret_start(session, values, about, label="start")
+            columns = agreement_state.agreement.known_problem.sealed_items
+            state = await secret_start(session, values, about, label="start", columns=columns)
         else:
             steps = _steps(schedule, request)
             state = await compute(session, before.state, steps, about, disclose_improvements=tells)

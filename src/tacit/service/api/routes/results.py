@@ -25,6 +25,7 @@ from tacit.service.execution.progress_file import read_progress
 from tacit.service.execution.report import run_folder
 from tacit.service.server.context import Platform
 from tacit.service.storage import Run, read_run
+from tacit.service.workflow.drafting import problem_of_terms
 from tacit.service.workflow.lifecycle import ENDS, State, check_state
 from tacit.service.workflow.submitting import agreement_bytes
 
@@ -45,20 +46,18 @@ async def _ended(platform: Platform, run_id: str) -> Run:
 def _result_csv(run: Run) -> str:
     result, terms = run_result(run), RunTerms.model_validate(run.terms)
     items = result.plan.items if result.plan else []
-    rows, columns = terms.problem.row_names, terms.problem.column_names
-    if terms.problem.kind == "tour":
-        names = rows or columns
-        header = ["position", "city", *(["name"] if names else [])]
-        return csv_text(
-            header, ((i, c, *([names[c]] if names else [])) for i, c in enumerate(items))
-        )
-    header = ["row", *(["row_name"] if rows else []), "column"]
-    header += ["column_name"] if columns else []
+    problem = problem_of_terms(terms, proven=True)
+    first, second = problem.heads
+    rows, columns = problem.labels
+    row_named = problem.row_names is not None and not problem.between_places
+    named = problem.column_names or (problem.between_places and problem.row_names)
+    header = [first, *(["row_name"] if row_named else []), second]
+    header += [("name" if problem.between_places else "column_name")] if named else []
     return csv_text(
         header,
         (
-            (r, *([rows[r]] if rows else []), c, *([columns[c]] if columns else []))
-            for r, c in enumerate(items)
+            (a, *([rows[a]] if row_named else []), b, *([columns[b]] if named else []))
+            for a, b in (problem.listed(items) if items else [])
         ),
     )
 

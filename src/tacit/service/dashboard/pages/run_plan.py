@@ -7,6 +7,8 @@ from typing import Any
 
 from nicegui import ui
 
+from tacit.problems import Objective, problem_without_weights
+from tacit.service.api.terms import public_of_terms
 from tacit.service.dashboard.frame import html, native, section
 from tacit.service.dashboard.pages.plan_views import plan_matrix, plan_table, tour_map
 from tacit.service.dashboard.pages.run_parts import is_sealed
@@ -93,12 +95,14 @@ the deadline.</p>'
 def plan_markup(run: dict[str, Any], result: dict[str, Any], /) -> str:
     """The plan as a picture, where one helps, and as a table."""
     problem, items = run["terms"]["problem"], result["plan"]["items"]
-    rows = problem["row_names"] or [str(i) for i in range(problem["rows"])]
-    columns = problem["column_names"] or [str(i) for i in range(problem["columns"])]
-    if problem["kind"] == "tour":
-        pairs = [(str(i + 1), rows[city]) for i, city in enumerate(items)]
+    known = problem_without_weights(
+        public_of_terms(problem), (Objective("secret", None, weight_bound=0),), proven=True
+    )
+    rows, columns = known.labels
+    if known.between_places:
+        pairs = [(str(first + 1), rows[place]) for first, place in known.listed(items)]
         picture = tour_map(items, problem["coordinates"], rows) if problem["coordinates"] else ""
-        listed = plan_table(pairs, heads=("stop", "city"), owners=None)
+        listed = plan_table(pairs, heads=known.heads, owners=None)
     else:
         owner = {row: each["name"] for each in run["members"] for row in each["rows"]}
         pairs = [(rows[row], columns[item]) for row, item in enumerate(items)]

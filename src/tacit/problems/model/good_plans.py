@@ -1,39 +1,51 @@
-"""The plan that an attacker computes from an estimate."""
+"""Good plans by a matrix of values that is here: a good tour, or what a plain search finds."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.audit.record.record import RecordedProblem
 from tacit.jit import kernel
 
+if TYPE_CHECKING:
+    from tacit.problems.model.problem import Problem
+
 STARTS = 5
+STEPS, TRIED = 400, 64
 
 
-def best_plan_by(problem: RecordedProblem, matrix: NDArray[np.float64], /) -> NDArray[np.int32]:
-    """The best plan by a matrix: exact for assignments, a good local optimum for tours.
+def climbed_plan(problem: Problem, values: NDArray[np.float64], /) -> NDArray[np.int32]:
+    """Turn stretches of a genome around for as long as one of some drawn ones helps.
 
-    >>> problem = RecordedProblem("p", "assignment", 2, 2, False, [], [])
-    >>> best_plan_by(problem, np.array([[1.0, 9.0], [8.0, 3.0]]))
-    array([1, 0], dtype=int32)
+    >>> from tacit.problems import generate_routing
+    >>> problem = generate_routing(1, places=5, vehicles=2)
+    >>> problem.check_plan(climbed_plan(problem, np.ones((5, 5))).tolist())
     """
-    if problem.kind == "assignment":
-        return _assignment(problem, matrix)
-    costs = np.ascontiguousarray(-matrix)
-    tours = [_improved(costs, _nearest_first(costs, start)) for start in _starts(problem.rows)]
+    rng = np.random.Generator(np.random.PCG64(0))
+    genome = np.arange(problem.genome_length, dtype=np.int32)
+    places = np.arange(len(genome))
+    for _ in range(STEPS):
+        ends = np.sort(rng.integers(0, len(genome), (TRIED, 2)), axis=1)
+        first, last = ends[:, :1], ends[:, 1:]
+        inside = (places >= first) & (places <= last)
+        tried = genome[np.where(inside, first + last - places, places)]
+        tried[0] = genome
+        worth = problem.cell_sums(values, problem.plans(tried))
+        genome = tried[worth.argmax()]
+    return np.asarray(problem.plans(genome[None])[0])
+
+
+def good_tour(values: NDArray[np.float64], /) -> NDArray[np.int32]:
+    """A closed tour that is a good local optimum.
+
+    >>> sorted(good_tour(np.ones((4, 4))).tolist())
+    [0, 1, 2, 3]
+    """
+    costs = np.ascontiguousarray(-values)
+    tours = [_improved(costs, _nearest_first(costs, start)) for start in _starts(len(costs))]
     return min(tours, key=lambda tour: float(costs[tour, np.roll(tour, -1)].sum()))
-
-
-def _assignment(problem: RecordedProblem, matrix: NDArray[np.float64]) -> NDArray[np.int32]:
-    from scipy.optimize import linear_sum_assignment
-
-    costs = -matrix
-    if problem.forbidden:
-        costs = costs.copy()
-        rows, columns = zip(*problem.forbidden, strict=True)
-        costs[list(rows), list(columns)] = np.inf
-    return np.asarray(linear_sum_assignment(costs)[1], dtype=np.int32)
 
 
 def _starts(cities: int) -> range:

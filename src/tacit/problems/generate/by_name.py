@@ -1,0 +1,55 @@
+"""Random problems by the name of what is drawn, for commands, drafts and studies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tacit.disclosure import Disclosure, Exact
+from tacit.errors import ParameterError
+from tacit.problems.generate.capacities import generate_capacitated, generate_routing
+from tacit.problems.generate.delays import generate_delays
+from tacit.problems.generate.generators import Seed, generate_assignment, generate_tour
+from tacit.problems.model.objective import Sense
+from tacit.problems.model.problem import Problem
+
+
+def generate_named(
+    name: str,
+    seed: Seed,
+    /,
+    *,
+    rows: int,
+    columns: int | None = None,
+    up_to: int = 1000,
+    sense: Sense = "maximize",
+    participants: int = 1,
+    disclosure: Disclosure = Exact(),  # noqa: B008 - immutable
+    number: int = 1,
+) -> Problem:
+    """Draw one of `delays`, `ap`, `tour`, `capacitated` and `routing`, with one objective.
+
+    `columns` are the vehicles of `routing`; left out, `capacitated` and `routing` have one for ten
+    rows, and at least two.
+
+    >>> generate_named("routing", 1, rows=30).name
+    'routing1K30v3'
+    """
+    rest: dict[str, Any] = {"disclosure": disclosure, "number": number}
+    groups = max(2, rows // 10) if columns is None else columns
+    match name:
+        case "delays":
+            return generate_delays(seed, flights=rows, slots=columns, airlines=participants, **rest)
+        case "tour":
+            return generate_tour(seed, cities=rows, side=up_to, participants=participants, **rest)
+        case "routing":
+            return generate_routing(
+                seed, places=rows, vehicles=groups, side=up_to, participants=participants, **rest
+            )
+    drawn: dict[str, Any] = {"rows": rows, "weights_up_to": up_to, "sense": sense}
+    drawn |= {"participants": participants, "number": number}
+    match name:
+        case "ap":
+            return generate_assignment(seed, columns=columns, disclosures=(disclosure,), **drawn)
+        case "capacitated":
+            return generate_capacitated(seed, columns=groups, disclosure=disclosure, **drawn)
+    raise ParameterError(f"{name!r} cannot be drawn; use ap, tour, delays, capacitated or routing")

@@ -1,0 +1,56 @@
+"""The kinds of problems that are known here, by name: ours, and those of installed packages.
+
+A package adds a kind with an entry point of the group `tacit.kinds` that names a subclass of
+`Problem`; docs/extending.md shows one.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import entry_points
+
+from tacit.errors import ProblemError
+from tacit.problems.model.assignment import Assignment
+from tacit.problems.model.capacitated import CapacitatedAssignment
+from tacit.problems.model.problem import Problem
+from tacit.problems.model.routing import Routing
+from tacit.problems.model.tour import Tour
+
+GROUP = "tacit.kinds"
+_OURS: dict[str, type[Problem]] = {
+    each.kind: each for each in (Assignment, CapacitatedAssignment, Tour, Routing)
+}
+
+
+def kind_named(name: str, version: int = 1, /) -> type[Problem]:
+    """The class of a kind of problems, in the version asked for.
+
+    >>> kind_named("tour").__name__
+    'Tour'
+    >>> kind_named("tour", 2)
+    Traceback (most recent call last):
+    tacit.errors.ProblemError: the kind 'tour' is known here in version 1, not 2; install another \
+version of what brings it
+    """
+    kind = _OURS.get(name) or _installed(name)
+    if kind is None:
+        known = ", ".join(sorted({*_OURS, *entry_points(group=GROUP).names}))
+        raise ProblemError(
+            f"the kind {name!r} is unknown here; use one of {known}, or install its package"
+        )
+    if kind.version != version:
+        raise ProblemError(
+            f"the kind {name!r} is known here in version {kind.version}, not {version}; install "
+            "another version of what brings it"
+        )
+    return kind
+
+
+@cache
+def _installed(name: str) -> type[Problem] | None:
+    for point in entry_points(group=GROUP, name=name):
+        kind = point.load()
+        if not (isinstance(kind, type) and issubclass(kind, Problem) and kind.kind == name):
+            raise ProblemError(f"{point.value} is not the kind {name!r}; correct its package")
+        return kind
+    return None

@@ -177,7 +177,7 @@ class Platform:
             run.to_its_limits(until=time.monotonic() + 30)
             items = run.plans()[0]
             generation = run.run.now.search.generation
-        self.ledger = load_ledger(self.folder / "ledger.jsonl")
+        self.ledger = load_ledger(self.folder / "ledger.jsonl", sealed=False)
         rows, columns = self.problem.row_names, self.problem.column_names
         named = None
         if rows is not None and columns is not None:

@@ -17,7 +17,7 @@ from tacit.engine import SideBySide
 from tacit.engine.agreement.draft import problem_of
 from tacit.engine.agreement.terms import Agreement
 from tacit.engine.evaluators.objective_evaluator import ObjectiveEvaluation
-from tacit.engine.records.ledger import LedgerEntry
+from tacit.engine.records.ledger import EvaluationAnswer
 from tacit.errors import LogError
 from tacit.problems import Problem
 from tacit.runs.agreed import parameters_of
@@ -37,7 +37,7 @@ class LedgerObjective:
         /,
         *,
         estimator: Estimator,
-        answers: Iterable[LedgerEntry],
+        answers: Iterable[EvaluationAnswer],
     ) -> None:
         self._agreement, self._problem, self._objective = agreement, problem, objective
         self._estimator, self._answers = estimator, iter(answers)

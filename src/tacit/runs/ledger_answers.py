@@ -20,7 +20,7 @@ from tacit.engine.agreement.terms import Agreement
 from tacit.engine.coordinator.secure import SecureEngine, SecureObjective
 from tacit.engine.evaluators.decode import as_evaluation
 from tacit.engine.evaluators.objective_evaluator import ObjectiveEvaluation
-from tacit.engine.records.ledger import LedgerEntry
+from tacit.engine.records.ledger import EvaluationAnswer, RevealedBest, decode_entry
 from tacit.engine.wire.request import REVEAL_NUMBER, pack_candidates, request_hash
 from tacit.errors import LogError
 from tacit.problems import Problem
@@ -37,7 +37,7 @@ class AnsweredObjective:
         /,
         *,
         estimator: Estimator,
-        answers: Iterable[LedgerEntry],
+        answers: Iterable[EvaluationAnswer],
     ) -> None:
         self._problem, self._engine, self._objective = problem, engine, objective
         self._estimator = estimator
@@ -82,7 +82,7 @@ class AnsweredObjective:
             self._engine.evaluations(self._objective).go_on_after(*self._last)
 
     def _from_ledger(
-        self, entry: LedgerEntry, candidates: NDArray[np.int32]
+        self, entry: EvaluationAnswer, candidates: NDArray[np.int32]
     ) -> ObjectiveEvaluation:
         told = told_in_ledger(
             entry,
@@ -100,7 +100,7 @@ class AnsweredObjective:
 
 
 def told_in_ledger(
-    entry: LedgerEntry,
+    entry: EvaluationAnswer,
     candidates: NDArray[np.int32],
     agreement: Agreement,
     problem: Problem,
@@ -127,16 +127,17 @@ def told_in_ledger(
 
 
 class _Brief(msgspec.Struct, frozen=True):
-    """Of an entry, whose it is."""
+    """Of an entry, whose it is; those of the first version have no tag."""
 
     objective: int
-    number: int
+    number: int = REVEAL_NUMBER
     again: bool = False
+    entry: str = "answer"
 
     @property
     def is_answer(self) -> bool:
         """Whether the search made something of it."""
-        return self.number != REVEAL_NUMBER and not self.again
+        return self.entry == "answer" and self.number != REVEAL_NUMBER and not self.again
 
 
 def answered(path: Path, objectives: Iterable[int], /) -> dict[int, int]:
@@ -161,11 +162,13 @@ def revealed(path: Path, /) -> int | None:
     """
     for line in _whole_lines(path):
         if msgspec.json.decode(line, type=_Brief).number == REVEAL_NUMBER:
-            return msgspec.json.decode(line, type=LedgerEntry).disclosed[0]
+            entry = decode_entry(line, sealed=False)
+            if isinstance(entry, RevealedBest):
+                return entry.index
     return None
 
 
-def answers_after(path: Path, objective: int, skip: int, /) -> Iterable[LedgerEntry]:
+def answers_after(path: Path, objective: int, skip: int, /) -> Iterable[EvaluationAnswer]:
     """The answers of an objective after the first so many, as they are needed.
 
     >>> list(answers_after(Path("no-such.jsonl"), 0, 3))
@@ -178,7 +181,9 @@ def answers_after(path: Path, objective: int, skip: int, /) -> Iterable[LedgerEn
         if skip > 0:
             skip -= 1
         else:
-            yield msgspec.json.decode(line, type=LedgerEntry)
+            entry = decode_entry(line, sealed=False)
+            if isinstance(entry, EvaluationAnswer):
+                yield entry
 
 
 def _whole_lines(path: Path) -> Iterator[bytes]:

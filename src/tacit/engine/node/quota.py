@@ -13,8 +13,9 @@ from pathlib import Path
 
 from tacit.engine.identity.config import NodeConfig
 from tacit.engine.node.state.agreement_state import AgreementState
-from tacit.engine.node.state.policy import RefusalKind, refuse
+from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.state.store import write_atomically
+from tacit.engine.wire.replies import RefusalKind
 
 DAY = 86400.0
 MEGABYTE = 1_000_000

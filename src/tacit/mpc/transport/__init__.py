@@ -1,7 +1,7 @@
 """How parties talk: frames, links in memory, over TLS and with faults, and conversations."""
 
 from tacit.mpc.transport.certificate import make_certificate
-from tacit.mpc.transport.faulty import Faults, FaultyLink
+from tacit.mpc.transport.faulty import Faults, FaultyLink, delayed
 from tacit.mpc.transport.frame import (
     FRAME_LIMIT,
     HEADER_BYTES,
@@ -34,6 +34,7 @@ __all__ = [
     "TlsLink",
     "connect",
     "decode",
+    "delayed",
     "encode",
     "fingerprint",
     "make_certificate",

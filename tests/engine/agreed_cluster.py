@@ -25,13 +25,18 @@ from tacit.engine.coordinator.node_client import NodeClient
 from tacit.engine.identity.certificates import read_certificate
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.local.engine import all_sign, node_terms, participant_keys, public_keys
+from tacit.engine.records.events import Event, RequestRefused
 from tacit.engine.records.node_log import verify_log
-from tacit.engine.wire.messages import Done, Evaluate, Message
+from tacit.engine.wire.attempt import NO_ATTEMPT
+from tacit.engine.wire.messages import Evaluate, Request
+from tacit.engine.wire.replies import Message
 from tacit.engine.wire.request import pack_candidates
 from tacit.mpc.transport import Identity, fingerprint
 from tacit.problems import Problem, generate_assignment
 
 T = TypeVar("T")
+E = TypeVar("E", bound=Event)
+R = TypeVar("R", bound=Message)
 
 
 def problem(disclose: str = "order", best: str = "value", rows: int = 6) -> Problem:
@@ -104,15 +109,18 @@ class AgreedCluster:
     def sealed(self) -> list[SealedRows]:
         return [self.seal(name) for name in self.keys]
 
-    def log(self, node: int) -> list[dict[str, Any]]:
+    def log(self, node: int) -> list[Event]:
         name = agreement_hash(self.agreement).hex()[:32]
         path = self.cluster.folder / f"node-{node}.data" / name / "log.jsonl"
         return verify_log(path.read_bytes())
 
     def refusals(self, node: int = 0) -> list[str]:
-        return [str(entry["reason"]) for entry in self.log(node) if entry["event"] == "refused"]
+        return [event.reason for event in self.events(node, RequestRefused)]
 
-    def node_log(self, node: int) -> list[dict[str, Any]]:
+    def events(self, node: int, kind: type[E]) -> list[E]:
+        return [event for event in self.log(node) if isinstance(event, kind)]
+
+    def node_log(self, node: int) -> list[Event]:
         return verify_log((self.cluster.folder / f"node-{node}.data" / "log.jsonl").read_bytes())
 
     @asynccontextmanager
@@ -148,7 +156,7 @@ class AgreedCluster:
             attempt=1,
             disclosure=terms.disclosure,
             best=terms.best,
-            basis="",
+            parent_attempt=NO_ATTEMPT,
             candidates=raw,
         )
         return msgspec.structs.replace(honest, **changes)
@@ -164,14 +172,17 @@ def make_clients(cluster: LocalCluster, identity: Identity | None = None) -> lis
     return [NodeClient(i, node.address, identity, 0.0) for i, node in enumerate(config.nodes)]
 
 
-async def ask(client: NodeClient, message: Message, *, timeout: float = 10.0) -> Done:
+async def ask(client: NodeClient, message: Request[R], *, timeout: float = 10.0) -> R:
     async with asyncio.timeout(timeout):
         return await (await client.ask(message))
 
 
 async def outcomes(
-    clients: Sequence[NodeClient], make: Callable[[NodeClient], Message], *, timeout: float = 12.0
-) -> list[Done | BaseException]:
+    clients: Sequence[NodeClient],
+    make: Callable[[NodeClient], Request[R]],
+    *,
+    timeout: float = 12.0,
+) -> list[R | BaseException]:
     futures = [await client.ask(make(client)) for client in clients]
     async with asyncio.timeout(timeout):
         return await asyncio.gather(*futures, return_exceptions=True)

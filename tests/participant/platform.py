@@ -178,7 +178,7 @@ class Platform:
             drive(driver, until=time.monotonic() + 30, observe=watch)
             items = driver.plans()[0]
             generation = driver.progress().generation
-        self.ledger = load_ledger(self.folder / "ledger.jsonl")
+        self.ledger = load_ledger(self.folder / "ledger.jsonl", sealed=False)
         rows, columns = self.problem.row_names, self.problem.column_names
         named = None
         if rows is not None and columns is not None:

@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 from tacit.engine.agreement.sealing import seal_rows
+from tacit.engine.records.events import AnswerSent
 from tacit.engine.records.log_receipt import check_log
 from tacit.engine.records.node_log import FIRST, line_hash
 from tacit.participant import check_logs
@@ -196,9 +197,9 @@ def test_what_is_not_proven_has_an_exit_code_of_its_own(
     def cut(*arguments: Any, **options: Any) -> Any:
         log = check_log(*arguments, **options)
         is_cut = arguments[1] == 1
-        return [e for e in log if not (is_cut and e["event"] == "sent" and e["number"] == 6)]
+        return [e for e in log if not (is_cut and isinstance(e, AnswerSent) and e.number == 6)]
 
-    monkeypatch.setattr("tacit.verify.log_check.check_log", cut)
+    monkeypatch.setattr("tacit.participant.checking.check_log", cut)
     said = tacit("log", RUN, "--profile", finished.north.folder)
     assert said.code == 5
     assert "5 answers in the ledger are what all three nodes sent, and 1 are not proven" in said.out
@@ -255,7 +256,7 @@ def test_rows_in_place_of_ours_are_caught(finished: World) -> None:
 
 def test_a_clock_that_differs_is_told(finished: World, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = SimpleNamespace(time=lambda: time.time() - 65)
-    for module in ("client", "log_check"):
+    for module in ("account.client", "checking"):
         monkeypatch.setattr(f"tacit.participant.{module}.time", slow)
     verdict = check_logs(finished.north, RUN)
     assert verdict.ok

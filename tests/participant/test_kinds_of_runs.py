@@ -10,8 +10,7 @@ import pytest
 
 from tacit.disclosure import parse_best_mode, parse_disclosure
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records.ledger import LedgerEntry
-from tacit.engine.wire.request import REVEAL_NUMBER
+from tacit.engine.records.ledger import EvaluationAnswer, RevealedBest
 from tacit.participant import Profile, check_logs, join, new_key_file, sign, submit
 from tacit.problems import Participant, Problem, generate_assignment, generate_tour
 from tacit.search import SearchParameters
@@ -43,7 +42,7 @@ KINDS = {
 }
 
 
-def turned(entry: LedgerEntry) -> LedgerEntry:
+def turned(entry: EvaluationAnswer) -> EvaluationAnswer:
     assert entry.disclosed != entry.disclosed[::-1]
     return msgspec.structs.replace(entry, disclosed=entry.disclosed[::-1])
 
@@ -76,7 +75,7 @@ def test_an_honest_run_of_any_kind_is_confirmed(
     with served(made) as platform:
         profiles = submitted(platform)
         platform.execute()
-        assert any(e.number == REVEAL_NUMBER for e in platform.ledger) == reveal
+        assert any(isinstance(e, RevealedBest) for e in platform.ledger) == reveal
         verdict = check_logs(profiles["south"], RUN)
         assert verdict.ok, verdict.lines()
         # Not a single answer can be told otherwise.

@@ -13,14 +13,21 @@ import pytest
 from tacit.engine.agreement.terms import read_agreement
 from tacit.engine.coordinator.evaluations import Evaluated, Evaluations
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records.ledger import LedgerEntry, load_ledger
-from tacit.engine.records.node_log import verify_log
-from tacit.engine.wire.messages import Done
+from tacit.engine.records.events import (
+    AnswerSent,
+    EvaluationBegun,
+    EvaluationRepeated,
+    Event,
+    NumberAdopted,
+)
+from tacit.engine.records.ledger import EvaluationAnswer, load_ledger
+from tacit.engine.records.node_log import Log, verify_log
+from tacit.engine.wire.attempt import Attempt
+from tacit.engine.wire.replies import PopulationEvaluated
 from tacit.errors import LogError, PeerLostError
 from tacit.problems import generate_assignment
 from tacit.runs import EngineChoice, Limits, solve
 from tacit.search import SearchParameters
-from tacit.verify.answer_log import Log
 from tacit.verify.answers import Answers, check_answers
 from tacit.verify.replay import replay
 from tests.conftest import RunTacit
@@ -63,15 +70,16 @@ def test_an_honest_run_is_confirmed(recorded: Path, run_tacit: RunTacit) -> None
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == (
+        "all nodes were asked the same, 6 times\n"
+        "6 answers in the ledger are what all three nodes sent\n"
         "all 6 populations are those of the agreed search\n"
-        "6 of 6 answers are as 3 of 3 nodes logged them\n"
     )
 
 
 def test_another_search_is_found_out(recorded: Path) -> None:
     agreement = read_agreement((recorded / "agreement.json").read_bytes())
     entries = verify_log((recorded / "log.jsonl").read_bytes())
-    ledger = load_ledger(recorded / "ledger.jsonl")
+    ledger = _answers(recorded)
     assert replay(agreement, entries, ledger).complete
     other_seed = msgspec.structs.replace(
         agreement, search=msgspec.structs.replace(agreement.search, seed=5)
@@ -91,12 +99,12 @@ def test_a_ledger_that_lies_is_found_out(recorded: Path) -> None:
     agreement = read_agreement((recorded / "agreement.json").read_bytes())
     names = ("log.jsonl", "log-0.jsonl", "log-2.jsonl")
     logs = [verify_log((recorded / name).read_bytes()) for name in names]
-    ledger = load_ledger(recorded / "ledger.jsonl")
+    ledger = _answers(recorded)
     assert check_answers(agreement, logs, ledger) == Answers(6, 0)
     with pytest.raises(LogError, match="of the same node"):
         check_answers(agreement, [logs[0], logs[0]], ledger)
 
-    def lie(**changes: Any) -> list[LedgerEntry]:
+    def lie(**changes: Any) -> list[EvaluationAnswer]:
         return [*ledger[:2], msgspec.structs.replace(ledger[2], **changes), *ledger[3:]]
 
     # Another answer than the one that the parts add up to.
@@ -119,8 +127,7 @@ def test_a_repeat_that_was_cut_off_explains_no_other_answer(recorded: Path) -> N
     agreement = read_agreement((recorded / "agreement.json").read_bytes())
     names = ("log.jsonl", "log-0.jsonl", "log-2.jsonl")
     logs = [verify_log((recorded / name).read_bytes()) for name in names]
-    ledger = load_ledger(recorded / "ledger.jsonl")
-    stray = {"event": "repeat", "objective": 0, "attempt": "n:9:9", "basis": ""}
+    ledger = _answers(recorded)
     for number in (3, 6):
         parts = [
             [(k, [_turned(frame) for frame in frames] if k == 1 else frames) for k, frames in each]
@@ -131,13 +138,16 @@ def test_a_repeat_that_was_cut_off_explains_no_other_answer(recorded: Path) -> N
         )
         forged = [lie if entry.number == number else entry for entry in ledger]
         for asked in (2, 3):
-            stopped = [[*log, {**stray, "number": number}] for log in logs[:asked]]
+            stopped = [
+                [*log, EvaluationRepeated(0, number, Attempt.of(number, 9, 9))]
+                for log in logs[:asked]
+            ]
             # The honest answer is proven all the same.
             assert check_answers(agreement, [*stopped, *logs[asked:]], ledger) == Answers(6, 0)
             with pytest.raises(LogError, match=f"logged another answer to evaluation {number}"):
                 check_answers(agreement, [*stopped, *logs[asked:]], forged)
         # Nor if the answer itself was cut off at a node: only the last one may lack its proof.
-        one_cut = [_without(logs[0], "sent", number), *logs[1:]]
+        one_cut = [_without(logs[0], AnswerSent, number), *logs[1:]]
         if number < 6:
             with pytest.raises(LogError, match="the platform went on without"):
                 check_answers(agreement, one_cut, ledger)
@@ -145,7 +155,10 @@ def test_a_repeat_that_was_cut_off_explains_no_other_answer(recorded: Path) -> N
             assert check_answers(agreement, one_cut, ledger) == Answers(5, 1)
         with pytest.raises(LogError, match=f"logged another answer to evaluation {number}"):
             check_answers(agreement, one_cut, forged)
-        never = [_without(_without(logs[0], "sent", number), "evaluate", number), *logs[1:]]
+        never = [
+            _without(_without(logs[0], AnswerSent, number), EvaluationBegun, number),
+            *logs[1:],
+        ]
         with pytest.raises(LogError, match=f"logged another answer to evaluation {number}"):
             check_answers(agreement, never, ledger)
 
@@ -153,13 +166,13 @@ def test_a_repeat_that_was_cut_off_explains_no_other_answer(recorded: Path) -> N
 def test_what_a_power_cut_took_lacks_its_proof(recorded: Path) -> None:
     agreement = read_agreement((recorded / "agreement.json").read_bytes())
     logs = [verify_log((recorded / n).read_bytes()) for n in ("log.jsonl", "log-0.jsonl")]
-    ledger = load_ledger(recorded / "ledger.jsonl")
-    lost = {"event": "caught up", "objective": 0, "number": 64, "request": ""}
-    at = next(i for i, e in enumerate(logs[0]) if e["event"] == "sent" and e["number"] == 4)
+    ledger = _answers(recorded)
+    lost = NumberAdopted(0, 64, "")
+    at = next(i for i, e in enumerate(logs[0]) if isinstance(e, AnswerSent) and e.number == 4)
     assert check_answers(agreement, [[*logs[0][:at], lost], logs[1]], ledger) == Answers(3, 3)
     # What was logged before it is not lost with it.
     with pytest.raises(LogError, match="the platform went on without"):
-        check_answers(agreement, [[*_without(logs[0][:at], "sent", 2), lost], logs[1]], ledger)
+        check_answers(agreement, [[*_without(logs[0][:at], AnswerSent, 2), lost], logs[1]], ledger)
 
 
 def test_an_answer_that_a_node_did_not_log_is_asked_for_again(cluster: LocalCluster) -> None:
@@ -170,19 +183,21 @@ def test_an_answer_that_a_node_did_not_log_is_asked_for_again(cluster: LocalClus
 
     async def evaluate() -> None:
         async with agreed.ready() as (coordinator, _):
-            evaluations = Evaluations(coordinator, 0, told_again=again.append)
+            evaluations = Evaluations(coordinator, 0, answered_again=again.append)
             for plans in populations(2):
                 told.append(await evaluations.evaluate(plans, until=time.monotonic() + 10))
                 await asyncio.gather(*told[-1].replies)
                 if len(told) == 1:
-                    failed: asyncio.Future[Done] = asyncio.get_running_loop().create_future()
+                    failed: asyncio.Future[PopulationEvaluated] = (
+                        asyncio.get_running_loop().create_future()
+                    )
                     failed.set_exception(PeerLostError("node 1", "is gone"))
                     told[0].replies[1] = failed
             await asyncio.gather(*again[0].replies)
 
     run(evaluate())
     logs = [agreed.log(node) for node in range(3)]
-    line = next(e for e in logs[1] if e["event"] == "sent" and e["number"] == 1)
+    line = next(e for e in agreed.events(1, AnswerSent) if e.number == 1)
     logs[1].remove(line)
     ledger = [_entry(told[0]), _entry(again[0], again=True), _entry(told[1])]
     assert check_answers(agreed.agreement, logs, ledger) == Answers(2, 0)
@@ -195,14 +210,19 @@ def test_an_answer_that_a_node_did_not_log_is_asked_for_again(cluster: LocalClus
         )
 
 
-def _entry(told: Evaluated, *, again: bool = False) -> LedgerEntry:
+def _entry(told: Evaluated, *, again: bool = False) -> EvaluationAnswer:
     labels = [int(label) for label in told.outcome.labels]
     best = told.outcome.best_value
-    return LedgerEntry(0, told.number, told.request.hex(), labels, best, told.parts, again)
+    return EvaluationAnswer(0, told.number, told.request.hex(), labels, best, told.parts, again)
 
 
-def _without(log: Log, event: str, number: int) -> list[dict[str, Any]]:
-    return [line for line in log if (line["event"], line.get("number")) != (event, number)]
+def _answers(folder: Path) -> list[EvaluationAnswer]:
+    entries = load_ledger(folder / "ledger.jsonl", sealed=False)
+    return [entry for entry in entries if isinstance(entry, EvaluationAnswer)]
+
+
+def _without(log: Log, kind: type[AnswerSent | EvaluationBegun], number: int) -> list[Event]:
+    return [event for event in log if not (isinstance(event, kind) and event.number == number)]
 
 
 def _turned(frame: bytes) -> bytes:

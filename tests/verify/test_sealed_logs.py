@@ -7,10 +7,11 @@ import pytest
 
 from tacit.engine.agreement.terms import agreement_hash
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records.ledger import LedgerEntry
-from tacit.engine.wire.request import REVEAL_NUMBER
+from tacit.engine.records.events import GenerationsBegun, PlanBound, PlanSent
+from tacit.engine.records.ledger import ImprovementBits, LedgerEntry, OpenedPlan
+from tacit.engine.wire.attempt import Attempt
 from tacit.errors import LogError
-from tacit.verify.sealed_answers import check_sealed_answers
+from tacit.verify.sealed import SealedReport, check_asked, check_sealed_answers
 from tests.engine.agreed_cluster import run
 from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed
 
@@ -28,9 +29,9 @@ def test_logs_tell_generations_and_one_opening(cluster: LocalCluster) -> None:
     run(search())
     for node in range(3):
         told = [
-            (e["event"], e.get("first"), e.get("count"))
+            (e.name, getattr(e, "first", None), getattr(e, "count", None))
             for e in agreed.log(node)
-            if e["event"] in ("secret start", "generations", "open plan", "opened", "sent")
+            if e.name in ("secret start", "generations", "open plan", "opened", "sent")
         ]
         assert told == [
             ("secret start", None, None),
@@ -47,64 +48,62 @@ def test_logs_tell_generations_and_one_opening(cluster: LocalCluster) -> None:
 def test_logs_and_ledger_are_compared(cluster: LocalCluster) -> None:
     agreed = draft(cluster, sealed(PROBLEMS["balanced"](), "improvement"))
 
-    async def search() -> list[LedgerEntry]:
+    async def search() -> tuple[ImprovementBits, ImprovementBits, OpenedPlan]:
         async with agreed.coordinator() as coordinator:
             on_nodes = await begin(agreed, coordinator)
             first = await on_nodes.advance(2, 9, until=None)
             told = await on_nodes.advance(4, 6, until=None)
             opened = await on_nodes.open(until=None)
-            return [
-                *(
-                    LedgerEntry(
-                        0,
-                        each.batch.first + 1,
-                        each.request.hex(),
-                        [int(bit) for bit in each.improved],
-                        None,
-                        each.parts,
-                    )
-                    for each in (first, told)
-                ),
-                LedgerEntry(0, REVEAL_NUMBER, "", opened.plan, None, opened.parts),
-            ]
+            before, bits = (
+                ImprovementBits(
+                    0,
+                    each.batch.first + 1,
+                    each.request.hex(),
+                    [int(bit) for bit in each.improved],
+                    each.parts,
+                )
+                for each in (first, told)
+            )
+            return before, bits, OpenedPlan(0, opened.plan, None, opened.parts)
 
     before, bits, opening = run(search())
     logs = [agreed.log(node) for node in range(3)]
     report = check_sealed_answers(agreed.agreement, logs, [before, bits, opening])
-    assert (report.generations, report.plans, report.improvements) == (6, 1, 6)
-    assert report.senders == 3
-    assert report.horizons == (9, 6)
-    swapped = [opening.disclosed[1], opening.disclosed[0], *opening.disclosed[2:]]
+    assert report == SealedReport(plans=1, improvements=6, senders=3)
+    assert "the same 6 generations" in check_asked(logs)
+    assert "expected: 9, 6" in check_asked(logs)
+    swapped = [opening.plan[1], opening.plan[0], *opening.plan[2:]]
     other = [[(0, [p[::-1] for p in frames]) for _, frames in s] for s in opening.parts]
     cut = [[(0, [p[:-1] for p in frames]) for _, frames in s] for s in opening.parts]
     forged = [[(k, [bytes(len(f)) for f in frames]) for k, frames in s] for s in bits.parts]
-    for changed, words in (
-        ([msgspec.structs.replace(opening, disclosed=swapped)], "another plan than the ledger"),
+    lies: tuple[tuple[list[LedgerEntry], str], ...] = (
+        ([msgspec.structs.replace(opening, plan=swapped)], "another plan than the ledger"),
         ([msgspec.structs.replace(opening, parts=other)], "another plan than the ledger"),
         ([msgspec.structs.replace(opening, parts=cut)], "no part of a plan"),
-        ([opening, msgspec.structs.replace(opening, disclosed=swapped)], "two plans of one search"),
+        ([opening, msgspec.structs.replace(opening, plan=swapped)], "two plans of one search"),
         ([bits], "opened the plan of search 0, which the ledger leaves out"),
         ([opening], "improvements after generation 0, which the ledger leaves out"),
         ([msgspec.structs.replace(bits, parts=forged), opening], "other improvements"),
-    ):
+    )
+    for changed, words in lies:
         with pytest.raises(LogError, match=words):
             check_sealed_answers(agreed.agreement, logs, changed)
     again = check_sealed_answers(agreed.agreement, logs, [before, bits, opening, opening])
     assert again == report  # heard twice by a coordinator that was interrupted
-    fewer = [line for line in logs[1] if line["event"] != "generations"]
+    fewer = [event for event in logs[1] if not isinstance(event, GenerationsBegun)]
     with pytest.raises(LogError, match="different generations"):
         check_sealed_answers(agreed.agreement, [logs[0], fewer], [opening])
     # Two nodes send all components: what the third sent need not be kept, and is still compared.
     fewer_parts = msgspec.structs.replace(opening, parts=[*opening.parts[:2], []])
     assert check_sealed_answers(agreed.agreement, logs, [before, bits, fewer_parts]).senders == 3
-    (other_basis,) = [
-        {**line, "basis": "0:1:1"} for line in logs[0] if line["event"] == "open plan"
-    ]
     with pytest.raises(LogError, match="two plans of search 0"):
         check_sealed_answers(
-            agreed.agreement, [*logs[:2], [*logs[2], other_basis]], [before, bits, opening]
+            agreed.agreement,
+            [*logs[:2], [*logs[2], PlanBound(0, Attempt("0:1:1"))]],
+            [before, bits, opening],
         )
-    (other_part,) = [{**line, "salt": "00"} for line in logs[2] if line["event"] == "opened"]
+    (sent,) = agreed.events(2, PlanSent)
+    other_part = msgspec.structs.replace(sent, salt="00")
     for entry in (opening, fewer_parts):
         with pytest.raises(LogError, match="another part of the plan"):
             check_sealed_answers(

@@ -293,6 +293,7 @@ def log(run: Run, profile: Folder = None, as_json: AsJson = False) -> None:
     Ends with an exit code other than 0 if anything is off.
     """
     from tacit.participant import check_logs
+    from tacit.participant.plain_text import plain_line
 
     loaded, run = _open(profile, run)
     verdict = check_logs(loaded, run)
@@ -300,7 +301,7 @@ def log(run: Run, profile: Folder = None, as_json: AsJson = False) -> None:
         shown = {"run": run, "state": verdict.state, "ok": verdict.ok}
         _echo_json({**shown, "findings": verdict.findings, "notes": verdict.notes})
     else:
-        typer.echo("\n".join(verdict.lines()))
+        typer.echo("\n".join(plain_line(line, longest=2000) for line in verdict.lines()))
     verdict.check()
     if not as_json:
         typer.echo("everything is as it was signed")

@@ -10,20 +10,47 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from typing import Protocol
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
 from tacit.errors import AbortError, MaskReuseError, PeerError
 from tacit.mpc.cost import Cost
 from tacit.mpc.masks import KeyedMasks, expand
-from tacit.mpc.session import DEFAULT_TIMEOUT, Context, Session
+from tacit.mpc.session import DEFAULT_TIMEOUT, Context, Session, Wire
 from tacit.mpc.shares import COORDINATOR, NODES
 from tacit.mpc.transport.frame import Channel, Kind
+from tacit.mpc.transport.link import Link
 from tacit.mpc.transport.mux import Conversation, Mux
 
 _NOTICE_TIMEOUT = 0.01
+
+
+class SessionMux(Protocol):
+    """What a session needs of the link to a party; a `Mux` is one."""
+
+    @property
+    def link(self) -> Link:
+        """The link itself."""
+        ...
+
+    def open(self, channel: Channel, *, tag: bytes) -> Wire:
+        """Open a conversation."""
+        ...
+
+    def watch(self, channel: Channel, handler: Callable[[PeerError], None] | None) -> None:
+        """Listen for the other side giving up."""
+        ...
+
+    async def notify(self, channel: Channel, culprit: str, *, timeout: float) -> None:
+        """Tell the other side that the evaluation failed."""
+        ...
+
+    def finish(self, channel: Channel) -> None:
+        """Drop what may still arrive for the evaluation."""
+        ...
 
 
 class Epoch:
@@ -148,7 +175,7 @@ async def open_session(
     context: Context,
     *,
     me: int,
-    muxes: Mapping[int, Mux],
+    muxes: Mapping[int, SessionMux],
     epoch: Epoch | None,
     timeout: float = DEFAULT_TIMEOUT,
 ) -> AsyncIterator[Session]:
@@ -197,8 +224,8 @@ async def open_session(
             mux.finish(context.channel(0))
 
 
-async def refuse_session(context: Context, *, muxes: Mapping[int, Mux]) -> None:
-    """Reject an evaluation that the others may have begun: they fail at once and name this node.
+async def refuse_session(context: Context, *, muxes: Mapping[int, SessionMux]) -> None:
+    """Say no to an evaluation that the others may have begun: they fail at once, and name us.
 
     What they sent for it, or still send, is discarded.
 
@@ -219,7 +246,7 @@ async def refuse_session(context: Context, *, muxes: Mapping[int, Mux]) -> None:
         mux.finish(context.channel(0))
 
 
-async def _notify_all(muxes: Mapping[int, Mux], channel: Channel, culprit: str) -> None:
+async def _notify_all(muxes: Mapping[int, SessionMux], channel: Channel, culprit: str) -> None:
     for mux in muxes.values():
         # A link that is gone or full must not hide the error that is being handled.
         with suppress(PeerError):

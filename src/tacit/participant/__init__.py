@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         save_trust as save_trust,
         seen_trust as seen_trust,
     )
+    from tacit.participant.checking import check_logs as check_logs
     from tacit.participant.explanations import leakage_words as leakage_words
     from tacit.participant.results import result as result, runs as runs
     from tacit.participant.reviewing import Review as Review, review as review
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
         submit as submit,
         withdraw as withdraw,
     )
-    from tacit.verify.log_check import check_logs as check_logs
     from tacit.verify.verdict import Verdict as Verdict
 else:
     __getattr__ = lazily(__name__)

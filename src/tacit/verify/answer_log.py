@@ -7,80 +7,117 @@ off there; what a platform shows as its answer is then only the platform's word.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from tacit.engine.records.ledger import LedgerEntry
+from tacit.engine.records.events import (
+    AnswerSent,
+    EvaluationBegun,
+    EvaluationRepeated,
+    NumberAdopted,
+    PlanSent,
+    Sent,
+)
+from tacit.engine.records.ledger import EvaluationAnswer
+from tacit.engine.records.node_log import Log
+from tacit.engine.wire.attempt import Attempt
 from tacit.engine.wire.recording_mux import sent_digest, substream_digest
 
-Log = Sequence[dict[str, Any]]
 Key = tuple[int, int]
 """An objective, and the number of an evaluation."""
 
 
-def entry_key(entry: LedgerEntry, /) -> Key:
+def entry_key(entry: EvaluationAnswer, /) -> Key:
     """Which evaluation an entry of the ledger is about.
 
-    >>> entry_key(LedgerEntry(0, 7, "", [1], None))
+    >>> entry_key(EvaluationAnswer(0, 7, "", [1], None))
     (0, 7)
     """
     return entry.objective, entry.number
 
 
-@dataclass
-class SentLines:
-    """The lines of one log that are about answers."""
+def is_hash_of(event: Sent | PlanSent, digests: Iterable[bytes], /) -> bool:
+    """Whether a node logged that it sent exactly the substreams with these hashes.
 
-    begun: dict[Key, set[str]] = field(default_factory=dict)
+    >>> is_hash_of(PlanSent(0, Attempt(), "00", "no hash"), [])
+    False
+    """
+    return sent_digest(bytes.fromhex(event.salt), digests) == event.digest
+
+
+def digests_of(substreams: Sequence[tuple[int, list[bytes]]], /) -> list[bytes]:
+    """The hashes of what one node sent, from the parts that a ledger keeps.
+
+    >>> digests_of([])
+    []
+    """
+    return [substream_digest(frames) for _, frames in substreams]
+
+
+@dataclass
+class AnswerLog:
+    """The lines of one log that are about evaluations."""
+
+    requests: dict[Key, str] = field(default_factory=dict)
+    """The hash of the population under each number; also of those that peers were asked for."""
+    begun: dict[Key, set[Attempt]] = field(default_factory=dict)
     """The attempts at each evaluation."""
-    sent: dict[Key, dict[str, tuple[str, str]]] = field(default_factory=dict)
-    """Of those that were answered, the salt and the hash of what was sent."""
+    sent: dict[Key, dict[Attempt, AnswerSent]] = field(default_factory=dict)
+    """Of those that were answered, the hash of what was sent."""
     lost: list[tuple[int, int, int]] = field(default_factory=list)
     """Objective, and after which and up to which number a power cut may have taken lines."""
 
     @classmethod
-    def of(cls, log: Log, /) -> SentLines:
+    def of(cls, log: Log, /) -> AnswerLog:
         """Gather the lines of a verified log.
 
-        >>> line = {"objective": 0, "number": 1, "attempt": "1:1:1"}
-        >>> lines = SentLines.of([{"event": "evaluate", **line}, {"event": "epoch", "number": 2}])
-        >>> lines.begun, lines.sent
-        ({(0, 1): {'1:1:1'}}, {})
+        >>> lines = AnswerLog.of([EvaluationBegun(0, 1, "ab", Attempt("1:1:1"))])
+        >>> lines.requests, lines.begun
+        ({(0, 1): 'ab'}, {(0, 1): {'1:1:1'}})
         """
         found = cls()
-        for line in log:
-            event = line["event"]
-            if event in ("evaluate", "repeat"):
-                key = (line["objective"], line["number"])
-                found.begun.setdefault(key, set()).add(line.get("attempt", ""))
-            elif event == "sent":
-                key = (line["objective"], line["number"])
-                told = (line["salt"], line["digest"])
-                found.sent.setdefault(key, {})[line.get("attempt", "")] = told
-            elif event == "caught up" and not line["request"]:
-                kept = [number for k, number in found.sent if k == line["objective"]]
-                found.lost.append((line["objective"], max(kept, default=0), line["number"]))
+        for event in log:
+            match event:
+                case (
+                    EvaluationBegun(objective=k, number=n)
+                    | EvaluationRepeated(objective=k, number=n)
+                ):
+                    found.begun.setdefault((k, n), set()).add(event.attempt)
+                    if isinstance(event, EvaluationBegun):
+                        found.requests[k, n] = event.request
+                case AnswerSent(objective=k, number=n):
+                    found.sent.setdefault((k, n), {})[event.attempt] = event
+                case NumberAdopted(objective=k, number=n) if event.request:
+                    found.requests[k, n] = event.request
+                case NumberAdopted(objective=k, number=n):
+                    kept = [number for objective, number in found.sent if objective == k]
+                    found.lost.append((k, max(kept, default=0), n))
         return found
 
-    def senders(self, entry: LedgerEntry, /) -> set[int]:
+    def senders(self, entry: EvaluationAnswer, /) -> set[int]:
         """Whose parts in the ledger are what this log says was sent."""
-        told = self.sent.get(entry_key(entry), {}).values()
-        return {k for k, part in enumerate(entry.parts) if any(_fits(part, each) for each in told)}
+        events = self.sent.get(entry_key(entry), {}).values()
+        return {
+            k
+            for k, part in enumerate(entry.parts)
+            if any(is_hash_of(event, digests_of(part)) for event in events)
+        }
 
-    def allows(self, entry: LedgerEntry, attempt: str, senders: set[int], /) -> bool:
+    def allows(self, entry: EvaluationAnswer, attempt: Attempt, senders: set[int], /) -> bool:
         """Whether an entry may be the answer of an attempt, as far as this log knows."""
-        told = self.sent.get(entry_key(entry), {}).get(attempt)
-        if told is not None:
-            return any(_fits(entry.parts[k], told) for k in senders)
+        event = self.sent.get(entry_key(entry), {}).get(attempt)
+        if event is not None:
+            return any(is_hash_of(event, digests_of(entry.parts[k])) for k in senders)
         return attempt in self.begun.get(entry_key(entry), ()) or self.has_lost(entry_key(entry))
+
+    def was_asked(self, entry: EvaluationAnswer, /) -> bool:
+        """Whether the node was asked what an entry answers, or may have lost the question."""
+        request = self.requests.get(entry_key(entry))
+        ends = [up_to for k, _, up_to in self.lost if k == entry.objective]
+        return request == entry.request or (
+            request is None and entry.number <= max(ends, default=0)
+        )
 
     def has_lost(self, key: Key, /) -> bool:
         """Whether a power cut may have taken lines about an evaluation."""
         return any(key[0] == k and after < key[1] <= up_to for k, after, up_to in self.lost)
-
-
-def _fits(substreams: Sequence[tuple[int, list[bytes]]], told: tuple[str, str]) -> bool:
-    salt, digest = told
-    frames = (substream_digest(each) for _, each in substreams)
-    return sent_digest(bytes.fromhex(salt), frames) == digest

@@ -19,14 +19,15 @@ from dataclasses import dataclass
 from tacit.disclosure import parse_best_mode, parse_disclosure
 from tacit.engine.agreement.terms import Agreement
 from tacit.engine.evaluators.decode import told_best
-from tacit.engine.records.ledger import LedgerEntry
-from tacit.engine.wire.request import REVEAL_NUMBER
-from tacit.errors import AbortError, LogError, PeerError
+from tacit.engine.records.ledger import EvaluationAnswer, LedgerEntry, RevealedBest
+from tacit.engine.records.node_log import Log
+from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
+from tacit.errors import AbortError, LogError, PeerError, UnprovenError
 from tacit.mpc import COORDINATOR, DisclosedValues, Session, collect
 from tacit.mpc.shares import party_name
 from tacit.mpc.transport import Channel, Frame
 from tacit.mpc.transport.frame import Buffer, Header
-from tacit.verify.answer_log import Key, Log, SentLines, entry_key
+from tacit.verify.answer_log import AnswerLog, Key, entry_key
 
 UNPROVEN = (
     "a node failed before it had logged its part, or was cut off by the platform, which can then "
@@ -69,13 +70,12 @@ def check_answers(
     agreement: Agreement, logs: Sequence[Log], ledger: Sequence[LedgerEntry], /
 ) -> Answers:
     """Compare a ledger with verified logs of different nodes; a `LogError` names what differs."""
-    told: dict[Key, list[LedgerEntry]] = {}
-    for entry in ledger:
-        if entry.number != REVEAL_NUMBER:
-            _check_told(agreement, entry)
-            told.setdefault(entry_key(entry), []).append(entry)
-    nodes = [SentLines.of(log) for log in logs]
-    senders = [_sender(node, [entry for same in told.values() for entry in same]) for node in nodes]
+    told: dict[Key, list[EvaluationAnswer]] = {}
+    for entry in _answers(ledger):
+        _check_told(agreement, entry)
+        told.setdefault(entry_key(entry), []).append(entry)
+    nodes = [AnswerLog.of(log) for log in logs]
+    senders = [_sender(node, _answers(ledger)) for node in nodes]
     known = [next(iter(each)) for each in senders if len(each) == 1]
     if len(set(known)) < len(known):
         raise LogError("two of the logs are of the same node; give one of each")
@@ -90,11 +90,94 @@ def check_answers(
     return Answers(len(told) - unconfirmed, unconfirmed)
 
 
-def _content(entry: LedgerEntry) -> tuple[str, list[int], int | bool | None]:
+def _answers(ledger: Sequence[LedgerEntry]) -> list[EvaluationAnswer]:
+    return [entry for entry in ledger if isinstance(entry, EvaluationAnswer)]
+
+
+def check_populations(logs: Sequence[Log], /) -> str:
+    """All nodes must have been asked the same.
+
+    >>> check_populations([[], [], []])
+    'all nodes were asked the same, 0 times'
+    """
+    requests = [AnswerLog.of(log).requests for log in logs]
+    everything = {key for each in requests for key in each}
+    for key in sorted(everything):
+        if len({each[key] for each in requests if key in each}) > 1:
+            raise LogError(
+                f"the nodes were asked different things as evaluation {key[1]} of objective "
+                f"{key[0]}; the platform tried to play them off against each other"
+            )
+    return f"all nodes were asked the same, {len(everything)} times"
+
+
+def check_told(agreement: Agreement, logs: Sequence[Log], ledger: Sequence[LedgerEntry], /) -> str:
+    """Ledger and logs must tell of the same answers; an `UnprovenError` if they do not prove all.
+
+    >>> from tacit.engine.local.fixtures import example_cast
+    >>> check_told(example_cast().agreement, [[], [], []], [])
+    '0 answers in the ledger are what all three nodes sent'
+    """
+    nodes = [AnswerLog.of(log) for log in logs]
+    for entry in ledger:
+        _check_may_be_told(agreement, entry, nodes)
+    answers = check_answers(agreement, logs, ledger)
+    words = f"{answers.confirmed} answers in the ledger are what all three nodes sent"
+    if len(logs) < 3:
+        words = (
+            f"{answers.confirmed} answers in the ledger are what {len(logs)} of 3 nodes sent; only "
+            "the logs of all three prove them"
+        )
+    if _check_nothing_left_out(nodes, {entry_key(entry) for entry in _answers(ledger)}):
+        words += "; the last one came too late for the ledger"
+    if answers.unconfirmed:
+        raise UnprovenError(f"{words}, and {answers.unconfirmed} are not proven: {UNPROVEN}")
+    return words
+
+
+def _check_may_be_told(
+    agreement: Agreement, entry: LedgerEntry, nodes: Sequence[AnswerLog]
+) -> None:
+    """An entry must be about something that is disclosed, and that every node was asked."""
+    if not isinstance(entry, EvaluationAnswer | RevealedBest):
+        raise LogError("the ledger tells of a sealed search, and none was agreed; it was changed")
+    is_empty = isinstance(entry, EvaluationAnswer) and not entry.disclosed
+    if entry.objective not in agreement.confidential() or is_empty:
+        raise LogError(
+            f"the ledger tells of objective {entry.objective}, of which nothing is disclosed; "
+            "the platform changed it"
+        )
+    for node, log in enumerate(nodes):
+        if isinstance(entry, EvaluationAnswer) and not log.was_asked(entry):
+            raise LogError(
+                f"the ledger tells of evaluation {entry.number}, and node {node} was not asked "
+                "that; the platform invented it"
+            )
+
+
+def _check_nothing_left_out(nodes: Sequence[AnswerLog], told: set[Key]) -> bool:
+    """Whether the ledger lacks the last answer; any other must be there."""
+    sent = set.intersection(*(set(node.sent) for node in nodes))
+    last = max((number for _, number in sent | told), default=0)
+    # The same population may have been asked for again under another number, after a power cut.
+    requests = nodes[0].requests
+    known = {(key[0], requests.get(key)) for key in told}
+    hidden = sorted(
+        key[1] for key in sent - told if key[1] != last and (key[0], requests.get(key)) not in known
+    )
+    if hidden:
+        raise LogError(
+            f"the nodes answered evaluation {hidden[0]}, which the ledger leaves out; the platform "
+            "knows more than it tells"
+        )
+    return bool(sent - told)
+
+
+def _content(entry: EvaluationAnswer) -> tuple[str, list[int], int | bool | None]:
     return entry.request, entry.disclosed, entry.best
 
 
-def _check_told(agreement: Agreement, entry: LedgerEntry) -> None:
+def _check_told(agreement: Agreement, entry: EvaluationAnswer) -> None:
     """What an entry tells must be what its parts add up to."""
     if len(entry.parts) != 3:
         raise LogError(
@@ -108,7 +191,7 @@ def _check_told(agreement: Agreement, entry: LedgerEntry) -> None:
         )
 
 
-def _sender(node: SentLines, ledger: Sequence[LedgerEntry]) -> set[int]:
+def _sender(node: AnswerLog, ledger: Sequence[EvaluationAnswer]) -> set[int]:
     """Whose log it is: the node whose parts it tells of."""
     senders = {0, 1, 2}
     for entry in ledger:
@@ -116,14 +199,16 @@ def _sender(node: SentLines, ledger: Sequence[LedgerEntry]) -> set[int]:
     return senders
 
 
-def _is_proven(entry: LedgerEntry, nodes: Sequence[SentLines], senders: Sequence[set[int]]) -> bool:
+def _is_proven(
+    entry: EvaluationAnswer, nodes: Sequence[AnswerLog], senders: Sequence[set[int]]
+) -> bool:
     """Whether every log has a line for exactly these parts."""
     return all(node.senders(entry) & who for node, who in zip(nodes, senders, strict=True))
 
 
 def _check_may_lack_proof(
-    same: Sequence[LedgerEntry],
-    nodes: Sequence[SentLines],
+    same: Sequence[EvaluationAnswer],
+    nodes: Sequence[AnswerLog],
     senders: Sequence[set[int]],
     *,
     is_last: bool,
@@ -135,7 +220,7 @@ def _check_may_lack_proof(
     an answer that can be proven, and this is none.
     """
     key = entry_key(same[0])
-    attempts = set[str]().union({""}, *(node.begun.get(key, set()) for node in nodes))
+    attempts = set[Attempt]().union({NO_ATTEMPT}, *(node.begun.get(key, set()) for node in nodes))
     complete = set.intersection(*(set(node.sent.get(key, {})) for node in nodes))
     for entry in same:
         explained = any(
@@ -154,7 +239,9 @@ def _check_may_lack_proof(
         )
 
 
-def _told_again(agreement: Agreement, entry: LedgerEntry) -> tuple[list[int], int | bool | None]:
+def _told_again(
+    agreement: Agreement, entry: EvaluationAnswer
+) -> tuple[list[int], int | bool | None]:
     terms = agreement.objectives[entry.objective]
 
     async def put_together() -> DisclosedValues:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -20,12 +19,16 @@ from tacit.engine.agreement.draft import weights_digest
 from tacit.engine.agreement.seed import search_seed
 from tacit.engine.agreement.terms import Agreement
 from tacit.engine.evaluators.decode import as_evaluation
-from tacit.engine.records.ledger import LedgerEntry
+from tacit.engine.records.events import InputsFrozen
+from tacit.engine.records.ledger import EvaluationAnswer, LedgerEntry
+from tacit.engine.records.node_log import Log
 from tacit.engine.wire.request import pack_candidates, request_hash
 from tacit.errors import LogError
 from tacit.problems import Evaluation, Problem
 from tacit.runs.best_known import BestKnown, update_best_known
 from tacit.search import Evolution, SearchParameters
+from tacit.verify.answer_log import AnswerLog
+from tacit.verify.verdict import Claim
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Replay:
 
 def replay(
     agreement: Agreement,
-    entries: Sequence[dict[str, Any]],
+    log: Log,
     ledger: Sequence[LedgerEntry],
     /,
     *,
@@ -58,18 +61,19 @@ def replay(
 ) -> Replay:
     """Follow the search generation by generation, up to the first that differs.
 
-    `entries` are those of a verified log, `public` has the weights of public objectives.
+    The log is verified, and `public` has the weights of public objectives.
     """
     problem = _with_public_weights(agreement.known_problem, agreement, public)
-    logged = _logged_requests(agreement, entries)
+    logged = _logged_requests(agreement, log)
     if not logged:
         raise LogError("the log has no evaluation; give the log of this agreement")
-    told = {(entry.number, entry.objective): entry for entry in ledger}
+    told = {(e.number, e.objective): e for e in ledger if isinstance(e, EvaluationAnswer)}
     settings = {"algorithm": agreement.search.algorithm, **agreement.search.parameters}
     parameters = msgspec.convert(settings, type=SearchParameters)
-    frozen = {e["objective"]: e for e in entries if e["event"] == "frozen"}
-    digests, words = ({k: e[what] for k, e in frozen.items()} for what in ("manifests", "word"))
-    rng = np.random.Generator(np.random.PCG64(search_seed(agreement, digests, words)))
+    frozen = {e.objective: e for e in log if isinstance(e, InputsFrozen)}
+    digests = {k: event.manifests for k, event in frozen.items()}
+    contributions = {k: event.seed_contribution for k, event in frozen.items()}
+    rng = np.random.Generator(np.random.PCG64(search_seed(agreement, digests, contributions)))
     search = Evolution(problem, parameters)
     state = search.start()
     estimator = estimator_named(parameters.estimator)
@@ -101,6 +105,54 @@ def replay(
     return Replay(len(logged), len(logged), best_known=known)
 
 
+def check_search(
+    agreement: Agreement,
+    log: Log,
+    ledger: Sequence[LedgerEntry],
+    claim: Claim,
+    /,
+    *,
+    public: Problem | None = None,
+) -> str:
+    """Every population must be the one that the agreed search asks for, and the plan its result.
+
+    >>> from tacit.engine.local.fixtures import example_cast
+    >>> check_search(example_cast().agreement, [], [], Claim())
+    'nothing was evaluated'
+    """
+    claim.check_shown()
+    if not AnswerLog.of(log).begun:
+        if claim.plan is not None:
+            raise LogError("there is a plan, and the nodes evaluated nothing; where is it from?")
+        return "nothing was evaluated"
+    found = replay(agreement, log, ledger, public=public)
+    if found.differs:
+        raise LogError(
+            f"population {found.followed + 1} of {found.generations} is not what the agreed search "
+            "asks for; the platform did not follow it"
+        )
+    if not found.complete:
+        raise LogError(
+            f"the ledger tells of {len(found.best_known)} generations and the nodes of "
+            f"{found.generations}; the platform leaves something out"
+        )
+    words = f"all {found.followed} populations are those of the agreed search"
+    if claim.plan is None:
+        return words
+    if claim.generation is None or not 0 <= claim.generation < len(found.best_known):
+        raise LogError(
+            f"the result is of generation {claim.generation}, and the ledger tells of "
+            f"{len(found.best_known)}; ask the operator for the whole ledger"
+        )
+    plans = agreement.known_problem.plans(found.best_known[claim.generation].genomes)
+    if claim.plan not in plans.tolist():
+        raise LogError(
+            "the plan is none of the best that the agreed search found; ask the operator"
+        )
+    when = f"generation {claim.generation} of {len(found.best_known) - 1}"
+    return f"{words}, and the plan is one of its best after {when}"
+
+
 def _was_asked(agreement: Agreement, plans: NDArray[np.int32], requests: dict[int, str]) -> bool:
     """Whether these plans are what the node was asked to evaluate, for every objective."""
     packed = pack_candidates(agreement.known_problem, plans)
@@ -115,7 +167,7 @@ def _evaluation(
     problem: Problem,
     k: int,
     plans: NDArray[np.int32],
-    entry: LedgerEntry | None,
+    entry: EvaluationAnswer | None,
     estimator: Estimator,
 ) -> ObjectiveEvaluation | None:
     """What the search was told of an objective, or None if the ledger does not say."""
@@ -133,18 +185,12 @@ def _evaluation(
     )
 
 
-def _logged_requests(
-    agreement: Agreement, entries: Sequence[dict[str, Any]]
-) -> dict[int, dict[int, str]]:
-    """The hashes of the populations by number and objective.
-
-    A node that was away caught up with what its peers were asked meanwhile.
-    """
+def _logged_requests(agreement: Agreement, log: Log) -> dict[int, dict[int, str]]:
+    """The hashes of the populations by number and objective."""
     logged: dict[int, dict[int, str]] = {}
-    for entry in entries:
-        known = entry["event"] in ("evaluate", "caught up") and entry["request"]
-        if known and entry["objective"] in agreement.confidential():
-            logged.setdefault(entry["number"], {})[entry["objective"]] = entry["request"]
+    for (objective, number), request in AnswerLog.of(log).requests.items():
+        if objective in agreement.confidential():
+            logged.setdefault(number, {})[objective] = request
     return logged
 
 

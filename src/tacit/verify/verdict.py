@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tacit.errors import LogError, UnprovenError
-from tacit.participant.plain_text import plain_line
 
 WOULD_SHOW = {
     "log of node 0": "lines that were changed, left out or cut off, and old logs shown as new",
@@ -18,6 +17,27 @@ WOULD_SHOW = {
     "search": "a platform that asked for more than the agreed search, or chose another plan",
 }
 """What each check would have shown."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The result that the platform shows, as far as it shows one."""
+
+    plan: list[int] | None = None
+    generation: int | None = None
+    shown: list[int] | None = None
+    """The plan that this machine has shown before, if any."""
+
+    def check_shown(self) -> None:
+        """The plan must be the one that was shown before.
+
+        >>> Claim().check_shown()
+        """
+        if self.shown is not None and self.plan != self.shown:
+            raise LogError(
+                "the plan is another than tacit participant result has shown here; see both, and "
+                "ask the operator, unless the run was resumed in between"
+            )
 
 
 @dataclass(frozen=True)
@@ -46,6 +66,14 @@ class Finding:
             what = f"{about}: what was sent cannot be checked ({type(error).__name__}: {error})"
             return cls(about, False, f"{what}; ask the operator for the whole of it")
 
+    def check(self) -> None:
+        """Raise an error if something is off.
+
+        >>> Finding("search", True, "followed").check()
+        """
+        if not self.ok:
+            raise UnprovenError(self.detail) if self.unproven else LogError(self.detail)
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -68,7 +96,7 @@ class Verdict:
         return made >= set(WOULD_SHOW) and all(finding.ok for finding in self.findings)
 
     def lines(self) -> list[str]:
-        """The verdict for a terminal."""
+        """The verdict in words, some of which come from others: see `plain_line`."""
         shown = [f"run {self.run} ({self.state})"]
         for finding in self.findings:
             mark = "ok " if finding.ok else "???" if finding.unproven else "BAD"
@@ -79,7 +107,7 @@ class Verdict:
         if missing:
             shown.append(f"  --   not checked, since a check before failed: {', '.join(missing)}")
         shown += [f"  note: {note}" for note in self.notes]
-        return [plain_line(line, longest=2000) for line in shown]
+        return shown
 
     def check(self) -> None:
         """Raise an error that names everything that is off."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,6 +16,7 @@ from tacit.engine.identity.config import load_cluster_config, load_node_config
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.local.engine import all_sign, node_terms, participant_keys, public_keys
 from tacit.engine.node.node import Node
+from tacit.engine.records.events import AgreementBroken, Connected, Event, LinkLost, RequestRefused
 from tacit.engine.records.node_log import NodeLog, verify_log
 from tacit.engine.wire.messages import Ping
 from tacit.errors import FileError, PeerError, RefusedError
@@ -37,7 +37,7 @@ def node(folder: Path) -> Node:
     return Node(load_node_config(folder / "node-0.toml"))
 
 
-def lines(folder: Path) -> list[dict[str, Any]]:
+def lines(folder: Path) -> list[Event]:
     return verify_log((folder / "node-0.data" / "log.jsonl").read_bytes())
 
 
@@ -75,7 +75,7 @@ def test_a_broken_agreement_is_refused_and_the_others_go_on(folder: Path, file: 
 
     again = node(folder)
     assert agreement_hash(healthy) in again.agreement_states
-    assert [e["agreement"] for e in lines(folder) if e["event"] == "broken"] == [place.name]
+    assert [e.agreement for e in lines(folder) if isinstance(e, AgreementBroken)] == [place.name]
     with pytest.raises(RefusedError, match="damaged"):
         again.agreement_state(agreement_hash(broken), platform)
     # Nor is it begun afresh, which would forget the numbers that it has used.
@@ -97,10 +97,12 @@ def test_strangers_and_platforms_cause_only_so_many_lines(folder: Path) -> None:
     assert len(lines(folder)) < 150
     platform = next(iter(made._platforms))
     for _ in range(3000):
-        made.note("link lost", peer=platform, what="")
+        made.note(LinkLost(platform))
     assert len(lines(folder)) < 1300
-    made.note("connected", peer="node 1", what="")
-    assert lines(folder)[-1]["peer"] == "node 1"
+    made.note(Connected("node 1"))
+    last = lines(folder)[-1]
+    assert isinstance(last, Connected)
+    assert last.peer == "node 1"
 
 
 def test_a_full_disk_does_not_stop_the_node_over_a_line_about_links(
@@ -109,7 +111,7 @@ def test_a_full_disk_does_not_stop_the_node_over_a_line_about_links(
     made = node(folder)
     with monkeypatch.context() as patch:
         patch.setattr("os.write", lambda file, data: 0)
-        made.note("connected", peer="node 1", what="")
+        made.note(Connected("node 1"))
     assert "cannot be written" in capsys.readouterr().err
 
 
@@ -159,7 +161,7 @@ def test_a_log_of_several_pages_is_fetched_whole(own_cluster: LocalCluster) -> N
         own_cluster.kill(number)
         log = NodeLog(next((own_cluster.folder / f"node-{number}.data").glob("*/log.jsonl")))
         for _ in range(70):  # longer than a page, and longer than a frame
-            log.append("refused", reason="x" * (1 << 20))
+            log.append(RequestRefused("evaluate", "x" * (1 << 20)))
         log.close()
         own_cluster.restart(number)
     for number, data in enumerate(run(fetch())):

@@ -15,6 +15,7 @@ from tacit.engine.identity.config import NodeConfig, load_node_config
 from tacit.engine.local.cluster import LocalCluster, free_addresses
 from tacit.engine.node.node import Node
 from tacit.engine.node.quota import REMOVED, Quota
+from tacit.engine.records.events import AgreementRemoved, RequestRefused
 from tacit.errors import RefusedError
 from tests.engine.agreed_cluster import AgreedCluster, run
 from tests.engine.node.test_node import agree, folder, lines
@@ -53,7 +54,7 @@ def test_what_a_log_takes_counts(folder: Path) -> None:
     agreement, _, platform = agree(node, folder)
     log = node.agreement_states[agreement_hash(agreement)].store.log
     for _ in range(20):
-        log.append("refused", reason="x" * 60_000)
+        log.append(RequestRefused("evaluate", "x" * 60_000))
     quota = Quota(node.config, node.agreement_states.values)
     assert quota.used(platform) > 1_000_000
     with pytest.raises(RefusedError, match="1 MB"):
@@ -71,7 +72,7 @@ def test_what_has_long_expired_goes(folder: Path, monkeypatch: pytest.MonkeyPatc
         assert place.exists() is kept
     with pytest.raises(RefusedError, match="not known here"):
         node.agreement_state(agreement_hash(agreement), platform)
-    assert [line["agreement"] for line in lines(folder) if line["event"] == "removed"] == [
+    assert [event.agreement for event in lines(folder) if isinstance(event, AgreementRemoved)] == [
         agreement_hash(agreement).hex()
     ]
 
@@ -132,7 +133,7 @@ def test_a_full_node_refuses_but_still_shows_its_log_and_its_figures() -> None:
         assert 'tacit_node_requests_total{kind="submit",outcome="refused"} 1.0' in text
         assert "tacit_node_agreements 1.0" in text
         assert agreed.refusals(0) == []
-        refused = [line for line in agreed.node_log(0) if line["event"] == "refused"]
+        refused = [event for event in agreed.node_log(0) if isinstance(event, RequestRefused)]
         assert len(refused) == 1
 
 

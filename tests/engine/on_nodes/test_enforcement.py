@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 from tacit.engine.agreement.terms import agreement_hash, canonical
 from tacit.engine.coordinator.evaluations import Started
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.wire.messages import Agree, Done, Submit
+from tacit.engine.records.events import EvaluationBegun
+from tacit.engine.wire.attempt import NO_ATTEMPT
+from tacit.engine.wire.messages import Agree, Submit
+from tacit.engine.wire.replies import PopulationEvaluated
 from tacit.errors import RefusedError
 from tests.engine.agreed_cluster import AgreedCluster, ask, outcomes, populations, problem, run
 
@@ -87,15 +90,14 @@ def test_a_used_number_answers_the_same_request_only(cluster: LocalCluster) -> N
             assert third.number == 2
 
     run(attack())
-    evaluated = [entry for entry in agreed.log(1) if entry["event"] == "evaluate"]
-    assert [entry["number"] for entry in evaluated] == [1, 2]
+    assert [event.number for event in agreed.events(1, EvaluationBegun)] == [1, 2]
 
 
 def test_different_populations_to_different_nodes_give_nothing(cluster: LocalCluster) -> None:
     agreed = AgreedCluster.draft(cluster)
     mine, other = populations(2)
 
-    async def attack() -> list[Done | BaseException]:
+    async def attack() -> list[PopulationEvaluated | BaseException]:
         async with agreed.ready() as (coordinator, evaluations):
             epoch = await coordinator.epoch()
             replies = await outcomes(
@@ -105,7 +107,7 @@ def test_different_populations_to_different_nodes_give_nothing(cluster: LocalClu
                 ),
             )
             coordinator._epoch = None
-            started = Started(1, mine.astype("u1").tobytes(), 8, "")
+            started = Started(1, mine.astype("u1").tobytes(), 8, NO_ATTEMPT)
             with pytest.raises(RefusedError, match="used for another request"):
                 await evaluations._attempt(await coordinator.epoch(), started)
             told = await evaluations.evaluate(mine, until=time.monotonic() + 10)
@@ -113,7 +115,7 @@ def test_different_populations_to_different_nodes_give_nothing(cluster: LocalClu
             return replies
 
     replies = run(attack())
-    assert not any(isinstance(reply, Done) for reply in replies)
+    assert not any(isinstance(reply, PopulationEvaluated) for reply in replies)
     assert any("another request" in str(reply) for reply in replies)
 
 

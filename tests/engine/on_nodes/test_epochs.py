@@ -11,8 +11,10 @@ from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.store import Store
-from tacit.engine.wire.context import bound_context
-from tacit.engine.wire.messages import Done, OpenEpoch
+from tacit.engine.records.events import AnswerSent
+from tacit.engine.wire.messages import OpenEpoch
+from tacit.engine.wire.replies import EpochOpened, PopulationEvaluated
+from tacit.engine.wire.request import bound_context
 from tacit.errors import MpcError, RefusedError
 from tacit.mpc import COORDINATOR, agree_epoch, open_session
 from tacit.mpc.local import run_linked
@@ -29,12 +31,12 @@ def test_numbers_of_epochs_only_grow_also_after_a_restart(tmp_path: Path) -> Non
         return AgreementState(store, node=0, keys=cast.nodes[0])
 
     first = agreement_state()
-    first.begin_epoch(7)
+    first.epochs.begin(7)
     for again in (first, agreement_state()):
         for number in (7, 6, 0):
             with pytest.raises(RefusedError, match="only grow"):
-                again.begin_epoch(number)
-    again.begin_epoch(8)
+                again.epochs.begin(number)
+    again.epochs.begin(8)
 
 
 def test_a_message_of_another_epoch_is_not_taken() -> None:
@@ -67,7 +69,7 @@ async def open_epoch(coordinator: Coordinator, number: int) -> None:
         coordinator.clients,
         lambda client: OpenEpoch(id=client.new_id(), agreement=coordinator.hash, epoch=number),
     )
-    assert all(isinstance(reply, Done) for reply in replies)
+    assert all(isinstance(reply, EpochOpened) for reply in replies)
 
 
 def test_epochs_swapped_between_nodes_give_nothing(cluster: LocalCluster) -> None:
@@ -75,10 +77,10 @@ def test_epochs_swapped_between_nodes_give_nothing(cluster: LocalCluster) -> Non
     agreed = AgreedCluster.draft(cluster)
     plans = populations(1)[0]
 
-    async def attack() -> list[Done | BaseException]:
+    async def attack() -> list[PopulationEvaluated | BaseException]:
         async with agreed.ready() as (coordinator, _):
             last = await coordinator.epoch()
-            replies: list[Done | BaseException] = []
+            replies: list[PopulationEvaluated | BaseException] = []
             for swapped in (False, True):
                 one, two = last + 1, last + 2
                 last = two
@@ -94,7 +96,7 @@ def test_epochs_swapped_between_nodes_give_nothing(cluster: LocalCluster) -> Non
             return replies
 
     replies = run(attack())
-    assert not any(isinstance(reply, Done) for reply in replies)
+    assert not any(isinstance(reply, PopulationEvaluated) for reply in replies)
     assert "the epoch has ended" in str(replies[0])
     for node in range(3):
-        assert not any(entry["event"] == "sent" for entry in agreed.log(node))
+        assert not agreed.events(node, AnswerSent)

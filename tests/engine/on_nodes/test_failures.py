@@ -17,6 +17,7 @@ import pytest
 
 from tacit.engine.coordinator.evaluations import Evaluations
 from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.records.events import EvaluationBegun, NumberAdopted
 from tacit.errors import MpcError, PeerTimeoutError
 from tacit.problems import generate_assignment
 from tacit.runs import EngineChoice, Limits, Progress, Result, solve
@@ -89,7 +90,9 @@ def test_a_killed_node_comes_back_with_nothing_lost(own_cluster: LocalCluster) -
         best = now if best is None else max(best, now)
     assert run(evaluate()) == list(zip([1, 2, 3, 4], improved, strict=True))
     for node in range(3):
-        numbers = {e["number"] for e in agreed.log(node) if e["event"] in ("evaluate", "caught up")}
+        numbers = {
+            e.number for e in agreed.log(node) if isinstance(e, EvaluationBegun | NumberAdopted)
+        }
         assert numbers == {1, 2, 3, 4}
 
 
@@ -153,7 +156,7 @@ def test_after_a_restart_the_highest_counter_counts(own_cluster: LocalCluster) -
             return told.number
 
     assert run(attack()) == 2
-    assert [e["number"] for e in agreed.log(2) if e["event"] == "caught up"] == [1]
+    assert [e.number for e in agreed.events(2, NumberAdopted)] == [1]
 
 
 def test_interleaved_evaluations_share_the_links(cluster: LocalCluster) -> None:

@@ -18,6 +18,7 @@ from tacit.engine.coordinator.evaluations import Evaluations
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.store import Store
+from tacit.engine.records.events import InputDiffers, InputsFrozen
 from tacit.engine.wire.messages import Submit
 from tacit.errors import RefusedError
 from tests.engine.agreed_cluster import AgreedCluster, ask, outcomes, populations, run
@@ -39,7 +40,7 @@ def submit(agreement_state: AgreementState, rows: SealedRows) -> None:
         signature=rows.signature,
         box=rows.boxes[0],
     )
-    agreement_state.submit(message)
+    agreement_state.inputs.submit(message)
 
 
 def test_only_what_was_checked_is_frozen(tmp_path: Path) -> None:
@@ -50,16 +51,16 @@ def test_only_what_was_checked_is_frozen(tmp_path: Path) -> None:
     submit(agreement_state, good)
     checked = store.inputs(0)
     # A check that ran beside drops the rows, and others are submitted in their place.
-    agreement_state.forget_input(0, "owner", box_hash(good.boxes[0]))
+    agreement_state.inputs.forget(0, "owner", box_hash(good.boxes[0]))
     submit(agreement_state, bad)
     with pytest.raises(RefusedError, match="changed while they were checked"):
-        agreement_state.freeze(0, checked, word="00" * 32)
-    assert not agreement_state.frozen
+        agreement_state.inputs.freeze(0, checked, seed_contribution="00" * 32)
+    assert not agreement_state.inputs.frozen
     # A verdict on rows that are gone does not touch those that are here.
-    agreement_state.forget_input(0, "owner", box_hash(good.boxes[0]))
-    agreement_state.freeze(0, store.inputs(0), word="00" * 32)
+    agreement_state.inputs.forget(0, "owner", box_hash(good.boxes[0]))
+    agreement_state.inputs.freeze(0, store.inputs(0), seed_contribution="00" * 32)
     again = AgreementState(Store(store.folder), node=0, keys=cast.nodes[0])
-    assert (again.frozen, again.words) == ({0}, {0: "00" * 32})
+    assert again.inputs.seed_contributions == {0: "00" * 32}
 
 
 def test_checks_side_by_side_end_alike(cluster: LocalCluster) -> None:
@@ -75,14 +76,14 @@ def test_checks_side_by_side_end_alike(cluster: LocalCluster) -> None:
             await Evaluations(coordinator, 0).evaluate(populations(1)[0], until=until)
 
     run(attack())
-    words = set()
+    contributions = set()
     for node in range(3):
-        (frozen,) = (entry for entry in agreed.log(node) if entry["event"] == "frozen")
-        words.add(frozen["word"])
-    # Together they drew one word, which nobody knew when the rows were sealed.
-    (word,) = words
-    assert len(bytes.fromhex(word)) == 32
-    assert any(bytes.fromhex(word))
+        (frozen,) = agreed.events(node, InputsFrozen)
+        contributions.add(frozen.seed_contribution)
+    # Together they drew one contribution, which nobody knew when the rows were sealed.
+    (contribution,) = contributions
+    assert len(bytes.fromhex(contribution)) == 32
+    assert any(bytes.fromhex(contribution))
 
 
 def test_the_seed_depends_on_what_the_nodes_drew() -> None:
@@ -114,8 +115,8 @@ def test_a_node_that_missed_the_end_of_the_check_catches_up(own_cluster: LocalCl
     # Its rows are those of the first run, and the others are frozen: nothing new is needed.
     agreed.sealed = list  # type: ignore[method-assign]
     run(go_on())
-    words = {e["word"] for node in range(3) for e in agreed.log(node) if e["event"] == "frozen"}
-    assert len(words) == 1
+    frozen = [e for node in range(3) for e in agreed.events(node, InputsFrozen)]
+    assert len({e.seed_contribution for e in frozen}) == 1
 
 
 @pytest.mark.parametrize("partly", ["missing", "other"])
@@ -148,7 +149,7 @@ def test_rows_that_differ_between_nodes_can_be_sealed_again(
 
     run(attack())
     for node in range(3):
-        assert [e["participant"] for e in agreed.log(node) if e["event"] == "differs"] in (
+        assert [e.participant for e in agreed.events(node, InputDiffers)] in (
             [[who]] if node < 2 or partly == "other" else [[]]
         )
 

@@ -14,7 +14,10 @@ from tacit.engine.agreement.terms import agreement_hash
 from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.coordinator.sealed_search import SealedSearch
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.wire.messages import Done, OpenPlan
+from tacit.engine.records.events import Connected, GenerationsBegun, PlanBound, PlanSent
+from tacit.engine.wire.attempt import Attempt
+from tacit.engine.wire.messages import OpenPlan
+from tacit.engine.wire.replies import PlanOpened
 from tacit.errors import MpcError, PeerError, RefusedError
 from tacit.runs.sealed.pace import OPENING_SECONDS
 from tests.engine.agreed_cluster import AgreedCluster, ask, run
@@ -23,17 +26,17 @@ from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, s
 OTHER_PLAN = "another plan of this search"
 
 
-async def open_at(coordinator: Coordinator, node: int, basis: str) -> Done:
+async def open_at(coordinator: Coordinator, node: int, attempt: Attempt) -> PlanOpened:
     client = coordinator.clients[node]
     if not client.connected:
         await client.connect()
-    request = OpenPlan(id=client.new_id(), agreement=coordinator.hash, search=0, basis=basis)
+    request = OpenPlan(id=client.new_id(), agreement=coordinator.hash, search=0, attempt=attempt)
     return await ask(client, request)
 
 
 async def two_states(
     agreed: AgreedCluster, coordinator: Coordinator
-) -> tuple[SealedSearch, str, str]:
+) -> tuple[SealedSearch, Attempt, Attempt]:
     """A search, and the two states of it that every node keeps."""
     search = await begin(agreed, coordinator)
     early = search._last
@@ -41,19 +44,16 @@ async def two_states(
     return search, early, search._last
 
 
-def bases(agreed: AgreedCluster) -> list[list[str]]:
-    """Per node, the plans that it is bound to."""
-    return [
-        [str(e["basis"]) for e in agreed.log(node) if e["event"] == "open plan"]
-        for node in range(3)
-    ]
+def bound(agreed: AgreedCluster) -> list[list[Attempt]]:
+    """Per node, the attempts whose plans it is bound to."""
+    return [[event.attempt for event in agreed.events(node, PlanBound)] for node in range(3)]
 
 
 def test_nodes_that_are_asked_for_different_plans_open_one(cluster: LocalCluster) -> None:
     """With what the third node holds anyway, one part each would make two plans."""
     agreed = draft(cluster, sealed(PROBLEMS["balanced"]()))
 
-    async def attack() -> str:
+    async def attack() -> Attempt:
         async with agreed.coordinator() as coordinator:
             search, early, late = await two_states(agreed, coordinator)
             await open_at(coordinator, 1, early)
@@ -65,29 +65,29 @@ def test_nodes_that_are_asked_for_different_plans_open_one(cluster: LocalCluster
             return early
 
     early = run(attack())
-    assert bases(agreed) == [[early]] * 3
+    assert bound(agreed) == [[early]] * 3
 
 
 def test_nodes_that_are_asked_at_once_open_one_or_none(cluster: LocalCluster) -> None:
     agreed = draft(cluster, sealed(PROBLEMS["balanced"]()))
 
-    async def attack() -> set[str]:
+    async def attack() -> set[Attempt]:
         async with agreed.coordinator() as coordinator:
             _, early, late = await two_states(agreed, coordinator)
             wanted = [early, late, late]
             told = await asyncio.gather(
-                *(open_at(coordinator, node, basis) for node, basis in enumerate(wanted)),
+                *(open_at(coordinator, node, attempt) for node, attempt in enumerate(wanted)),
                 return_exceptions=True,
             )
-            assert all(isinstance(each, Done | RefusedError) for each in told)
+            assert all(isinstance(each, PlanOpened | RefusedError) for each in told)
             return {
-                basis
-                for basis, each in zip(wanted, told, strict=True)
+                attempt
+                for attempt, each in zip(wanted, told, strict=True)
                 if not isinstance(each, BaseException)
             }
 
     assert len(run(attack())) <= 1
-    assert all(len(bound) == 1 for bound in bases(agreed))
+    assert all(len(each) == 1 for each in bound(agreed))
 
 
 def test_a_disk_that_was_set_back_opens_no_second_plan(own_cluster: LocalCluster) -> None:
@@ -119,8 +119,8 @@ def test_a_disk_that_was_set_back_opens_no_second_plan(own_cluster: LocalCluster
 async def connected(agreed: AgreedCluster, links: int) -> None:
     """Wait until node 1 has made so many links to its peers again."""
     for _ in range(200):
-        made = [e for e in agreed.node_log(1) if e["event"] == "connected"]
-        if sum(str(e["peer"]).startswith("node") for e in made) > links:
+        made = [e for e in agreed.node_log(1) if isinstance(e, Connected)]
+        if sum(e.peer.startswith("node") for e in made) > links:
             return
         await asyncio.sleep(0.05)
     raise AssertionError("node 1 has no links to its peers")
@@ -137,11 +137,11 @@ def test_nodes_tell_what_they_are_bound_to_when_an_epoch_begins(
             own_cluster.kill(0)
             opened = await searching.open(until=None)
             own_cluster.restart(0)
-        assert bases(agreed)[0] == []
+        assert bound(agreed)[0] == []
         async with agreed.coordinator() as coordinator:
             await coordinator.start_agreement(agreed.signatures, within=20)
             await coordinator.epoch()
-            assert bases(agreed) == [[late]] * 3
+            assert bound(agreed) == [[late]] * 3
             with pytest.raises(RefusedError, match=OTHER_PLAN):
                 await open_at(coordinator, 0, early)
             again = SealedSearch(coordinator, 0)
@@ -163,7 +163,7 @@ def test_a_node_alone_opens_nothing(own_cluster: LocalCluster) -> None:
                 await open_at(coordinator, 2, late)
 
     run(attack())
-    assert not [e for e in agreed.log(2) if e["event"] == "opened"]
+    assert not agreed.events(2, PlanSent)
 
 
 @pytest.mark.parametrize("computing", [False, True])
@@ -200,7 +200,7 @@ def test_nothing_is_told_or_kept_after_the_opening(cluster: LocalCluster) -> Non
             search = await begin(agreed, coordinator)
             early = search._last
             waiting = asyncio.ensure_future(search.advance(300, 300, until=None))
-            while not any(e["event"] == "generations" for e in agreed.log(2)):
+            while not agreed.events(2, GenerationsBegun):
                 await asyncio.sleep(0.02)
             assert not waiting.done()
             await asyncio.gather(*(open_at(coordinator, node, early) for node in range(3)))
@@ -209,7 +209,7 @@ def test_nothing_is_told_or_kept_after_the_opening(cluster: LocalCluster) -> Non
 
     run(attack())
     for node in range(3):
-        events = [e["event"] for e in agreed.log(node)]
+        events = [event.name for event in agreed.log(node)]
         assert events.count("opened") == 1
         assert "told improvements" not in events
         folder = (

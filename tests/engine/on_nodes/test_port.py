@@ -27,7 +27,7 @@ def wait_for_line(cluster: LocalCluster, event: str, what: str, *, node: int = 0
     agreed = AgreedCluster.draft(cluster)
     deadline = time.monotonic() + 8
     while time.monotonic() < deadline:
-        if any(e["event"] == event and what in str(e["what"]) for e in agreed.node_log(node)):
+        if any(e.name == event and what in getattr(e, "what", "") for e in agreed.node_log(node)):
             return
         time.sleep(0.05)
     pytest.fail(f"no line {event!r} with {what!r} in the log of node {node}")

@@ -12,7 +12,8 @@ import pytest
 from tacit.engine.agreement.terms import PinnedSearch
 from tacit.engine.coordinator.sealed_search import Opened, SealedSearch
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.wire.messages import Advance, Message, OpenPlan
+from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
+from tacit.engine.wire.messages import Advance, OpenPlan, Request
 from tacit.errors import AgreementError, MpcError, RefusedError
 from tacit.problems import generate_assignment
 from tacit.search.sealed import ClearSealedSearch
@@ -90,7 +91,7 @@ def test_what_a_node_refuses(cluster: LocalCluster) -> None:
             last = search._last
             epoch = await coordinator.epoch()
 
-            async def refused(make: Callable[[Any], Message]) -> None:
+            async def refused(make: Callable[[Any], Request[Any]]) -> None:
                 for result in await outcomes(coordinator.clients, make):
                     assert isinstance(result, RefusedError)
                     reasons.append(result.reason)
@@ -98,8 +99,8 @@ def test_what_a_node_refuses(cluster: LocalCluster) -> None:
                 nonlocal epoch
                 epoch = await coordinator.epoch()
 
-            def advance(**changes: Any) -> Callable[[Any], Message]:
-                def make(client: Any) -> Message:
+            def advance(**changes: Any) -> Callable[[Any], Request[Any]]:
+                def make(client: Any) -> Advance:
                     honest = Advance(
                         id=client.new_id(),
                         agreement=coordinator.hash,
@@ -109,7 +110,7 @@ def test_what_a_node_refuses(cluster: LocalCluster) -> None:
                         horizon=50,
                         epoch=epoch,
                         attempt=900 + len(reasons),
-                        basis=last,
+                        parent_attempt=last,
                     )
                     return msgspec.structs.replace(honest, **changes)
 
@@ -119,16 +120,18 @@ def test_what_a_node_refuses(cluster: LocalCluster) -> None:
             await refused(lambda c: agreed.request(c, plans, epoch=epoch))
             await refused(advance(search=1))
             await refused(advance(count=41))
-            await refused(advance(first=0, count=0, basis=""))
-            await refused(advance(first=0, basis=first, horizon=49))
-            await refused(advance(first=0, count=5, basis=first))
-            await refused(advance(basis=first))
-            await refused(advance(basis="nonsense"))
+            await refused(advance(first=0, count=0, parent_attempt=NO_ATTEMPT))
+            await refused(advance(first=0, parent_attempt=first, horizon=49))
+            await refused(advance(first=0, count=5, parent_attempt=first))
+            await refused(advance(parent_attempt=first))
+            await refused(advance(parent_attempt=Attempt("10:1:1")))
             opened = await search.open(until=None)
             assert (await search.open(until=None)).plan == opened.plan
             await refused(advance())
             await refused(
-                lambda c: OpenPlan(id=c.new_id(), agreement=coordinator.hash, search=0, basis=first)
+                lambda c: OpenPlan(
+                    id=c.new_id(), agreement=coordinator.hash, search=0, attempt=first
+                )
             )
         return reasons[::3]
 
@@ -164,7 +167,7 @@ def test_shares_that_do_not_fit_together_are_noticed(cluster: LocalCluster) -> N
                         id=client.new_id(),
                         agreement=coordinator.hash,
                         search=0,
-                        basis=on_nodes._last,
+                        attempt=on_nodes._last,
                     ),
                 )
                 for client in coordinator.clients

@@ -31,6 +31,7 @@ from tacit.engine.coordinator.evaluations import Evaluations
 from tacit.engine.coordinator.node_client import NodeClient
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.local.engine import participant_keys
+from tacit.engine.records.events import InputOutOfRange
 from tacit.engine.wire.messages import Agree, Submit
 from tacit.errors import RefusedError
 from tests.engine.agreed_cluster import AgreedCluster, ask, outcomes, populations, run
@@ -183,7 +184,7 @@ def test_a_participant_cannot_be_substituted(cluster: LocalCluster) -> None:
             return refusal.value.reason
 
     assert "has not signed" in run(attack())
-    assert any("has not signed" in str(e.get("reason")) for e in agreed.node_log(1))
+    assert any("has not signed" in getattr(e, "reason", "") for e in agreed.node_log(1))
 
 
 def test_an_agreement_with_other_nodes_or_platform_is_refused(cluster: LocalCluster) -> None:
@@ -267,7 +268,7 @@ def test_a_weight_out_of_range_is_found_and_can_be_corrected(
     bad[agreed.agreement.rows_of(who, 0)[0], 2] = weight
     with pytest.raises(RefusedError, match=f"a weight of '{who}' for .* is outside 0..1000"):
         run(set_up(agreed, [[agreed.seal(who, weights=bad)] * 3, [agreed.seal(other)] * 3]))
-    assert [e["participant"] for e in agreed.log(1) if e["event"] == "out of range"] == [who]
+    assert [e.participant for e in agreed.events(1, InputOutOfRange)] == [who]
 
     async def go_on() -> list[int]:
         async with agreed.coordinator() as coordinator:

@@ -7,8 +7,9 @@ import time
 import pytest
 
 from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.records.events import AnswerSent, EvaluationBegun
 from tacit.engine.records.log_receipt import check_log
-from tacit.engine.wire.messages import Done
+from tacit.engine.wire.replies import LogPage
 from tacit.errors import LogError
 from tests.engine.agreed_cluster import AgreedCluster, populations, run
 
@@ -17,7 +18,7 @@ def test_an_old_log_does_not_pass_for_new(cluster: LocalCluster) -> None:
     agreed = AgreedCluster.draft(cluster)
     first, second = populations(2)
 
-    async def fetch() -> tuple[list[Done], list[Done]]:
+    async def fetch() -> tuple[list[LogPage], list[LogPage]]:
         async with agreed.ready() as (coordinator, evaluations):
             await evaluations.evaluate(first, until=None)
             await evaluations.settle(until=None)
@@ -29,16 +30,16 @@ def test_an_old_log_does_not_pass_for_new(cluster: LocalCluster) -> None:
     old, new = run(fetch())
     for node in range(3):
 
-        def check(done: Done, nonce: bytes, node: int = node) -> int:
-            entries = check_log(
+        def check(page: LogPage, nonce: bytes, node: int = node) -> int:
+            events = check_log(
                 agreed.agreement,
                 node,
-                done.log,
+                page.log,
                 nonce=nonce,
-                seconds=done.seconds,
-                signature=done.signature,
+                seconds=page.seconds,
+                signature=page.signature,
             )
-            return sum(entry["event"] == "evaluate" for entry in entries)
+            return sum(isinstance(event, EvaluationBegun) for event in events)
 
         assert check(old[node], b"first nonce") == 1
         assert check(new[node], b"second nonce") == 2
@@ -59,6 +60,6 @@ def test_digests_of_what_was_sent_are_salted(cluster: LocalCluster) -> None:
             await evaluations.settle(until=None)
 
     run(evaluate())
-    sent = [e for node in range(3) for e in agreed.log(node) if e["event"] == "sent"]
-    assert len({e["salt"] for e in sent}) == 3
-    assert all(len(bytes.fromhex(e["salt"])) == 16 for e in sent)
+    sent = [e for node in range(3) for e in agreed.events(node, AnswerSent)]
+    assert len({e.salt for e in sent}) == 3
+    assert all(len(bytes.fromhex(e.salt)) == 16 for e in sent)

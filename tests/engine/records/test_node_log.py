@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tacit.engine.records import node_log
+from tacit.engine.records.events import EpochBegun
 from tacit.engine.records.node_log import NodeLog, verify_log
 from tacit.errors import LogError
 
@@ -15,13 +16,13 @@ from tacit.errors import LogError
 def log(tmp_path: Path) -> NodeLog:
     made = NodeLog(tmp_path / "log.jsonl")
     for number in range(1, 6):
-        made.append("evaluate", number=number)
+        made.append(EpochBegun(number))
     return made
 
 
 def test_an_untouched_log_is_unbroken(log: NodeLog) -> None:
-    entries = verify_log(log.path.read_bytes())
-    assert [entry["number"] for entry in entries] == [1, 2, 3, 4, 5]
+    events = verify_log(log.path.read_bytes())
+    assert [event.number for event in events if isinstance(event, EpochBegun)] == [1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize("line", range(4))
@@ -49,12 +50,12 @@ def test_a_cut_line_is_found_and_dropped_by_the_node(log: NodeLog) -> None:
         verify_log(log.path.read_bytes())
     again = NodeLog(log.path)
     assert log.path.read_bytes() == whole
-    again.append("evaluate", number=6)
+    again.append(EpochBegun(6))
     assert len(verify_log(log.path.read_bytes())) == 6
 
 
 def test_something_else_is_no_log() -> None:
-    with pytest.raises(LogError, match="no entry"):
+    with pytest.raises(LogError, match="no event"):
         verify_log(b"hello\n")
 
 
@@ -74,9 +75,9 @@ def test_a_line_that_does_not_fit_is_taken_back(
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", broken)
         with pytest.raises(LogError, match="cannot be written"):
-            log.append("evaluate", number=6)
+            log.append(EpochBegun(6))
     assert (log.path.read_bytes(), log.head) == (whole, head)
-    log.append("evaluate", number=6)
+    log.append(EpochBegun(6))
     assert len(verify_log(log.path.read_bytes())) == 6
 
 
@@ -87,11 +88,11 @@ def test_a_line_that_cannot_be_taken_back_ends_the_log(
         patch.setattr(os, "write", writes_half)
         patch.setattr(os, "ftruncate", writes_nothing)
         with pytest.raises(LogError, match="cannot be written"):
-            log.append("evaluate", number=6)
+            log.append(EpochBegun(6))
     with pytest.raises(LogError, match="half a line"):
-        log.append("evaluate", number=7)
+        log.append(EpochBegun(7))
     # Who starts again finds the chain as it was.
-    assert len(NodeLog(log.path).entries) == 5
+    assert len(NodeLog(log.path).events) == 5
 
 
 def test_a_long_log_travels_in_pages(log: NodeLog, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,16 +8,23 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from tacit.engine.agreement.terms import canonical
 from tacit.engine.coordinator.secure import SecureEngine
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.node.state.store import Store
-from tacit.engine.records.ledger import load_ledger
+from tacit.engine.records.events import (
+    AnswerSent,
+    EvaluationBegun,
+    EvaluationRepeated,
+    Event,
+    NumberAdopted,
+)
+from tacit.engine.records.ledger import EvaluationAnswer, load_ledger
 from tacit.errors import LogError
 from tacit.runs.agreed.agreed import LEDGER, parameters_of
 from tacit.runs.agreed.evaluating import CHECKPOINTS, search_up_to
@@ -90,7 +97,7 @@ def finish(folder: Path) -> tuple[StopReason, Result]:
 def followed(agreed: AgreedCluster, folder: Path, evaluations: int = EVALUATIONS) -> None:
     """The logs of all nodes show the agreed search, and the ledger tells what they sent."""
     logs = [agreed.log(node) for node in range(3)]
-    ledger = load_ledger(folder / "ledger.jsonl")
+    ledger = load_ledger(folder / "ledger.jsonl", sealed=False)
     for log in logs:
         assert replay(agreed.agreement, log, ledger).complete
     assert check_answers(agreed.agreement, logs, ledger) == Answers(evaluations, 0)
@@ -110,8 +117,8 @@ def test_a_run_that_is_killed_again_and_again_ends_as_if_it_never_was(
     reason, result = finish(tmp_path / "run")
     assert (reason, result.evaluations) == (StopReason.EVALUATIONS, EVALUATIONS)
     assert result.notes == []
-    ledger = load_ledger(tmp_path / "run" / LEDGER)
-    numbers = [e.number for e in ledger if e.number <= EVALUATIONS and not e.again]
+    ledger = load_ledger(tmp_path / "run" / LEDGER, sealed=False)
+    numbers = [e.number for e in ledger if isinstance(e, EvaluationAnswer) and not e.again]
     assert numbers == list(range(1, EVALUATIONS + 1))
     followed(agreed, tmp_path / "run")
 
@@ -220,7 +227,7 @@ def test_where_a_best_is_kept_nothing_is_left_out(tmp_path: Path, lost: str) -> 
         expected = simulated(agreed, folder)
         assert result.history.disclosed_best == expected.history.disclosed_best
         followed(agreed, folder)
-        repeats = [line["number"] for line in agreed.log(0) if line["event"] == "repeat"]
+        repeats = [event.number for event in agreed.events(0, EvaluationRepeated)]
         assert repeats == [20]
 
 
@@ -245,30 +252,36 @@ def test_a_replay_follows_numbers_that_were_left_out_and_caught_up_with(
     folder = tmp_path / "run"
     agreed = prepared(nodes, folder, best="value")
     finish_in_parts(folder, 1)
-    log, ledger = agreed.log(0), load_ledger(folder / LEDGER)
+    log, ledger = agreed.log(0), load_ledger(folder / LEDGER, sealed=False)
 
-    def changed(line: dict[str, Any]) -> list[dict[str, Any]]:
-        if line["event"] != "evaluate" or line["number"] < 7:
-            return [line]
-        if line["number"] == 7:
+    def changed(event: Event) -> list[Event]:
+        if not isinstance(event, EvaluationBegun) or event.number < 7:
+            return [event]
+        if event.number == 7:
             # Asked for under 7, not answered, and asked for again under the next free number.
-            return [line, {**line, "number": 71}]
-        return [{**line, "number": line["number"] + 64}]
+            return [event, replace(event, number=71)]
+        return [replace(event, number=event.number + 64)]
 
-    shifted = [new for line in log for new in changed(line)]
+    shifted = [new for event in log for new in changed(event)]
     told = [
-        msgspec.structs.replace(each, number=each.number + (64 if each.number >= 7 else 0))
+        replace(each, number=each.number + (64 if each.number >= 7 else 0))
         for each in ledger
+        if isinstance(each, EvaluationAnswer)
     ]
     assert replay(agreed.agreement, shifted, told).complete
     other = [
-        {**line, "request": "00" * 32} if line.get("number") == 71 else line for line in shifted
+        replace(event, request="00" * 32)
+        if isinstance(event, EvaluationBegun) and event.number == 71
+        else event
+        for event in shifted
     ]
     assert replay(agreed.agreement, other, told).followed == 7
 
     away = [
-        {**line, "event": "caught up"} if line.get("number") == 5 else line
-        for line in log
-        if not (line["event"] == "sent" and line["number"] == 5)
+        NumberAdopted(0, 5, event.request)
+        if isinstance(event, EvaluationBegun) and event.number == 5
+        else event
+        for event in log
+        if not (isinstance(event, AnswerSent) and event.number == 5)
     ]
     assert replay(agreed.agreement, away, ledger).complete

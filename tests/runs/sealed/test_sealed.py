@@ -11,8 +11,7 @@ import pytest
 
 from tacit.disclosure import BestMode
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records.ledger import load_ledger
-from tacit.engine.wire.request import REVEAL_NUMBER
+from tacit.engine.records.ledger import OpenedPlan, load_ledger
 from tacit.errors import ParameterError
 from tacit.problems import (
     Assignment,
@@ -117,8 +116,10 @@ def test_on_nodes_with_a_deadline_and_a_ledger(tmp_path: Path) -> None:
     assert found.generations > 3
     assert seen[-1].generation == found.generations
     problem.check_plan(found.plan)
-    entries = load_ledger(tmp_path / "ledger.jsonl")
-    assert [(e.number, e.disclosed, e.best) for e in entries] == [(REVEAL_NUMBER, found.plan, None)]
+    entries = load_ledger(tmp_path / "ledger.jsonl", sealed=True)
+    (entry,) = entries
+    assert isinstance(entry, OpenedPlan)
+    assert (entry.plan, entry.value) == (found.plan, None)
 
 
 @pytest.mark.processes

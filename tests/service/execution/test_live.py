@@ -10,15 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 from benchmarks.live_platform import ENDS, OPERATOR, LivePlatform
 
 from tacit.audit import load_record
-from tacit.engine.records.ledger import LedgerEntry
+from tacit.engine.records.ledger import EvaluationAnswer, read_ledger
 from tacit.engine.records.log_receipt import check_log
-from tacit.engine.wire.request import REVEAL_NUMBER
 from tacit.service.workflow.recording import record_run
 from tacit.verify.replay import replay
 
@@ -48,8 +46,7 @@ def followed(live: LivePlatform, run_id: str) -> int:
     """How many populations the nodes logged, all of them those of the agreed search."""
     agreement, nonce = live.agreement(run_id, "north"), os.urandom(16)
     answer = live.call("POST", f"/runs/{run_id}/logs", "north", json={"nonce": nonce.hex()})
-    lines = live.call("GET", f"/runs/{run_id}/ledger", "north").splitlines()
-    ledger = [msgspec.json.decode(line, type=LedgerEntry) for line in lines]
+    ledger = read_ledger(live.call("GET", f"/runs/{run_id}/ledger", "north"), sealed=False)
     found = None
     for each in answer["logs"]:
         entries = check_log(
@@ -69,9 +66,8 @@ def followed(live: LivePlatform, run_id: str) -> int:
 def check_record(live: LivePlatform, run_id: str, result: dict[str, Any]) -> None:
     """The platform's view can be had afterwards, also of a run that was taken up again."""
     record = load_record(record_run(live.settings, run_id))
-    ledger = live.call("GET", f"/runs/{run_id}/ledger", "north").splitlines()
-    told = [msgspec.json.decode(line, type=LedgerEntry) for line in ledger]
-    told = [entry for entry in told if entry.number != REVEAL_NUMBER and not entry.again]
+    ledger = read_ledger(live.call("GET", f"/runs/{run_id}/ledger", "north"), sealed=False)
+    told = [e for e in ledger if isinstance(e, EvaluationAnswer) and not e.again]
     assert len(record.sizes) == len(told) >= result["evaluations"]
     disclosed = [value for entry in told for value in entry.disclosed]
     assert record.disclosed_array(0).tolist() == disclosed

@@ -15,15 +15,14 @@ import numpy as np
 import pytest
 from benchmarks.live_platform import OPERATOR, LivePlatform
 
-from tacit.engine.records.ledger import LedgerEntry
+from tacit.engine.records.events import GenerationsBegun
+from tacit.engine.records.ledger import EvaluationAnswer, OpenedPlan, read_ledger
 from tacit.engine.records.node_log import verify_log
-from tacit.engine.wire.request import REVEAL_NUMBER
 from tacit.errors import LogError
 from tacit.participant import Profile, check_logs, join, new_key_file, result, review, sign, submit
-from tacit.participant.account.shapes import Plan
 from tacit.participant.review_words import review_lines
-from tacit.verify.log_check import read_ledger
-from tacit.verify.sealed_check import check_asked, check_opened, check_plan
+from tacit.verify.sealed import check_asked, check_opened, check_plan
+from tacit.verify.verdict import Claim
 
 pytestmark = pytest.mark.processes
 
@@ -76,9 +75,10 @@ def submitted(live: LivePlatform, profiles: dict[str, Profile], deadline: float)
 
 
 def told_nothing_but_the_plan(live: LivePlatform, run_id: str, plan: list[int]) -> None:
-    lines = live.call("GET", f"/runs/{run_id}/ledger", OPERATOR).splitlines()
-    (entry,) = [msgspec.json.decode(line, type=LedgerEntry) for line in lines]
-    assert (entry.number, entry.disclosed, entry.best) == (REVEAL_NUMBER, plan, None)
+    data = live.call("GET", f"/runs/{run_id}/ledger", OPERATOR)
+    (entry,) = read_ledger(data, sealed=True)
+    assert isinstance(entry, OpenedPlan)
+    assert (entry.plan, entry.value) == (plan, None)
     progress = live.call("GET", f"/runs/{run_id}/progress.csv", OPERATOR).decode()
     told = list(csv.DictReader(io.StringIO(progress)))
     assert told
@@ -117,7 +117,8 @@ def lies_are_noticed(live: LivePlatform, profile: Profile, run_id: str) -> None:
     """What a platform could show in place of the truth, against the nodes' real logs."""
     asked = live.call("POST", f"/runs/{run_id}/logs", OPERATOR, json={"nonce": "ab" * 16})
     logs = [verify_log(b64decode(each["log"])) for each in asked["logs"]]
-    ledger = read_ledger(live.call("GET", f"/runs/{run_id}/ledger", OPERATOR))
+    data = live.call("GET", f"/runs/{run_id}/ledger", OPERATOR)
+    ledger = read_ledger(data, sealed=True)
     outcome, agreement = result(profile, run_id), profile.need_signed_agreement(run_id)
     assert outcome.plan is not None
     assert outcome.generation is not None
@@ -125,23 +126,23 @@ def lies_are_noticed(live: LivePlatform, profile: Profile, run_id: str) -> None:
     other = [*items[1:], items[0]]
     replace = msgspec.structs.replace
     told = {
-        "changed": [replace(ledger[0], disclosed=other)],
-        "told a value": [replace(ledger[0], best=-1000)],
+        "changed": [replace(ledger[0], plan=other)],
+        "told a value": [replace(ledger[0], value=-1000)],
         "left out": [],
-        "told more": [*ledger, LedgerEntry(0, 1, "", [1, 0], None)],
-        "two plans": [*ledger, replace(ledger[0], disclosed=other)],
+        "told more": [*ledger, EvaluationAnswer(0, 1, "", [1, 0], None)],
+        "two plans": [*ledger, replace(ledger[0], plan=other)],
     }
     for what, lie in told.items():
         with pytest.raises(LogError):
             pytest.fail(f"{what}: {check_opened(agreement, logs, lie)}")
     with pytest.raises(LogError, match="asked for different generations"):
-        check_asked([logs[0], logs[1], [e for e in logs[2] if e["event"] != "generations"]])
+        check_asked([logs[0], logs[1], [e for e in logs[2] if not isinstance(e, GenerationsBegun)]])
     with pytest.raises(LogError, match="none that the nodes opened"):
-        check_plan(logs, ledger, replace(outcome, plan=Plan(other)), None)
+        check_plan(logs, ledger, Claim(other, outcome.generation))
     with pytest.raises(LogError, match="has shown here"):
-        check_plan(logs, ledger, outcome, other)
+        check_plan(logs, ledger, Claim(items, outcome.generation, other))
     with pytest.raises(LogError, match="the logs say"):
-        check_plan(logs, ledger, replace(outcome, generation=outcome.generation + 1), None)
+        check_plan(logs, ledger, Claim(items, outcome.generation + 1))
 
 
 def test_after_a_kill_it_goes_on_from_the_states_that_the_nodes_keep(

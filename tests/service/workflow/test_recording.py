@@ -13,7 +13,7 @@ from tacit.audit import Record, Recorder, audit_record, load_record
 from tacit.cli import service
 from tacit.disclosure import estimator_named
 from tacit.engine.agreement.terms import Agreement, read_agreement
-from tacit.engine.records.ledger import FileLedger, LedgerEntry
+from tacit.engine.records.ledger import EvaluationAnswer, FileLedger
 from tacit.engine.wire.request import pack_candidates, request_hash
 from tacit.errors import InputError, LogError, NotThereError, WrongStateError
 from tacit.problems import Problem
@@ -56,7 +56,7 @@ def searched(agreement: Agreement, folder: Path) -> Record:
         asked = request_hash("evaluate", terms.disclosure, terms.best, packed).hex()
         disclosed = [int(value) for value in view.evaluation.disclosed[0]]
         number = view.record.generation + 1
-        ledger.add(LedgerEntry(0, number, asked, disclosed, view.evaluation.best[0]))
+        ledger.add(EvaluationAnswer(0, number, asked, disclosed, view.evaluation.best[0]))
 
     estimator = estimator_named(parameters_of(agreement).estimator)
     run = EvaluatingDriver(

@@ -11,7 +11,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -19,22 +19,16 @@ from tacit.engine.agreement.sealing import SealedRows
 from tacit.engine.agreement.terms import Agreement, agreement_hash, canonical
 from tacit.engine.coordinator.node_client import NodeClient
 from tacit.engine.records.ledger import Parts
-from tacit.engine.wire.context import bound_context
-from tacit.engine.wire.messages import (
-    Agree,
-    Done,
-    FetchLog,
-    Message,
-    OpenEpoch,
-    Prepare,
-    Submit,
-)
+from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
+from tacit.engine.wire.messages import Agree, FetchLog, OpenEpoch, Prepare, Request, Submit
 from tacit.engine.wire.recording_mux import RecordingMux
+from tacit.engine.wire.replies import AgreementTaken, EpochOpened, LogPage, Message
+from tacit.engine.wire.request import bound_context
 from tacit.errors import MpcError, PeerError, PeerTimeoutError, RefusedError
 from tacit.mpc import COORDINATOR, Context, Session, open_session
-from tacit.mpc.transport import Mux
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Message)
 
 PING_SECONDS = 0.1
 """How often nodes are asked whether they are there, while one of them is waited for."""
@@ -45,9 +39,6 @@ GIVE_UP_SECONDS = 30.0
 PAUSE_SECONDS = 0.05
 _NEVER = 86400.0
 
-Asks = Callable[[NodeClient, int, int], Message]
-"""A request for a node, given the epoch and the number of the attempt."""
-
 
 class Coordinator:
     """Talks to the three nodes of one agreement."""
@@ -57,11 +48,11 @@ class Coordinator:
         self.clients = tuple(clients)
         self.numbers: dict[int, int] = dict.fromkeys(agreement.confidential(), 0)
         """Per objective, the last number that counts as used."""
-        self.bases: dict[int, str] = {}
+        self.parent_attempts: dict[int, Attempt] = {}
         """Per objective, the attempt that all nodes' shares of the best so far come from."""
-        self.states: dict[int, list[str]] = {}
+        self.states: dict[int, list[Attempt]] = {}
         """Per sealed search, the attempts whose state all nodes keep."""
-        self.kept: dict[int, list[list[str]]] = {}
+        self.kept: dict[int, list[list[Attempt]]] = {}
         """Per objective, the attempts that each node had shares of when the epoch began."""
         self._epoch: int | None = None
         self._last_epoch = 0
@@ -74,21 +65,21 @@ class Coordinator:
         self, signatures: Mapping[str, bytes], sealed: Iterable[SealedRows], /, *, within: float
     ) -> None:
         """Hand over the agreement and the sealed rows, and have the inputs checked and frozen."""
-        frozen = await self.start_agreement(signatures, within=within)
+        taken = await self.start_agreement(signatures, within=within)
         for rows in sealed:
             await self.ask_all(partial(self._submit, rows), within=within)
         for objective in self.agreement.confidential():
-            if not all(objective in done.frozen for done in frozen):
+            if not all(objective in each.frozen for each in taken):
                 until = asyncio.get_running_loop().time() + within
                 await self.prepare(objective, until=until)
 
     async def start_agreement(
         self, signatures: Mapping[str, bytes], /, *, within: float
-    ) -> list[Done]:
+    ) -> list[AgreementTaken]:
         """Connect and hand over the agreement."""
         until = asyncio.get_running_loop().time() + within
         await self.persist(self._connect, until=until)
-        dones = await self.ask_all(
+        taken = await self.ask_all(
             lambda client: Agree(
                 id=client.new_id(),
                 agreement=canonical(self.agreement),
@@ -96,8 +87,8 @@ class Coordinator:
             ),
             within=within,
         )
-        self._last_epoch = max(self._last_epoch, *(done.epoch for done in dones))
-        return dones
+        self._last_epoch = max(self._last_epoch, *(each.epoch for each in taken))
+        return taken
 
     def _submit(self, rows: SealedRows, client: NodeClient) -> Submit:
         return Submit(
@@ -117,7 +108,12 @@ class Coordinator:
             async def nothing(session: Session) -> None:
                 """The coordinator takes no part in the check."""
 
-            def ask(client: NodeClient, epoch: int, attempt: int) -> Message:
+            attempt = self.new_attempt()
+            context = bound_context(
+                self.hash, objective, 0, epoch=epoch, attempt=attempt, request=b"prepare"
+            )
+
+            def ask(client: NodeClient) -> Prepare:
                 return Prepare(
                     id=client.new_id(),
                     agreement=self.hash,
@@ -126,44 +122,36 @@ class Coordinator:
                     attempt=attempt,
                 )
 
-            context = bound_context(
-                self.hash,
-                objective,
-                0,
-                epoch=epoch,
-                attempt=self.new_attempt(),
-                request=b"prepare",
-            )
             _, asked, _ = await self.attempt(epoch, context, ask, nothing)
             await self.watch(asyncio.gather(*asked), asked)
 
         await self.persist(once, until=until)
 
     async def ask_all(
-        self, make: Callable[[NodeClient], Message], /, *, within: float
-    ) -> list[Done]:
+        self, make: Callable[[NodeClient], Request[R]], /, *, within: float
+    ) -> list[R]:
         """The same question to all nodes; a refusal of one is the answer."""
         async with asyncio.timeout(within):
             futures = [await client.ask(make(client)) for client in self.clients]
             return list(await asyncio.gather(*futures))
 
-    async def fetch_logs(self, nonce: bytes = b"", /) -> list[Done]:
+    async def fetch_logs(self, nonce: bytes = b"", /) -> list[LogPage]:
         """The three nodes' logs of this agreement, each signed for whoever drew the nonce."""
         async with asyncio.timeout(GIVE_UP_SECONDS):
             logs = [self._fetch_log(client, nonce) for client in self.clients]
             return list(await asyncio.gather(*logs))
 
-    async def _fetch_log(self, client: NodeClient, nonce: bytes) -> Done:
+    async def _fetch_log(self, client: NodeClient, nonce: bytes) -> LogPage:
         """A log, page by page; the signature of the last page is that of the whole."""
         log = b""
         while True:
             request = FetchLog(
                 id=client.new_id(), agreement=self.hash, offset=len(log), nonce=nonce
             )
-            done = await (await client.ask(request))
-            log += done.log
-            if not done.more or not done.log:
-                return msgspec.structs.replace(done, log=log)
+            page = await (await client.ask(request))
+            log += page.log
+            if not page.more or not page.log:
+                return msgspec.structs.replace(page, log=log)
 
     # Epochs and attempts.
 
@@ -188,19 +176,22 @@ class Coordinator:
                     )
                     for client in self.clients
                 ]
-                dones = await self.watch(asyncio.gather(*asked), asked)
-                for objective in self.numbers:
-                    told = max(done.numbers.get(objective, 0) for done in dones)
-                    self.numbers[objective] = max(self.numbers[objective], told)
-                    self.kept[objective] = [done.kept.get(objective, []) for done in dones]
-                    bases = {done.bases.get(objective, "") for done in dones}
-                    if len(bases) == 1:
-                        self.bases.setdefault(objective, bases.pop())
-                for search in dones[0].states:
-                    kept = [set(done.states.get(search, [])) for done in dones]
-                    self.states[search] = sorted(set.intersection(*kept))
+                self._learn(await self.watch(asyncio.gather(*asked), asked))
                 self._epoch = number
             return self._epoch
+
+    def _learn(self, replies: list[EpochOpened]) -> None:
+        """What the nodes have evaluated and keep, as far as all three do."""
+        for k in self.numbers:
+            highest = max(reply.numbers.get(k, 0) for reply in replies)
+            self.numbers[k] = max(self.numbers[k], highest)
+            self.kept[k] = [reply.kept.get(k, []) for reply in replies]
+            parents = {reply.parent_attempts.get(k, NO_ATTEMPT) for reply in replies}
+            if len(parents) == 1:
+                self.parent_attempts.setdefault(k, parents.pop())
+        for search in replies[0].states:
+            kept = [set(reply.states.get(search, [])) for reply in replies]
+            self.states[search] = sorted(set.intersection(*kept))
 
     def end_epoch(self) -> None:
         """Something did not come to its end, as far as we know: begin the next with new keys."""
@@ -220,18 +211,17 @@ class Coordinator:
         self,
         epoch: int,
         context: Context,
-        ask: Asks,
+        ask: Callable[[NodeClient], Request[R]],
         receive: Callable[[Session], Awaitable[T]],
         /,
-    ) -> tuple[T, list[asyncio.Future[Done]], Parts]:
+    ) -> tuple[T, list[asyncio.Future[R]], Parts]:
         """One attempt: ask all nodes and receive what they send; the replies may come later."""
         records = {client.number: RecordingMux(client.mux) for client in self.clients}
-        muxes = {number: cast(Mux, record) for number, record in records.items()}
-        requests = [ask(client, epoch, context.attempt) for client in self.clients]
-        asked: list[asyncio.Future[Done]] = []
+        requests = [ask(client) for client in self.clients]
+        asked: list[asyncio.Future[R]] = []
         try:
             async with open_session(
-                context, me=COORDINATOR, muxes=muxes, epoch=None, timeout=_NEVER
+                context, me=COORDINATOR, muxes=records, epoch=None, timeout=_NEVER
             ) as session:
                 for client, request in zip(self.clients, requests, strict=True):
                     asked.append(await client.ask(request))
@@ -244,7 +234,7 @@ class Coordinator:
             raise
         return result, asked, [records[k].received() for k in sorted(records)]
 
-    async def watch(self, work: asyncio.Future[T], asked: Iterable[asyncio.Future[Done]], /) -> T:
+    async def watch(self, work: asyncio.Future[T], asked: Iterable[asyncio.Future[R]], /) -> T:
         """The result of some work, unless a node fails or stays silent first."""
         replies = list(asked)
         try:
@@ -264,7 +254,7 @@ class Coordinator:
             await asyncio.gather(work, return_exceptions=True)
 
     async def _why(
-        self, work: asyncio.Future[T], replies: list[asyncio.Future[Done]]
+        self, work: asyncio.Future[T], replies: list[asyncio.Future[R]]
     ) -> BaseException:
         """The reason of a failure: a refusal counts most, and comes right after its notice."""
         missing = [reply for reply in replies if not reply.done()]

@@ -5,8 +5,8 @@ The answer is passed on as soon as it is there; whether every node has also kept
 sent) is looked at before the next evaluation, and where one has not, the last one is computed again
 under its number. So only the last answer of all can lack a node's line.
 
-A coordinator that follows another one under the same agreement (`go_on_after`) takes the nodes up
-where that one left them: what was asked for and not answered is asked for again under its number.
+A coordinator that follows another one under the same agreement (`go_on_after`) resumes where that
+one left the nodes: what was asked for and not answered is asked for again under its number.
 """
 
 from __future__ import annotations
@@ -22,9 +22,15 @@ from numpy.typing import NDArray
 from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.coordinator.node_client import NodeClient
 from tacit.engine.records.ledger import Parts
-from tacit.engine.wire.context import bound_context
-from tacit.engine.wire.messages import Done, Evaluate, Message, Reveal, attempt_name, number_of
-from tacit.engine.wire.request import REVEAL_NUMBER, pack_candidates, request_hash
+from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
+from tacit.engine.wire.messages import Evaluate, Reveal
+from tacit.engine.wire.replies import PopulationEvaluated
+from tacit.engine.wire.request import (
+    REVEAL_NUMBER,
+    bound_context,
+    pack_candidates,
+    request_hash,
+)
 from tacit.errors import EngineError, MpcError, PeerError, RefusedError
 from tacit.mpc import DisclosedValues, Session, Spec, collect
 
@@ -36,7 +42,7 @@ class Started:
     number: int
     candidates: bytes
     individuals: int
-    basis: str
+    parent_attempt: Attempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +52,8 @@ class Evaluated:
     started: Started
     outcome: DisclosedValues
     request: bytes
-    attempt: str
-    replies: list[asyncio.Future[Done]]
+    attempt: Attempt
+    replies: list[asyncio.Future[PopulationEvaluated]]
     parts: Parts
 
     @property
@@ -70,15 +76,15 @@ class Evaluations:
         objective: int,
         /,
         *,
-        told_again: Callable[[Evaluated], object] = lambda _: None,
+        answered_again: Callable[[Evaluated], object] = lambda _: None,
     ) -> None:
         self._coordinator, self._objective = coordinator, objective
-        self._told_again = told_again
+        self._answered_again = answered_again
         self._terms = coordinator.agreement.objectives[objective]
         self._keeps_best = self._terms.keeps_best
         self._last: Evaluated | None = None
         self._started: Started | None = None
-        self._broken_off: Started | None = None
+        self._aborted: Started | None = None
         self._answered_before: Started | None = None
         self._again: int | None = None
         """The number that the next evaluation already has, if the nodes know it."""
@@ -87,10 +93,9 @@ class Evaluations:
 
     def go_on_after(self, number: int, plans: NDArray[np.integer[Any]], /) -> None:
         """Follow a coordinator that saw this evaluation answered last; 0 if it saw none."""
-        candidates = (
-            pack_candidates(self._coordinator.agreement.known_problem, plans) if number else b""
-        )
-        self._answered_before = Started(number, candidates, len(plans), "")
+        problem = self._coordinator.agreement.known_problem
+        candidates = pack_candidates(problem, plans) if number else b""
+        self._answered_before = Started(number, candidates, len(plans), NO_ATTEMPT)
 
     async def evaluate(
         self, plans: NDArray[np.integer[Any]], /, *, until: float | None
@@ -99,12 +104,12 @@ class Evaluations:
         candidates = pack_candidates(self._coordinator.agreement.known_problem, plans)
 
         if self._keeps_best and self._started is not None:
-            self._broken_off = self._started
+            self._aborted = self._started
         self._started = None
 
         async def once() -> Evaluated:
             epoch = await self._coordinator.epoch()
-            await self._take_up(epoch)
+            await self._resume(epoch)
             await self._settle(epoch)
             await self._make_up(epoch)
             started = self._start(candidates, len(plans))
@@ -113,7 +118,7 @@ class Evaluations:
         try:
             self._last = await self._coordinator.persist(once, until=until)
         except RefusedError:
-            self._started = self._broken_off = None
+            self._started = self._aborted = None
             if self._again is None:
                 raise
             # A node that lost its last lines in a power cut knows the number, not the request.
@@ -128,19 +133,19 @@ class Evaluations:
         numbers[self._objective] = max(numbers[self._objective], number)
         self._again = number + 1 if number < numbers[self._objective] else None
 
-    async def _take_up(self, epoch: int) -> None:
+    async def _resume(self, epoch: int) -> None:
         """See that all nodes completed what another coordinator saw answered last."""
         last = self._answered_before
         if last is None:
             return
         if self._keeps_best:
             after, before = (self._all_keep(up_to) for up_to in (last.number, last.number - 1))
-            if after is not None and number_of(after) == last.number:
-                self._coordinator.bases[self._objective] = after
+            if after is not None and after.number == last.number:
+                self._coordinator.parent_attempts[self._objective] = after
             elif before is None:
                 raise EngineError("the nodes keep bests of different evaluations; start a new run")
             else:
-                self._last = await self._repeat(epoch, replace(last, basis=before))
+                self._last = await self._repeat(epoch, replace(last, parent_attempt=before))
         elif last.number:
             self._last = await self._repeat(epoch, last)
         await self._settle(epoch)
@@ -148,10 +153,14 @@ class Evaluations:
         self._again = last.number + 1 if last.number < used else None
         self._answered_before = None
 
-    def _all_keep(self, up_to: int) -> str | None:
+    def _all_keep(self, up_to: int) -> Attempt | None:
         """The latest attempt up to this number that shares are kept of, if all nodes agree."""
         latest = {
-            max((a for a in kept if number_of(a) <= up_to), key=number_of, default="")
+            max(
+                (a for a in kept if a.number <= up_to),
+                key=lambda attempt: attempt.number,
+                default=NO_ATTEMPT,
+            )
             for kept in self._coordinator.kept[self._objective]
         }
         return latest.pop() if len(latest) == 1 else None
@@ -164,20 +173,22 @@ class Evaluations:
             number = self._started.number
         elif self._again is not None:
             number = self._again
-        basis = self._coordinator.bases.get(self._objective, "") if self._keeps_best else ""
-        self._started = Started(number, candidates, individuals, basis)
+        parent = NO_ATTEMPT
+        if self._keeps_best:
+            parent = self._coordinator.parent_attempts.get(self._objective, NO_ATTEMPT)
+        self._started = Started(number, candidates, individuals, parent)
         return self._started
 
     async def _make_up(self, epoch: int) -> None:
         """Bring an evaluation to its end that ran out of time: the next one builds on its best."""
-        started = self._broken_off
+        started = self._aborted
         if started is None:
             return
         if started.number >= self._coordinator.numbers[self._objective]:
             self._last = await self._repeat(epoch, started)
             self._count(started.number)
             await self._settle(epoch)
-        self._broken_off = None
+        self._aborted = None
 
     async def _settle(self, epoch: int) -> None:
         """See that all nodes completed the last evaluation, and repeat it where one did not."""
@@ -185,16 +196,16 @@ class Evaluations:
         if last is None:
             return
         try:
-            dones = await self._coordinator.watch(asyncio.gather(*last.replies), last.replies)
+            replies = await self._coordinator.watch(asyncio.gather(*last.replies), last.replies)
         except (MpcError, PeerError):
             self._last = await self._repeat(epoch, last.started)
             await self._settle(epoch)
             return
-        self.sent = max(done.sent for done in dones)
-        self.rounds = max([last.outcome.rounds, *(done.rounds for done in dones)])
+        self.sent = max(reply.sent for reply in replies)
+        self.rounds = max([last.outcome.rounds, *(reply.rounds for reply in replies)])
         self._last = None
         if self._keeps_best:
-            self._coordinator.bases[self._objective] = last.attempt
+            self._coordinator.parent_attempts[self._objective] = last.attempt
 
     async def _repeat(self, epoch: int, started: Started) -> Evaluated | None:
         """Compute an evaluation again, so that every node completes and logs it.
@@ -207,11 +218,11 @@ class Evaluations:
             if self._keeps_best or self._coordinator.agreement.reveal_best:
                 raise
             return None
-        self._told_again(again)
+        self._answered_again(again)
         return again
 
     @property
-    def open_replies(self) -> list[asyncio.Future[Done]]:
+    def open_replies(self) -> list[asyncio.Future[PopulationEvaluated]]:
         """Nodes that have answered the last evaluation and may not have logged it yet."""
         return [] if self._last is None else [r for r in self._last.replies if not r.done()]
 
@@ -235,10 +246,10 @@ class Evaluations:
             epoch=epoch,
             attempt=attempt,
             request=request,
-            basis=started.basis,
+            parent_attempt=started.parent_attempt,
         )
 
-        def ask(client: NodeClient, epoch: int, attempt: int) -> Message:
+        def ask(client: NodeClient) -> Evaluate:
             return Evaluate(
                 id=client.new_id(),
                 agreement=coordinator.hash,
@@ -248,7 +259,7 @@ class Evaluations:
                 attempt=attempt,
                 disclosure=terms.disclosure,
                 best=terms.best,
-                basis=started.basis,
+                parent_attempt=started.parent_attempt,
                 candidates=started.candidates,
             )
 
@@ -262,7 +273,7 @@ class Evaluations:
             )
 
         outcome, replies, parts = await coordinator.attempt(epoch, context, ask, receive)
-        name = attempt_name(started.number, epoch, attempt)
+        name = Attempt.of(started.number, epoch, attempt)
         return Evaluated(started, outcome, request, name, replies, parts)
 
     async def reveal_best(self, plans: NDArray[np.integer[Any]], /, *, until: float | None) -> int:
@@ -270,16 +281,6 @@ class Evaluations:
         coordinator, objective = self._coordinator, self._objective
         candidates = pack_candidates(coordinator.agreement.known_problem, plans)
         request = request_hash("reveal", "top:1", "nothing", candidates)
-
-        def ask(client: NodeClient, epoch: int, attempt: int) -> Message:
-            return Reveal(
-                id=client.new_id(),
-                agreement=coordinator.hash,
-                objective=objective,
-                epoch=epoch,
-                attempt=attempt,
-                candidates=candidates,
-            )
 
         async def receive(session: Session) -> DisclosedValues:
             return await collect(
@@ -293,7 +294,7 @@ class Evaluations:
         async def once() -> DisclosedValues:
             epoch = await coordinator.epoch()
             # What was evaluated last must be known to all nodes before they choose among it.
-            await self._take_up(epoch)
+            await self._resume(epoch)
             await self._settle(epoch)
             attempt = coordinator.new_attempt()
             context = bound_context(
@@ -304,8 +305,23 @@ class Evaluations:
                 attempt=attempt,
                 request=request,
             )
+
+            def ask(client: NodeClient) -> Reveal:
+                return Reveal(
+                    id=client.new_id(),
+                    agreement=coordinator.hash,
+                    objective=objective,
+                    epoch=epoch,
+                    attempt=attempt,
+                    candidates=candidates,
+                )
+
             outcome, _, _ = await coordinator.attempt(epoch, context, ask, receive)
             return outcome
 
         outcome = await coordinator.persist(once, until=until)
         return int(np.flatnonzero(outcome.labels)[0])
+
+
+def _number(attempt: Attempt) -> int:
+    return attempt.number

@@ -5,23 +5,31 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from tacit.engine.identity.config import parse_address
-from tacit.engine.node.links.peer_links import delayed
 from tacit.engine.wire.messages import (
     TALK,
     Cancel,
-    Done,
-    Failed,
-    Message,
     Ping,
-    Refused,
+    Request,
     decode_reply,
     encode_message,
+    reply_type,
 )
-from tacit.errors import PeerError, PeerLostError, PeerTimeoutError, RefusedError, TacitError
+from tacit.engine.wire.replies import Failed, Message, Refused, Reply
+from tacit.errors import (
+    FrameError,
+    PeerError,
+    PeerLostError,
+    PeerTimeoutError,
+    RefusedError,
+    TacitError,
+)
 from tacit.mpc.shares import party_name
-from tacit.mpc.transport import Conversation, Identity, Mux, connect
+from tacit.mpc.transport import Conversation, Identity, Mux, connect, delayed
+
+R = TypeVar("R", bound=Message)
 
 CONNECT_SECONDS = 2.0
 SEND_SECONDS = 5.0
@@ -43,7 +51,8 @@ class NodeClient:
         self.number, self.name = number, party_name(number)
         self._address, self._identity, self._delay = address, identity, delay_ms
         self._line: _Line | None = None
-        self._waiting: dict[int, asyncio.Future[Done]] = {}
+        self._waiting: dict[int, tuple[asyncio.Future[Any], type[Message]]] = {}
+        """Per request, who waits for its reply, and which type that has."""
         self._next_id = 0
         self._asked_at: float | None = None
         self._leaving: asyncio.Task[None] | None = None
@@ -116,27 +125,27 @@ class NodeClient:
                 self._fail_all(error)
                 return
             self._asked_at = None
-            future = self._waiting.pop(reply.id, None)
-            if future is None or future.done():
-                continue
-            if isinstance(reply, Done):
-                future.set_result(reply)
-            elif isinstance(reply, Refused):
-                future.set_exception(
-                    RefusedError(
-                        self.name, reply.reason, kind=reply.kind, participants=reply.participants
-                    )
-                )
-            else:
-                future.set_exception(self._as_error(reply))
+            self._settle(reply)
 
-    def _as_error(self, reply: Failed) -> PeerError:
-        told_by = "" if reply.peer == self.name else f" (says {self.name})"
-        return PeerError(reply.peer, f"{reply.what}{told_by}")
+    def _settle(self, reply: Reply) -> None:
+        future, expected = self._waiting.pop(reply.id, (None, Message))
+        if future is None or future.done():
+            return
+        match reply:
+            case Refused(reason=reason, kind=kind, participants=names):
+                future.set_exception(RefusedError(self.name, reason, kind=kind, participants=names))
+            case Failed():
+                source = "" if reply.peer == self.name else f" (says {self.name})"
+                future.set_exception(PeerError(reply.peer, f"{reply.what}{source}"))
+            case _ if isinstance(reply, expected):
+                future.set_result(reply)
+            case _:
+                what = f"sent a {type(reply).__name__} in place of a {expected.__name__}"
+                future.set_exception(FrameError(self.name, what))
 
     def _fail_all(self, error: PeerError) -> None:
         waiting, self._waiting = self._waiting, {}
-        for future in waiting.values():
+        for future, _ in waiting.values():
             if not future.done():
                 future.set_exception(type(error)(error.peer, error.what))
 
@@ -145,14 +154,14 @@ class NodeClient:
         self._next_id += 1
         return self._next_id
 
-    async def ask(self, request: Message, /) -> asyncio.Future[Done]:
+    async def ask(self, request: Request[R], /) -> asyncio.Future[R]:
         """Send a request; the future has the reply, or a `RefusedError` or `PeerError`."""
         if self._line is None:
             raise PeerLostError(self.name, "is not connected; see whether it runs")
-        future: asyncio.Future[Done] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         # Whoever gave up waiting does not come back for the error.
         future.add_done_callback(lambda done: done.cancelled() or done.exception())
-        self._waiting[request.id] = future
+        self._waiting[request.id] = future, reply_type(type(request))
         await self._line.talk.send(1, encode_message(request), timeout=SEND_SECONDS)
         return future
 
@@ -174,9 +183,9 @@ class NodeClient:
         async with asyncio.timeout(within):
             await self.connect()
             asked, started = time.time(), time.monotonic()
-            done = await (await self.ask(Ping(id=self.new_id())))
+            pong = await (await self.ask(Ping(id=self.new_id())))
             took = time.monotonic() - started
-        self.clock_offset = done.clock - (asked + took / 2)
+        self.clock_offset = pong.clock - (asked + took / 2)
         return self.clock_offset
 
     async def cancel(self, request: int, /) -> None:

@@ -17,10 +17,13 @@ from numpy.typing import NDArray
 from tacit.engine.agreement.sealed_terms import schedule_of, table_of
 from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.coordinator.node_client import NodeClient
-from tacit.engine.node.work.sealed_work import advance_context, advance_hash
+from tacit.engine.records.events import GenerationsBegun, PlanBound
 from tacit.engine.records.ledger import Parts
 from tacit.engine.records.node_log import verify_log
-from tacit.engine.wire.messages import Advance, Done, Message, OpenPlan, attempt_name
+from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
+from tacit.engine.wire.messages import Advance, OpenPlan
+from tacit.engine.wire.replies import GenerationsDone
+from tacit.engine.wire.request import advance_context, advance_hash
 from tacit.errors import AbortError, EngineError, MpcError, PeerTimeoutError, RefusedError
 from tacit.mpc import NODES, Session
 from tacit.mpc.protocols.opening import receive_opened
@@ -43,7 +46,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Advanced:
-    """What came of a batch; whether each generation improved the best, where that is told."""
+    """The result of a batch: whether each generation improved the best, if that is disclosed."""
 
     batch: Batch
     improved: list[bool]
@@ -68,9 +71,9 @@ class SealedSearch:
         self._coordinator, self._search = coordinator, search
         self._terms = coordinator.agreement.objectives[0]
         self._batches: dict[int, Batch] = {}
-        self._common: str | None = None
+        self._common: Attempt | None = None
         """The attempt whose state all nodes keep, until something goes wrong."""
-        self._last = ""
+        self._last = NO_ATTEMPT
         """The last attempt of which that was known."""
         self.opened = False
         """Whether a node was asked to open a plan before; then nothing but that plan follows."""
@@ -81,7 +84,7 @@ class SealedSearch:
     @property
     def generation(self) -> int:
         """How many generations all nodes have finished, as far as we know."""
-        return _generation(self._last) if self._last else 0
+        return self._last.number
 
     async def start(self, *, until: float | None) -> None:
         """Have the nodes draw the secret start, unless the search has begun before."""
@@ -89,7 +92,7 @@ class SealedSearch:
         async def once() -> None:
             epoch = await self._coordinator.epoch()
             if self._state_before() is None:
-                await self._attempt(epoch, Batch(0, 0, 1), "")
+                await self._attempt(epoch, Batch(0, 0, 1), NO_ATTEMPT)
             elif not self._batches:
                 await self._recall()
 
@@ -100,16 +103,13 @@ class SealedSearch:
 
         The epoch is ours by now, so nothing of an earlier coordinator is added any more.
         """
-        for done in await self._coordinator.fetch_logs():
-            for line in verify_log(done.log):
-                if line.get("search") != self._search:
-                    continue
-                if line["event"] == "generations":
-                    batch = Batch(line["first"], line["count"], line["horizon"])
-                    self._batches[batch.first] = batch
-                elif line["event"] == "open plan":
-                    self.opened, self._common = True, line["basis"]
-                    self._last = line["basis"]
+        for page in await self._coordinator.fetch_logs():
+            for event in verify_log(page.log):
+                match event:
+                    case GenerationsBegun(search=k) if k == self._search:
+                        self._batches[event.first] = Batch(event.first, event.count, event.horizon)
+                    case PlanBound(search=k) if k == self._search:
+                        self.opened, self._common, self._last = True, event.attempt, event.attempt
 
     async def advance(self, count: int, horizon: int, /, *, until: float | None) -> Advanced:
         """Go on by so many generations; raises by the instant `until` if that did not work.
@@ -122,11 +122,11 @@ class SealedSearch:
         async def once() -> Advanced:
             epoch = await self._coordinator.epoch()
             while True:
-                basis = self._state_before(batch.first)
-                if basis is None:
+                parent = self._state_before(batch.first)
+                if parent is None:
                     raise EngineError("the nodes keep no common state of this search; start it")
                 # One that a node lost comes again just as it was, before what is new.
-                done = await self._attempt(epoch, self._batches[_generation(basis)], basis)
+                done = await self._attempt(epoch, self._batches[parent.number], parent)
                 if done.batch.end == batch.end:
                     return done
 
@@ -136,25 +136,25 @@ class SealedSearch:
             self._common = None
             raise
 
-    def _state_before(self, generation: int | None = None) -> str | None:
+    def _state_before(self, generation: int | None = None) -> Attempt | None:
         """The newest state that all nodes keep, up to a generation.
 
-        After a failure it is as the nodes told when the new epoch began.
+        After a failure it is what the nodes had when the new epoch began.
         """
         if self._common is None:
-            told = self._coordinator.states.get(self._search, [])
+            kept = self._coordinator.states.get(self._search, [])
             if generation is not None:
                 # Whatever they have beyond it we did not hear the end of, and ask for again.
-                told = [name for name in told if _generation(name) <= generation]
-            self._common = max(told, key=_generation, default=None)
+                kept = [attempt for attempt in kept if attempt.number <= generation]
+            self._common = max(kept, key=lambda attempt: attempt.number, default=None)
             self._last = self._common or self._last
         return self._common
 
-    async def _attempt(self, epoch: int, batch: Batch, basis: str) -> Advanced:
+    async def _attempt(self, epoch: int, batch: Batch, parent: Attempt) -> Advanced:
         coordinator = self._coordinator
         attempt = coordinator.new_attempt()
 
-        def request(client: NodeClient, epoch: int, attempt: int) -> Advance:
+        def ask(client: NodeClient) -> Advance:
             return Advance(
                 id=client.new_id(),
                 agreement=coordinator.hash,
@@ -164,34 +164,26 @@ class SealedSearch:
                 horizon=batch.horizon,
                 epoch=epoch,
                 attempt=attempt,
-                basis=basis,
+                parent_attempt=parent,
             )
 
-        def ask(client: NodeClient, epoch: int, attempt: int) -> Message:
-            return request(client, epoch, attempt)
-
-        context = advance_context(
-            coordinator.hash,
-            request(coordinator.clients[0], epoch, attempt),
-            epoch=epoch,
-            attempt=attempt,
-        )
+        context = advance_context(ask(coordinator.clients[0]))
         self._common = None
         try:
             improved, replies, parts = await coordinator.attempt(
-                epoch, context, ask, lambda session: self._told(session, batch)
+                epoch, context, ask, lambda session: self._disclosed(session, batch)
             )
-            dones = await coordinator.watch(asyncio.gather(*replies), replies)
+            done = await coordinator.watch(asyncio.gather(*replies), replies)
         except BaseException:
             # What the nodes keep by now, they tell when the next epoch begins.
             coordinator.end_epoch()
             raise
-        self._finish(dones)
-        self._common = self._last = attempt_name(batch.end, epoch, attempt)
+        self._finish(done)
+        self._common = self._last = Attempt.of(batch.end, epoch, attempt)
         digest = advance_hash(self._search, batch.first, batch.count, batch.horizon)
         return Advanced(batch, improved, digest, parts)
 
-    async def _told(self, session: Session, batch: Batch) -> list[bool]:
+    async def _disclosed(self, session: Session, batch: Batch) -> list[bool]:
         if self._terms.best != "improvement" or not batch.count:
             return []
         bits = await receive_opened(session, batch.count, dtype=np.uint8, xor=True)
@@ -199,13 +191,13 @@ class SealedSearch:
             raise AbortError("the nodes", "sent improvements that are neither yes nor no")
         return [bool(bit) for bit in bits]
 
-    def _finish(self, dones: list[Done]) -> None:
-        seeds = {done.seed for done in dones}
+    def _finish(self, replies: list[GenerationsDone]) -> None:
+        seeds = {reply.seed for reply in replies}
         if len(seeds) > 1:
             raise AbortError("the nodes", "derive different seeds from their inputs")
         self.seed = seeds.pop()
-        self.sent = max(done.sent for done in dones)
-        self.rounds = max(done.rounds for done in dones)
+        self.sent = max(reply.sent for reply in replies)
+        self.rounds = max(reply.rounds for reply in replies)
 
     # The opening.
 
@@ -247,7 +239,7 @@ class SealedSearch:
             id=client.new_id(),
             agreement=self._coordinator.hash,
             search=self._search,
-            basis=self._last,
+            attempt=self._last,
         )
         done = await (await client.ask(request))
         answers[client.number] = done.components
@@ -282,8 +274,3 @@ class SealedSearch:
         value = int(values[0]) if tells_value else None
         parts_by_node: Parts = [[(0, answers[node])] if node in answers else [] for node in NODES]
         return Opened(plan, value, self.generation, parts_by_node)
-
-
-def _generation(name: str) -> int:
-    """After which generation an attempt left its state."""
-    return int(name.split(":")[0])

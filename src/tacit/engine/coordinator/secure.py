@@ -30,9 +30,14 @@ from tacit.engine.evaluators.decode import as_evaluation, told_best
 from tacit.engine.evaluators.objective_evaluator import ObjectiveEvaluation
 from tacit.engine.identity.certificates import CertificateFiles, read_certificate
 from tacit.engine.identity.config import ClusterConfig
-from tacit.engine.records.ledger import Ledger, LedgerEntry
-from tacit.engine.wire.messages import Done
-from tacit.engine.wire.request import REVEAL_NUMBER
+from tacit.engine.records.ledger import (
+    EvaluationAnswer,
+    ImprovementBits,
+    Ledger,
+    OpenedPlan,
+    RevealedBest,
+)
+from tacit.engine.wire.replies import LogPage
 from tacit.errors import EngineError, PeerTimeoutError
 from tacit.mpc.shares import party_name
 
@@ -70,7 +75,7 @@ class SecureEngine:
         )
         self._searches: dict[int, SealedSearch] = {}
         self._objectives = {
-            k: Evaluations(self._coordinator, k, told_again=partial(self.record, k, again=True))
+            k: Evaluations(self._coordinator, k, answered_again=partial(self.record, k, again=True))
             for k in agreement.confidential()
         }
 
@@ -130,20 +135,20 @@ class SecureEngine:
         self.wait(self.submit(work), until=None)
 
     def enter(self, signatures: Mapping[str, bytes], /, *, within: float) -> dict[int, str]:
-        """Take up an agreement whose inputs are frozen; gives what the nodes drew for its seed."""
+        """Resume an agreement whose inputs are frozen; returns the seed contributions."""
         return self.wait(self.submit(self._enter(signatures, within)), until=None)
 
     async def _enter(self, signatures: Mapping[str, bytes], within: float) -> dict[int, str]:
         coordinator = self._coordinator
         until = self._loop.time() + within
-        dones = await coordinator.start_agreement(signatures, within=within)
-        words = dones[0].words
-        if set(words) != set(self.agreement.confidential()) or any(
-            done.words != words for done in dones
+        taken = await coordinator.start_agreement(signatures, within=within)
+        contributions = taken[0].seed_contributions
+        if set(contributions) != set(self.agreement.confidential()) or any(
+            each.seed_contributions != contributions for each in taken
         ):
             raise EngineError("not all nodes have checked and frozen the inputs; prepare them")
         await coordinator.persist(coordinator.epoch, until=until)
-        return words
+        return contributions
 
     def evaluations(self, objective: int, /) -> Evaluations:
         """What runs on the event loop for an objective."""
@@ -158,12 +163,12 @@ class SecureEngine:
     def record(
         self, objective: int, evaluated: Evaluated, /, *, again: bool = False
     ) -> int | bool | None:
-        """Write down what an evaluation told; gives what it told of the best."""
+        """Write down what an evaluation disclosed; returns what it disclosed of the best."""
         terms, outcome = self.agreement.objectives[objective], evaluated.outcome
         disclosure, mode = parse_disclosure(terms.disclosure), parse_best_mode(terms.best)
         told = told_best(outcome.best_value, outcome.improved, disclosure, mode)
         self.ledger.add(
-            LedgerEntry(
+            EvaluationAnswer(
                 objective,
                 evaluated.number,
                 evaluated.request.hex(),
@@ -175,13 +180,13 @@ class SecureEngine:
         )
         return told
 
-    def fetch_logs(self, nonce: bytes = b"", /) -> list[Done]:
+    def fetch_logs(self, nonce: bytes = b"", /) -> list[LogPage]:
         """The three nodes' logs of this agreement, signed for whoever drew the nonce."""
         return self.wait(self.submit(self._coordinator.fetch_logs(nonce)), until=None)
 
 
 class SecureSealedSearch:
-    """A sealed search on three nodes behind synchronous calls; what is told goes to the ledger."""
+    """A sealed search on three nodes behind synchronous calls; it writes the ledger."""
 
     def __init__(self, engine: SecureEngine, search: SealedSearch, number: int, /) -> None:
         self._engine, self._search, self._number = engine, search, number
@@ -216,12 +221,11 @@ class SecureSealedSearch:
         done = self._engine.wait(self._engine.submit(work), until=until)
         if done.improved:
             self._engine.ledger.add(
-                LedgerEntry(
+                ImprovementBits(
                     self._number,
                     done.batch.first + 1,
                     done.request.hex(),
                     [int(bit) for bit in done.improved],
-                    None,
                     done.parts,
                 )
             )
@@ -230,9 +234,7 @@ class SecureSealedSearch:
     def open(self, *, until: float | None) -> Opened:
         """Open the best plan: once, and the search ends with it."""
         opened = self._engine.wait(self._engine.submit(self._search.open(until=until)), until=until)
-        self._engine.ledger.add(
-            LedgerEntry(self._number, REVEAL_NUMBER, "", opened.plan, opened.value, opened.parts)
-        )
+        self._engine.ledger.add(OpenedPlan(self._number, opened.plan, opened.value, opened.parts))
         return opened
 
 
@@ -280,5 +282,5 @@ class SecureObjective:
         """Which of these evaluated candidates is truly best: once, if the agreement allows it."""
         work = self._engine.evaluations(self._objective).reveal_best(candidates, until=until)
         index = self._engine.wait(self._engine.submit(work), until=until)
-        self._engine.ledger.add(LedgerEntry(self._objective, REVEAL_NUMBER, "", [index], None))
+        self._engine.ledger.add(RevealedBest(self._objective, index))
         return index

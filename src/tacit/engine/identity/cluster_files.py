@@ -20,6 +20,9 @@ from tacit.engine.identity.keys import Keys, save_keys
 from tacit.errors import InputError
 from tacit.mpc.shares import NODES
 
+LOCAL_PREFIX = "tacit-"
+"""What the folder of a cluster that is thrown away is called, to begin with."""
+
 
 def write_cluster(
     folder: Path,

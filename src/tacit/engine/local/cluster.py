@@ -17,12 +17,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tacit.engine.identity.cluster_files import write_cluster
+from tacit.engine.identity.cluster_files import LOCAL_PREFIX, write_cluster
 from tacit.engine.identity.config import ClusterConfig, load_cluster_config
 from tacit.errors import EngineError
 from tacit.mpc.shares import NODES
 
-FOLDER_PREFIX = "tacit-"
 START_SECONDS = 30.0
 ROOM = 1 << 30
 """Bytes that must be free in memory for the nodes' files to go there."""
@@ -72,7 +71,7 @@ class LocalCluster:
 
     def __enter__(self) -> LocalCluster:
         """Make keys and certificates, and start the nodes."""
-        self.folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX, dir=memory_folder()))
+        self.folder = Path(tempfile.mkdtemp(prefix=LOCAL_PREFIX, dir=memory_folder()))
         try:
             write_cluster(
                 self.folder,

@@ -17,24 +17,35 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import asdict, replace
+
 from tacit.engine.agreement.terms import Agreement, agreement_hash
 from tacit.engine.identity.certificates import CertificateFiles, read_certificate
 from tacit.engine.identity.config import NodeConfig, parse_address
 from tacit.engine.identity.keys import load_keys
 from tacit.engine.node.json_lines import LOGGER
 from tacit.engine.node.line_limit import LineLimit, shorten
-from tacit.engine.node.links.peer_links import PeerLinks, delayed
+from tacit.engine.node.links.peer_links import PeerLinks
 from tacit.engine.node.platform_connection import PENDING_LIMIT, PlatformConnection
 from tacit.engine.node.quota import Quota, is_buried, remove_folder, remove_leftovers, tombstone
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.state.store import Store, folder_name
 from tacit.engine.node.work.plan_binding import bind_for_peer
+from tacit.engine.records.events import (
+    AgreementBroken,
+    AgreementRemoved,
+    Connected,
+    Event,
+    LinkRejected,
+    NodeStarted,
+    NodeStopped,
+)
 from tacit.engine.records.node_log import NodeLog
 from tacit.errors import FileError, LogError
 from tacit.mpc import Epoch
 from tacit.mpc.shares import NODES, party_name
-from tacit.mpc.transport import Mux, TlsLink, fingerprint
+from tacit.mpc.transport import Mux, TlsLink, delayed, fingerprint
 from tacit.mpc.transport.listener import Listener
 
 if TYPE_CHECKING:
@@ -81,7 +92,7 @@ class Node:
             config,
             self._identity,
             frame_limit=FRAME_LIMIT,
-            log=lambda event, peer, what: self.note(event, peer=peer, what=what),
+            log=self.note,
             lost=self.end_epochs,
             bind=lambda asked: bind_for_peer(self, asked),
         )
@@ -109,7 +120,7 @@ class Node:
             tombstone(self._data, agreement_state.hash)
             del self.agreement_states[agreement_state.hash]
             remove_folder(agreement_state.store.folder)
-            self.note("removed", agreement=agreement_state.hash.hex(), what="it has long expired")
+            self.note(AgreementRemoved(agreement_state.hash.hex(), "it has long expired"))
 
     async def _tidy_up(self) -> None:
         while True:
@@ -125,28 +136,29 @@ class Node:
             except Exception as error:
                 # Whatever it is, the other agreements are not to blame.
                 self.broken.add(folder.name)
-                self.note("broken", agreement=folder.name, what=shorten(f"{error!r}"))
+                self.note(AgreementBroken(folder.name, shorten(f"{error!r}")))
                 print(f"{folder}: cannot be used ({error})", file=sys.stderr, flush=True)
 
-    def note(self, event: str, /, **fields: int | str) -> None:
+    def note(self, event: Event, /) -> None:
         """A line in the node's own log; a platform or a stranger may cause so many.
 
         A full disk does not stop the node here: what must be written down before it is done stands
         in the logs of the agreements.
         """
-        limit = self._lines.get(str(fields.get("peer")))
-        if limit is None and event == "turned away":
+        limit = self._lines.get(getattr(event, "peer", ""))
+        if limit is None and isinstance(event, LinkRejected):
             limit = self._strangers
         left_out = limit.admit() if limit is not None else 0
         if left_out is None:
             return
         if left_out:
-            fields["left_out"] = left_out
-        logging.getLogger(LOGGER).info(event, extra={"fields": fields})
+            event = replace(event, left_out=left_out)
+        fields = {k: v for k, v in asdict(event).items() if k not in ("at", "previous")}
+        logging.getLogger(LOGGER).info(event.name, extra={"fields": fields})
         try:
-            self.log.append(event, **fields)
+            self.log.append(event)
         except LogError as error:
-            print(f"{error}; not noted: {event} {fields}", file=sys.stderr, flush=True)
+            print(f"{error}; not noted: {event.name} {fields}", file=sys.stderr, flush=True)
 
     def _hold(self, store: Store) -> AgreementState:
         agreement_state = AgreementState(store, node=self.number, keys=self.keys)
@@ -205,10 +217,10 @@ class Node:
                 return
         most = self.config.most_links
         if self._links[link.peer] >= most:
-            self.note("turned away", peer=link.peer, what=f"it has {most} links already")
+            self.note(LinkRejected(link.peer, f"it has {most} links already"))
             link.abort()
             return
-        self.note("connected", peer=link.peer, what="")
+        self.note(Connected(link.peer))
         mux = Mux(delayed(link, self.config.delay_ms), pending_limit=PENDING_LIMIT)
         talk = PlatformConnection(self, mux, self._platforms[link.peer])
         task = asyncio.get_running_loop().create_task(talk.serve())
@@ -222,7 +234,7 @@ class Node:
         task.add_done_callback(ended)
 
     def _turned_away(self, where: str, why: str) -> None:
-        self.note("turned away", peer=where, what=why)
+        self.note(LinkRejected(where, why))
 
     def _serve_metrics(self) -> Callable[[], None]:
         if self.metrics is None:
@@ -243,7 +255,7 @@ class Node:
             raise FileError(self.config.listen, None, f"cannot listen ({error})", "see") from None
         tidying = asyncio.get_running_loop().create_task(self._tidy_up())
         stop_metrics = self._serve_metrics()
-        self.note("started", node=self.number)
+        self.note(NodeStarted(self.number))
         self.peers.start()
         try:
             await stop.wait()
@@ -255,7 +267,7 @@ class Node:
                 task.cancel()
             await asyncio.gather(*self._talks, return_exceptions=True)
             await self.peers.close()
-            self.note("stopped", node=self.number)
+            self.note(NodeStopped(self.number))
 
 
 def _nothing() -> None:

@@ -11,35 +11,49 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from tacit.engine.agreement.check import check_agreement
 from tacit.engine.agreement.signatures import check_signatures
 from tacit.engine.agreement.terms import agreement_hash, read_agreement
 from tacit.engine.node.line_limit import shorten
-from tacit.engine.node.state.policy import RefusalKind, check_still_valid
+from tacit.engine.node.state.policy import check_still_valid
 from tacit.engine.node.work import evaluation, sealed_work
 from tacit.engine.node.work.input_check import prepare
+from tacit.engine.records.events import (
+    InternalError,
+    LinkLost,
+    LogFailed,
+    RequestFailed,
+    RequestRefused,
+)
 from tacit.engine.records.log_receipt import sign_head
 from tacit.engine.wire.messages import (
     TALK,
     Advance,
     Agree,
     Cancel,
-    Done,
     Evaluate,
-    Failed,
     FetchLog,
-    Message,
     OpenEpoch,
     OpenPlan,
     Ping,
     Prepare,
-    Refused,
-    Reply,
-    Request,
     Reveal,
     Submit,
     decode_request,
     encode_message,
+)
+from tacit.engine.wire.replies import (
+    AgreementTaken,
+    Failed,
+    LogPage,
+    Pong,
+    RefusalKind,
+    Refused,
+    Reply,
+    Result,
+    RowsTaken,
 )
 from tacit.errors import (
     EngineError,
@@ -57,6 +71,8 @@ from tacit.mpc.transport import Mux
 if TYPE_CHECKING:
     from tacit.engine.node.node import Node
 
+Work = Agree | Submit | FetchLog | OpenEpoch | Prepare | Evaluate | Reveal | Advance | OpenPlan
+"""Requests that take their time."""
 REPLY_SECONDS = 10.0
 QUIET_SECONDS = 3600.0
 """A link on which nothing is asked for so long, and nothing worked on, is closed."""
@@ -90,7 +106,7 @@ class PlatformConnection:
             for task in list(self._tasks.values()):
                 task.cancel()
             await asyncio.gather(*self._tasks.values(), return_exceptions=True)
-            self._note("link lost", shorten(what))
+            self._node.note(LinkLost(self.mux.link.peer, shorten(what)))
             await self.mux.close()
 
     async def _take_one(self) -> None:
@@ -102,7 +118,7 @@ class PlatformConnection:
             raise
         request = decode_request(frame.payload, peer=self.mux.link.peer)
         if isinstance(request, Ping):
-            await self._send(Done(id=request.id, clock=time.time()))
+            await self._send(Pong(id=request.id, clock=time.time()))
         elif isinstance(request, Cancel):
             task = self._tasks.get(request.target)
             if task is not None:
@@ -110,7 +126,7 @@ class PlatformConnection:
         else:
             await self._begin(request, frame.header.length)
 
-    async def _begin(self, request: Request, size: int) -> None:
+    async def _begin(self, request: Work, size: int) -> None:
         """Work on a request as soon as there is room for it."""
         if request.id in self._tasks:
             raise FrameError(self.mux.link.peer, f"used the number {request.id} for two requests")
@@ -130,16 +146,17 @@ class PlatformConnection:
 
         task.add_done_callback(finished)
 
-    async def _send(self, reply: Message) -> None:
+    async def _send(self, reply: Reply) -> None:
         await self._talk.send(1, encode_message(reply), timeout=REPLY_SECONDS)
 
-    async def _answer(self, request: Request) -> None:
+    async def _answer(self, request: Work) -> None:
         begun = time.monotonic()
         reply = await self._reply_to(request)
         if self._node.metrics is not None:
-            kind, outcome = (type(each).__name__.lower() for each in (request, reply))
+            outcome = {Refused: "refused", Failed: "failed"}.get(type(reply), "done")
+            kind = type(request).__name__.lower()
             self._node.metrics.answered(kind, outcome, time.monotonic() - begun)
-        if not isinstance(reply, Done):
+        if isinstance(reply, Refused | Failed):
             self._log_trouble(request, reply)
         try:
             await self._send(reply)
@@ -149,7 +166,7 @@ class PlatformConnection:
         except PeerError:
             return  # the link is gone, and `serve` says so in the log
 
-    async def _reply_to(self, request: Request) -> Reply:
+    async def _reply_to(self, request: Work) -> Reply:
         try:
             return await self._carry_out(request)
         except RefusedError as error:
@@ -169,56 +186,50 @@ class PlatformConnection:
         except MpcError as error:
             return Failed(id=request.id, peer=self._node.name, what=shorten(str(error)))
         except Exception as error:
-            # A mistake of ours: the platform must not wait for an answer, and the node goes on.
+            # An internal error: the platform must not wait for an answer, and the node goes on.
             # What exactly it was may say more than a platform should know.
-            self._note("failed itself", shorten(repr(error)))
+            self._node.note(InternalError(self.mux.link.peer, shorten(repr(error))))
             what = f"failed itself ({type(error).__name__})"
             return Failed(id=request.id, peer=self._node.name, what=what)
 
-    def _note(self, event: str, what: str, /) -> None:
-        """A line in the node's own log, of which a platform may cause so many."""
-        self._node.note(event, peer=self.mux.link.peer, what=what)
-
-    def _log_trouble(self, request: Request, reply: Refused | Failed) -> None:
-        what = type(request).__name__.lower()
-        agreement_state = self._node.agreement_states.get(getattr(request, "agreement", b""))
+    def _log_trouble(self, request: Work, reply: Refused | Failed) -> None:
+        kind = type(request).__name__.lower()
+        event: RequestRefused | RequestFailed
         if isinstance(reply, Refused):
-            event, fields = "refused", {"request_kind": what, "reason": reply.reason}
+            event = RequestRefused(kind, reply.reason)
         else:
-            event = "failed"
-            fields = {"request_kind": what, "peer": reply.peer, "what": reply.what}
+            event = RequestFailed(kind, reply.peer, reply.what)
+        agreement_state = self._node.agreement_states.get(getattr(request, "agreement", b""))
         if (
             agreement_state is None
             or agreement_state.agreement.platform != self.platform
             or self._node.quota.is_full(self.platform)
         ):
             # That log has a limit of its own.
-            self._node.note(event, **{**fields, "peer": self.mux.link.peer})
+            self._node.note(replace(event, peer=self.mux.link.peer))
             return
         try:
-            agreement_state.store.log.append(event, **fields)
+            agreement_state.store.log.append(event)
         except LogError as error:
-            self._note("log failed", str(error))
+            self._node.note(LogFailed(self.mux.link.peer, str(error)))
 
-    async def _carry_out(self, request: Request) -> Done:
+    async def _carry_out(self, request: Work) -> Result:
         node = self._node
         if isinstance(request, Agree):
             return self._agree(request)
-        if isinstance(request, Ping | Cancel):
-            return Done(id=request.id)
         agreement_state = node.agreement_state(request.agreement, self.platform)
         if not isinstance(request, FetchLog):
             node.quota.check_room(self.platform, len(getattr(request, "box", b"")))
         match request:
             case Submit():
-                agreement_state.submit(request)
-                return Done(id=request.id)
+                agreement_state.inputs.submit(request)
+                return RowsTaken(id=request.id)
             case FetchLog():
                 agreement_state.store.log.sync()
                 page, more = agreement_state.store.log.page(request.offset)
                 head, now = agreement_state.store.log.head, int(time.time())
                 signed = sign_head(node.keys.signing, head, nonce=request.nonce, seconds=now)
-                return Done(id=request.id, log=page, more=more, signature=signed, seconds=now)
+                return LogPage(id=request.id, log=page, more=more, signature=signed, seconds=now)
             case OpenEpoch():
                 return await evaluation.open_epoch(node, agreement_state, request)
             case Prepare():
@@ -232,7 +243,7 @@ class PlatformConnection:
             case OpenPlan():
                 return await sealed_work.open_plan(node, agreement_state, request)
 
-    def _agree(self, request: Agree) -> Done:
+    def _agree(self, request: Agree) -> AgreementTaken:
         agreement = read_agreement(request.agreement)
         agreement_state = self._node.agreement_states.get(agreement_hash(agreement))
         if agreement_state is None:
@@ -242,11 +253,11 @@ class PlatformConnection:
             agreement_state = self._node.take_agreement(
                 agreement, request.signatures, self.platform
             )
-        return Done(
+        return AgreementTaken(
             id=request.id,
-            frozen=sorted(agreement_state.frozen),
-            epoch=agreement_state.last_epoch,
-            words=agreement_state.words,
+            frozen=agreement_state.inputs.frozen,
+            epoch=agreement_state.epochs.last,
+            seed_contributions=agreement_state.inputs.seed_contributions,
             states=agreement_state.sealed_states(),
             clock=time.time(),
         )

@@ -10,8 +10,8 @@ import shutil
 import sys
 from pathlib import Path
 
+from tacit.engine.identity.cluster_files import LOCAL_PREFIX
 from tacit.engine.identity.config import load_node_config
-from tacit.engine.local.cluster import FOLDER_PREFIX
 from tacit.engine.node.node import run_node
 from tacit.errors import TacitError
 
@@ -29,7 +29,7 @@ def main(arguments: list[str], /) -> int:
         print(f"tacit: {error}", file=sys.stderr)
         return error.exit_code
     # The name is looked at too, since nothing else in the world should ever be removed by this.
-    if "--throw-away" in arguments and path.parent.name.startswith(FOLDER_PREFIX):
+    if "--throw-away" in arguments and path.parent.name.startswith(LOCAL_PREFIX):
         shutil.rmtree(path.parent, ignore_errors=True)
     return 0
 

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from tacit.engine.identity.config import NodeConfig
 from tacit.engine.node.state.agreement_state import AgreementState
-from tacit.engine.node.state.policy import RefusalKind, refuse
+from tacit.engine.node.state.policy import refuse
+from tacit.engine.wire.replies import RefusalKind
 from tacit.files import replace_secret
 
 DAY = 86400.0

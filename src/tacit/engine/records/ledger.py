@@ -7,14 +7,25 @@ from pathlib import Path
 
 import msgspec
 
-from tacit.errors import FileError
+from tacit.engine.wire.request import REVEAL_NUMBER
+from tacit.errors import FileError, LogError
 
 Parts = list[list[tuple[int, list[bytes]]]]
 """Per node, the substreams that it sent to the platform, each with its number and frames."""
 
 
-class LedgerEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What one evaluation, or the final reveal, told."""
+class _Entry(
+    msgspec.Struct,
+    frozen=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    tag_field="entry",
+):
+    """What all entries have: a tag. Entries of the first version have none."""
+
+
+class EvaluationAnswer(_Entry, frozen=True, tag="answer"):
+    """What one evaluation disclosed."""
 
     objective: int
     number: int
@@ -27,11 +38,91 @@ class LedgerEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     """The same answer once more, since a node failed before it had logged the first."""
 
 
+class RevealedBest(_Entry, frozen=True, tag="best"):
+    """Which of the candidates of the final reveal is truly best."""
+
+    objective: int
+    index: int
+
+
+class ImprovementBits(_Entry, frozen=True, tag="improvements"):
+    """Whether each of some generations of a sealed search improved the best."""
+
+    search: int
+    number: int
+    """The number of the first of these generations."""
+    request: str
+    """The hash of the request, as the nodes log it."""
+    improved: list[int]
+    parts: Parts
+
+
+class OpenedPlan(_Entry, frozen=True, tag="plan"):
+    """The plan of a sealed search, and its value where that was agreed."""
+
+    search: int
+    plan: list[int]
+    value: int | None
+    parts: Parts
+
+
+LedgerEntry = EvaluationAnswer | RevealedBest | ImprovementBits | OpenedPlan
+
+
+class _FirstVersion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An entry of any kind, as the first version wrote them."""
+
+    objective: int
+    number: int
+    request: str
+    disclosed: list[int]
+    best: int | bool | None
+    parts: Parts = []
+    again: bool = False
+
+    def entry(self, *, sealed: bool) -> LedgerEntry:
+        """The entry that it is, in a run of this kind."""
+        if self.number != REVEAL_NUMBER:
+            if sealed:
+                return ImprovementBits(
+                    self.objective, self.number, self.request, self.disclosed, self.parts
+                )
+            return EvaluationAnswer(*msgspec.structs.astuple(self))
+        if sealed:
+            return OpenedPlan(self.objective, self.disclosed, self.best, self.parts)
+        return RevealedBest(self.objective, self.disclosed[0])
+
+
+_READ = msgspec.json.Decoder(LedgerEntry)
+_READ_FIRST_VERSION = msgspec.json.Decoder(_FirstVersion)
+_ENCODER = msgspec.json.Encoder(order="sorted")
+
+
+def decode_entry(line: bytes, /, *, sealed: bool) -> LedgerEntry:
+    """An entry from its line; raises msgspec's errors. `sealed` is the kind of search.
+
+    >>> decode_entry(b'{"entry":"best","objective":0,"index":3}', sealed=False)
+    RevealedBest(objective=0, index=3)
+    >>> old = b'{"objective":0,"number":7,"request":"ab","disclosed":[1],"best":null}'
+    >>> type(decode_entry(old, sealed=False)).__name__
+    'EvaluationAnswer'
+    """
+    try:
+        entry: LedgerEntry = _READ.decode(line)
+    except msgspec.ValidationError:
+        try:
+            return _READ_FIRST_VERSION.decode(line).entry(sealed=sealed)
+        except (msgspec.ValidationError, IndexError):
+            pass
+        raise
+    return entry
+
+
 class Ledger:
     """A list of entries, appended to a file if one is given. `FileLedger` keeps none in memory.
 
     >>> ledger = Ledger()
-    >>> ledger.add(LedgerEntry(0, 1, "ab", [1, 0], None))
+    >>> ledger.add(EvaluationAnswer(0, 1, "ab", [1, 0], None))
     >>> len(ledger.entries)
     1
     """
@@ -51,7 +142,7 @@ class Ledger:
         self.entries.append(entry)
         if self._path is not None:
             with self._path.open("ab") as file:
-                file.write(msgspec.json.encode(entry, order="sorted") + b"\n")
+                file.write(_ENCODER.encode(entry) + b"\n")
 
 
 class FileLedger(Ledger):
@@ -66,9 +157,9 @@ class FileLedger(Ledger):
     6
     >>> for number in (1, 2):
     ...     ledger = FileLedger(path)
-    ...     ledger.add(LedgerEntry(0, number, "ab", [1, 0], None))
+    ...     ledger.add(EvaluationAnswer(0, number, "ab", [1, 0], None))
     ...     ledger.close()
-    >>> [entry.number for entry in load_ledger(path)]
+    >>> [entry.number for entry in load_ledger(path, sealed=False)]
     [1, 2]
     """
 
@@ -85,7 +176,7 @@ class FileLedger(Ledger):
 
     def add(self, entry: LedgerEntry, /) -> None:
         """Append an entry."""
-        self._file.write(msgspec.json.encode(entry, order="sorted") + b"\n")
+        self._file.write(_ENCODER.encode(entry) + b"\n")
         self._file.flush()
         if self._sync:
             os.fsync(self._file.fileno())
@@ -99,17 +190,35 @@ class FileLedger(Ledger):
         self._file.close()
 
 
-def load_ledger(path: Path, /) -> list[LedgerEntry]:
+def read_ledger(data: bytes, /, *, sealed: bool) -> list[LedgerEntry]:
+    """All entries of a ledger, or a `LogError`. `sealed` is the kind of search that it is of.
+
+    >>> read_ledger(b"{}", sealed=False)
+    Traceback (most recent call last):
+    tacit.errors.LogError: line 1 is no entry of a ledger (Object missing required field `entry`); \
+ask for the whole of it
+    """
+    entries = []
+    for number, line in enumerate(data.splitlines(), start=1):
+        try:
+            entries.append(decode_entry(line, sealed=sealed))
+        except msgspec.DecodeError as error:
+            raise LogError(
+                f"line {number} is no entry of a ledger ({error}); ask for the whole of it"
+            ) from None
+    return entries
+
+
+def load_ledger(path: Path, /, *, sealed: bool) -> list[LedgerEntry]:
     """Read a ledger's file.
 
-    >>> load_ledger(Path("no-such.jsonl"))
+    >>> load_ledger(Path("no-such.jsonl"), sealed=False)
     Traceback (most recent call last):
     tacit.errors.FileError: no-such.jsonl: cannot be read (No such file or directory); check it
     """
     try:
-        lines = path.read_bytes().splitlines()
-        return [msgspec.json.decode(line, type=LedgerEntry) for line in lines]
+        return read_ledger(path.read_bytes(), sealed=sealed)
     except OSError as error:
         raise FileError(path, None, f"cannot be read ({error.strerror})", "check it") from None
-    except msgspec.DecodeError as error:
+    except LogError as error:
         raise FileError(path, None, f"is no ledger ({error})", "give another") from None

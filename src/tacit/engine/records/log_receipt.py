@@ -6,13 +6,12 @@ may carry both, since it can neither sign nor know the nonce beforehand.
 
 from __future__ import annotations
 
-from typing import Any
-
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from tacit.engine.agreement.signatures import is_signed, sign
 from tacit.engine.agreement.terms import Agreement, agreement_hash
-from tacit.engine.records.node_log import FIRST, line_hash, verify_log
+from tacit.engine.records.events import AgreementAccepted, Event
+from tacit.engine.records.node_log import FIRST, Log, line_hash, verify_log
 from tacit.errors import LogError
 
 
@@ -34,13 +33,13 @@ def check_log(
     nonce: bytes,
     seconds: int,
     signature: bytes,
-) -> list[dict[str, Any]]:
-    """The entries of a node's log, if it is whole, of this agreement, and signed for this nonce.
+) -> list[Event]:
+    """The events of a node's log, if it is whole, of this agreement, and signed for this nonce.
 
     `seconds` is the time that the node says it is, in seconds since 1970.
     """
-    entries = verify_log(log)
-    if not entries or entries[0].get("agreement") != agreement_hash(agreement).hex():
+    events = verify_log(log)
+    if not is_of(agreement, events):
         raise LogError(f"this log is not of this agreement; ask node {node} for the right one")
     lines = log.splitlines()
     head = line_hash(lines[-1]) if lines else FIRST
@@ -50,4 +49,17 @@ def check_log(
             f"node {node} did not sign this log for this question; it may be an old one, fetch it "
             "again with a new nonce"
         )
-    return entries
+    return events
+
+
+def is_of(agreement: Agreement, log: Log, /) -> bool:
+    """Whether a log is about this agreement: its first line says so.
+
+    >>> from tacit.engine.local.fixtures import example_cast
+    >>> is_of(example_cast().agreement, [])
+    False
+    """
+    first = log[0] if log else None
+    return (
+        isinstance(first, AgreementAccepted) and first.agreement == agreement_hash(agreement).hex()
+    )

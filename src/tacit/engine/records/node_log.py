@@ -1,7 +1,7 @@
 """A node's log: a chain in which every line names the hash of the line before it.
 
-Each line is canonical JSON with the event, when it happened, and `previous`. Lines are appended
-and never changed; whoever changes, reorders or cuts out a line breaks the chain. Cutting lines off
+Each line is an event in canonical JSON, with its time and `previous`. Lines are appended and never
+changed; whoever changes, reorders or cuts out a line breaks the chain. Cutting lines off
 the end shows when the head is compared with one seen earlier, or with the other nodes' logs.
 """
 
@@ -12,14 +12,18 @@ import hashlib
 import os
 import time
 import weakref
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
+from tacit.engine.records.events import FORMAT, AgreementAccepted, AnyEvent, Event
+from tacit.engine.wire.attempt import decode_attempt, encode_attempt
 from tacit.errors import LogError
 
-Fields = dict[str, int | str]
+Log = Sequence[Event]
+_ENCODER = msgspec.json.Encoder(order="sorted", enc_hook=encode_attempt)
+_READ = msgspec.json.Decoder(AnyEvent, dec_hook=decode_attempt)
 FIRST = "0" * 64
 PAGE_BYTES = 16 << 20
 """So much of a log travels in one reply, which must fit into a frame."""
@@ -30,51 +34,65 @@ def line_hash(line: bytes, /) -> str:
     return hashlib.sha256(line).hexdigest()
 
 
-def verify_log(data: bytes, /) -> list[dict[str, Any]]:
-    """All entries of an unbroken chain, or a `LogError` with the first broken line.
+def verify_log(data: bytes, /) -> list[Event]:
+    """All events of an unbroken chain, or a `LogError` with the first broken line.
 
     >>> import tempfile
+    >>> from tacit.engine.records.events import NodeStarted
     >>> log = NodeLog(Path(tempfile.mkdtemp()) / "log.jsonl")
-    >>> log.append("started")
-    >>> log.append("stopped")
-    >>> [entry["event"] for entry in verify_log(log.path.read_bytes())]
-    ['started', 'stopped']
-    >>> verify_log(log.path.read_bytes().replace(b"started", b"STARTED"))
+    >>> log.append(NodeStarted(0))
+    >>> log.append(NodeStarted(0))
+    >>> [event.name for event in verify_log(log.path.read_bytes())]
+    ['started', 'started']
+    >>> verify_log(log.path.read_bytes().replace(b'"node":0', b'"node":1'))
     Traceback (most recent call last):
     tacit.errors.LogError: line 2 does not follow line 1; the log was changed
     """
-    entries: list[dict[str, Any]] = []
+    events: list[Event] = []
     previous = FIRST
     lines = data.split(b"\n")
     if lines.pop() != b"":
         raise LogError(f"line {len(lines) + 1} is cut off; the log was damaged")
     for number, line in enumerate(lines, start=1):
-        try:
-            entry = msgspec.json.decode(line, type=dict[str, Any])
-        except msgspec.DecodeError:
-            raise LogError(f"line {number} is no entry; the log was changed") from None
-        if entry.get("previous") != previous:
+        event = _read(number, line)
+        if event.previous != previous:
             raise LogError(f"line {number} does not follow line {number - 1}; the log was changed")
-        entries.append(entry)
+        events.append(event)
         previous = line_hash(line)
-    return entries
+    return events
+
+
+def _read(number: int, line: bytes) -> Event:
+    try:
+        event: Event = _READ.decode(line)
+    except msgspec.ValidationError as error:
+        raise LogError(
+            f"line {number} is no event of this version ({error}); the log was changed, or a newer "
+            "version wrote it"
+        ) from None
+    except msgspec.DecodeError:
+        raise LogError(f"line {number} is no event; the log was changed") from None
+    if isinstance(event, AgreementAccepted) and event.format > FORMAT:
+        raise LogError(f"a newer version wrote this log (format {event.format}); use that one")
+    return event
 
 
 class NodeLog:
     """The log of a node about one agreement, or about itself.
 
     >>> import tempfile
+    >>> from tacit.engine.records.events import EpochBegun
     >>> place = Path(tempfile.mkdtemp()) / "log.jsonl"
-    >>> NodeLog(place).append("evaluate", number=1)
-    >>> NodeLog(place).entries[0]["number"]
-    1
+    >>> NodeLog(place).append(EpochBegun(1))
+    >>> NodeLog(place).events[0].name
+    'epoch'
     """
 
     def __init__(self, path: Path, /) -> None:
         self.path = path
         self._drop_torn_line()
         data = path.read_bytes() if path.exists() else b""
-        self.entries = verify_log(data)
+        self.events = verify_log(data)
         """What was in the log when it was opened."""
         lines = data.split(b"\n")
         self.head = line_hash(lines[-2]) if len(lines) > 1 else FIRST
@@ -95,10 +113,11 @@ class NodeLog:
                 file.truncate(keep)
                 os.fsync(file.fileno())
 
-    def append(self, event: str, /, **fields: int | str) -> None:
-        """Write an entry; it survives the end of this process, and after `sync` a power cut."""
-        entry: Fields = {**fields, "at": int(time.time()), "event": event, "previous": self.head}
-        line = msgspec.json.encode(entry, order="sorted")
+    def append(self, event: Event, /) -> None:
+        """Write an event; it survives the end of this process, and after `sync` a power cut."""
+        line = _ENCODER.encode(
+            msgspec.structs.replace(event, at=int(time.time()), previous=self.head)
+        )
         self._write(line + b"\n")
         self.head = line_hash(line)
 
@@ -127,8 +146,9 @@ class NodeLog:
         """Bytes of the log from an offset on, and whether there are more after them.
 
         >>> import tempfile
+        >>> from tacit.engine.records.events import EpochBegun
         >>> log = NodeLog(Path(tempfile.mkdtemp()) / "log.jsonl")
-        >>> log.append("started")
+        >>> log.append(EpochBegun(1))
         >>> page, more = log.page(0)
         >>> page == log.path.read_bytes(), more
         (True, False)

@@ -4,36 +4,51 @@ from __future__ import annotations
 
 import msgspec
 
-from tacit.engine.wire.messages import Number, Small, Word
+from tacit.engine.wire.attempt import Attempt, decode_attempt, encode_attempt
+from tacit.engine.wire.messages import Number, Small
 from tacit.errors import FrameError
 
 
-class There(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+class _PeerMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+    """What all of them have: a tag."""
+
+
+class There(_PeerMessage, frozen=True):
     """Answer if you are there."""
 
 
-class Here(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+class Here(_PeerMessage, frozen=True):
     """I am."""
 
 
-class Bind(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
-    """Of this sealed search I open the state that the attempt `basis` left; bind yourself too."""
+class Bind(_PeerMessage, frozen=True):
+    """Of this sealed search I open the state that an attempt left; bind yourself to it too."""
 
     number: Number
     agreement: bytes
     search: Small
-    basis: Word
+    attempt: Attempt
 
 
-class Bound(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
-    """The basis that I am bound to, on my disk; empty if I do not know that search."""
+class Bound(_PeerMessage, frozen=True):
+    """The attempt that I am bound to, on my disk; empty if I do not know that search."""
 
     number: Number
-    basis: Word
+    attempt: Attempt
 
 
-PeerMessage = There | Here | Bind | Bound
-_READ = msgspec.msgpack.Decoder(PeerMessage)
+class EpochBegins(_PeerMessage, frozen=True):
+    """What I have used up, when an epoch begins."""
+
+    numbers: dict[int, list[tuple[int, bytes]]]
+    """Per objective, the last used evaluation numbers with the hashes of their requests."""
+    bound: dict[int, Attempt]
+    """Per sealed search that is opened, the attempt whose plan that is."""
+
+
+PeerMessage = There | Here | Bind | Bound | EpochBegins
+_ENCODER = msgspec.msgpack.Encoder(enc_hook=encode_attempt)
+_READ = msgspec.msgpack.Decoder(PeerMessage, dec_hook=decode_attempt)
 
 
 def encode_peer_message(message: PeerMessage, /) -> bytes:
@@ -42,7 +57,7 @@ def encode_peer_message(message: PeerMessage, /) -> bytes:
     >>> decode_peer_message(encode_peer_message(Here()), peer="node 1")
     Here()
     """
-    return msgspec.msgpack.encode(message)
+    return _ENCODER.encode(message)
 
 
 def decode_peer_message(data: bytes | bytearray | memoryview, /, *, peer: str) -> PeerMessage:

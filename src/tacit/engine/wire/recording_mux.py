@@ -1,7 +1,7 @@
 """An answer on its way to the platform: hashed where it leaves, kept where it arrives.
 
 The hash goes into the node's log with a salt, the parts into the platform's ledger; together they
-show afterwards what was told.
+show afterwards what was disclosed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import hashlib
 from collections.abc import Callable, Iterable
 
 from tacit.errors import PeerError
-from tacit.mpc.transport import Channel, Conversation, Frame, Link, Mux
+from tacit.mpc.epoch import SessionMux
+from tacit.mpc.session import Wire
+from tacit.mpc.transport import Channel, Frame, Link
 from tacit.mpc.transport.frame import Buffer
 
 
@@ -40,44 +42,44 @@ def _add(whole: hashlib._Hash, frame: Buffer) -> None:
     whole.update(frame)
 
 
-class _RecordedConversation:
-    """A conversation that hashes what goes out and keeps what comes in."""
+class _RecordedWire:
+    """A wire that hashes what goes out and keeps what comes in."""
 
-    def __init__(self, conversation: Conversation) -> None:
-        self._conversation = conversation
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
         self.sent = hashlib.sha256()
         self.received: list[bytes] = []
 
     async def send(self, depth: int, payload: Buffer, *, timeout: float) -> None:
         """Hash and send."""
         _add(self.sent, payload)
-        await self._conversation.send(depth, payload, timeout=timeout)
+        await self._wire.send(depth, payload, timeout=timeout)
 
     async def receive(self, *, timeout: float) -> Frame:
         """Receive and keep."""
-        frame = await self._conversation.receive(timeout=timeout)
+        frame = await self._wire.receive(timeout=timeout)
         self.received.append(bytes(frame.payload))
         return frame
 
     def fail(self, error: PeerError) -> None:
         """Fail as it is."""
-        self._conversation.fail(error)
+        self._wire.fail(error)
 
     def close(self) -> None:
-        """Close the conversation."""
-        self._conversation.close()
+        """Close the wire."""
+        self._wire.close()
 
 
 class RecordingMux:
     """Stands where the link between node and platform would, and records every substream."""
 
-    def __init__(self, mux: Mux) -> None:
+    def __init__(self, mux: SessionMux) -> None:
         self._mux = mux
-        self._substreams: dict[int, _RecordedConversation] = {}
+        self._substreams: dict[int, _RecordedWire] = {}
 
-    def open(self, channel: Channel, *, tag: bytes) -> _RecordedConversation:
+    def open(self, channel: Channel, *, tag: bytes) -> _RecordedWire:
         """Open a conversation on the link."""
-        opened = _RecordedConversation(self._mux.open(channel, tag=tag))
+        opened = _RecordedWire(self._mux.open(channel, tag=tag))
         self._substreams[channel.substream] = opened
         return opened
 

@@ -1,4 +1,8 @@
-"""Candidates on the wire: whole numbers in one or two bytes, and the hash that names a request."""
+"""What a request is about, for all who take part: nodes and coordinator derive it alike.
+
+Candidates travel as whole numbers in one or two bytes. A hash names a request, and the context of
+an attempt binds all its messages to that hash.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.engine.agreement.frame_sizes import MOST_CANDIDATES
+from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
+from tacit.engine.wire.messages import Advance
+from tacit.mpc import Context
 from tacit.problems.model.problem import Problem
 
 REVEAL_NUMBER = 1 << 63
@@ -63,3 +70,57 @@ def candidate_hashes(plans: NDArray[np.integer[Any]], /) -> set[bytes]:
         hashlib.blake2b(data[at : at + size], digest_size=16).digest()
         for at in range(0, len(data), size)
     }
+
+
+def advance_hash(search: int, first: int, count: int, horizon: int, /) -> bytes:
+    """What names a request for generations.
+
+    >>> len(advance_hash(0, 40, 20, 1000))
+    32
+    """
+    words = f"tacit request/2\nadvance\n{search}\n{first}\n{count}\n{horizon}\n"
+    return hashlib.sha256(words.encode()).digest()
+
+
+def bound_context(
+    agreement: bytes,
+    objective: int,
+    number: int,
+    /,
+    *,
+    epoch: int,
+    attempt: int,
+    request: bytes,
+    parent_attempt: Attempt = NO_ATTEMPT,
+) -> Context:
+    """The context of one attempt, bound to its epoch and to the attempt that it builds on.
+
+    Nodes that were told another epoch or another parent have other tags and other masks, so their
+    first message fails. Without the epoch, two epochs whose keys are mixed would share both.
+
+    >>> one, two = (bound_context(bytes(32), 0, 1, epoch=e, attempt=0, request=bytes(32))
+    ...             for e in (1, 2))
+    >>> one.tag == two.tag
+    False
+    """
+    bound = request + epoch.to_bytes(8, "little") + parent_attempt.encode()
+    return Context(agreement, objective, number, attempt, bound)
+
+
+def advance_context(request: Advance, /) -> Context:
+    """The context of one attempt at generations.
+
+    >>> request = Advance(id=1, agreement=bytes(32), search=0, first=40, count=20, horizon=99,
+    ...                   epoch=7, attempt=3, parent_attempt=Attempt("40:7:2"))
+    >>> advance_context(request).evaluation
+    41
+    """
+    return bound_context(
+        request.agreement,
+        request.search,
+        request.first + 1,
+        epoch=request.epoch,
+        attempt=request.attempt,
+        request=advance_hash(request.search, request.first, request.count, request.horizon),
+        parent_attempt=request.parent_attempt,
+    )

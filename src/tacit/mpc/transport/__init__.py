@@ -1,7 +1,11 @@
 """Transport: frames, links in memory, over TLS and with faults, and conversations."""
 
 from tacit.mpc.transport.certificate import make_certificate as make_certificate
-from tacit.mpc.transport.faulty import Faults as Faults, FaultyLink as FaultyLink
+from tacit.mpc.transport.faulty import (
+    Faults as Faults,
+    FaultyLink as FaultyLink,
+    delayed as delayed,
+)
 from tacit.mpc.transport.frame import (
     FRAME_LIMIT as FRAME_LIMIT,
     HEADER_BYTES as HEADER_BYTES,

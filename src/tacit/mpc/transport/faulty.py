@@ -80,6 +80,17 @@ class FaultyLink:
         await self._link.close()
 
 
+def delayed(link: Link, delay_ms: float, /) -> Link:
+    """The link itself, or one that is slower by so much, for measuring.
+
+    >>> from tacit.mpc.transport.memory import memory_pair
+    >>> link = memory_pair("a", "b")[0]
+    >>> delayed(link, 0) is link, delayed(link, 5) is link
+    (True, False)
+    """
+    return FaultyLink(link, Faults(delay=delay_ms / 1000)) if delay_ms else link
+
+
 def _flip(header: bytes, payload: Buffer, offset: int) -> tuple[bytes, Buffer]:
     whole = bytearray(header) + bytearray(payload)
     whole[offset] ^= 0xFF

@@ -24,7 +24,7 @@ from tacit.engine.agreement.terms import Agreement
 from tacit.engine.coordinator.secure import SecureEngine, SecureObjective
 from tacit.engine.evaluators.decode import as_evaluation
 from tacit.engine.evaluators.objective_evaluator import ObjectiveEvaluation
-from tacit.engine.records.ledger import LedgerEntry
+from tacit.engine.records.ledger import EvaluationAnswer, RevealedBest, decode_entry
 from tacit.engine.wire.request import REVEAL_NUMBER, pack_candidates, request_hash
 from tacit.errors import LogError
 from tacit.problems import Problem
@@ -45,7 +45,7 @@ class LedgerObjective:
         /,
         *,
         estimator: Estimator,
-        answers: Iterable[LedgerEntry],
+        answers: Iterable[EvaluationAnswer],
         engine: SecureEngine | None = None,
     ) -> None:
         self._agreement, self._problem, self._objective = agreement, problem, objective
@@ -83,7 +83,7 @@ class LedgerObjective:
         return self._nodes
 
     def _from_ledger(
-        self, entry: LedgerEntry, candidates: NDArray[np.int32]
+        self, entry: EvaluationAnswer, candidates: NDArray[np.int32]
     ) -> ObjectiveEvaluation:
         """What an entry discloses of these candidates, or a `LogError` if it is about others."""
         k, asked = self._objective, self._problem.objectives[self._objective]
@@ -141,13 +141,7 @@ def objectives_from(
 def run_from_ledger(
     agreement: Agreement, ledger: Path, /, *, seed: int, observe: Observer | None = None
 ) -> EvaluatingDriver:
-    """Search once more as far as the ledger goes, without nodes.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> run_from_ledger(example_cast().agreement, Path("no-such.jsonl"), seed=1)
-    Traceback (most recent call last):
-    tacit.errors.LogError: no-such.jsonl has no answers; give the ledger of a run that has begun
-    """
+    """Search once more as far as the ledger goes, without nodes."""
     there = min(answered(ledger, agreement.confidential()).values())
     if not there:
         raise LogError(f"{ledger} has no answers; give the ledger of a run that has begun")
@@ -160,16 +154,17 @@ def run_from_ledger(
 
 
 class _Brief(msgspec.Struct, frozen=True):
-    """Of an entry, whose it is."""
+    """Of an entry, whose it is; those of the first version have no tag."""
 
     objective: int
-    number: int
+    number: int = REVEAL_NUMBER
+    entry: str = "answer"
     again: bool = False
 
     @property
     def is_answer(self) -> bool:
         """Whether the search made something of it."""
-        return self.number != REVEAL_NUMBER and not self.again
+        return self.entry == "answer" and self.number != REVEAL_NUMBER and not self.again
 
 
 def answered(path: Path, objectives: Iterable[int], /) -> dict[int, int]:
@@ -190,11 +185,13 @@ def revealed(path: Path, /) -> int | None:
     """Which plan the final reveal disclosed to be truly best, if there was one."""
     for line in _whole_lines(path):
         if msgspec.json.decode(line, type=_Brief).number == REVEAL_NUMBER:
-            return msgspec.json.decode(line, type=LedgerEntry).disclosed[0]
+            entry = decode_entry(line, sealed=False)
+            if isinstance(entry, RevealedBest):
+                return entry.index
     return None
 
 
-def answers_after(path: Path, objective: int, skip: int, /) -> Iterable[LedgerEntry]:
+def answers_after(path: Path, objective: int, skip: int, /) -> Iterable[EvaluationAnswer]:
     """The answers of an objective after the first so many, as they are needed."""
     for line in _whole_lines(path):
         brief = msgspec.json.decode(line, type=_Brief)
@@ -203,7 +200,9 @@ def answers_after(path: Path, objective: int, skip: int, /) -> Iterable[LedgerEn
         if skip > 0:
             skip -= 1
         else:
-            yield msgspec.json.decode(line, type=LedgerEntry)
+            entry = decode_entry(line, sealed=False)
+            if isinstance(entry, EvaluationAnswer):
+                yield entry
 
 
 def _whole_lines(path: Path) -> Iterator[bytes]:

@@ -280,5 +280,5 @@ class Executor:
                 for node, done in enumerate(logs)
             ),
             manifests=stored.signed_manifests(),
-            words=dones[0].words,
+            words=dones[0].seed_contributions,
         )

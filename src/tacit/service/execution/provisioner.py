@@ -12,8 +12,8 @@ import logging
 
 from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.coordinator.node_client import NodeClient
-from tacit.engine.node.state.policy import RefusalKind
 from tacit.engine.wire.messages import Submit
+from tacit.engine.wire.replies import RefusalKind
 from tacit.errors import EngineError, MpcError, RefusedError, TacitError, WrongStateError
 from tacit.service.execution.agreed_runs import StoredAgreement, StoredRows, stored_agreement
 from tacit.service.execution.cluster_links import ClusterLinks

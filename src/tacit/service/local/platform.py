@@ -14,7 +14,8 @@ from pathlib import Path
 
 import httpx
 
-from tacit.engine.local.cluster import FOLDER_PREFIX, LocalCluster, free_addresses, memory_folder
+from tacit.engine.identity.cluster_files import LOCAL_PREFIX
+from tacit.engine.local.cluster import LocalCluster, free_addresses, memory_folder
 from tacit.errors import EngineError
 from tacit.participant.account.client import tls_context
 from tacit.service.access.invitations import invite
@@ -51,7 +52,7 @@ class LocalPlatform:
 
     def __enter__(self) -> LocalPlatform:
         """Start the nodes, then the platform."""
-        self.folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX, dir=memory_folder()))
+        self.folder = Path(tempfile.mkdtemp(prefix=LOCAL_PREFIX, dir=memory_folder()))
         try:
             self.cluster.__enter__()
             write_settings(

@@ -16,19 +16,17 @@ from tacit.engine.node.links.peer_line import PeerLine
 from tacit.engine.node.links.peer_links import PeerLinks
 from tacit.engine.node.platform_connection import PlatformConnection
 from tacit.engine.node.work.session import refusals_told
+from tacit.engine.records.events import Event, InternalError, LinkLost
+from tacit.engine.wire.attempt import Attempt
 from tacit.engine.wire.messages import (
     TALK,
-    Done,
-    Failed,
     FetchLog,
-    Refused,
-    Reply,
-    Request,
     decode_reply,
     decode_request,
     encode_message,
 )
 from tacit.engine.wire.peer_messages import Bind
+from tacit.engine.wire.replies import Failed, LogPage, Refused, Reply
 from tacit.errors import EngineError, FrameError, LogError, PeerError
 from tacit.mpc import Context
 from tacit.mpc.transport import Identity, MemoryLink, Mux, TlsLink, memory_pair
@@ -37,8 +35,8 @@ from tests.engine.agreed_cluster import AgreedCluster, ask, populations, run
 # Links between nodes.
 
 
-async def bound_alike(asked: Bind) -> str:
-    return asked.basis
+async def bound_alike(asked: Bind) -> Attempt:
+    return asked.attempt
 
 
 def peers(events: list[str]) -> PeerLinks:
@@ -56,7 +54,7 @@ def peers(events: list[str]) -> PeerLinks:
         config,
         cast(Identity, None),
         frame_limit=1 << 20,
-        log=lambda event, peer, what: events.append(f"{event} {peer}"),
+        log=lambda event: events.append(f"{event.name} {getattr(event, 'peer', '')}"),
         lost=lambda: events.append("epochs ended"),
         bind=bound_alike,
     )
@@ -86,8 +84,8 @@ def test_a_stalled_evaluation_leaves_links_and_other_agreements_alone() -> None:
         agreed, other = AgreedCluster.draft(cluster), AgreedCluster.draft(cluster)
         run(attack(cluster, agreed, other))
         for node in range(3):
-            lost = [e for e in agreed.node_log(node) if e["event"] == "link lost"]
-            assert not [e for e in lost if str(e["peer"]).startswith("node")]
+            lost = [e for e in agreed.node_log(node) if isinstance(e, LinkLost)]
+            assert not [e for e in lost if e.peer.startswith("node")]
 
 
 def test_a_link_is_closed_only_if_the_peer_does_not_answer(
@@ -177,17 +175,16 @@ class Platform:
 
     def __init__(self, *, pending_limit: int = 1 << 20) -> None:
         here, there = memory_pair("platform", "node 0")
-        self.notes: list[dict[str, Any]] = []
-        node = SimpleNamespace(name="node 0", agreement_states={}, metrics=None, note=self._note)
+        self.notes: list[Event] = []
+        node = SimpleNamespace(
+            name="node 0", agreement_states={}, metrics=None, note=self.notes.append
+        )
         self.mux = Mux(here)
         self.near = PlatformConnection(
             cast(Any, node), Mux(there, pending_limit=pending_limit), "p"
         )
         self.talk = self.mux.open(TALK)
         self.serving = asyncio.ensure_future(self.near.serve())
-
-    def _note(self, event: str, **fields: Any) -> None:
-        self.notes.append({"event": event, **fields})
 
     def carries_out(self, monkeypatch: pytest.MonkeyPatch, work: Any) -> None:
         monkeypatch.setattr(self.near, "_carry_out", work)
@@ -213,9 +210,9 @@ def test_work_for_a_platform_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
         platform = Platform(pending_limit=10_000)
         go_on = asyncio.Event()
 
-        async def work(request: Request) -> Done:
+        async def work(request: FetchLog) -> LogPage:
             await go_on.wait()
-            return Done(id=request.id)
+            return LogPage(id=request.id, log=b"", more=False, signature=b"", seconds=0)
 
         platform.carries_out(monkeypatch, work)
         for number in range(100):
@@ -233,12 +230,12 @@ def test_work_for_a_platform_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_number_used_for_two_requests_ends_the_link(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def attack() -> list[dict[str, Any]]:
+    async def attack() -> list[Event]:
         platform = Platform()
 
-        async def work(request: Request) -> Done:
+        async def work(request: FetchLog) -> LogPage:
             await asyncio.sleep(60)
-            return Done(id=request.id)
+            return LogPage(id=request.id, log=b"", more=False, signature=b"", seconds=0)
 
         platform.carries_out(monkeypatch, work)
         for _ in range(2):
@@ -247,14 +244,16 @@ def test_a_number_used_for_two_requests_ends_the_link(monkeypatch: pytest.Monkey
         await platform.mux.close()
         return platform.notes
 
-    assert "number 7 for two requests" in run(attack())[-1]["what"]
+    last = run(attack())[-1]
+    assert isinstance(last, LinkLost)
+    assert "number 7 for two requests" in last.what
 
 
 def test_unexpected_errors_and_long_texts_are_not_echoed(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def attack(error: Exception) -> tuple[Reply, list[dict[str, Any]]]:
+    async def attack(error: Exception) -> tuple[Reply, list[Event]]:
         platform = Platform()
 
-        async def work(request: Request) -> Done:
+        async def work(request: FetchLog) -> LogPage:
             raise error
 
         platform.carries_out(monkeypatch, work)
@@ -266,7 +265,7 @@ def test_unexpected_errors_and_long_texts_are_not_echoed(monkeypatch: pytest.Mon
     reply, notes = run(attack(KeyError("a share of 12345")))
     assert isinstance(reply, Failed)
     assert reply.what == "failed itself (KeyError)"
-    assert any("12345" in note["what"] for note in notes)
+    assert any(isinstance(note, InternalError) and "12345" in note.what for note in notes)
     reply, notes = run(attack(EngineError("x" * 10_000)))
     assert isinstance(reply, Refused)
     assert len(reply.reason) < 600

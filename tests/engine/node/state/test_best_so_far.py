@@ -15,7 +15,9 @@ from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.policy import Asked
 from tacit.engine.node.state.store import Store
+from tacit.engine.records.events import EvaluationBegun, EvaluationRepeated
 from tacit.engine.records.node_log import verify_log
+from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
 from tacit.errors import RefusedError
 from tacit.mpc import ArithmeticShare
 from tests.engine.agreed_cluster import AgreedCluster, populations, problem, run
@@ -35,24 +37,24 @@ def improving(cast: Cast) -> Agreement:
 def agreement_state(cast: Cast, root: Path) -> AgreementState:
     store = Store.create(root, improving(cast), cast.signatures)
     made = AgreementState(store, node=0, keys=cast.nodes[0])
-    made.frozen.add(0)
+    made.inputs.seed_contributions[0] = "00"
     return made
 
 
-def compute(held: AgreementState, number: int, basis: str, *, attempt: int = 0) -> str:
+def compute(held: AgreementState, number: int, parent: Attempt, *, attempt: int = 0) -> Attempt:
     """What a node does for one evaluation, without the others; the name of what it leaves."""
     plans = np.array([[0, 1], [1, 0]], dtype=np.uint8)
-    name = f"{number}:1:{attempt}"
-    held.bests[0].before(number, basis)
+    name = Attempt.of(number, 1, attempt)
+    held.counters.bests[0].before(number, parent)
     asked = Asked(0, number, "top:1", "improvement", bytes([number]) * 32, plans)
-    held.begin(asked, attempt=name, basis=basis)
+    held.counters.begin(asked, attempt=name, parent_attempt=parent)
     share = np.array([number], dtype=np.uint64)
-    held.bests[0].keep(number, name, ArithmeticShare(share, share))
+    held.counters.bests[0].keep(number, name, ArithmeticShare(share, share))
     return name
 
 
-def evaluated(held: AgreementState, count: int) -> list[str]:
-    names = [""]
+def evaluated(held: AgreementState, count: int) -> list[Attempt]:
+    names = [NO_ATTEMPT]
     for number in range(1, count + 1):
         names.append(compute(held, number, names[-1]))
     return names
@@ -63,15 +65,15 @@ def test_no_old_evaluation_is_repeated(cast: Cast, tmp_path: Path) -> None:
     names = evaluated(held, 6)
     for again in (held, agreement_state(cast, tmp_path)):
         for number in range(1, 6):
-            for basis in ("", *names):
+            for parent in (NO_ATTEMPT, *names):
                 with pytest.raises(RefusedError):
-                    compute(again, number, basis, attempt=1)
+                    compute(again, number, parent, attempt=1)
         # The last one, and on the state that it was computed on: as often as need be.
         for attempt in (1, 2, 3):
             with pytest.raises(RefusedError, match="best so far is not here"):
-                compute(again, 6, "", attempt=attempt)
+                compute(again, 6, NO_ATTEMPT, attempt=attempt)
             compute(again, 6, names[5], attempt=attempt)
-    compute(again, 7, "6:1:3")
+    compute(again, 7, Attempt("6:1:3"))
 
 
 def test_each_rule_refuses_by_itself(cast: Cast, tmp_path: Path) -> None:
@@ -80,22 +82,22 @@ def test_each_rule_refuses_by_itself(cast: Cast, tmp_path: Path) -> None:
     plans = np.array([[0, 1], [1, 0]], dtype=np.uint8)
     second, third = (Asked(0, n, "top:1", "improvement", bytes([n]) * 32, plans) for n in (2, 3))
     for asked in (second, third):  # neither came so far as to leave a state
-        held.bests[0].before(asked.number, names[1])
-        held.begin(asked)
+        held.counters.bests[0].before(asked.number, names[1])
+        held.counters.begin(asked)
     with pytest.raises(RefusedError, match="only the last evaluation, 3, is repeated"):
         compute(held, 2, names[1])
     compute(held, 3, names[1])
     with pytest.raises(RefusedError, match="a later best so far"):
-        held.bests[0].before(2, names[1])
+        held.counters.bests[0].before(2, names[1])
 
 
 def test_each_computation_is_logged_with_what_it_builds_on(cast: Cast, tmp_path: Path) -> None:
     held = agreement_state(cast, tmp_path)
     names = evaluated(held, 2)
     compute(held, 2, names[1], attempt=5)
-    entries = verify_log(held.store.log.path.read_bytes())
-    logged = [e for e in entries if e["event"] in ("evaluate", "repeat")]
-    assert [(e["event"], e["attempt"], e["basis"]) for e in logged] == [
+    events = verify_log(held.store.log.path.read_bytes())
+    logged = [e for e in events if isinstance(e, EvaluationBegun | EvaluationRepeated)]
+    assert [(e.name, e.attempt, e.parent_attempt) for e in logged] == [
         ("evaluate", "1:1:0", ""),
         ("evaluate", "2:1:0", "1:1:0"),
         ("repeat", "2:1:5", "1:1:0"),
@@ -107,8 +109,8 @@ def test_what_was_answered_in_part_is_not_left_out(cast: Cast, tmp_path: Path) -
     names = evaluated(held, 1)
     plans = np.array([[0, 1], [1, 0]], dtype=np.uint8)
     asked = Asked(0, 2, "top:1", "improvement", bytes([2]) * 32, plans)
-    held.begin(asked)
-    held.break_off(asked)
+    held.counters.begin(asked)
+    held.counters.abort(asked)
     for again in (held, agreement_state(cast, tmp_path)):
         with pytest.raises(RefusedError, match="evaluation 2 was answered in part"):
             compute(again, 3, names[1])

@@ -15,6 +15,7 @@ from tacit.engine.agreement.terms import Agreement, Ownership, PublicProblem
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.policy import Asked, check_population, count_distinct
 from tacit.engine.node.state.store import Store
+from tacit.engine.records.events import RevealBegun
 from tacit.errors import AgreementError, RefusedError
 from tacit.problems import Objective, Tour
 from tests.engine.fixtures import example_cast
@@ -94,19 +95,20 @@ def test_nothing_new_is_evaluated_after_the_reveal(tmp_path: Path) -> None:
     def agreement_state() -> AgreementState:
         store = Store.create(tmp_path, cast.agreement, cast.signatures)
         made = AgreementState(store, node=0, keys=cast.nodes[0])
-        made.frozen.add(0)
+        made.inputs.seed_contributions[0] = "00"
         return made
 
     plans = np.array([[0, 1], [1, 0]], dtype=np.uint8)
     first, second = (Asked(0, n, "top:1", "value", bytes([n]) * 32, plans) for n in (1, 2))
     held = agreement_state()
-    held.begin(first)
-    held.revealed[0] = b"request"
-    held.store.log.append("reveal", objective=0, request=b"request".hex())
+    held.counters.begin(first)
+    revealed = RevealBegun(0, b"request".hex())
+    held.store.log.append(revealed)
+    held.counters.replay(revealed)
     for again in (held, agreement_state()):
         with pytest.raises(RefusedError, match="which was the end"):
-            again.begin(second)
-        again.begin(first)  # what was told may be told again
+            again.counters.begin(second)
+        again.counters.begin(first)  # what was told may be told again
 
 
 def sized(*, rows: int, population_max: int, disclosure: str = "top:1", columns: int = 0) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from tacit.engine.node.state.sealed_progress import Kept, SealedProgress
 from tacit.engine.node.state.store import Store
+from tacit.engine.wire.attempt import Attempt
 from tacit.errors import RefusedError
 from tacit.mpc import ArithmeticShare
 from tacit.mpc.sealed.state import SealedState
@@ -38,7 +39,7 @@ def store_in(folder: Path) -> SlowStore:
 def state(generation: int) -> Kept:
     words = np.zeros((1, 2, 3), dtype=np.uint32)
     table, best, plan = (ArithmeticShare(w, w) for w in (words, words[0, :1], words[0, 0]))
-    return Kept(generation, f"{generation}:1:1", SealedState(table, best, plan))
+    return Kept(generation, Attempt.of(generation, 1, 1), SealedState(table, best, plan))
 
 
 def test_whoever_is_cancelled_leaves_no_thread_that_writes(tmp_path: Path) -> None:
@@ -67,13 +68,13 @@ def test_the_first_plan_that_a_node_is_bound_to_counts_also_after_a_restart(
         progress = SealedProgress(store, 0)
         for generation in (4, 8):
             await progress.keep(state(generation))
-        assert await progress.bind("4:1:1") == "4:1:1"
+        assert await progress.bind(Attempt("4:1:1")) == "4:1:1"
         for again in (progress, SealedProgress(Store(store.folder), 0)):
-            assert await again.bind("8:1:1") == "4:1:1"
+            assert await again.bind(Attempt("8:1:1")) == "4:1:1"
             assert again.names == ["4:1:1"]
             with pytest.raises(RefusedError, match="happens once"):
-                await again.begin_open("8:1:1")
+                await again.begin_open(Attempt("8:1:1"))
             with pytest.raises(RefusedError, match="which is its end"):
-                again.begin_start("0:1:2")
+                again.begin_start(Attempt("0:1:2"))
 
     run(work())

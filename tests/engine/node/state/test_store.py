@@ -24,7 +24,7 @@ def agreement_state(cast: Cast, root: Path) -> AgreementState:
     made = AgreementState(
         Store.create(root, cast.agreement, cast.signatures), node=0, keys=cast.nodes[0]
     )
-    made.frozen.add(0)
+    made.inputs.seed_contributions[0] = "00"
     return made
 
 
@@ -40,29 +40,29 @@ def asked(cast: Cast, number: int) -> Asked:
 def test_numbers_survive_the_process(cast: Cast, tmp_path: Path) -> None:
     first = agreement_state(cast, tmp_path)
     for number in (1, 2, 3):
-        first.begin(asked(cast, number))
+        first.counters.begin(asked(cast, number))
     again = agreement_state(cast, tmp_path)
-    assert again.counters[0].highest == 3
-    again.begin(asked(cast, 3))  # the same request: answered again, not counted
+    assert again.counters.by_objective[0].highest == 3
+    again.counters.begin(asked(cast, 3))  # the same request: answered again, not counted
     with pytest.raises(RefusedError, match="gap"):
-        again.begin(asked(cast, 5))
-    again.begin(asked(cast, 4))
+        again.counters.begin(asked(cast, 5))
+    again.counters.begin(asked(cast, 4))
 
 
 def test_after_a_restart_of_the_machine_the_lease_counts_as_used(
     cast: Cast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = agreement_state(cast, tmp_path)
-    first.begin(asked(cast, 1))
+    first.counters.begin(asked(cast, 1))
     # The machine loses power, and with it the last lines of the log.
     log = first.store.log.path
     log.write_bytes(log.read_bytes().splitlines(keepends=True)[0])
     monkeypatch.setattr(store_module, "boot_identity", lambda: "another boot")
     for _ in range(2):  # also if the process dies again before it did anything
         again = agreement_state(cast, tmp_path)
-        assert again.counters[0].highest == 1 + LEASE
+        assert again.counters.by_objective[0].highest == 1 + LEASE
     with pytest.raises(RefusedError, match="another request"):
-        again.begin(asked(cast, 1))
+        again.counters.begin(asked(cast, 1))
 
 
 def test_without_a_boot_identity_every_number_is_synced(
@@ -70,11 +70,11 @@ def test_without_a_boot_identity_every_number_is_synced(
 ) -> None:
     monkeypatch.setattr(store_module, "boot_identity", lambda: None)
     first = agreement_state(cast, tmp_path)
-    first.begin(asked(cast, 1))
+    first.counters.begin(asked(cast, 1))
     assert first.store.lease_left(0, 2) < 0
     again = agreement_state(cast, tmp_path)
-    assert again.counters[0].highest == 1
-    again.begin(asked(cast, 2))
+    assert again.counters.by_objective[0].highest == 1
+    again.counters.begin(asked(cast, 2))
 
 
 def test_files_of_a_node_are_its_own(cast: Cast, tmp_path: Path) -> None:
@@ -101,11 +101,11 @@ def test_what_cannot_be_written_down_is_not_evaluated(
     cast: Cast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = agreement_state(cast, tmp_path)
-    made.begin(asked(cast, 1))
+    made.counters.begin(asked(cast, 1))
     with monkeypatch.context() as patch:
         patch.setattr("os.write", lambda file, data: len(data) - 1)
         with pytest.raises(LogError, match="cannot be written"):
-            made.begin(asked(cast, 2))
-    assert made.counters[0].highest == 1
-    made.begin(asked(cast, 2))
-    assert agreement_state(cast, tmp_path).counters[0].highest == 2
+            made.counters.begin(asked(cast, 2))
+    assert made.counters.by_objective[0].highest == 1
+    made.counters.begin(asked(cast, 2))
+    assert agreement_state(cast, tmp_path).counters.by_objective[0].highest == 2

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
 from tacit.engine.wire.messages import TALK
 from tacit.engine.wire.peer_messages import (
     Bind,
@@ -28,7 +29,7 @@ ANSWER_SECONDS = 5.0
 
 T = TypeVar("T")
 
-Binder = Callable[[Bind], Awaitable[str]]
+Binder = Callable[[Bind], Awaitable[Attempt]]
 """Binds this node as a peer asks, and says to what it is bound."""
 
 
@@ -36,12 +37,13 @@ class PeerLine:
     """A link between two nodes. `listen` must run for as long as it is used.
 
     >>> from tacit.mpc.transport import memory_pair
-    >>> async def bind(asked: Bind) -> str:
-    ...     return asked.basis
-    >>> async def ask() -> tuple[bool, str]:
+    >>> async def bind(asked: Bind) -> Attempt:
+    ...     return asked.attempt
+    >>> async def ask() -> tuple[bool, Attempt]:
     ...     ends = [PeerLine(Mux(link), bind) for link in memory_pair("node 0", "node 1")]
     ...     tasks = [asyncio.ensure_future(line.listen()) for line in ends]
-    ...     answers = await ends[0].answers(), await ends[0].bind(bytes(32), 0, "40:7:2", timeout=1)
+    ...     bound = await ends[0].bind(bytes(32), 0, Attempt("40:7:2"), timeout=1)
+    ...     answers = await ends[0].answers(), bound
     ...     for line in ends:
     ...         await line.mux.close()
     ...     await asyncio.gather(*tasks)
@@ -55,7 +57,7 @@ class PeerLine:
         self._bind = bind
         self._talk = mux.open(TALK)
         self._asked: asyncio.Future[None] | None = None
-        self._binding: dict[int, asyncio.Future[str]] = {}
+        self._binding: dict[int, asyncio.Future[Attempt]] = {}
         self._number = 0
 
     async def listen(self) -> str:
@@ -68,7 +70,7 @@ class PeerLine:
                 continue
             except PeerError as error:
                 for waiting in self._binding.values():
-                    _settle(waiting, "")
+                    _settle(waiting, NO_ATTEMPT)
                 return error.what
 
     async def _heard(self, said: PeerMessage) -> None:
@@ -84,7 +86,7 @@ class PeerLine:
             case Bound():
                 waiting = self._binding.get(said.number)
                 if waiting is not None:
-                    _settle(waiting, said.basis)
+                    _settle(waiting, said.attempt)
 
     async def _say(self, message: PeerMessage, *, timeout: float) -> None:
         await self._talk.send(1, encode_peer_message(message), timeout=timeout)
@@ -100,17 +102,20 @@ class PeerLine:
         done, _ = await asyncio.wait([self._asked], timeout=timeout)
         return bool(done)
 
-    async def bind(self, agreement: bytes, search: int, basis: str, *, timeout: float) -> str:
-        """Tell the peer which plan we open; the basis that it is bound to, "" if it cannot say."""
+    async def bind(
+        self, agreement: bytes, search: int, attempt: Attempt, *, timeout: float
+    ) -> Attempt:
+        """Tell the peer which plan we open; returns what it is bound to, none if it cannot say."""
         self._number += 1
-        number, answer = self._number, asyncio.get_running_loop().create_future()
+        number = self._number
+        answer: asyncio.Future[Attempt] = asyncio.get_running_loop().create_future()
         self._binding[number] = answer
         try:
-            await self._say(Bind(number, agreement, search, basis), timeout=timeout)
+            await self._say(Bind(number, agreement, search, attempt), timeout=timeout)
             done, _ = await asyncio.wait([answer], timeout=timeout)
-            return str(answer.result()) if done else ""
+            return answer.result() if done else NO_ATTEMPT
         except PeerError:
-            return ""
+            return NO_ATTEMPT
         finally:
             del self._binding[number]
 

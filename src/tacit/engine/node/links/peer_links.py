@@ -11,19 +11,15 @@ from collections.abc import Callable
 
 from tacit.engine.identity.config import NodeConfig, parse_address
 from tacit.engine.node.links.peer_line import ANSWER_SECONDS, Binder, PeerLine
+from tacit.engine.records.events import Connected, Event, LinkLost
 from tacit.errors import MpcError, PeerLostError
 from tacit.mpc.shares import party_name
-from tacit.mpc.transport import Faults, FaultyLink, Identity, Link, Mux, TlsLink, connect
+from tacit.mpc.transport import Identity, Mux, TlsLink, connect, delayed
 
 DIAL_SECONDS = 3.0
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 EARLY_PATIENCE = 3.0
 """What a peer sends early is kept for so many times as long as an evaluation waits."""
-
-
-def delayed(link: TlsLink, delay_ms: float, /) -> Link:
-    """The link itself, or one that is slower by so much, for measuring."""
-    return FaultyLink(link, Faults(delay=delay_ms / 1000)) if delay_ms else link
 
 
 class PeerLinks:
@@ -35,7 +31,7 @@ class PeerLinks:
         identity: Identity,
         *,
         frame_limit: int,
-        log: Callable[[str, str, str], None],
+        log: Callable[[Event], None],
         lost: Callable[[], None],
         bind: Binder,
     ) -> None:
@@ -92,12 +88,12 @@ class PeerLinks:
         old = self._lines.get(peer)
         self._lines[peer] = line
         self._changed.set()
-        self._log("connected", party_name(peer), "")
+        self._log(Connected(party_name(peer)))
         if old is not None:
             self._lost()
             self._spawn(old.mux.close())
         reason = await line.listen()
-        self._log("link lost", party_name(peer), reason)
+        self._log(LinkLost(party_name(peer), reason))
         if self._lines.get(peer) is line:
             del self._lines[peer]
             self._lost()

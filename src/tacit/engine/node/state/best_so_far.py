@@ -12,6 +12,7 @@ import numpy as np
 
 from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.state.store import Store, StoredBest
+from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
 from tacit.mpc import ArithmeticShare
 
 KEPT_STATES = 2
@@ -24,23 +25,27 @@ class BestSoFar:
     def __init__(self, store: Store, objective: int, /) -> None:
         self._store, self._objective = store, objective
         self._states = store.load_best(objective)
-        self.broken_off: int | None = None
+        self.aborted: int | None = None
         """An evaluation that was answered in part and left no state: the next must not skip it."""
         self.computing = asyncio.Lock()
         """Held from the choice of the state before until the state after is kept."""
 
     @property
-    def newest(self) -> str:
+    def newest(self) -> Attempt:
         """The attempt that the newest shares come from, empty before the first."""
-        return max(self._states, key=lambda state: state.number).basis if self._states else ""
+        return (
+            max(self._states, key=lambda state: state.number).attempt
+            if self._states
+            else NO_ATTEMPT
+        )
 
     @property
-    def kept(self) -> list[str]:
+    def kept(self) -> list[Attempt]:
         """The attempts that the shares here come from."""
-        return [state.basis for state in self._states]
+        return [state.attempt for state in self._states]
 
-    def before(self, number: int, basis: str, /) -> ArithmeticShare | None:
-        """Shares of the best fitness before an evaluation, if `basis` names the right ones.
+    def before(self, number: int, parent: Attempt, /) -> ArithmeticShare | None:
+        """Shares of the best fitness before an evaluation, if `parent` left the right ones.
 
         The platform names the attempt that it saw complete at all nodes. A node that did not
         complete it refuses, and so does one that has newer shares. The states kept are those with
@@ -48,25 +53,24 @@ class BestSoFar:
         """
         if any(state.number > number for state in self._states):
             raise refuse(f"a later best so far than that of evaluation {number} is kept; go on")
-        if self.broken_off is not None and number > self.broken_off:
-            raise refuse(f"evaluation {self.broken_off} was answered in part; evaluate that again")
+        if self.aborted is not None and number > self.aborted:
+            raise refuse(f"evaluation {self.aborted} was answered in part; evaluate that again")
         earlier = [state for state in self._states if state.number < number]
         latest = max(earlier, key=lambda state: state.number, default=None)
-        if (latest.basis if latest is not None else "") != basis:
+        if (latest.attempt if latest is not None else NO_ATTEMPT) != parent:
             raise refuse(
-                f"the best so far is not here as attempt {basis[:80]!r} left it; evaluate that "
-                "again"
+                f"the best so far is not here as attempt '{parent}' left it; evaluate that again"
             )
         if latest is None:
             return None
         parts = (np.array([part], dtype=np.uint64) for part in (latest.mine, latest.next))
         return ArithmeticShare(*parts)
 
-    def keep(self, number: int, basis: str, best: ArithmeticShare, /) -> None:
+    def keep(self, number: int, attempt: Attempt, best: ArithmeticShare, /) -> None:
         """Keep the shares of the best fitness for the next evaluation, on the disk."""
-        new = StoredBest(number, basis, int(best.mine[0]), int(best.next[0]))
+        new = StoredBest(number, attempt, int(best.mine[0]), int(best.next[0]))
         states = [state for state in self._states if state.number != number]
         states = sorted([*states, new], key=lambda state: state.number)[-KEPT_STATES:]
         self._store.save_best(self._objective, states)
         self._states = states
-        self.broken_off = None
+        self.aborted = None

@@ -7,36 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.engine.agreement.terms import Agreement
+from tacit.engine.wire.replies import RefusalKind
 from tacit.engine.wire.request import candidate_hashes
 from tacit.errors import RefusedError
 from tacit.problems.model.problem import Problem
 
 MOST_GENERATIONS = 4096
 """Generations of a sealed search in one request, so that frames can count their rounds."""
-
-
-class RefusalKind(StrEnum):
-    """Refusals that whoever asked can do something about."""
-
-    MISSING = "missing"
-    """Rows are not here; submit them again."""
-    DIFFERS = "differs"
-    """The nodes had different rows and dropped them; submit them again to all."""
-    OUTSIDE = "outside"
-    """Weights out of range, dropped everywhere; their participants have to seal anew."""
-    SEALED = "sealed"
-    """Other rows of the same participant are here; `Prepare` drops what differs."""
-    ROWS = "rows"
-    """What a participant sealed is not what it should be; it has to seal anew."""
-    FULL = "full"
-    """The node keeps nothing more for this platform; later it may."""
 
 
 def refuse(

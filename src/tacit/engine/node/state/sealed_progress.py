@@ -18,18 +18,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.engine.node.state.policy import check_generations, refuse
-from tacit.engine.node.state.store import Store
+from tacit.engine.node.state.store import Store, Stored
+from tacit.engine.records.events import GenerationsBegun, PlanBound, StartDrawn
+from tacit.engine.wire.attempt import Attempt, decode_attempt, encode_attempt
+from tacit.engine.wire.messages import Advance
+from tacit.engine.wire.request import advance_hash
 from tacit.mpc import ArithmeticShare
 from tacit.mpc.sealed.state import SealedState
 
 KEPT_STATES = 2
 
 
-class _Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class StoredState(Stored, frozen=True, tag="sealed state/1"):
     """A state as a file has it: two components of the tables and of the plans."""
 
     generation: int
-    name: str
+    attempt: Attempt = msgspec.field(name="name")
     word: int
     """Bytes per word."""
     size: tuple[int, ...]
@@ -39,28 +43,32 @@ class _Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The state after a generation; `name` is the attempt that it comes from."""
+    """The state after a generation, and the attempt that it comes from."""
 
     generation: int
-    name: str
+    attempt: Attempt
     state: SealedState
+
+
+_ENCODER = msgspec.msgpack.Encoder(enc_hook=encode_attempt)
+_READ = msgspec.msgpack.Decoder(StoredState, dec_hook=decode_attempt)
 
 
 def _to_bytes(kept: Kept) -> bytes:
     state = kept.state
     parts = [part for s in (state.table, state.best, state.plan) for part in (s.mine, s.next)]
-    stored = _Stored(
+    stored = StoredState(
         kept.generation,
-        kept.name,
+        kept.attempt,
         state.table.mine.itemsize,
         state.table.shape,
         [np.ascontiguousarray(part).tobytes() for part in parts],
     )
-    return msgspec.msgpack.encode(stored)
+    return _ENCODER.encode(stored)
 
 
 def _from_bytes(data: bytes) -> Kept:
-    stored = msgspec.msgpack.decode(data, type=_Stored)
+    stored = _READ.decode(data)
 
     def words(part: bytes) -> NDArray[np.unsignedinteger]:
         return np.frombuffer(part, dtype=f"<u{stored.word}")
@@ -69,7 +77,7 @@ def _from_bytes(data: bytes) -> Kept:
     table = ArithmeticShare(a.reshape(stored.size), b.reshape(stored.size))
     best = ArithmeticShare(*(part.reshape(stored.size[0], -1) for part in (c, d)))
     state = SealedState(table, best, ArithmeticShare(e, f))
-    return Kept(stored.generation, stored.name, state)
+    return Kept(stored.generation, stored.attempt, state)
 
 
 class SealedProgress:
@@ -81,34 +89,33 @@ class SealedProgress:
         self._kept = sorted(found, key=lambda kept: kept.generation)
         self._ends: dict[int, int] = {}
         self._requests: dict[int, str] = {}
-        self.opened: str | None = None
+        self.opened: Attempt | None = None
         """The attempt whose plan is the one to open; nothing follows it."""
         self._ending = False
         self._computing = asyncio.Lock()
         self._scope: asyncio.Timeout | None = None
-        for entry in store.log.entries:
-            if entry.get("search") != search:
-                continue
-            if entry["event"] == "generations":
-                self._began(int(entry["first"]), int(entry["count"]), str(entry["request"]))
-            elif entry["event"] == "open plan" and self.opened is None:
-                self.opened = str(entry["basis"])
+        for event in store.log.events:
+            match event:
+                case GenerationsBegun(search=k) if k == search:
+                    self._began(event)
+                case PlanBound(search=k) if k == search and self.opened is None:
+                    self.opened = event.attempt
 
-    def _began(self, first: int, count: int, request: str) -> None:
-        self._ends[first] = first + count
-        self._requests[first] = request
+    def _began(self, event: GenerationsBegun) -> None:
+        self._ends[event.first] = event.first + event.count
+        self._requests[event.first] = event.request
 
     @property
-    def names(self) -> list[str]:
+    def names(self) -> list[Attempt]:
         """The attempts whose states are here, and may still be used."""
-        return [kept.name for kept in self._kept if self.opened in (None, kept.name)]
+        return [kept.attempt for kept in self._kept if self.opened in (None, kept.attempt)]
 
-    def state(self, basis: str, /) -> Kept:
+    def state(self, attempt: Attempt, /) -> Kept:
         """The state that an attempt left, if it is here."""
         for kept in self._kept:
-            if kept.name == basis:
+            if kept.attempt == attempt:
                 return kept
-        raise refuse(f"the state that attempt {basis[:80]!r} left is not here; go on from another")
+        raise refuse(f"the state that attempt '{attempt}' left is not here; use another")
 
     def _check_not_opened(self) -> None:
         if self._ending or self.opened is not None:
@@ -129,46 +136,30 @@ class SealedProgress:
             finally:
                 self._scope = None
 
-    def begin_start(self, attempt: str, /) -> None:
+    def begin_start(self, attempt: Attempt, /) -> None:
         """Allow a secret start, until the first generation has begun."""
         self._check_not_opened()
         if self._ends:
             raise refuse("this search has begun; it does not start again")
-        self._store.log.append("secret start", search=self._search, attempt=attempt)
+        self._store.log.append(StartDrawn(self._search, attempt))
         self._store.log.sync()
 
-    def begin(
-        self,
-        basis: str,
-        first: int,
-        count: int,
-        horizon: int,
-        /,
-        *,
-        request: bytes,
-        attempt: str,
-        most: int,
-    ) -> Kept:
+    def begin(self, request: Advance, attempt: Attempt, /, *, most: int) -> Kept:
         """Allow generations or refuse them; when this returns, they are on the disk as begun."""
         self._check_not_opened()
+        first, count, horizon = request.first, request.count, request.horizon
         check_generations(first, count, horizon, most=most, ends=self._ends)
-        kept = self.state(basis)
+        parent = request.parent_attempt
+        kept = self.state(parent)
         if kept.generation != first:
-            raise refuse(f"attempt {basis!r} ended at generation {kept.generation}, not {first}")
-        if self._requests.get(first, request.hex()) != request.hex():
+            raise refuse(f"attempt '{parent}' ended at generation {kept.generation}, not {first}")
+        digest = advance_hash(self._search, first, count, horizon).hex()
+        if self._requests.get(first, digest) != digest:
             raise refuse(f"the generations after {first} were begun otherwise; ask for the same")
-        self._store.log.append(
-            "generations",
-            search=self._search,
-            first=first,
-            count=count,
-            horizon=horizon,
-            request=request.hex(),
-            attempt=attempt,
-            basis=basis,
-        )
+        event = GenerationsBegun(self._search, first, count, horizon, digest, attempt, parent)
+        self._store.log.append(event)
         self._store.log.sync()
-        self._began(first, count, request.hex())
+        self._began(event)
         return kept
 
     async def keep(self, new: Kept, /) -> None:
@@ -197,7 +188,7 @@ class SealedProgress:
         for old in states[: 1 - KEPT_STATES]:
             self._store.drop_sealed(self._search, old.generation)
 
-    async def bind(self, basis: str, /) -> str:
+    async def bind(self, attempt: Attempt, /) -> Attempt:
         """Bind this node to the one state that it may open; what it is bound to, on the disk.
 
         The first one counts. Whatever is computed now ends before.
@@ -209,16 +200,16 @@ class SealedProgress:
             try:
                 async with self._computing:
                     if self.opened is None:
-                        self._store.log.append("open plan", search=self._search, basis=basis)
-                        self.opened = basis
+                        self._store.log.append(PlanBound(self._search, attempt))
+                        self.opened = attempt
             finally:
                 self._ending = False
         self._store.log.sync()
         return self.opened
 
-    async def begin_open(self, basis: str, /) -> Kept:
+    async def begin_open(self, attempt: Attempt, /) -> Kept:
         """Bind this node to a state that is here, or refuse; a part may leave once peers agree."""
-        kept = self.state(basis)
-        if self.opened not in (None, basis) or await self.bind(basis) != basis:
+        kept = self.state(attempt)
+        if self.opened not in (None, attempt) or await self.bind(attempt) != attempt:
             raise refuse("another plan of this search was opened, which happens once")
         return kept

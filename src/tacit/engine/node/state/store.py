@@ -24,7 +24,9 @@ from pathlib import Path
 import msgspec
 
 from tacit.engine.agreement.terms import Agreement, agreement_hash, canonical, read_agreement
+from tacit.engine.records.events import AgreementAccepted
 from tacit.engine.records.node_log import NodeLog
+from tacit.engine.wire.attempt import Attempt, decode_attempt, encode_attempt
 from tacit.files import replace_secret
 
 LEASE = 64
@@ -32,7 +34,11 @@ LEASE = 64
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
-class StoredInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="stored"):
+    """What all states on the disk have: a tag with a version. The oldest files have none."""
+
+
+class StoredInput(Stored, frozen=True, tag="input/1"):
     """A participant's sealed rows as they were submitted."""
 
     manifest: bytes
@@ -40,18 +46,24 @@ class StoredInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     box: bytes
 
 
-class StoredBest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Shares of the best fitness after an evaluation; `basis` names the attempt they come from."""
+class StoredBest(Stored, frozen=True, tag="best/1"):
+    """Shares of the best fitness after an evaluation, and the attempt that they come from."""
 
     number: int
-    basis: str
+    attempt: Attempt = msgspec.field(name="basis")
     mine: int
     next: int
 
 
-class _Lease(msgspec.Struct, forbid_unknown_fields=True):
+class StoredLease(Stored, frozen=True, tag="lease/1"):
+    """The numbers that are set aside, and since which start of the machine."""
+
     boot: str
     numbers: dict[int, int]
+
+
+_ENCODER = msgspec.msgpack.Encoder(enc_hook=encode_attempt)
+_READ_BEST = msgspec.msgpack.Decoder(list[StoredBest], dec_hook=decode_attempt)
 
 
 def boot_identity() -> str | None:
@@ -92,8 +104,8 @@ class Store:
         # Last, since a folder without it does not count.
         replace_secret(folder / "agreement.json", canonical(agreement))
         store = cls(folder)
-        if not store.log.entries:
-            store.log.append("agreed", agreement=store.hash.hex())
+        if not store.log.events:
+            store.log.append(AgreementAccepted(store.hash.hex()))
             store.log.sync()
         return store
 
@@ -134,11 +146,11 @@ class Store:
 
     # Leases of numbers.
 
-    def _read_lease(self) -> _Lease:
+    def _read_lease(self) -> StoredLease:
         path = self.folder / "lease"
         if path.exists():
-            return msgspec.msgpack.decode(path.read_bytes(), type=_Lease)
-        return _Lease(self._boot or "", {})
+            return msgspec.msgpack.decode(path.read_bytes(), type=StoredLease)
+        return StoredLease(self._boot or "", {})
 
     def lease_left(self, objective: int, number: int, /) -> int:
         """How many numbers after this one are already set aside."""
@@ -156,7 +168,7 @@ class Store:
         with self._lease_lock:
             numbers = {**self.lost_numbers, **self._lease.numbers}
             numbers[objective] = max(numbers.get(objective, 0), number + ahead)
-            lease = _Lease(self._boot or "", numbers)
+            lease = StoredLease(self._boot or "", numbers)
             replace_secret(self.folder / "lease", msgspec.msgpack.encode(lease))
             self._lease = lease
 
@@ -164,14 +176,14 @@ class Store:
 
     def save_best(self, objective: int, states: list[StoredBest], /) -> None:
         """Keep the shares of the best fitness after the last evaluations."""
-        replace_secret(self.folder / f"best-{objective}", msgspec.msgpack.encode(states))
+        replace_secret(self.folder / f"best-{objective}", _ENCODER.encode(states))
 
     def load_best(self, objective: int, /) -> list[StoredBest]:
         """The kept shares, none before the first evaluation."""
         path = self.folder / f"best-{objective}"
         if not path.exists():
             return []
-        return msgspec.msgpack.decode(path.read_bytes(), type=list[StoredBest])
+        return _READ_BEST.decode(path.read_bytes())
 
     # Sealed searches.
 

@@ -5,8 +5,8 @@ hold in common, and check all ranges. What is frozen is what was checked. A node
 when another lost its last message, takes part again, so that all come to the same end. While
 inputs are not frozen, whatever differs between nodes is dropped, and can be submitted again.
 
-With the first message the nodes open a word that is drawn from the keys of all three pairs: no
-participant can know it when it seals its rows, and the seed of the search depends on it.
+With the first message the nodes open the seed contribution, which is drawn from the keys of all
+three pairs: no participant can know it when it seals its rows, and the search's seed depends on it.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Awaitable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tacit.engine.agreement.sealing import box_hash
 from tacit.engine.node.state.agreement_state import AgreementState
-from tacit.engine.node.state.policy import RefusalKind, refuse
+from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.state.store import StoredInput
-from tacit.engine.node.work.session import node_session, refusals_told
-from tacit.engine.wire.context import bound_context
-from tacit.engine.wire.messages import Done, Prepare
+from tacit.engine.node.work.session import ComputingNode, node_session, refusals_told
+from tacit.engine.records.events import InputDiffers, InputOutOfRange
+from tacit.engine.wire.messages import Prepare
+from tacit.engine.wire.replies import InputsPrepared, RefusalKind
+from tacit.engine.wire.request import bound_context
 from tacit.errors import DifferentSharesError
 from tacit.mpc import (
     ArithmeticShare,
@@ -34,10 +35,8 @@ from tacit.mpc import (
 )
 from tacit.mpc.linear import concatenate
 
-if TYPE_CHECKING:
-    from tacit.engine.node.node import Node
-
 Inputs = dict[str, StoredInput]
+Dropped = InputDiffers | InputOutOfRange
 _HASH = 32
 
 
@@ -47,16 +46,20 @@ class _Compared:
 
     different: dict[str, list[str]]
     """Owners whose manifests are not the same everywhere, with the nodes where they differ."""
-    word: str
+    seed_contribution: str
 
 
-async def prepare(node: Node, agreement_state: AgreementState, request: Prepare) -> Done:
+async def prepare(
+    node: ComputingNode, agreement_state: AgreementState, request: Prepare
+) -> InputsPrepared:
     """Compare manifests and common components, check all ranges, and freeze the inputs."""
-    async with agreement_state.preparing:
+    async with agreement_state.inputs.preparing:
         return await _prepare(node, agreement_state, request)
 
 
-async def _prepare(node: Node, agreement_state: AgreementState, request: Prepare) -> Done:
+async def _prepare(
+    node: ComputingNode, agreement_state: AgreementState, request: Prepare
+) -> InputsPrepared:
     objective = request.objective
     context = bound_context(
         agreement_state.hash,
@@ -67,14 +70,14 @@ async def _prepare(node: Node, agreement_state: AgreementState, request: Prepare
         request=b"prepare",
     )
     async with refusals_told(node, context, None):
-        agreement_state.check_objective(objective)
+        agreement_state.inputs.check_objective(objective)
     inputs = agreement_state.store.inputs(objective)
-    missing = agreement_state.missing(objective)
+    missing = agreement_state.inputs.missing(objective)
     outside: list[str] = []
     async with node_session(node, agreement_state, context, request.epoch, None) as session:
         compared = await _compare(session, agreement_state, objective, inputs)
         if not compared.different and not missing:
-            weights = agreement_state.weights(objective)
+            weights = agreement_state.inputs.weights(objective)
             await _same(check_same_components(session, weights, label="inputs"))
             outside = await _out_of_range(agreement_state, session, objective, weights)
     # Only now, when every node has its answer: an error inside would end the session for all.
@@ -86,14 +89,8 @@ async def _prepare(node: Node, agreement_state: AgreementState, request: Prepare
             participants=missing,
         )
     _drop_outside(agreement_state, objective, inputs, outside)
-    agreement_state.freeze(objective, inputs, word=compared.word)
-    return Done(
-        id=request.id,
-        sent=session.sent,
-        rounds=session.depth,
-        frozen=sorted(agreement_state.frozen),
-        words=agreement_state.words,
-    )
+    agreement_state.inputs.freeze(objective, inputs, seed_contribution=compared.seed_contribution)
+    return InputsPrepared(id=request.id, sent=session.sent, rounds=session.depth)
 
 
 async def _compare(
@@ -106,7 +103,8 @@ async def _compare(
         for who in owners
     ]
     drawn = {c: session.words("word", c, 4).tobytes() for c in (session.me, session.next)}
-    kept = bytes.fromhex(agreement_state.words.get(objective, "")) or bytes(_HASH)
+    contribution = agreement_state.inputs.seed_contributions.get(objective, "")
+    kept = bytes.fromhex(contribution) or bytes(_HASH)
     told = np.frombuffer(b"".join([kept, drawn[session.me], *ours]), dtype=np.uint8)
     for peer in (session.next, session.previous):
         await session.send(peer, told)
@@ -120,7 +118,7 @@ async def _compare(
             if here != there:
                 different.setdefault(who, []).append(session.name_of(peer))
     if any(kept):
-        # Where one node has frozen already, its word counts: nobody gets a second draw.
+        # Where one node has frozen already, its contribution counts: nobody gets a second draw.
         return _Compared(different, kept.hex())
     parts = np.frombuffer(b"".join(drawn.values()), dtype=np.uint8).reshape(3, _HASH)
     return _Compared(different, np.bitwise_xor.reduce(parts).tobytes().hex())
@@ -150,11 +148,11 @@ async def _out_of_range(
 
 
 def _drop(
-    agreement_state: AgreementState, objective: int, inputs: Inputs, who: str, why: str
+    agreement_state: AgreementState, objective: int, inputs: Inputs, who: str, why: type[Dropped]
 ) -> None:
-    if objective not in agreement_state.frozen and who in inputs:
-        agreement_state.forget_input(objective, who, box_hash(inputs[who].box))
-        agreement_state.store.log.append(why, objective=objective, participant=who)
+    if objective not in agreement_state.inputs.frozen and who in inputs:
+        agreement_state.inputs.forget(objective, who, box_hash(inputs[who].box))
+        agreement_state.store.log.append(why(objective, who))
 
 
 def _drop_different(
@@ -163,7 +161,7 @@ def _drop_different(
     if not compared.different:
         return
     for who in compared.different:
-        _drop(agreement_state, objective, inputs, who, "differs")
+        _drop(agreement_state, objective, inputs, who, InputDiffers)
     peers = sorted({peer for names in compared.different.values() for peer in names})
     raise refuse(
         f"the manifests here and at {' and '.join(peers)} differ for "
@@ -178,7 +176,7 @@ def _drop_outside(
 ) -> None:
     terms = agreement_state.agreement.objectives[objective]
     for who in outside:
-        _drop(agreement_state, objective, inputs, who, "out of range")
+        _drop(agreement_state, objective, inputs, who, InputOutOfRange)
     if outside:
         raise refuse(
             f"a weight of {', '.join(map(repr, outside))} for {terms.name!r} is outside "

@@ -1,26 +1,24 @@
 """Two nodes bind themselves to the same plan before a part of it leaves either of them.
 
 Each node binds itself once per search, on its disk, and releases its part only if a peer is bound
-to the same basis. Any two pairs of three nodes have a node in common, so no two plans of a search
+to the same attempt. Any two pairs of three nodes have a node in common, so no two plans of a search
 are ever released, whoever is asked for what and whichever links are down. A peer that is bound to
-another basis objects, and is heard if it answers about as fast as the first; that also holds where
-one node's disk was set back. A peer that hangs holds nothing up for longer than that.
+another attempt objects, and is heard if it answers about as fast as the first; that also holds
+where one node's disk was set back. A peer that hangs holds nothing up for longer than that.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from tacit.engine.node.links.peer_line import PeerLine
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.policy import refuse
-from tacit.engine.node.work.session import EPOCH_SECONDS
+from tacit.engine.node.work.session import EPOCH_SECONDS, ComputingNode
+from tacit.engine.records.events import LogFailed
+from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
 from tacit.engine.wire.peer_messages import Bind
 from tacit.errors import LogError, PeerTimeoutError
-
-if TYPE_CHECKING:
-    from tacit.engine.node.node import Node
 
 OBJECTION_SECONDS = 0.15
 """So long after the first peer has confirmed, the other one may still object."""
@@ -28,18 +26,18 @@ _LOOK_AGAIN_SECONDS = 0.02
 """How often we look for links that came up meanwhile."""
 
 
-async def confirm_basis(
-    node: Node, agreement_state: AgreementState, search: int, basis: str, /
+async def confirm_binding(
+    node: ComputingNode, agreement_state: AgreementState, search: int, attempt: Attempt, /
 ) -> None:
-    """Return once a peer is bound to the basis that we are bound to, and none has objected."""
+    """Return once a peer is bound to the attempt that we are bound to, and none has objected."""
     loop = asyncio.get_running_loop()
     latest, confirmed = loop.time() + EPOCH_SECONDS, False
-    asked: dict[PeerLine, asyncio.Task[str]] = {}
-    waiting: set[asyncio.Task[str]] = set()
+    asked: dict[PeerLine, asyncio.Task[Attempt]] = {}
+    waiting: set[asyncio.Task[Attempt]] = set()
     try:
         while (waiting or not confirmed) and loop.time() < latest:
             for line in [line for line in node.peers.lines() if line not in asked]:
-                question = line.bind(agreement_state.hash, search, basis, timeout=EPOCH_SECONDS)
+                question = line.bind(agreement_state.hash, search, attempt, timeout=EPOCH_SECONDS)
                 asked[line] = loop.create_task(question)
                 waiting.add(asked[line])
             if not waiting:
@@ -49,9 +47,9 @@ async def confirm_basis(
                 waiting, timeout=_LOOK_AGAIN_SECONDS, return_when=asyncio.FIRST_COMPLETED
             )
             answers = {task.result() for task in done}
-            if answers - {basis, ""}:
+            if answers - {attempt, NO_ATTEMPT}:
                 raise refuse("a peer is bound to another plan of this search; one is opened")
-            if basis in answers and not confirmed:
+            if attempt in answers and not confirmed:
                 confirmed, latest = True, loop.time() + OBJECTION_SECONDS
     finally:
         for task in waiting:
@@ -60,14 +58,14 @@ async def confirm_basis(
         raise PeerTimeoutError("the peers", "did not confirm the plan to open; see if one runs")
 
 
-async def bind_for_peer(node: Node, asked: Bind, /) -> str:
-    """Bind this node as a peer asks; to what it is bound now, "" if it cannot bind itself."""
+async def bind_for_peer(node: ComputingNode, asked: Bind, /) -> Attempt:
+    """Bind this node as a peer asks; returns what it is bound to now, none if it cannot be."""
     agreement_state = node.agreement_states.get(asked.agreement)
     progress = agreement_state.searches.get(asked.search) if agreement_state is not None else None
     if progress is None:
-        return ""
+        return NO_ATTEMPT
     try:
-        return await progress.bind(asked.basis)
+        return await progress.bind(asked.attempt)
     except LogError as error:
-        node.note("log failed", what=str(error))
-        return ""
+        node.note(LogFailed(what=str(error)))
+        return NO_ATTEMPT

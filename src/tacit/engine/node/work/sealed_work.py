@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +12,14 @@ from numpy.typing import NDArray
 from tacit.engine.agreement.sealed_terms import schedule_of, sealed_terms, shape_of, table_of
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.sealed_progress import Kept, SealedProgress
-from tacit.engine.node.work.plan_binding import confirm_basis
-from tacit.engine.node.work.session import node_session, refusals_told
-from tacit.engine.wire.context import bound_context
-from tacit.engine.wire.messages import Advance, Done, OpenPlan, attempt_name
+from tacit.engine.node.work.plan_binding import confirm_binding
+from tacit.engine.node.work.session import ComputingNode, node_session, refusals_told
+from tacit.engine.records.events import ImprovementsSent, PlanSent
+from tacit.engine.wire.attempt import Attempt
+from tacit.engine.wire.messages import Advance, OpenPlan
 from tacit.engine.wire.recording_mux import RecordingMux, sent_digest
+from tacit.engine.wire.replies import GenerationsDone, PlanOpened
+from tacit.engine.wire.request import advance_context
 from tacit.mpc import ArithmeticShare, Context
 from tacit.mpc.ring import public_word
 from tacit.mpc.sealed.generations import advance as compute
@@ -25,35 +27,6 @@ from tacit.mpc.sealed.moves import Step
 from tacit.mpc.sealed.start import secret_start
 from tacit.mpc.transport import Mux
 from tacit.search.moves import Schedule
-
-if TYPE_CHECKING:
-    from tacit.engine.node.node import Node
-
-
-def advance_hash(search: int, first: int, count: int, horizon: int, /) -> bytes:
-    """What names a request for generations."""
-    words = f"tacit request/2\nadvance\n{search}\n{first}\n{count}\n{horizon}\n"
-    return hashlib.sha256(words.encode()).digest()
-
-
-def advance_context(agreement: bytes, request: Advance, /, *, epoch: int, attempt: int) -> Context:
-    """The context of one attempt at generations, for nodes and coordinator alike.
-
-    >>> request = Advance(id=1, agreement=bytes(32), search=0, first=40, count=20, horizon=99,
-    ...                   epoch=7, attempt=3, basis="40:7:2")
-    >>> advance_context(bytes(32), request, epoch=7, attempt=3).evaluation
-    41
-    """
-    digest = advance_hash(request.search, request.first, request.count, request.horizon)
-    return bound_context(
-        agreement,
-        request.search,
-        request.first + 1,
-        epoch=epoch,
-        attempt=attempt,
-        request=digest,
-        basis=request.basis,
-    )
 
 
 def value_shares(agreement_state: AgreementState, search: int, /) -> ArithmeticShare:
@@ -65,7 +38,7 @@ def value_shares(agreement_state: AgreementState, search: int, /) -> ArithmeticS
         total = np.zeros((problem.rows, problem.columns), dtype=np.uint64)
         for objective, factor in enumerate(factors):
             sign = 1 if agreement.objectives[objective].sense == "maximize" else -1
-            weights = agreement_state.weights(objective)
+            weights = agreement_state.inputs.weights(objective)
             total += public_word(sign * factor) * (weights.next if number else weights.mine)
         parts.append(total)
     if problem.forbidden:
@@ -95,12 +68,10 @@ def _steps(schedule: Schedule, request: Advance) -> Iterator[Step]:
 
 
 async def advance(
-    node: Node, agreement_state: AgreementState, request: Advance, platform: Mux
-) -> Done:
+    node: ComputingNode, agreement_state: AgreementState, request: Advance, platform: Mux
+) -> GenerationsDone:
     """Some generations, or the secret start, if the agreement allows them."""
-    context = advance_context(
-        agreement_state.hash, request, epoch=request.epoch, attempt=request.attempt
-    )
+    context = advance_context(request)
     async with refusals_told(node, context, platform):
         progress = agreement_state.search(request.search)
     async with progress.alone():
@@ -108,35 +79,26 @@ async def advance(
 
 
 async def _advance(
-    node: Node,
+    node: ComputingNode,
     agreement_state: AgreementState,
     request: Advance,
     platform: Mux,
     progress: SealedProgress,
     context: Context,
-) -> Done:
-    starts = request.count == 0 and request.first == 0 and not request.basis
-    attempt = attempt_name(request.first + request.count, request.epoch, request.attempt)
+) -> GenerationsDone:
+    starts = request.count == 0 and request.first == 0 and not request.parent_attempt
+    attempt = Attempt.of(request.first + request.count, request.epoch, request.attempt)
     before: Kept | None = None
     async with refusals_told(node, context, platform):
-        agreement_state.search(
-            request.search
-        )  # again: it may have expired while others were at work
+        # Again, since it may have expired while others were at work.
+        agreement_state.search(request.search)
         if starts:
             progress.begin_start(attempt)
         else:
-            before = progress.begin(
-                request.basis,
-                request.first,
-                request.count,
-                request.horizon,
-                request=advance_hash(request.search, request.first, request.count, request.horizon),
-                attempt=attempt,
-                most=agreement_state.agreement.limits.evaluations,
-            )
-    schedule = schedule_of(
-        agreement_state.agreement, request.search, seed=agreement_state.search_seed()
-    )
+            most = agreement_state.agreement.limits.evaluations
+            before = progress.begin(request, attempt, most=most)
+    seed = agreement_state.inputs.search_seed()
+    schedule = schedule_of(agreement_state.agreement, request.search, seed=seed)
     about = table_of(schedule)
     tells = agreement_state.agreement.objectives[0].best == "improvement" and not starts
     sent = RecordingMux(platform)
@@ -149,13 +111,18 @@ async def _advance(
             steps = _steps(schedule, request)
             state = await compute(session, before.state, steps, about, disclose_improvements=tells)
     if tells:
-        first = request.first + 1
-        agreement_state.log_sent("told improvements", request.search, first, sent, attempt=attempt)
+        salt = secrets.token_bytes(16)
+        event = ImprovementsSent(
+            request.first + 1, attempt, salt.hex(), sent.digest(salt), request.search
+        )
+        agreement_state.store.log.append(event)
     await progress.keep(Kept(request.first + request.count, attempt, state))
-    return Done(id=request.id, sent=session.sent, rounds=session.depth, seed=schedule.seed)
+    return GenerationsDone(id=request.id, sent=session.sent, rounds=session.depth, seed=seed)
 
 
-async def open_plan(node: Node, agreement_state: AgreementState, request: OpenPlan) -> Done:
+async def open_plan(
+    node: ComputingNode, agreement_state: AgreementState, request: OpenPlan
+) -> PlanOpened:
     """The node's shares of the best plan, once; of its value too where that was agreed.
 
     The components of a plan are fresh and uniform but for their sum, which the coordinator is to
@@ -163,13 +130,11 @@ async def open_plan(node: Node, agreement_state: AgreementState, request: OpenPl
     leaves before one of the two others is bound to the same plan.
     """
     progress = agreement_state.search(request.search)
-    plan = (await progress.begin_open(request.basis)).state.plan
-    await confirm_basis(node, agreement_state, request.search, request.basis)
+    plan = (await progress.begin_open(request.attempt)).state.plan
+    await confirm_binding(node, agreement_state, request.search, request.attempt)
     first = 0 if agreement_state.agreement.objectives[0].best == "value" else 1
     parts = [np.ascontiguousarray(part[first:]).tobytes() for part in (plan.mine, plan.next)]
     salt = secrets.token_bytes(16)
     digest = sent_digest(salt, [hashlib.sha256(part).digest() for part in parts])
-    agreement_state.store.log.append(
-        "opened", search=request.search, basis=request.basis, salt=salt.hex(), digest=digest
-    )
-    return Done(id=request.id, components=parts)
+    agreement_state.store.log.append(PlanSent(request.search, request.attempt, salt.hex(), digest))
+    return PlanOpened(id=request.id, components=parts)

@@ -4,35 +4,53 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, cast
+from typing import Protocol
 
+from tacit.engine.identity.config import NodeConfig
+from tacit.engine.node.links.peer_links import PeerLinks
 from tacit.engine.node.state.agreement_state import AgreementState
-from tacit.engine.wire.recording_mux import RecordingMux
+from tacit.engine.records.events import Event
 from tacit.errors import AbortError, EngineError
-from tacit.mpc import COORDINATOR, Context, Session, open_session, refuse_session
-from tacit.mpc.transport import Mux
-
-if TYPE_CHECKING:
-    from tacit.engine.node.node import Node
+from tacit.mpc import COORDINATOR, Context, Epoch, Session, open_session, refuse_session
+from tacit.mpc.epoch import SessionMux
 
 EPOCH_SECONDS = 3.0
 """So long a node waits for its peers to be there."""
 
 
+class ComputingNode(Protocol):
+    """What computations need of the node that takes part in them."""
+
+    number: int
+    name: str
+    config: NodeConfig
+    peers: PeerLinks
+    epochs: dict[tuple[bytes, int], Epoch]
+    agreement_states: dict[bytes, AgreementState]
+
+    def end_epoch(self, agreement: bytes, /) -> None:
+        """Nothing is ever drawn again from the keys of this agreement's epoch."""
+        ...
+
+    def note(self, event: Event, /) -> None:
+        """Write a line in the node's own log."""
+        ...
+
+
 @asynccontextmanager
 async def node_session(
-    node: Node,
+    node: ComputingNode,
     agreement_state: AgreementState,
     context: Context,
     epoch_number: int,
-    platform: Mux | RecordingMux | None,
+    platform: SessionMux | None,
     /,
 ) -> AsyncIterator[Session]:
     """A session in an agreement's epoch, with the platform if it takes part."""
     epoch = node.epochs.get((agreement_state.hash, epoch_number))
-    muxes = await node.peers.both(timeout=EPOCH_SECONDS)
+    muxes: dict[int, SessionMux] = {**await node.peers.both(timeout=EPOCH_SECONDS)}
     if platform is not None:
-        muxes[COORDINATOR] = cast(Mux, platform)
+        muxes[COORDINATOR] = platform
     if epoch is None or epoch.closed:
         # The others may have begun: nobody waits for what will not come.
         await refuse_session(context, muxes=muxes)
@@ -46,13 +64,13 @@ async def node_session(
 
 @asynccontextmanager
 async def refusals_told(
-    node: Node, context: Context, platform: Mux | None, /
+    node: ComputingNode, context: Context, platform: SessionMux | None, /
 ) -> AsyncIterator[None]:
     """Where we refuse, the others are told at once, and what they send must not pile up."""
     try:
         yield
     except EngineError:
-        muxes = node.peers.current()
+        muxes: dict[int, SessionMux] = {**node.peers.current()}
         if platform is not None:
             muxes[COORDINATOR] = platform
         await refuse_session(context, muxes=muxes)

@@ -7,20 +7,26 @@ from collections.abc import Mapping, Sequence
 from tacit.engine.agreement.sealing import Manifest, read_manifest
 from tacit.engine.agreement.seed import manifests_digest
 from tacit.engine.agreement.terms import Agreement
+from tacit.engine.records.events import InputsFrozen, InputTaken
+from tacit.engine.records.node_log import Log
 from tacit.errors import LogError, SealError
-from tacit.participant.account.shapes import CarriedManifest
-from tacit.verify.answer_log import Log
+
+Manifests = Mapping[tuple[str, int], tuple[str, str]]
+"""Per participant and objective, a manifest and its signature in hexadecimal."""
 
 
 def check_inputs(
     agreement: Agreement,
     logs: Sequence[Log],
-    carried: Sequence[CarriedManifest],
+    shown: Manifests,
     participant: str,
     own: Mapping[int, Sequence[bytes]],
     /,
 ) -> str:
-    """Compare the frozen inputs of all nodes with everybody's manifests; `own` are from here."""
+    """Compare the frozen inputs of all nodes with the manifests that the platform shows.
+
+    `own` are the manifests that this machine made, per objective, in their order.
+    """
     frozen = [_frozen(log) for log in logs]
     if not any(frozen):
         return "no inputs are frozen yet"
@@ -32,7 +38,7 @@ def check_inputs(
                 f"the nodes did not freeze the same inputs of objective {objective}; the result "
                 "means nothing, ask their operators"
             )
-        manifests = _manifests(agreement, carried, objective)
+        manifests = _manifests(agreement, shown, objective)
         digest = manifests_digest(data for data, _ in manifests.values())
         if told[0] != digest:
             raise LogError(
@@ -47,25 +53,24 @@ def check_inputs(
 
 def _frozen(log: Log) -> dict[int, tuple[str, str]]:
     return {
-        line["objective"]: (line["manifests"], line["word"])
-        for line in log
-        if line["event"] == "frozen"
+        event.objective: (event.manifests, event.seed_contribution)
+        for event in log
+        if isinstance(event, InputsFrozen)
     }
 
 
 def _manifests(
-    agreement: Agreement, carried: Sequence[CarriedManifest], objective: int
+    agreement: Agreement, shown: Manifests, objective: int
 ) -> dict[str, tuple[bytes, Manifest]]:
     """The signed manifests of an objective in the agreement's order of owners."""
-    shown = {each.participant: each for each in carried if each.objective == objective}
     found = {}
     for owner in agreement.objectives[objective].owners:
         who = owner.participant
-        if who not in shown:
+        if (who, objective) not in shown:
             raise LogError(f"the platform shows no manifest of {who!r}; ask its operator for it")
         try:
-            data = bytes.fromhex(shown[who].manifest)
-            manifest = read_manifest(agreement, data, bytes.fromhex(shown[who].signature))
+            data, signature = (bytes.fromhex(each) for each in shown[who, objective])
+            manifest = read_manifest(agreement, data, signature)
         except (SealError, ValueError) as error:
             raise LogError(f"the manifest of {who!r} does not hold: {error}") from None
         if (manifest.participant, manifest.objective) != (who, objective):
@@ -79,11 +84,10 @@ def _check_own(frozen: tuple[bytes, Manifest], own: Sequence[bytes], logs: Seque
     data, manifest = frozen
     for node, log in enumerate(logs):
         boxes = [
-            line["box"]
-            for line in log
-            if line["event"] == "input"
-            and (line["participant"], line["objective"])
-            == (manifest.participant, manifest.objective)
+            event.box
+            for event in log
+            if isinstance(event, InputTaken)
+            and (event.participant, event.objective) == (manifest.participant, manifest.objective)
         ]
         if not boxes or boxes[-1] != manifest.boxes[node]:
             raise LogError(f"node {node} took in another box than your manifest names")

@@ -10,21 +10,21 @@ import secrets
 import time
 from collections.abc import Sequence
 
-import msgspec
-
 from tacit.engine.agreement.terms import Agreement
-from tacit.engine.records.ledger import LedgerEntry
+from tacit.engine.records.events import RequestRefused
+from tacit.engine.records.ledger import read_ledger
 from tacit.engine.records.log_receipt import check_log
+from tacit.engine.records.node_log import Log
 from tacit.errors import LogError, PlatformError
 from tacit.participant.account.profile import Profile
 from tacit.participant.account.shapes import CarriedLog, CarriedLogs, Outcome
 from tacit.participant.plain_text import plain_line
 from tacit.participant.reviewing import clock_warnings
-from tacit.verify.answer_log import Log
-from tacit.verify.input_check import check_inputs
-from tacit.verify.ledger_check import ENDED, check_populations, check_search, check_told
-from tacit.verify.sealed_check import sealed_findings
-from tacit.verify.verdict import Finding, Verdict
+from tacit.verify.inputs import check_inputs
+from tacit.verify.run_check import check_run
+from tacit.verify.verdict import Claim, Finding, Verdict
+
+ENDED = ("finished", "interrupted", "failed", "cancelled")
 
 
 def check_logs(profile: Profile, run: str, /) -> Verdict:
@@ -40,7 +40,8 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
                 "it has ended; if it should have by now, ask the others what they see"
             )
         # The ledger comes first: whatever it tells of must then be in the logs.
-        ledger = read_ledger(client.send("GET", f"/runs/{run}/ledger", bulk=True))
+        data = client.send("GET", f"/runs/{run}/ledger", bulk=True)
+        ledger = read_ledger(data, sealed=agreement.sealed)
         asked = {"nonce": nonce.hex()}
         carried = client.post(f"/runs/{run}/logs", asked, CarriedLogs, bulk=True)
         now, offset = time.time(), client.clock_offset
@@ -56,49 +57,18 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
             for k in agreement.confidential()
             if agreement.rows_of(profile.account, k)
         }
+        manifests = {
+            (each.participant, each.objective): (each.manifest, each.signature)
+            for each in carried.manifests
+        }
         verdict.findings.append(
-            Finding.of(
-                "inputs", check_inputs, agreement, logs, carried.manifests, profile.account, own
-            )
+            Finding.of("inputs", check_inputs, agreement, logs, manifests, profile.account, own)
         )
-        shown = profile.shown_plan(run)
-        if agreement.sealed:
-            verdict.findings.extend(sealed_findings(agreement, logs, ledger, outcome, shown))
-        else:
-            verdict.findings.extend(_findings(agreement, logs, ledger, outcome, shown))
+        plan = None if outcome.plan is None else outcome.plan.items
+        claim = Claim(plan, outcome.generation, profile.shown_plan(run))
+        verdict.findings.extend(check_run(agreement, logs, ledger, claim))
         verdict.notes.extend(_refusals(logs))
     return verdict
-
-
-def _findings(
-    agreement: Agreement,
-    logs: Sequence[Log],
-    ledger: Sequence[LedgerEntry],
-    outcome: Outcome,
-    shown: list[int] | None,
-) -> list[Finding]:
-    """What was asked, what was told, and what was made of it."""
-    told = Finding.of("answers", check_told, agreement, logs, ledger)
-    found = [Finding.of("populations", check_populations, logs), told]
-    if told.ok or told.unproven:  # a search that was told lies goes anywhere
-        found.append(Finding.of("search", check_search, agreement, logs[0], ledger, outcome, shown))
-    return found
-
-
-def read_ledger(data: bytes, /) -> list[LedgerEntry]:
-    """What the platform says was disclosed.
-
-    >>> read_ledger(b"{}")
-    Traceback (most recent call last):
-    tacit.errors.LogError: the platform's ledger cannot be read (Object missing required field \
-`objective`); ask its operator for the whole of it
-    """
-    try:
-        return [msgspec.json.decode(line, type=LedgerEntry) for line in data.splitlines() if line]
-    except msgspec.DecodeError as error:
-        raise LogError(
-            f"the platform's ledger cannot be read ({error}); ask its operator for the whole of it"
-        ) from None
 
 
 def _verified_logs(
@@ -113,9 +83,9 @@ def _verified_logs(
             raise LogError(
                 f"the platform brings no log of node {node}; ask again, then ask its operator"
             )
-        entries = _verify(agreement, node, by_node[node], nonce)
-        logs.append(entries)
-        return f"node {node}: {len(entries)} lines, unbroken, signed for this question"
+        events = _verify(agreement, node, by_node[node], nonce)
+        logs.append(events)
+        return f"node {node}: {len(events)} lines, unbroken, signed for this question"
 
     for node in range(3):
         verdict.findings.append(Finding.of(f"log of node {node}", verify, node))
@@ -149,7 +119,7 @@ def _refusals(logs: Sequence[Log]) -> list[str]:
     """What the platform asked for and the nodes refused: worth a look, not a proof of anything."""
     notes = []
     for node, log in enumerate(logs):
-        refused = [str(e.get("reason", "")) for e in log if e["event"] == "refused"]
+        refused = [event.reason for event in log if isinstance(event, RequestRefused)]
         if refused:
             notes.append(f"node {node} refused {len(refused)} requests, the first: {refused[0]}")
     return notes

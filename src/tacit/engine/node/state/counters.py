@@ -1,0 +1,177 @@
+"""The evaluations of one agreement at a node: which numbers are used, and what was sent.
+
+A number is used on the disk before anything is computed under it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from dataclasses import dataclass, field
+
+from tacit.engine.node.state.best_so_far import BestSoFar
+from tacit.engine.node.state.inputs import Inputs
+from tacit.engine.node.state.policy import (
+    Asked,
+    check_not_revealed,
+    check_number,
+    check_population,
+    check_repeat,
+    check_reveal,
+)
+from tacit.engine.node.state.store import LEASE, Store
+from tacit.engine.records.events import (
+    AnswerSent,
+    BestSent,
+    EvaluationAborted,
+    EvaluationBegun,
+    EvaluationRepeated,
+    Event,
+    NumberAdopted,
+    RevealBegun,
+)
+from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
+from tacit.engine.wire.recording_mux import RecordingMux
+from tacit.engine.wire.request import candidate_hashes
+from tacit.errors import EngineError
+
+LAST_NUMBERS = 16
+"""So many of its last numbers a node tells its peers when an epoch begins."""
+
+
+@dataclass(slots=True)
+class Counter:
+    """The numbers used for one objective, with the hash of each request."""
+
+    highest: int = 0
+    used: dict[int, bytes | None] = field(default_factory=dict)
+
+    @property
+    def latest(self) -> int:
+        """The last number that a request is known of; later ones can never be computed."""
+        return next((n for n in range(self.highest, 0, -1) if self.used.get(n)), 0)
+
+    def last(self) -> list[tuple[int, bytes]]:
+        """The last used numbers, with their hashes."""
+        first = max(1, self.highest - LAST_NUMBERS + 1)
+        return [(n, self.used.get(n) or b"") for n in range(first, self.highest + 1)]
+
+
+class Counters:
+    """The evaluations of all confidential objectives."""
+
+    def __init__(self, store: Store, inputs: Inputs) -> None:
+        self._store, self._agreement, self._inputs = store, store.agreement, inputs
+        objectives = self._agreement.confidential()
+        self.by_objective = {k: Counter() for k in objectives}
+        self.bests = {
+            k: BestSoFar(store, k) for k in objectives if self._agreement.objectives[k].keeps_best
+        }
+        self._revealed: dict[int, bytes] = {}
+        self._evaluated = {k: store.load_evaluated(k) for k in objectives}
+
+    def replay(self, event: Event) -> None:
+        """Remember what a line of the log says."""
+        match event:
+            case EvaluationBegun(objective=k, number=n) | NumberAdopted(objective=k, number=n):
+                counter = self.by_objective[k]
+                counter.highest = max(counter.highest, n)
+                counter.used[n] = bytes.fromhex(event.request)
+            case EvaluationAborted(objective=k, number=n) if k in self.bests:
+                self.bests[k].aborted = n
+            case AnswerSent(objective=k) if k in self.bests:
+                self.bests[k].aborted = None
+            case RevealBegun(objective=k):
+                self._revealed[k] = bytes.fromhex(event.request)
+
+    def use_up_lost(self) -> None:
+        """The machine restarted: whatever its leases cover may have been used."""
+        for objective, number in self._store.lost_numbers.items():
+            if number > self.by_objective[objective].highest:
+                self._store.log.append(NumberAdopted(objective, number, ""))
+                self._store.log.sync()
+                self.by_objective[objective].highest = number
+
+    def begin(
+        self, asked: Asked, *, attempt: Attempt = NO_ATTEMPT, parent_attempt: Attempt = NO_ATTEMPT
+    ) -> None:
+        """Allow an evaluation or refuse it; when this returns, its number is used on disk.
+
+        Every computation leaves a line in the log, a repeat as well: which attempt it is, and on
+        which best so far it builds.
+        """
+        objective, number = asked.objective, asked.number
+        self._inputs.check_frozen(objective)
+        counter = self.by_objective[objective]
+        check_population(self._agreement, asked)
+        most = self._agreement.limits.evaluations
+        if check_number(number, asked.request, counter.used, counter.highest, most):
+            check_not_revealed(objective in self._revealed)
+            request = asked.request.hex()
+            self._use(EvaluationBegun(objective, number, request, attempt, parent_attempt))
+            return
+        if objective in self.bests:
+            check_repeat(number, counter.latest)
+        self._store.log.append(EvaluationRepeated(objective, number, attempt, parent_attempt))
+
+    def _use(self, event: EvaluationBegun | NumberAdopted) -> None:
+        if self._store.lease_left(event.objective, event.number) < 0:
+            self._store.extend_lease(event.objective, event.number)
+        self._store.log.append(event)
+        self.replay(event)
+
+    def adopt(self, theirs: dict[int, list[tuple[int, bytes]]]) -> None:
+        """Take over numbers that a peer has used and we have not seen: the highest counts."""
+        for objective, numbers in theirs.items():
+            counter = self.by_objective.get(objective)
+            if counter is None:
+                raise EngineError(f"a peer counts objective {objective}, which does not exist")
+            for number, request in numbers:
+                if number > counter.highest:
+                    self._use(NumberAdopted(objective, number, request.hex()))
+
+    def log_sent(
+        self,
+        event: type[AnswerSent | BestSent],
+        asked: Asked,
+        sent: RecordingMux,
+        /,
+        *,
+        attempt: Attempt,
+    ) -> None:
+        """A line for an answer that is out: its hash with a fresh salt, so that none is guessed."""
+        salt = secrets.token_bytes(16)
+        digest = sent.digest(salt)
+        self._store.log.append(event(asked.number, attempt, salt.hex(), digest, asked.objective))
+
+    def abort(self, asked: Asked) -> None:
+        """An evaluation failed after a part of its answer was out."""
+        if asked.objective in self.bests:
+            event = EvaluationAborted(asked.objective, asked.number)
+            self.replay(event)
+            self._store.log.append(event)
+
+    async def finish(self, asked: Asked) -> None:
+        """What can wait until the answer is out: remember the candidates, extend the lease."""
+        if self._agreement.reveal_best:
+            new = candidate_hashes(asked.plans) - self._evaluated[asked.objective]
+            self._evaluated[asked.objective] |= new
+            self._store.add_evaluated(asked.objective, new)
+        if 0 <= self._store.lease_left(asked.objective, asked.number) < LEASE // 4:
+            await asyncio.to_thread(self._store.extend_lease, asked.objective, asked.number)
+
+    def begin_reveal(self, asked: Asked) -> None:
+        """Allow the one final reveal or refuse it; when this returns, it is used on disk."""
+        objective = asked.objective
+        self._inputs.check_frozen(objective)
+        earlier = self._revealed.get(objective)
+        check_reveal(
+            self._agreement, asked.plans, self._evaluated[objective], earlier, asked.request
+        )
+        if earlier is None:
+            event = RevealBegun(objective, asked.request.hex())
+            self._store.log.append(event)
+            self._store.log.sync()
+            self.replay(event)
+        else:
+            self._store.log.append(EvaluationRepeated(objective, asked.number))

@@ -1,0 +1,308 @@
+"""What a node writes into its logs: one type per event, in JSON with `event` as the tag.
+
+The names in the file are those of the first version, so that logs from before are read as well.
+docs/messages.md lists all of them.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import field
+
+from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
+
+FORMAT = 1
+"""The version of an agreement's log; its first line tells it, except in the oldest logs."""
+
+
+class Event(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="event", kw_only=True
+):
+    """What all events have; the log fills it in."""
+
+    at: int = 0
+    """When it happened, in seconds since 1970."""
+    previous: str = ""
+    """The hash of the line before."""
+
+    @property
+    def name(self) -> str:
+        """What the event is called in the file."""
+        return str(self.__struct_config__.tag)
+
+
+class AgreementAccepted(Event, frozen=True, tag="agreed"):
+    """The node keeps an agreement that everybody signed: the first line of its log."""
+
+    agreement: str
+    """The hash of the agreement."""
+    format: int = FORMAT
+    """The version of the log."""
+
+
+class InputTaken(Event, frozen=True, tag="input"):
+    """The node keeps a participant's sealed rows."""
+
+    objective: int
+    participant: str
+    box: str
+    """The hash of what was sealed for this node."""
+
+
+class InputDiffers(Event, frozen=True, tag="differs"):
+    """The node dropped rows, since another node has others of the same participant."""
+
+    objective: int
+    participant: str
+
+
+class InputOutOfRange(Event, frozen=True, tag="out of range"):
+    """The nodes dropped rows with a weight out of range."""
+
+    objective: int
+    participant: str
+
+
+class InputsFrozen(Event, frozen=True, tag="frozen"):
+    """The inputs of an objective are checked, and never change again."""
+
+    objective: int
+    manifests: str
+    """The hash of all owners' manifests."""
+    seed_contribution: str = field(name="word")
+    """What the nodes drew together for the search's seed."""
+
+
+class EpochBegun(Event, frozen=True, tag="epoch"):
+    """An epoch's number is used up."""
+
+    number: int
+
+
+class EvaluationBegun(Event, frozen=True, tag="evaluate"):
+    """An evaluation that counts; written before anything of it leaves the node."""
+
+    objective: int
+    number: int
+    request: str
+    """The hash of the request, with its population."""
+    attempt: Attempt = NO_ATTEMPT
+    parent_attempt: Attempt = field(name="basis", default=NO_ATTEMPT)
+    """The attempt whose best so far it builds on."""
+
+
+class EvaluationRepeated(Event, frozen=True, tag="repeat"):
+    """A further attempt at the same evaluation, or at the final reveal."""
+
+    objective: int
+    number: int
+    attempt: Attempt = NO_ATTEMPT
+    parent_attempt: Attempt = field(name="basis", default=NO_ATTEMPT)
+
+
+class NumberAdopted(Event, frozen=True, tag="caught up"):
+    """An evaluation number that a peer has used, or that a power cut may have lost."""
+
+    objective: int
+    number: int
+    request: str
+    """The hash of the request; empty after a power cut."""
+
+
+class Sent(Event, frozen=True):
+    """An answer of which everything has left the node."""
+
+    number: int
+    attempt: Attempt
+    salt: str
+    digest: str
+    """The hash of the salt and of all that was sent to the platform."""
+
+
+class AnswerSent(Sent, frozen=True, tag="sent"):
+    """The answer to an evaluation is out."""
+
+    objective: int
+
+
+class EvaluationAborted(Event, frozen=True, tag="broken off"):
+    """An evaluation failed after a part of its answer was out."""
+
+    objective: int
+    number: int
+
+
+class RevealBegun(Event, frozen=True, tag="reveal"):
+    """The one final reveal is used up; written before anything of it leaves the node."""
+
+    objective: int
+    request: str
+    """The hash of the request, with its candidates."""
+
+
+class BestSent(Sent, frozen=True, tag="revealed"):
+    """The answer to the final reveal is out."""
+
+    objective: int
+
+
+class StartDrawn(Event, frozen=True, tag="secret start"):
+    """The nodes draw the secret start of a sealed search."""
+
+    search: int
+    attempt: Attempt
+
+
+class GenerationsBegun(Event, frozen=True, tag="generations"):
+    """Generations of a sealed search."""
+
+    search: int
+    first: int
+    """How many generations came before."""
+    count: int
+    horizon: int
+    """How many generations there will be, as far as the platform knew."""
+    request: str = ""
+    """The hash of the request."""
+    attempt: Attempt = NO_ATTEMPT
+    parent_attempt: Attempt = field(name="basis", default=NO_ATTEMPT)
+    """The attempt whose state they start from."""
+
+
+class ImprovementsSent(Sent, frozen=True, tag="told improvements"):
+    """Whether each of some generations improved the best is out."""
+
+    search: int = field(name="objective")
+
+
+class PlanBound(Event, frozen=True, tag="open plan"):
+    """The node binds itself to the one plan of a search that it may open."""
+
+    search: int
+    attempt: Attempt = field(name="basis")
+    """The attempt whose state has the plan."""
+
+
+class PlanSent(Event, frozen=True, tag="opened"):
+    """The node's part of the plan leaves it."""
+
+    search: int
+    attempt: Attempt = field(name="basis")
+    salt: str
+    digest: str
+    """The hash of the salt and of the part."""
+
+
+class RequestRefused(Event, frozen=True, omit_defaults=True, tag="refused"):
+    """A request that the node refused."""
+
+    request_kind: str
+    reason: str
+    peer: str = ""
+    """Who asked; only in the node's own log."""
+    left_out: int = 0
+    """How many lines about this peer were left out before this one."""
+
+
+class RequestFailed(Event, frozen=True, omit_defaults=True, tag="failed"):
+    """A computation that was aborted."""
+
+    request_kind: str
+    peer: str
+    """Whose fault it was; in the node's own log, who asked."""
+    what: str
+    left_out: int = 0
+    """How many lines about this peer were left out before this one."""
+
+
+AgreementEvent = (
+    AgreementAccepted
+    | InputTaken
+    | InputDiffers
+    | InputOutOfRange
+    | InputsFrozen
+    | EpochBegun
+    | EvaluationBegun
+    | EvaluationRepeated
+    | NumberAdopted
+    | AnswerSent
+    | EvaluationAborted
+    | RevealBegun
+    | BestSent
+    | StartDrawn
+    | GenerationsBegun
+    | ImprovementsSent
+    | PlanBound
+    | PlanSent
+    | RequestRefused
+    | RequestFailed
+)
+
+
+class NodeStarted(Event, frozen=True, tag="started"):
+    """The node listens."""
+
+    node: int
+
+
+class NodeStopped(Event, frozen=True, tag="stopped"):
+    """The node was told to stop."""
+
+    node: int
+
+
+class AgreementRemoved(Event, frozen=True, tag="removed"):
+    """What the node kept of an agreement is gone."""
+
+    agreement: str
+    what: str
+
+
+class AgreementBroken(Event, frozen=True, tag="broken"):
+    """What the node keeps of an agreement cannot be used."""
+
+    agreement: str
+    what: str
+
+
+class LinkEvent(Event, frozen=True, omit_defaults=True):
+    """What happened on a link."""
+
+    peer: str = ""
+    what: str = ""
+    left_out: int = 0
+    """How many lines about this peer were left out before this one."""
+
+
+class Connected(LinkEvent, frozen=True, tag="connected"):
+    """A peer or platform is connected."""
+
+
+class LinkLost(LinkEvent, frozen=True, tag="link lost"):
+    """A link has ended."""
+
+
+class LinkRejected(LinkEvent, frozen=True, tag="turned away"):
+    """A stranger, or a platform with too many links, was rejected."""
+
+
+class InternalError(LinkEvent, frozen=True, tag="failed itself"):
+    """The node has a fault."""
+
+
+class LogFailed(LinkEvent, frozen=True, tag="log failed"):
+    """The log of an agreement could not be written."""
+
+
+NodeEvent = (
+    NodeStarted
+    | NodeStopped
+    | AgreementRemoved
+    | AgreementBroken
+    | Connected
+    | LinkLost
+    | LinkRejected
+    | InternalError
+    | LogFailed
+)
+AnyEvent = AgreementEvent | NodeEvent

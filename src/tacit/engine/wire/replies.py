@@ -1,0 +1,153 @@
+"""What a node replies: one type per request, `Refused` or `Failed`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from tacit.engine.wire.attempt import Attempt
+
+
+class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True, kw_only=True):
+    """What all messages have."""
+
+    id: int
+
+
+class Computed(Message, frozen=True, kw_only=True):
+    """What all replies to a computation have."""
+
+    sent: int
+    """Bytes that the node sent for it."""
+    rounds: int
+
+
+class Pong(Message, frozen=True, kw_only=True):
+    """The node is there."""
+
+    clock: float
+    """The node's time when it answered, in seconds since 1970."""
+
+
+class AgreementTaken(Message, frozen=True, kw_only=True):
+    """The node keeps the agreement; this is how far it is."""
+
+    frozen: list[int]
+    """Objectives whose inputs are frozen."""
+    epoch: int
+    """The last epoch of the agreement that was begun, or -1."""
+    seed_contributions: dict[int, str]
+    """Per frozen objective, what the nodes drew together for the search's seed."""
+    states: dict[int, list[Attempt]]
+    """Per sealed search, the attempts whose state the node keeps."""
+    clock: float
+    """The node's time when it answered, in seconds since 1970."""
+
+
+class RowsTaken(Message, frozen=True, kw_only=True):
+    """The node keeps the sealed rows."""
+
+
+class EpochOpened(Message, frozen=True, kw_only=True):
+    """The nodes have fresh keys; this is what the node has evaluated so far."""
+
+    numbers: dict[int, int]
+    """Per objective, the last evaluation number that counts as used."""
+    parent_attempts: dict[int, Attempt]
+    """Per objective, the attempt that the node's newest shares of the best so far come from."""
+    kept: dict[int, list[Attempt]]
+    """Per objective, all attempts that the node has shares of the best so far from."""
+    states: dict[int, list[Attempt]]
+    """Per sealed search, the attempts whose state the node keeps."""
+
+
+class InputsPrepared(Computed, frozen=True, kw_only=True):
+    """The inputs of the objective are checked and frozen."""
+
+
+class PopulationEvaluated(Computed, frozen=True, kw_only=True):
+    """The answer is out, and the node has kept what it needs later."""
+
+
+class BestRevealed(Computed, frozen=True, kw_only=True):
+    """The node's part of the reveal is out."""
+
+
+class GenerationsDone(Computed, frozen=True, kw_only=True):
+    """The node keeps the state after these generations."""
+
+    seed: int
+    """The seed of the sealed search, which follows from the inputs."""
+
+
+class PlanOpened(Message, frozen=True, kw_only=True):
+    """The node's part of the plan."""
+
+    components: list[bytes]
+    """The node's two components of the plan."""
+
+
+class LogPage(Message, frozen=True, kw_only=True):
+    """A page of the log of an agreement."""
+
+    log: bytes
+    more: bool
+    """Whether the log goes on after this page."""
+    signature: bytes
+    """The node's, under the head of the whole log, the time and the nonce."""
+    seconds: int
+    """The node's time when it signed, in seconds since 1970."""
+
+
+class RefusalKind(StrEnum):
+    """Refusals that whoever asked can do something about.
+
+    >>> RefusalKind.SEALED.value
+    'sealed'
+    """
+
+    MISSING = "missing"
+    """Rows are not here; submit them again."""
+    DIFFERS = "differs"
+    """The nodes had different rows and dropped them; submit them again to all."""
+    OUTSIDE = "outside"
+    """Weights out of range, dropped everywhere; their participants have to seal anew."""
+    SEALED = "sealed"
+    """Other rows of the same participant are here; `Prepare` drops what differs."""
+    ROWS = "rows"
+    """What a participant sealed is not what it should be; it has to seal anew."""
+    FULL = "full"
+    """The node keeps nothing more for this platform; later it may."""
+
+
+class Refused(Message, frozen=True, kw_only=True):
+    """The node's policy says no; asking again does not help."""
+
+    reason: str
+    kind: str = ""
+    """Which refusal it is, where whoever asked can do something about it: see `RefusalKind`."""
+    participants: list[str] = []
+    """The participants that it is about."""
+
+
+class Failed(Message, frozen=True, kw_only=True):
+    """The computation was aborted because of this peer; it may work with a new epoch."""
+
+    peer: str
+    what: str
+
+
+Result = (
+    Pong
+    | AgreementTaken
+    | RowsTaken
+    | EpochOpened
+    | InputsPrepared
+    | PopulationEvaluated
+    | BestRevealed
+    | GenerationsDone
+    | PlanOpened
+    | LogPage
+)
+Reply = Result | Refused | Failed

@@ -1,0 +1,48 @@
+"""All checks of a run, from verified logs and the platform's ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tacit.engine.agreement.terms import Agreement
+from tacit.engine.records.ledger import LedgerEntry
+from tacit.engine.records.node_log import Log
+from tacit.problems import Problem
+from tacit.verify import sealed
+from tacit.verify.answers import check_populations, check_told
+from tacit.verify.replay import check_search
+from tacit.verify.verdict import Claim, Finding
+
+
+def check_run(
+    agreement: Agreement,
+    logs: Sequence[Log],
+    ledger: Sequence[LedgerEntry],
+    claim: Claim,
+    /,
+    *,
+    public: Problem | None = None,
+) -> list[Finding]:
+    """What was asked, what was disclosed, and what was made of it.
+
+    `logs` are of different nodes, `public` has the weights of public objectives.
+
+    >>> from tacit.engine.local.fixtures import example_cast
+    >>> [found.about for found in check_run(example_cast().agreement, [[], [], []], [], Claim())]
+    ['populations', 'answers', 'search']
+    """
+    if agreement.sealed:
+        asked = Finding.of("populations", sealed.check_asked, logs)
+        told = Finding.of("answers", sealed.check_opened, agreement, logs, ledger)
+    else:
+        asked = Finding.of("populations", check_populations, logs)
+        told = Finding.of("answers", check_told, agreement, logs, ledger)
+    if not told.ok and not told.unproven:  # a search that was told lies goes anywhere
+        return [asked, told]
+
+    def search() -> str:
+        if agreement.sealed:
+            return sealed.check_plan(logs, ledger, claim)
+        return check_search(agreement, logs[0], ledger, claim, public=public)
+
+    return [asked, told, Finding.of("search", search)]

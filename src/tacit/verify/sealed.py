@@ -1,0 +1,300 @@
+"""Whether a sealed search went as agreed, and the plan is what the nodes opened.
+
+There is no population to compute again: the nodes searched themselves. What logs show is that all
+were asked for the same generations, one after the other, and that all were bound to one plan of
+each search; with the parts that the ledger keeps, which plan that was, and that no other part left
+a node.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.engine.agreement.sealed_terms import schedule_of, sealed_terms, table_of
+from tacit.engine.agreement.terms import Agreement
+from tacit.engine.records.events import (
+    Event,
+    GenerationsBegun,
+    ImprovementsSent,
+    PlanBound,
+    PlanSent,
+)
+from tacit.engine.records.ledger import ImprovementBits, LedgerEntry, OpenedPlan
+from tacit.engine.records.node_log import Log
+from tacit.errors import LogError, UnprovenError
+from tacit.mpc import NODES
+from tacit.mpc.ring import from_ring
+from tacit.verify.answer_log import digests_of, is_hash_of
+from tacit.verify.verdict import Claim
+
+E = TypeVar("E", bound=Event)
+ENOUGH = 2
+"""Nodes that hold all of a plan; the platform asks for no third one that is away."""
+
+
+def _of(kind: type[E], log: Log) -> list[E]:
+    return [event for event in log if isinstance(event, kind)]
+
+
+@dataclass(frozen=True, slots=True)
+class SealedReport:
+    """What logs and ledger say of the sealed searches of an agreement."""
+
+    plans: int
+    improvements: int
+    """Bits that were told on the way, if any were agreed."""
+    senders: int
+    """How many of the plans' parts the logs confirm."""
+
+
+def check_sealed_answers(
+    agreement: Agreement, logs: Sequence[Log], ledger: Sequence[LedgerEntry], /
+) -> SealedReport:
+    """Compare a ledger with verified logs of different nodes; a `LogError` names what differs.
+
+    >>> from tacit.engine.local.fixtures import example_cast
+    >>> check_sealed_answers(example_cast().agreement, [[]], [])
+    Traceback (most recent call last):
+    tacit.errors.LogError: the log has no sealed search; give the log of this agreement
+    """
+    check_generations_asked(logs)
+    opened = [entry for entry in ledger if isinstance(entry, OpenedPlan)]
+    told = [entry for entry in ledger if isinstance(entry, ImprovementBits)]
+    if len(opened) + len(told) < len(ledger):
+        raise LogError("the ledger tells of evaluations, and there are none; it was changed")
+    # A coordinator that was interrupted may have heard the same plan twice.
+    plans = {(entry.search, tuple(entry.plan)) for entry in opened}
+    if len({search for search, _ in plans}) < len(plans):
+        raise LogError("the ledger has two plans of one search; a node opens one")
+    confirmed = {plan.search: 0 for plan in opened}
+    for plan in opened:
+        found = _confirm(agreement, logs, plan)
+        confirmed[plan.search] = max(confirmed[plan.search], found)
+    for entry in told:
+        _confirm_bits(logs, entry)
+    _check_nothing_left_out(logs, set(confirmed), {(e.search, e.number) for e in told})
+    bits = {(entry.search, entry.number): len(entry.improved) for entry in told}
+    return SealedReport(len(plans), sum(bits.values()), sum(confirmed.values()))
+
+
+def check_generations_asked(logs: Sequence[Log], /) -> int:
+    """How many generations the plans come from, or were begun; all nodes were asked for the same.
+
+    What was asked for last may not have reached all of them, if no plan was opened after it: no
+    node computes it alone.
+
+    >>> one, two = GenerationsBegun(0, 0, 4, 9), GenerationsBegun(0, 4, 2, 9)
+    >>> check_generations_asked([[one], [one, two], [one]])
+    6
+    >>> check_generations_asked([[one, two], [one, GenerationsBegun(0, 4, 3, 9)]])
+    Traceback (most recent call last):
+    tacit.errors.LogError: the nodes were asked for different generations; their logs disagree
+    """
+    courses = [_course(log) for log in logs]
+    searches = {search for course in courses for search in course}
+    if not searches:
+        raise LogError("the log has no sealed search; give the log of this agreement")
+    generations = 0
+    for search in sorted(searches):
+        opened = _opened_after(logs, search)
+        runs = [course.get(search, []) for course in courses]
+        longest = max(runs, key=len)
+        for each in runs:
+            fits = each == longest[: len(each)] and len(each) >= len(longest) - 1
+            if not fits or _end(each) < (opened or 0):
+                raise LogError(
+                    "the nodes were asked for different generations; their logs disagree"
+                )
+        generations += _end(longest) if opened is None else opened
+    return generations
+
+
+def _end(runs: Sequence[tuple[int, int, int]]) -> int:
+    return max((first + count for first, count, _ in runs), default=0)
+
+
+def _opened_after(logs: Sequence[Log], search: int) -> int | None:
+    """After which generation the plan of a search was opened, if it was: once."""
+    bound = {e.attempt for log in logs for e in _of(PlanBound, log) if e.search == search}
+    if len(bound) > 1:
+        raise LogError(f"the nodes were asked for two plans of search {search}; one is opened")
+    return bound.pop().number if bound else None
+
+
+def _check_nothing_left_out(
+    logs: Sequence[Log], opened: set[int], told: set[tuple[int, int]]
+) -> None:
+    """A plan that a node opened, and improvements that all told, should be in the ledger.
+
+    A platform that is killed just then loses them too, so it is no proof of bad will.
+    """
+    missing = {event.search for log in logs for event in _of(PlanSent, log)} - opened
+    if missing:
+        raise UnprovenError(
+            f"a node opened the plan of search {min(missing)}, which the ledger leaves out: the "
+            "platform knows more than it tells, unless it was interrupted just then"
+        )
+    bits = [{(e.search, e.number) for e in _of(ImprovementsSent, log)} for log in logs]
+    hidden = sorted(set.intersection(*bits) - told) if bits else []
+    if hidden:
+        raise UnprovenError(
+            f"the nodes told improvements after generation {hidden[0][1] - 1}, which the ledger "
+            "leaves out: the platform knows more than it tells, unless it was interrupted just then"
+        )
+
+
+def _course(log: Log) -> dict[int, list[tuple[int, int, int]]]:
+    """Per search the generations that were begun, repetitions left out, without a gap."""
+    course: dict[int, list[tuple[int, int, int]]] = {}
+    for event in _of(GenerationsBegun, log):
+        runs = course.setdefault(event.search, [])
+        run = (event.first, event.count, event.horizon)
+        if run in runs:
+            continue
+        if run[0] != (runs[-1][0] + runs[-1][1] if runs else 0):
+            raise LogError(f"generations after {run[0]} do not follow those before; see the node")
+        runs.append(run)
+    return course
+
+
+def _confirm(agreement: Agreement, logs: Sequence[Log], entry: OpenedPlan) -> int:
+    """How many logs show that a node sent its part of this plan."""
+    searches = range(len(sealed_terms(agreement).weightings))
+    if len(entry.parts) != len(NODES) or entry.search not in searches:
+        raise LogError("the ledger has not kept what the nodes sent for a plan")
+    components = _components(agreement, entry)
+    if _told(agreement, components) != (entry.plan, entry.value):
+        raise LogError("the nodes opened another plan than the ledger says; it was changed")
+    # Two nodes send all components, so what the third sent is known whether it was kept or not.
+    hashes = {k: hashlib.sha256(words.tobytes()).digest() for k, words in components.items()}
+    sent = [[hashes[node], hashes[(node + 1) % 3]] for node in NODES]
+    confirmed = 0
+    for log in logs:
+        events = [event for event in _of(PlanSent, log) if event.search == entry.search]
+        for event in events:
+            if not any(is_hash_of(event, digests) for digests in sent):
+                raise LogError("a node logged another part of the plan than the ledger keeps")
+        confirmed += bool(events)
+    return confirmed
+
+
+def _components(
+    agreement: Agreement, entry: OpenedPlan
+) -> dict[int, NDArray[np.unsignedinteger[Any]]]:
+    """All three components of an opened plan, where the nodes' parts fit together."""
+    word = table_of(schedule_of(agreement, entry.search, seed=0)).word
+    due = (agreement.problem.rows + (agreement.objectives[0].best == "value")) * word.itemsize
+    components: dict[int, NDArray[np.unsignedinteger[Any]]] = {}
+    for node, substreams in enumerate(entry.parts):
+        for offset, part in enumerate(substreams[0][1] if substreams else []):
+            if len(part) != due:
+                raise LogError("the ledger has a part that is no part of a plan; it was changed")
+            words = np.frombuffer(part, dtype=word)
+            if not np.array_equal(components.setdefault((node + offset) % 3, words), words):
+                raise LogError("the ledger has parts of two plans; a search opens one")
+    if len(components) < len(NODES):
+        raise LogError("the ledger lacks a part of a plan; two nodes send all")
+    return components
+
+
+def _told(
+    agreement: Agreement, components: dict[int, NDArray[np.unsignedinteger[Any]]]
+) -> tuple[list[int], int | None]:
+    """The plan, and its value where that was agreed."""
+    values = from_ring(components[0] + components[1] + components[2])
+    plan = [int(v) for v in values[-agreement.problem.rows :]]
+    return plan, int(values[0]) if agreement.objectives[0].best == "value" else None
+
+
+def _confirm_bits(logs: Sequence[Log], entry: ImprovementBits) -> None:
+    parts = [digests_of(part) for part in entry.parts]
+    for log in logs:
+        events = [
+            event
+            for event in _of(ImprovementsSent, log)
+            if (event.search, event.number) == (entry.search, entry.number)
+        ]
+        if events and not any(is_hash_of(event, part) for event in events for part in parts):
+            raise LogError(
+                f"a node logged other improvements after generation {entry.number - 1}; the "
+                "ledger was changed"
+            )
+
+
+def check_asked(logs: Sequence[Log], /) -> str:
+    """All nodes must have been asked for the same generations.
+
+    The temperature follows from how many the platform says there will be. Whoever is told
+    improvements could steer by it; one that keeps to its deadline names numbers that settle down.
+
+    >>> check_asked([[], [], []])
+    'no generation was asked for'
+    """
+    horizons = list(dict.fromkeys(e.horizon for log in logs for e in _of(GenerationsBegun, log)))
+    if not horizons:
+        return "no generation was asked for"
+    shown = [str(each) for each in horizons]
+    if len(shown) > 8:
+        shown = [*shown[:4], "...", *shown[-3:]]
+    return (
+        f"all nodes were asked for the same {check_generations_asked(logs)} generations; the "
+        f"temperature follows from how many the platform expected: {', '.join(shown)}"
+    )
+
+
+def check_opened(
+    agreement: Agreement, logs: Sequence[Log], ledger: Sequence[LedgerEntry], /
+) -> str:
+    """The ledger must hold what the nodes opened, and nothing else.
+
+    >>> from tacit.engine.local.fixtures import example_cast
+    >>> check_opened(example_cast().agreement, [[], [], []], [])
+    'sealed: nothing was opened'
+    """
+    if not ledger and not any(_of(GenerationsBegun, log) for log in logs):
+        return "sealed: nothing was opened"
+    tells_bits = agreement.objectives[0].best == "improvement"
+    if not tells_bits and any(isinstance(entry, ImprovementBits) for entry in ledger):
+        raise LogError(
+            "the ledger tells of more than plans, and nothing else was agreed; the platform "
+            "changed it"
+        )
+    report = check_sealed_answers(agreement, logs, ledger)
+    if not report.plans:
+        words = "sealed: no plan was opened"
+    else:
+        plans = "the plan was" if report.plans == 1 else f"{report.plans} plans were"
+        words = f"sealed: only {plans} opened, as {report.senders} parts in the logs confirm"
+    if report.improvements:
+        words += f"; besides, {report.improvements} times whether the best had improved"
+    if report.senders < min(ENOUGH, len(logs)) * report.plans:
+        raise UnprovenError(f"{words}, and two per plan would prove it; a node may have been away")
+    return words
+
+
+def check_plan(logs: Sequence[Log], ledger: Sequence[LedgerEntry], claim: Claim, /) -> str:
+    """The plan must be one that was opened, after as many generations as the platform says.
+
+    >>> check_plan([[], [], []], [], Claim())
+    'the nodes searched by themselves; no plan is shown'
+    """
+    claim.check_shown()
+    if claim.plan is None:
+        return "the nodes searched by themselves; no plan is shown"
+    if claim.plan not in [entry.plan for entry in ledger if isinstance(entry, OpenedPlan)]:
+        raise LogError("the plan is none that the nodes opened; where is it from?")
+    generations = check_generations_asked(logs)
+    if claim.generation != generations:
+        raise LogError(
+            f"the platform says that the plan is of generation {claim.generation}, the logs say "
+            f"{generations}; ask the operator"
+        )
+    return (
+        f"the nodes searched by themselves, and the plan is theirs after {generations} generations"
+    )

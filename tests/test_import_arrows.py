@@ -39,7 +39,7 @@ _ENGINE = {
     "wire": ["agreement", "identity"],
     "records": ["wire", "agreement", "identity"],
     "evaluators": [],
-    "node.links": ["wire", "identity"],
+    "node.links": ["records", "wire", "agreement", "identity"],
     "node.state": ["records", "wire", "agreement", "identity"],
     "node.work": ["node.state", "node.links", "records", "wire", "agreement", "identity"],
     # Node and coordinator never import each other.

@@ -46,7 +46,7 @@ FOUND: dict[str, Any] = {
             "finished",
             "node 1: gone",
         ),
-        (Report(stage="ready"), True, "interrupted", "before a single generation"),
+        (Report(stage="ready"), True, "interrupted", "before there was a plan"),
         (
             Report(stage="failed", error="node 1: gone", can_retry=True),
             True,

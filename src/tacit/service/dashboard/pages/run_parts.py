@@ -173,7 +173,7 @@ def figures(run: dict[str, Any], /, *, population: int) -> str:
         ("Generations", number(progress["generation"])),
         ("Generations per second", number(round(rate, 1))),
     ]
-    if not is_sealed(run):
+    if progress["evaluations"]:
         evaluations = progress["evaluations_per_second"]
         items += [
             ("Evaluations per second", number(round(evaluations, 1))),

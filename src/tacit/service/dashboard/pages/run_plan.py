@@ -42,8 +42,7 @@ class RunPlan:
         with self._box:
             native("h2", "Plan")
             if result is None or not result["plan"]:
-                what = "its plan was opened" if is_sealed(run) else "anything was evaluated"
-                native("p", f"There is no plan: the run ended before {what}.")
+                native("p", "The run ended before there was a plan.")
                 return
             html(summary(run, result))
             if result["front"] and len(result["front"]) > 1:
@@ -80,7 +79,8 @@ the deadline.</p>'
     ]
     parts = [f"Best {' and '.join(told)}" if told else "Done"]
     if result["generation"] is not None and result["seconds"] is not None:
-        asked = "" if is_sealed(run) else f" and {number(result['evaluations'])} evaluations"
+        evaluations = result["evaluations"]
+        asked = f" and {number(evaluations)} evaluations" if evaluations else ""
         parts.append(
             f"after {number(result['generation'])} generations{asked} in {result['seconds']:.1f} s"
         )

@@ -139,13 +139,10 @@ class AgreedCluster:
             await coordinator.start(self.signatures, self.sealed(), within=20)
             yield coordinator, Evaluations(coordinator, 0)
 
-    def request(
-        self, client: NodeClient, plans: NDArray[Any] | bytes, *, epoch: int, **changes: Any
-    ) -> Evaluate:
+    def request(self, plans: NDArray[Any] | bytes, *, epoch: int, **changes: Any) -> Evaluate:
         terms = self.agreement.objectives[0]
         raw = plans if isinstance(plans, bytes) else pack_candidates(self.agreement.problem, plans)
         honest = Evaluate(
-            id=client.new_id(),
             agreement=agreement_hash(self.agreement),
             objective=0,
             number=1,

@@ -138,9 +138,7 @@ class AgreedCluster:
             await coordinator.start(self.signatures, self.sealed(), within=20)
             yield coordinator, Evaluations(coordinator, 0)
 
-    def request(
-        self, client: NodeClient, plans: NDArray[Any] | bytes, *, epoch: int, **changes: Any
-    ) -> Evaluate:
+    def request(self, plans: NDArray[Any] | bytes, *, epoch: int, **changes: Any) -> Evaluate:
         terms = self.agreement.objectives[0]
         raw = (
             plans
@@ -148,7 +146,6 @@ class AgreedCluster:
             else pack_candidates(self.agreement.known_problem, plans)
         )
         honest = Evaluate(
-            id=client.new_id(),
             agreement=agreement_hash(self.agreement),
             objective=0,
             number=1,

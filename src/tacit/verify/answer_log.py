@@ -28,29 +28,17 @@ Key = tuple[int, int]
 
 
 def entry_key(entry: EvaluationAnswer, /) -> Key:
-    """Which evaluation an entry of the ledger is about.
-
-    >>> entry_key(EvaluationAnswer(0, 7, "", [1], None))
-    (0, 7)
-    """
+    """Which evaluation an entry of the ledger is about."""
     return entry.objective, entry.number
 
 
 def is_hash_of(event: Sent | PlanSent, digests: Iterable[bytes], /) -> bool:
-    """Whether a node logged that it sent exactly the substreams with these hashes.
-
-    >>> is_hash_of(PlanSent(0, Attempt(), "00", "no hash"), [])
-    False
-    """
+    """Whether a node logged that it sent exactly the substreams with these hashes."""
     return sent_digest(bytes.fromhex(event.salt), digests) == event.digest
 
 
 def digests_of(substreams: Sequence[tuple[int, list[bytes]]], /) -> list[bytes]:
-    """The hashes of what one node sent, from the parts that a ledger keeps.
-
-    >>> digests_of([])
-    []
-    """
+    """The hashes of what one node sent, from the parts that a ledger keeps."""
     return [substream_digest(frames) for _, frames in substreams]
 
 

@@ -72,7 +72,7 @@ def check_answers(
     """Compare a ledger with verified logs of different nodes; a `LogError` names what differs."""
     told: dict[Key, list[EvaluationAnswer]] = {}
     for entry in _answers(ledger):
-        _check_told(agreement, entry)
+        _check_parts(agreement, entry)
         told.setdefault(entry_key(entry), []).append(entry)
     nodes = [AnswerLog.of(log) for log in logs]
     senders = [_sender(node, _answers(ledger)) for node in nodes]
@@ -111,16 +111,18 @@ def check_populations(logs: Sequence[Log], /) -> str:
     return f"all nodes were asked the same, {len(everything)} times"
 
 
-def check_told(agreement: Agreement, logs: Sequence[Log], ledger: Sequence[LedgerEntry], /) -> str:
+def check_disclosed(
+    agreement: Agreement, logs: Sequence[Log], ledger: Sequence[LedgerEntry], /
+) -> str:
     """Ledger and logs must tell of the same answers; an `UnprovenError` if they do not prove all.
 
     >>> from tacit.engine.local.fixtures import example_cast
-    >>> check_told(example_cast().agreement, [[], [], []], [])
+    >>> check_disclosed(example_cast().agreement, [[], [], []], [])
     '0 answers in the ledger are what all three nodes sent'
     """
     nodes = [AnswerLog.of(log) for log in logs]
     for entry in ledger:
-        _check_may_be_told(agreement, entry, nodes)
+        _check_may_be_disclosed(agreement, entry, nodes)
     answers = check_answers(agreement, logs, ledger)
     words = f"{answers.confirmed} answers in the ledger are what all three nodes sent"
     if len(logs) < 3:
@@ -135,7 +137,7 @@ def check_told(agreement: Agreement, logs: Sequence[Log], ledger: Sequence[Ledge
     return words
 
 
-def _check_may_be_told(
+def _check_may_be_disclosed(
     agreement: Agreement, entry: LedgerEntry, nodes: Sequence[AnswerLog]
 ) -> None:
     """An entry must be about something that is disclosed, and that every node was asked."""
@@ -177,7 +179,7 @@ def _content(entry: EvaluationAnswer) -> tuple[str, list[int], int | bool | None
     return entry.request, entry.disclosed, entry.best
 
 
-def _check_told(agreement: Agreement, entry: EvaluationAnswer) -> None:
+def _check_parts(agreement: Agreement, entry: EvaluationAnswer) -> None:
     """What an entry tells must be what its parts add up to."""
     if len(entry.parts) != 3:
         raise LogError(

@@ -9,7 +9,7 @@ from tacit.engine.records.ledger import LedgerEntry
 from tacit.engine.records.node_log import Log
 from tacit.problems import Problem
 from tacit.verify import sealed
-from tacit.verify.answers import check_populations, check_told
+from tacit.verify.answers import check_disclosed, check_populations
 from tacit.verify.replay import check_search
 from tacit.verify.verdict import Claim, Finding
 
@@ -26,17 +26,13 @@ def check_run(
     """What was asked, what was disclosed, and what was made of it.
 
     `logs` are of different nodes, `public` has the weights of public objectives.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> [found.about for found in check_run(example_cast().agreement, [[], [], []], [], Claim())]
-    ['populations', 'answers', 'search']
     """
     if agreement.sealed:
         asked = Finding.of("populations", sealed.check_asked, logs)
         told = Finding.of("answers", sealed.check_opened, agreement, logs, ledger)
     else:
         asked = Finding.of("populations", check_populations, logs)
-        told = Finding.of("answers", check_told, agreement, logs, ledger)
+        told = Finding.of("answers", check_disclosed, agreement, logs, ledger)
     if not told.ok and not told.unproven:  # a search that was told lies goes anywhere
         return [asked, told]
 

@@ -29,10 +29,7 @@ class Claim:
     """The plan that this machine has shown before, if any."""
 
     def check_shown(self) -> None:
-        """The plan must be the one that was shown before.
-
-        >>> Claim().check_shown()
-        """
+        """The plan must be the one that was shown before."""
         if self.shown is not None and self.plan != self.shown:
             raise LogError(
                 "the plan is another than tacit participant result has shown here; see both, and "
@@ -67,10 +64,7 @@ class Finding:
             return cls(about, False, f"{what}; ask the operator for the whole of it")
 
     def check(self) -> None:
-        """Raise an error if something is off.
-
-        >>> Finding("search", True, "followed").check()
-        """
+        """Raise an error if something is off."""
         if not self.ok:
             raise UnprovenError(self.detail) if self.unproven else LogError(self.detail)
 

@@ -122,7 +122,7 @@ def test_a_platform_has_only_so_many_links(cluster: LocalCluster) -> None:
         for client in clients:
             await client.connect()
             try:
-                await ask(client, Ping(id=client.new_id()))
+                await ask(client, Ping())
             except PeerError:
                 continue
             alive.append(client)
@@ -138,7 +138,7 @@ def test_a_platform_has_only_so_many_links(cluster: LocalCluster) -> None:
         for _ in range(50):
             try:
                 await client.connect()
-                await ask(client, Ping(id=client.new_id()))
+                await ask(client, Ping())
             except PeerError:
                 continue
             await client.disconnect()

@@ -57,7 +57,7 @@ def test_what_was_not_agreed_is_refused(
             epoch = await coordinator.epoch()
             replies = await outcomes(
                 coordinator.clients,
-                lambda client: agreed.request(client, plans, epoch=epoch, **changes),
+                lambda client: agreed.request(plans, epoch=epoch, **changes),
             )
             for reply in replies:
                 assert isinstance(reply, RefusedError)
@@ -81,7 +81,7 @@ def test_a_used_number_answers_the_same_request_only(cluster: LocalCluster) -> N
             epoch = await coordinator.epoch()
             replies = await outcomes(
                 coordinator.clients,
-                lambda client: agreed.request(client, second, epoch=epoch, attempt=900),
+                lambda client: agreed.request(second, epoch=epoch, attempt=900),
             )
             assert all("used for another" in str(reply) for reply in replies)
             again = await evaluations._attempt(await coordinator.epoch(), told.started)
@@ -102,9 +102,7 @@ def test_different_populations_to_different_nodes_give_nothing(cluster: LocalClu
             epoch = await coordinator.epoch()
             replies = await outcomes(
                 coordinator.clients,
-                lambda client: agreed.request(
-                    client, mine if client.number == 0 else other, epoch=epoch
-                ),
+                lambda client: agreed.request(mine if client.number == 0 else other, epoch=epoch),
             )
             coordinator._epoch = None
             started = Started(1, mine.astype("u1").tobytes(), 8, NO_ATTEMPT)
@@ -154,14 +152,13 @@ def test_nothing_is_evaluated_before_the_inputs_are_frozen(cluster: LocalCluster
             await outcomes(
                 coordinator.clients,
                 lambda client: Agree(
-                    id=client.new_id(),
                     agreement=canonical(agreed.agreement),
                     signatures=agreed.signatures,
                 ),
             )
             epoch = await coordinator.epoch()
             replies = await outcomes(
-                coordinator.clients, lambda client: agreed.request(client, PLANS, epoch=epoch)
+                coordinator.clients, lambda client: agreed.request(PLANS, epoch=epoch)
             )
             assert all("not prepared" in str(reply) for reply in replies)
 
@@ -210,7 +207,6 @@ def test_an_unknown_agreement_is_refused(cluster: LocalCluster) -> None:
                 await ask(
                     client,
                     Submit(
-                        id=client.new_id(),
                         agreement=agreement_hash(agreed.agreement),
                         manifest=rows.manifest,
                         signature=rows.signature,

@@ -12,9 +12,9 @@ from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.store import Store
 from tacit.engine.records.events import AnswerSent
-from tacit.engine.wire.messages import OpenEpoch
+from tacit.engine.wire.messages import OpenEpoch, Prepare
 from tacit.engine.wire.replies import EpochOpened, PopulationEvaluated
-from tacit.engine.wire.request import bound_context
+from tacit.engine.wire.request import context_of
 from tacit.errors import MpcError, RefusedError
 from tacit.mpc import COORDINATOR, agree_epoch, open_session
 from tacit.mpc.local import run_linked
@@ -47,7 +47,8 @@ def test_a_message_of_another_epoch_is_not_taken() -> None:
             return ""
         epochs = {k: await agree_epoch(me, muxes, number=k) for k in (1, 2)}
         number = 1 if me == 0 else 2
-        context = bound_context(bytes(32), 0, 1, epoch=number, attempt=1, request=bytes(32))
+        request = Prepare(agreement=bytes(32), objective=0, epoch=number, attempt=1)
+        context = context_of(request, b"prepare")
         try:
             async with open_session(
                 context, me=me, muxes=muxes, epoch=epochs[number], timeout=1
@@ -67,7 +68,7 @@ def test_a_message_of_another_epoch_is_not_taken() -> None:
 async def open_epoch(coordinator: Coordinator, number: int) -> None:
     replies = await outcomes(
         coordinator.clients,
-        lambda client: OpenEpoch(id=client.new_id(), agreement=coordinator.hash, epoch=number),
+        lambda client: OpenEpoch(agreement=coordinator.hash, epoch=number),
     )
     assert all(isinstance(reply, EpochOpened) for reply in replies)
 
@@ -89,9 +90,7 @@ def test_epochs_swapped_between_nodes_give_nothing(cluster: LocalCluster) -> Non
                 told = (two, one, one) if swapped else (one, two, two)
                 replies += await outcomes(
                     coordinator.clients,
-                    partial(
-                        lambda told, who: agreed.request(who, plans, epoch=told[who.number]), told
-                    ),
+                    partial(lambda told, who: agreed.request(plans, epoch=told[who.number]), told),
                 )
             return replies
 

@@ -145,7 +145,7 @@ def test_after_a_restart_the_highest_counter_counts(own_cluster: LocalCluster) -
         async with agreed.ready() as (coordinator, _):
             epoch = await coordinator.epoch()
             for client in coordinator.clients[:2]:
-                await client.ask(agreed.request(client, first, epoch=epoch))
+                await client.ask(agreed.request(first, epoch=epoch))
             await asyncio.sleep(0.2)
             own_cluster.kill(2)
             own_cluster.restart(2)

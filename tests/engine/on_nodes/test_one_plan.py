@@ -30,7 +30,7 @@ async def open_at(coordinator: Coordinator, node: int, attempt: Attempt) -> Plan
     client = coordinator.clients[node]
     if not client.connected:
         await client.connect()
-    request = OpenPlan(id=client.new_id(), agreement=coordinator.hash, search=0, attempt=attempt)
+    request = OpenPlan(agreement=coordinator.hash, search=0, attempt=attempt)
     return await ask(client, request)
 
 

@@ -102,7 +102,6 @@ def test_what_a_node_refuses(cluster: LocalCluster) -> None:
             def advance(**changes: Any) -> Callable[[Any], Request[Any]]:
                 def make(client: Any) -> Advance:
                     honest = Advance(
-                        id=client.new_id(),
                         agreement=coordinator.hash,
                         search=0,
                         first=10,
@@ -117,7 +116,7 @@ def test_what_a_node_refuses(cluster: LocalCluster) -> None:
                 return make
 
             plans = populations(1, rows=12)[0]
-            await refused(lambda c: agreed.request(c, plans, epoch=epoch))
+            await refused(lambda c: agreed.request(plans, epoch=epoch))
             await refused(advance(search=1))
             await refused(advance(count=41))
             await refused(advance(first=0, count=0, parent_attempt=NO_ATTEMPT))
@@ -128,11 +127,7 @@ def test_what_a_node_refuses(cluster: LocalCluster) -> None:
             opened = await search.open(until=None)
             assert (await search.open(until=None)).plan == opened.plan
             await refused(advance())
-            await refused(
-                lambda c: OpenPlan(
-                    id=c.new_id(), agreement=coordinator.hash, search=0, attempt=first
-                )
-            )
+            await refused(lambda c: OpenPlan(agreement=coordinator.hash, search=0, attempt=first))
         return reasons[::3]
 
     reasons = run(attack())
@@ -164,7 +159,6 @@ def test_shares_that_do_not_fit_together_are_noticed(cluster: LocalCluster) -> N
                 await ask(
                     client,
                     OpenPlan(
-                        id=client.new_id(),
                         agreement=coordinator.hash,
                         search=0,
                         attempt=on_nodes._last,

@@ -49,7 +49,6 @@ def submit_error(agreed: AgreedCluster, rows: SealedRows, *, node: int = 0) -> s
             await outcomes(
                 coordinator.clients,
                 lambda client: Agree(
-                    id=client.new_id(),
                     agreement=canonical(agreed.agreement),
                     signatures=agreed.signatures,
                 ),
@@ -59,7 +58,6 @@ def submit_error(agreed: AgreedCluster, rows: SealedRows, *, node: int = 0) -> s
                 await ask(
                     client,
                     Submit(
-                        id=client.new_id(),
                         agreement=agreement_hash(agreed.agreement),
                         manifest=rows.manifest,
                         signature=rows.signature,
@@ -179,7 +177,7 @@ def test_a_participant_cannot_be_substituted(cluster: LocalCluster) -> None:
             with pytest.raises(RefusedError) as refusal:
                 await ask(
                     client,
-                    Agree(id=client.new_id(), agreement=canonical(forged), signatures=signatures),
+                    Agree(agreement=canonical(forged), signatures=signatures),
                 )
             return refusal.value.reason
 
@@ -211,7 +209,6 @@ def test_an_agreement_with_other_nodes_or_platform_is_refused(cluster: LocalClus
                     await ask(
                         client,
                         Agree(
-                            id=client.new_id(),
                             agreement=canonical(other.agreement),
                             signatures=other.signatures,
                         ),

@@ -20,12 +20,20 @@ from tacit.engine.agreement.terms import Agreement, agreement_hash, canonical
 from tacit.engine.coordinator.node_client import NodeClient
 from tacit.engine.records.ledger import Parts
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
-from tacit.engine.wire.messages import Agree, FetchLog, OpenEpoch, Prepare, Request, Submit
+from tacit.engine.wire.messages import (
+    Agree,
+    Computation,
+    FetchLog,
+    OpenEpoch,
+    Prepare,
+    Request,
+    Submit,
+)
 from tacit.engine.wire.recording_mux import RecordingMux
 from tacit.engine.wire.replies import AgreementTaken, EpochOpened, LogPage, Message
-from tacit.engine.wire.request import bound_context
+from tacit.engine.wire.request import context_of
 from tacit.errors import MpcError, PeerError, PeerTimeoutError, RefusedError
-from tacit.mpc import COORDINATOR, Context, Session, open_session
+from tacit.mpc import COORDINATOR, Session, open_session
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Message)
@@ -79,20 +87,13 @@ class Coordinator:
         """Connect and hand over the agreement."""
         until = asyncio.get_running_loop().time() + within
         await self.persist(self._connect, until=until)
-        taken = await self.ask_all(
-            lambda client: Agree(
-                id=client.new_id(),
-                agreement=canonical(self.agreement),
-                signatures=dict(signatures),
-            ),
-            within=within,
-        )
+        request = Agree(agreement=canonical(self.agreement), signatures=dict(signatures))
+        taken = await self.ask_all(lambda _: request, within=within)
         self._last_epoch = max(self._last_epoch, *(each.epoch for each in taken))
         return taken
 
     def _submit(self, rows: SealedRows, client: NodeClient) -> Submit:
         return Submit(
-            id=client.new_id(),
             agreement=self.hash,
             manifest=rows.manifest,
             signature=rows.signature,
@@ -109,20 +110,10 @@ class Coordinator:
                 """The coordinator takes no part in the check."""
 
             attempt = self.new_attempt()
-            context = bound_context(
-                self.hash, objective, 0, epoch=epoch, attempt=attempt, request=b"prepare"
+            request = Prepare(
+                agreement=self.hash, objective=objective, epoch=epoch, attempt=attempt
             )
-
-            def ask(client: NodeClient) -> Prepare:
-                return Prepare(
-                    id=client.new_id(),
-                    agreement=self.hash,
-                    objective=objective,
-                    epoch=epoch,
-                    attempt=attempt,
-                )
-
-            _, asked, _ = await self.attempt(epoch, context, ask, nothing)
+            _, asked, _ = await self.attempt(request, b"prepare", nothing)
             await self.watch(asyncio.gather(*asked), asked)
 
         await self.persist(once, until=until)
@@ -145,9 +136,7 @@ class Coordinator:
         """A log, page by page; the signature of the last page is that of the whole."""
         log = b""
         while True:
-            request = FetchLog(
-                id=client.new_id(), agreement=self.hash, offset=len(log), nonce=nonce
-            )
+            request = FetchLog(agreement=self.hash, offset=len(log), nonce=nonce)
             page = await (await client.ask(request))
             log += page.log
             if not page.more or not page.log:
@@ -170,12 +159,8 @@ class Coordinator:
                 self._epoch = None
                 await self._connect()
                 number = self._next_epoch()
-                asked = [
-                    await client.ask(
-                        OpenEpoch(id=client.new_id(), agreement=self.hash, epoch=number)
-                    )
-                    for client in self.clients
-                ]
+                request = OpenEpoch(agreement=self.hash, epoch=number)
+                asked = [await client.ask(request) for client in self.clients]
                 self._learn(await self.watch(asyncio.gather(*asked), asked))
                 self._epoch = number
             return self._epoch
@@ -208,29 +193,27 @@ class Coordinator:
         return self._attempts
 
     async def attempt(
-        self,
-        epoch: int,
-        context: Context,
-        ask: Callable[[NodeClient], Request[R]],
-        receive: Callable[[Session], Awaitable[T]],
-        /,
+        self, request: Computation[R], digest: bytes, receive: Callable[[Session], Awaitable[T]], /
     ) -> tuple[T, list[asyncio.Future[R]], Parts]:
-        """One attempt: ask all nodes and receive what they send; the replies may come later."""
+        """One attempt: ask all nodes and receive what they send; the replies may come later.
+
+        `digest` is the hash that names the request.
+        """
         records = {client.number: RecordingMux(client.mux) for client in self.clients}
-        requests = [ask(client) for client in self.clients]
+        context = context_of(request, digest)
         asked: list[asyncio.Future[R]] = []
         try:
             async with open_session(
                 context, me=COORDINATOR, muxes=records, epoch=None, timeout=_NEVER
             ) as session:
-                for client, request in zip(self.clients, requests, strict=True):
+                for client in self.clients:
                     asked.append(await client.ask(request))
                 result = await self.watch(asyncio.ensure_future(receive(session)), asked)
         except BaseException:
-            if self._epoch == epoch:
+            if self._epoch == request.epoch:
                 self._epoch = None
-            for client, request in zip(self.clients, requests, strict=True):
-                await client.cancel(request.id)
+            for client, reply in zip(self.clients, asked, strict=False):
+                await client.cancel(reply)
             raise
         return result, asked, [records[k].received() for k in sorted(records)]
 

@@ -20,17 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.engine.coordinator.coordinator import Coordinator
-from tacit.engine.coordinator.node_client import NodeClient
 from tacit.engine.records.ledger import Parts
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
 from tacit.engine.wire.messages import Evaluate, Reveal
 from tacit.engine.wire.replies import PopulationEvaluated
-from tacit.engine.wire.request import (
-    REVEAL_NUMBER,
-    bound_context,
-    pack_candidates,
-    request_hash,
-)
+from tacit.engine.wire.request import pack_candidates, request_hash
 from tacit.errors import EngineError, MpcError, PeerError, RefusedError
 from tacit.mpc import DisclosedValues, Session, Spec, collect
 
@@ -237,31 +231,19 @@ class Evaluations:
     async def _attempt(self, epoch: int, started: Started) -> Evaluated:
         terms, objective = self._terms, self._objective
         coordinator = self._coordinator
-        request = request_hash("evaluate", terms.disclosure, terms.best, started.candidates)
+        digest = request_hash("evaluate", terms.disclosure, terms.best, started.candidates)
         attempt = coordinator.new_attempt()
-        context = bound_context(
-            coordinator.hash,
-            objective,
-            started.number,
+        request = Evaluate(
+            agreement=coordinator.hash,
+            objective=objective,
+            number=started.number,
             epoch=epoch,
             attempt=attempt,
-            request=request,
+            disclosure=terms.disclosure,
+            best=terms.best,
             parent_attempt=started.parent_attempt,
+            candidates=started.candidates,
         )
-
-        def ask(client: NodeClient) -> Evaluate:
-            return Evaluate(
-                id=client.new_id(),
-                agreement=coordinator.hash,
-                objective=objective,
-                number=started.number,
-                epoch=epoch,
-                attempt=attempt,
-                disclosure=terms.disclosure,
-                best=terms.best,
-                parent_attempt=started.parent_attempt,
-                candidates=started.candidates,
-            )
 
         async def receive(session: Session) -> DisclosedValues:
             return await collect(
@@ -272,15 +254,15 @@ class Evaluations:
                 best="value" if terms.spec.kind == "none" else terms.best,
             )
 
-        outcome, replies, parts = await coordinator.attempt(epoch, context, ask, receive)
+        outcome, replies, parts = await coordinator.attempt(request, digest, receive)
         name = Attempt.of(started.number, epoch, attempt)
-        return Evaluated(started, outcome, request, name, replies, parts)
+        return Evaluated(started, outcome, digest, name, replies, parts)
 
     async def reveal_best(self, plans: NDArray[np.integer[Any]], /, *, until: float | None) -> int:
         """Which of these evaluated plans is truly best, once, if the agreement allows it."""
         coordinator, objective = self._coordinator, self._objective
         candidates = pack_candidates(coordinator.agreement.known_problem, plans)
-        request = request_hash("reveal", "top:1", "nothing", candidates)
+        digest = request_hash("reveal", "top:1", "nothing", candidates)
 
         async def receive(session: Session) -> DisclosedValues:
             return await collect(
@@ -296,32 +278,15 @@ class Evaluations:
             # What was evaluated last must be known to all nodes before they choose among it.
             await self._resume(epoch)
             await self._settle(epoch)
-            attempt = coordinator.new_attempt()
-            context = bound_context(
-                coordinator.hash,
-                objective,
-                REVEAL_NUMBER,
+            request = Reveal(
+                agreement=coordinator.hash,
+                objective=objective,
                 epoch=epoch,
-                attempt=attempt,
-                request=request,
+                attempt=coordinator.new_attempt(),
+                candidates=candidates,
             )
-
-            def ask(client: NodeClient) -> Reveal:
-                return Reveal(
-                    id=client.new_id(),
-                    agreement=coordinator.hash,
-                    objective=objective,
-                    epoch=epoch,
-                    attempt=attempt,
-                    candidates=candidates,
-                )
-
-            outcome, _, _ = await coordinator.attempt(epoch, context, ask, receive)
+            outcome, _, _ = await coordinator.attempt(request, digest, receive)
             return outcome
 
         outcome = await coordinator.persist(once, until=until)
         return int(np.flatnonzero(outcome.labels)[0])
-
-
-def _number(attempt: Attempt) -> int:
-    return attempt.number

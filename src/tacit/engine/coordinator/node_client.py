@@ -7,6 +7,8 @@ import time
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from tacit.engine.identity.config import parse_address
 from tacit.engine.wire.messages import (
     TALK,
@@ -53,7 +55,7 @@ class NodeClient:
         self._line: _Line | None = None
         self._waiting: dict[int, tuple[asyncio.Future[Any], type[Message]]] = {}
         """Per request, who waits for its reply, and which type that has."""
-        self._next_id = 0
+        self._last_id = 0
         self._asked_at: float | None = None
         self._leaving: asyncio.Task[None] | None = None
         self._connecting = asyncio.Lock()
@@ -149,11 +151,6 @@ class NodeClient:
             if not future.done():
                 future.set_exception(type(error)(error.peer, error.what))
 
-    def new_id(self) -> int:
-        """The number of the next request."""
-        self._next_id += 1
-        return self._next_id
-
     async def ask(self, request: Request[R], /) -> asyncio.Future[R]:
         """Send a request; the future has the reply, or a `RefusedError` or `PeerError`."""
         if self._line is None:
@@ -161,8 +158,10 @@ class NodeClient:
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         # Whoever gave up waiting does not come back for the error.
         future.add_done_callback(lambda done: done.cancelled() or done.exception())
-        self._waiting[request.id] = future, reply_type(type(request))
-        await self._line.talk.send(1, encode_message(request), timeout=SEND_SECONDS)
+        self._last_id += 1
+        self._waiting[self._last_id] = future, reply_type(type(request))
+        message = encode_message(replace(request, id=self._last_id))
+        await self._line.talk.send(1, message, timeout=SEND_SECONDS)
         return future
 
     async def ping(self) -> None:
@@ -171,7 +170,7 @@ class NodeClient:
             return
         self._asked_at = asyncio.get_running_loop().time()
         try:
-            await self.ask(Ping(id=self.new_id()))
+            await self.ask(Ping())
         except TacitError:
             return  # a broken link shows where its replies are awaited
 
@@ -183,18 +182,19 @@ class NodeClient:
         async with asyncio.timeout(within):
             await self.connect()
             asked, started = time.time(), time.monotonic()
-            pong = await (await self.ask(Ping(id=self.new_id())))
+            pong = await (await self.ask(Ping()))
             took = time.monotonic() - started
         self.clock_offset = pong.clock - (asked + took / 2)
         return self.clock_offset
 
-    async def cancel(self, request: int, /) -> None:
-        """Tell the node to stop working on a request."""
-        self._waiting.pop(request, None)
-        if self._line is None:
+    async def cancel(self, reply: asyncio.Future[Any], /) -> None:
+        """Tell the node to stop working on the request that this is the reply to."""
+        waiting = [number for number, (future, _) in self._waiting.items() if future is reply]
+        if self._line is None or not waiting:
             return
         try:
-            cancel = Cancel(id=self.new_id(), target=request)
+            cancel = Cancel(target=waiting[0])
+            del self._waiting[waiting[0]]
             await self._line.talk.send(1, encode_message(cancel), timeout=SEND_SECONDS)
         except TacitError:
             return  # nothing is left to stop

@@ -23,7 +23,7 @@ from tacit.engine.records.node_log import verify_log
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
 from tacit.engine.wire.messages import Advance, OpenPlan
 from tacit.engine.wire.replies import GenerationsDone
-from tacit.engine.wire.request import advance_context, advance_hash
+from tacit.engine.wire.request import advance_hash
 from tacit.errors import AbortError, EngineError, MpcError, PeerTimeoutError, RefusedError
 from tacit.mpc import NODES, Session
 from tacit.mpc.protocols.opening import receive_opened
@@ -154,24 +154,21 @@ class SealedSearch:
         coordinator = self._coordinator
         attempt = coordinator.new_attempt()
 
-        def ask(client: NodeClient) -> Advance:
-            return Advance(
-                id=client.new_id(),
-                agreement=coordinator.hash,
-                search=self._search,
-                first=batch.first,
-                count=batch.count,
-                horizon=batch.horizon,
-                epoch=epoch,
-                attempt=attempt,
-                parent_attempt=parent,
-            )
-
-        context = advance_context(ask(coordinator.clients[0]))
+        request = Advance(
+            agreement=coordinator.hash,
+            search=self._search,
+            first=batch.first,
+            count=batch.count,
+            horizon=batch.horizon,
+            epoch=epoch,
+            attempt=attempt,
+            parent_attempt=parent,
+        )
+        digest = advance_hash(request)
         self._common = None
         try:
             improved, replies, parts = await coordinator.attempt(
-                epoch, context, ask, lambda session: self._disclosed(session, batch)
+                request, digest, lambda session: self._disclosed(session, batch)
             )
             done = await coordinator.watch(asyncio.gather(*replies), replies)
         except BaseException:
@@ -180,7 +177,6 @@ class SealedSearch:
             raise
         self._finish(done)
         self._common = self._last = Attempt.of(batch.end, epoch, attempt)
-        digest = advance_hash(self._search, batch.first, batch.count, batch.horizon)
         return Advanced(batch, improved, digest, parts)
 
     async def _disclosed(self, session: Session, batch: Batch) -> list[bool]:
@@ -236,7 +232,6 @@ class SealedSearch:
         if not client.connected:
             await client.connect()
         request = OpenPlan(
-            id=client.new_id(),
             agreement=self._coordinator.hash,
             search=self._search,
             attempt=self._last,

@@ -27,7 +27,7 @@ from tacit.engine.node.json_lines import LOGGER
 from tacit.engine.node.line_limit import LineLimit, shorten
 from tacit.engine.node.links.peer_links import PeerLinks
 from tacit.engine.node.platform_connection import PENDING_LIMIT, PlatformConnection
-from tacit.engine.node.quota import Quota, is_buried, remove_folder, remove_leftovers, tombstone
+from tacit.engine.node.quota import Quota, has_tombstone, remove_folder, remove_leftovers, tombstone
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.state.store import Store, folder_name
@@ -181,7 +181,7 @@ class Node:
     ) -> AgreementState:
         """Keep an agreement (checked, signed by all) if its nodes and platform are who we know."""
         self._check_unbroken(agreement_hash(agreement))
-        if is_buried(self._data, agreement_hash(agreement)):
+        if has_tombstone(self._data, agreement_hash(agreement)):
             raise refuse("the agreement has expired and was removed here; make a new one")
         for node in NODES:
             terms = agreement.nodes[node]

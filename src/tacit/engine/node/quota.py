@@ -93,14 +93,14 @@ def tombstone(data: Path, agreement: bytes, /) -> None:
     >>> import tempfile
     >>> place = Path(tempfile.mkdtemp())
     >>> tombstone(place, b"hash")
-    >>> is_buried(place, b"hash"), is_buried(place, b"other")
+    >>> has_tombstone(place, b"hash"), has_tombstone(place, b"other")
     (True, False)
     """
     (data / EXPIRED).mkdir(exist_ok=True, mode=0o700)
     replace_secret(data / EXPIRED / agreement.hex(), b"")
 
 
-def is_buried(data: Path, agreement: bytes, /) -> bool:
+def has_tombstone(data: Path, agreement: bytes, /) -> bool:
     """Whether an agreement was here and has gone."""
     return (data / EXPIRED / agreement.hex()).exists()
 

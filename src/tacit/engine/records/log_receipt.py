@@ -53,12 +53,7 @@ def check_log(
 
 
 def is_of(agreement: Agreement, log: Log, /) -> bool:
-    """Whether a log is about this agreement: its first line says so.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> is_of(example_cast().agreement, [])
-    False
-    """
+    """Whether a log is about this agreement: its first line says so."""
     first = log[0] if log else None
     return (
         isinstance(first, AgreementAccepted) and first.agreement == agreement_hash(agreement).hex()

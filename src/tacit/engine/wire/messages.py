@@ -28,6 +28,7 @@ from tacit.errors import FrameError
 from tacit.mpc.transport.frame import Channel, Kind
 
 R = TypeVar("R", bound=Message)
+T = TypeVar("T")
 
 TALK = Channel(bytes(16), kind=Kind.CONTROL)
 """The conversation that carries these messages on every link."""
@@ -45,6 +46,15 @@ Nonce = Annotated[bytes, msgspec.Meta(max_length=64)]
 
 class Request(Message, Generic[R], frozen=True, kw_only=True):
     """What coordinators ask; `R` is the reply of a node that does it."""
+
+
+class Computation(Request[R], Generic[R], frozen=True, kw_only=True):
+    """What the nodes compute together, in an epoch."""
+
+    agreement: bytes
+    epoch: Number
+    attempt: Small
+    """A count that tells attempts apart."""
 
 
 class Ping(Request[Pong], frozen=True, kw_only=True):
@@ -74,23 +84,18 @@ class OpenEpoch(Request[EpochOpened], frozen=True, kw_only=True):
     epoch: Number
 
 
-class Prepare(Request[InputsPrepared], frozen=True, kw_only=True):
+class Prepare(Computation[InputsPrepared], frozen=True, kw_only=True):
     """Compare manifests and shares, check the ranges, and freeze an objective's inputs."""
 
-    agreement: bytes
     objective: Small
-    epoch: Number
     attempt: Small
 
 
-class Evaluate(Request[PopulationEvaluated], frozen=True, kw_only=True):
+class Evaluate(Computation[PopulationEvaluated], frozen=True, kw_only=True):
     """Evaluate these candidates."""
 
-    agreement: bytes
     objective: Small
     number: Number
-    epoch: Number
-    attempt: Small
     disclosure: Word
     best: Word
     parent_attempt: Attempt
@@ -98,27 +103,21 @@ class Evaluate(Request[PopulationEvaluated], frozen=True, kw_only=True):
     candidates: bytes
 
 
-class Reveal(Request[BestRevealed], frozen=True, kw_only=True):
+class Reveal(Computation[BestRevealed], frozen=True, kw_only=True):
     """Say which of these evaluated candidates is truly best."""
 
-    agreement: bytes
     objective: Small
-    epoch: Number
-    attempt: Small
     candidates: bytes
 
 
-class Advance(Request[GenerationsDone], frozen=True, kw_only=True):
+class Advance(Computation[GenerationsDone], frozen=True, kw_only=True):
     """Go on with a sealed search by `count` generations; by none, draw its secret start."""
 
-    agreement: bytes
     search: Small
     first: Number
     count: Small
     horizon: Number
     """How many generations there will be, as far as one knows: the temperature follows from it."""
-    epoch: Number
-    attempt: Small
     parent_attempt: Attempt
     """The attempt whose state counts; empty for the start."""
 
@@ -162,8 +161,12 @@ AnyRequest = (
     | FetchLog
 )
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=encode_attempt)
-_READ_REQUEST = msgspec.msgpack.Decoder(AnyRequest, dec_hook=decode_attempt)
-_READ_REPLY = msgspec.msgpack.Decoder(Reply, dec_hook=decode_attempt)
+_READ_REQUEST: msgspec.msgpack.Decoder[AnyRequest] = msgspec.msgpack.Decoder(
+    AnyRequest, dec_hook=decode_attempt
+)
+_READ_REPLY: msgspec.msgpack.Decoder[Reply] = msgspec.msgpack.Decoder(
+    Reply, dec_hook=decode_attempt
+)
 
 
 def reply_type(request: type[Message], /) -> type[Message]:
@@ -192,12 +195,7 @@ def decode_request(data: bytes | bytearray | memoryview, /, *, peer: str) -> Any
     Traceback (most recent call last):
     tacit.errors.FrameError: the platform: sent something that is no request; is its version ours?
     """
-    try:
-        request: AnyRequest = _READ_REQUEST.decode(data)
-    except msgspec.DecodeError:
-        what = "sent something that is no request; is its version ours?"
-        raise FrameError(peer, what) from None
-    return request
+    return decode(_READ_REQUEST, data, peer, "request")
 
 
 def decode_reply(data: bytes | bytearray | memoryview, /, *, peer: str) -> Reply:
@@ -206,8 +204,14 @@ def decode_reply(data: bytes | bytearray | memoryview, /, *, peer: str) -> Reply
     >>> decode_reply(encode_message(RowsTaken(id=1)), peer="node 0").id
     1
     """
+    return decode(_READ_REPLY, data, peer, "reply")
+
+
+def decode(
+    decoder: msgspec.msgpack.Decoder[T], data: bytes | bytearray | memoryview, peer: str, what: str
+) -> T:
+    """A message from its bytes; anything else is a `FrameError` that names the sender."""
     try:
-        reply: Reply = _READ_REPLY.decode(data)
+        return decoder.decode(data)
     except msgspec.DecodeError:
-        raise FrameError(peer, "sent something that is no reply; is its version ours?") from None
-    return reply
+        raise FrameError(peer, f"sent something that is no {what}; is its version ours?") from None

@@ -5,8 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from tacit.engine.wire.attempt import Attempt, decode_attempt, encode_attempt
-from tacit.engine.wire.messages import Number, Small
-from tacit.errors import FrameError
+from tacit.engine.wire.messages import Number, Small, decode
 
 
 class _PeerMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
@@ -48,7 +47,9 @@ class EpochBegins(_PeerMessage, frozen=True):
 
 PeerMessage = There | Here | Bind | Bound | EpochBegins
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=encode_attempt)
-_READ = msgspec.msgpack.Decoder(PeerMessage, dec_hook=decode_attempt)
+_READ: msgspec.msgpack.Decoder[PeerMessage] = msgspec.msgpack.Decoder(
+    PeerMessage, dec_hook=decode_attempt
+)
 
 
 def encode_peer_message(message: PeerMessage, /) -> bytes:
@@ -65,11 +66,7 @@ def decode_peer_message(data: bytes | bytearray | memoryview, /, *, peer: str) -
 
     >>> decode_peer_message(b"garbage", peer="node 1")
     Traceback (most recent call last):
-    tacit.errors.FrameError: node 1: sent something that no node says; is its version ours?
+    tacit.errors.FrameError: node 1: sent something that is no message between nodes; is its \
+version ours?
     """
-    try:
-        message: PeerMessage = _READ.decode(data)
-    except msgspec.DecodeError:
-        what = "sent something that no node says; is its version ours?"
-        raise FrameError(peer, what) from None
-    return message
+    return decode(_READ, data, peer, "message between nodes")

@@ -12,7 +12,8 @@ from tacit.engine.wire.attempt import Attempt
 class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True, kw_only=True):
     """What all messages have."""
 
-    id: int
+    id: int = 0
+    """The number of the request, which a client gives it when it sends it."""
 
 
 class Computed(Message, frozen=True, kw_only=True):

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.engine.agreement.frame_sizes import MOST_CANDIDATES
-from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
-from tacit.engine.wire.messages import Advance
+from tacit.engine.wire.attempt import NO_ATTEMPT
+from tacit.engine.wire.messages import Advance, Computation, Evaluate, Prepare, Reveal
 from tacit.mpc import Context
 from tacit.problems.model.problem import Problem
 
@@ -72,55 +72,40 @@ def candidate_hashes(plans: NDArray[np.integer[Any]], /) -> set[bytes]:
     }
 
 
-def advance_hash(search: int, first: int, count: int, horizon: int, /) -> bytes:
+def advance_hash(request: Advance, /) -> bytes:
     """What names a request for generations.
 
-    >>> len(advance_hash(0, 40, 20, 1000))
+    >>> request = Advance(agreement=bytes(32), search=0, first=40, count=20, horizon=99,
+    ...                   epoch=7, attempt=3, parent_attempt=Attempt("40:7:2"))
+    >>> len(advance_hash(request))
     32
     """
-    words = f"tacit request/2\nadvance\n{search}\n{first}\n{count}\n{horizon}\n"
+    numbers = (request.search, request.first, request.count, request.horizon)
+    words = "tacit request/2\nadvance\n" + "".join(f"{number}\n" for number in numbers)
     return hashlib.sha256(words.encode()).digest()
 
 
-def bound_context(
-    agreement: bytes,
-    objective: int,
-    number: int,
-    /,
-    *,
-    epoch: int,
-    attempt: int,
-    request: bytes,
-    parent_attempt: Attempt = NO_ATTEMPT,
-) -> Context:
-    """The context of one attempt, bound to its epoch and to the attempt that it builds on.
+def context_of(request: Computation[Any], digest: bytes, /) -> Context:
+    """The context of an attempt, bound to its request, its epoch and the attempt it builds on.
 
     Nodes that were told another epoch or another parent have other tags and other masks, so their
     first message fails. Without the epoch, two epochs whose keys are mixed would share both.
 
-    >>> one, two = (bound_context(bytes(32), 0, 1, epoch=e, attempt=0, request=bytes(32))
-    ...             for e in (1, 2))
-    >>> one.tag == two.tag
+    >>> from tacit.engine.wire.messages import Prepare
+    >>> one, two = (Prepare(agreement=bytes(32), objective=0, epoch=e, attempt=0) for e in (1, 2))
+    >>> context_of(one, b"prepare").tag == context_of(two, b"prepare").tag
     False
     """
-    bound = request + epoch.to_bytes(8, "little") + parent_attempt.encode()
-    return Context(agreement, objective, number, attempt, bound)
-
-
-def advance_context(request: Advance, /) -> Context:
-    """The context of one attempt at generations.
-
-    >>> request = Advance(id=1, agreement=bytes(32), search=0, first=40, count=20, horizon=99,
-    ...                   epoch=7, attempt=3, parent_attempt=Attempt("40:7:2"))
-    >>> advance_context(request).evaluation
-    41
-    """
-    return bound_context(
-        request.agreement,
-        request.search,
-        request.first + 1,
-        epoch=request.epoch,
-        attempt=request.attempt,
-        request=advance_hash(request.search, request.first, request.count, request.horizon),
-        parent_attempt=request.parent_attempt,
-    )
+    match request:
+        case Evaluate(objective=about, number=number):
+            parent = request.parent_attempt
+        case Advance(search=about, first=first):
+            number, parent = first + 1, request.parent_attempt
+        case Reveal(objective=about):
+            number, parent = REVEAL_NUMBER, NO_ATTEMPT
+        case Prepare(objective=about):
+            number, parent = 0, NO_ATTEMPT
+        case _:
+            raise TypeError(f"{type(request).__name__} is not computed")
+    bound = digest + request.epoch.to_bytes(8, "little") + parent.encode()
+    return Context(request.agreement, about, number, request.attempt, bound)

@@ -112,7 +112,6 @@ class Provisioner:
     async def _deliver(self, coordinator: Coordinator, each: StoredRows) -> None:
         def submit(client: NodeClient) -> Submit:
             return Submit(
-                id=client.new_id(),
                 agreement=coordinator.hash,
                 manifest=each.rows.manifest,
                 signature=each.rows.signature,

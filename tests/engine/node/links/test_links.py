@@ -74,7 +74,7 @@ def test_a_stalled_evaluation_leaves_links_and_other_agreements_alone() -> None:
             epoch, client = await coordinator.epoch(), coordinator.clients[0]
             kept = await neighbour.epoch()
             with pytest.raises(PeerError, match="sent nothing"):
-                await ask(client, agreed.request(client, first, epoch=epoch))
+                await ask(client, agreed.request(first, epoch=epoch))
             await evaluations.evaluate(second, until=None)
             assert await neighbour.epoch() == kept
             # The epoch of the agreement itself has ended, and a new one is opened.
@@ -275,10 +275,6 @@ def test_unexpected_errors_and_long_texts_are_not_echoed(monkeypatch: pytest.Mon
 def test_long_words_are_no_request(cluster: LocalCluster) -> None:
     agreed = AgreedCluster.draft(cluster)
 
-    async def make() -> bytes:
-        async with agreed.coordinator() as coordinator:
-            request = agreed.request(coordinator.clients[0], b"", epoch=1, disclosure="x" * 101)
-            return encode_message(request)
-
+    request = agreed.request(b"", epoch=1, disclosure="x" * 101)
     with pytest.raises(FrameError, match="no request"):
-        decode_request(run(make()), peer="the platform")
+        decode_request(encode_message(request), peer="the platform")

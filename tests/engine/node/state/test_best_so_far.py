@@ -128,7 +128,7 @@ def test_two_evaluations_at_once_take_turns(cluster: LocalCluster) -> None:
             asked = [
                 [
                     await client.ask(
-                        agreed.request(client, each, epoch=epoch, number=number, attempt=number)
+                        agreed.request(each, epoch=epoch, number=number, attempt=number)
                     )
                     for client in coordinator.clients
                 ]

@@ -153,7 +153,7 @@ class SealedProgress:
         kept = self.state(parent)
         if kept.generation != first:
             raise refuse(f"attempt '{parent}' ended at generation {kept.generation}, not {first}")
-        digest = advance_hash(self._search, first, count, horizon).hex()
+        digest = advance_hash(request).hex()
         if self._requests.get(first, digest) != digest:
             raise refuse(f"the generations after {first} were begun otherwise; ask for the same")
         event = GenerationsBegun(self._search, first, count, horizon, digest, attempt, parent)

@@ -22,7 +22,7 @@ from tacit.engine.wire.recording_mux import RecordingMux
 from tacit.engine.wire.replies import BestRevealed, EpochOpened, PopulationEvaluated
 from tacit.engine.wire.request import (
     REVEAL_NUMBER,
-    bound_context,
+    context_of,
     request_hash,
     unpack_candidates,
 )
@@ -119,15 +119,7 @@ async def _evaluate(
     objective, number = asked.objective, asked.number
     counters, terms = agreement_state.counters, agreement_state.agreement.objectives[objective]
     best = counters.bests.get(objective)
-    context = bound_context(
-        agreement_state.hash,
-        objective,
-        number,
-        epoch=request.epoch,
-        attempt=request.attempt,
-        request=asked.request,
-        parent_attempt=request.parent_attempt,
-    )
+    context = context_of(request, asked.request)
     attempt = Attempt.of(number, request.epoch, request.attempt)
     async with refusals_told(node, context, platform):
         if best is None and request.parent_attempt:
@@ -162,14 +154,7 @@ async def reveal(
     """Which of these evaluated candidates is truly best: one index, once."""
     asked = _asked(agreement_state, "reveal", request)
     objective = asked.objective
-    context = bound_context(
-        agreement_state.hash,
-        objective,
-        REVEAL_NUMBER,
-        epoch=request.epoch,
-        attempt=request.attempt,
-        request=asked.request,
-    )
+    context = context_of(request, asked.request)
     async with refusals_told(node, context, platform):
         agreement_state.counters.begin_reveal(asked)
     sent = RecordingMux(platform)

@@ -25,7 +25,7 @@ from tacit.engine.node.work.session import ComputingNode, node_session, refusals
 from tacit.engine.records.events import InputDiffers, InputOutOfRange
 from tacit.engine.wire.messages import Prepare
 from tacit.engine.wire.replies import InputsPrepared, RefusalKind
-from tacit.engine.wire.request import bound_context
+from tacit.engine.wire.request import context_of
 from tacit.errors import DifferentSharesError
 from tacit.mpc import (
     ArithmeticShare,
@@ -61,14 +61,7 @@ async def _prepare(
     node: ComputingNode, agreement_state: AgreementState, request: Prepare
 ) -> InputsPrepared:
     objective = request.objective
-    context = bound_context(
-        agreement_state.hash,
-        objective,
-        0,
-        epoch=request.epoch,
-        attempt=request.attempt,
-        request=b"prepare",
-    )
+    context = context_of(request, b"prepare")
     async with refusals_told(node, context, None):
         agreement_state.inputs.check_objective(objective)
     inputs = agreement_state.store.inputs(objective)
@@ -105,12 +98,12 @@ async def _compare(
     drawn = {c: session.words("word", c, 4).tobytes() for c in (session.me, session.next)}
     contribution = agreement_state.inputs.seed_contributions.get(objective, "")
     kept = bytes.fromhex(contribution) or bytes(_HASH)
-    told = np.frombuffer(b"".join([kept, drawn[session.me], *ours]), dtype=np.uint8)
+    message = np.frombuffer(b"".join([kept, drawn[session.me], *ours]), dtype=np.uint8)
     for peer in (session.next, session.previous):
-        await session.send(peer, told)
+        await session.send(peer, message)
     different: dict[str, list[str]] = {}
     for peer in (session.next, session.previous):
-        data = (await session.receive(peer, len(told), np.uint8)).tobytes()
+        data = (await session.receive(peer, len(message), np.uint8)).tobytes()
         theirs = [data[at : at + _HASH] for at in range(0, len(data), _HASH)]
         kept = kept if any(kept) else theirs[0]
         drawn[peer] = theirs[1]

@@ -19,7 +19,7 @@ from tacit.engine.wire.attempt import Attempt
 from tacit.engine.wire.messages import Advance, OpenPlan
 from tacit.engine.wire.recording_mux import RecordingMux, sent_digest
 from tacit.engine.wire.replies import GenerationsDone, PlanOpened
-from tacit.engine.wire.request import advance_context
+from tacit.engine.wire.request import advance_hash, context_of
 from tacit.mpc import ArithmeticShare, Context
 from tacit.mpc.ring import public_word
 from tacit.mpc.sealed.generations import advance as compute
@@ -71,7 +71,7 @@ async def advance(
     node: ComputingNode, agreement_state: AgreementState, request: Advance, platform: Mux
 ) -> GenerationsDone:
     """Some generations, or the secret start, if the agreement allows them."""
-    context = advance_context(request)
+    context = context_of(request, advance_hash(request))
     async with refusals_told(node, context, platform):
         progress = agreement_state.search(request.search)
     async with progress.alone():

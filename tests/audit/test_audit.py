@@ -15,6 +15,8 @@ from tacit.problems import generate_assignment, generate_tour
 from tacit.runs import solve
 from tacit.search import SearchParameters
 
+pytestmark = pytest.mark.slow
+
 HONEST = {"plan only", "frequency", "pairwise", "pointwise", "anchor", "combination"}
 OTHERS = {"known range", "known rows", "tournaments", "random populations",
           "crafted populations"}  # fmt: skip

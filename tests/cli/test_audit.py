@@ -10,6 +10,8 @@ import pytest
 from tacit.problems import generate_assignment, save_problem
 from tests.cli.conftest import RunTacit
 
+pytestmark = pytest.mark.slow
+
 QUICK = ("--population", "20", "--elites", "2", "--generations", "15")
 
 

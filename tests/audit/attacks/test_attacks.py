@@ -31,6 +31,8 @@ from tacit.audit.score.measure import Truth
 from tacit.audit.score.scale import unit_of
 from tacit.problems import Problem, generate_assignment, generate_tour
 
+pytestmark = pytest.mark.slow
+
 SIDE = 10
 ROWS = (0, 1, 2)
 

@@ -17,6 +17,8 @@ from tacit.problems import Problem, generate_assignment, generate_tour
 from tacit.runs import solve
 from tacit.search import SearchParameters
 
+pytestmark = pytest.mark.slow
+
 ASSIGNMENT = generate_assignment(11, rows=10, participants=2)
 
 

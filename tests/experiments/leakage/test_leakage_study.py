@@ -38,6 +38,7 @@ best = "nothing"
 """
 
 
+@pytest.mark.slow
 def test_a_study_gives_the_table_the_text_and_the_plots(tmp_path: Path) -> None:
     study = leakage_study_from(TINY, "tiny.toml")
     with ThreadPoolExecutor(1) as pool:

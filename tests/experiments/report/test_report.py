@@ -20,6 +20,8 @@ from tacit.experiments.study.study import Seeds, Study
 from tacit.search import SearchParameters
 from tests.experiments.leakage.test_leakage_study import TINY
 
+pytestmark = pytest.mark.slow
+
 ENGINE = [
     EngineTimes(300, 100, delay, {method: Timed(0.01 + delay / 60) for method in PAPER_SECONDS})
     for delay in (0, 10)

@@ -32,6 +32,7 @@ def simulated(problem: Problem, **options: object) -> Result:
     return solve(problem, disclose="sealed", engine="simulated", **options)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_sealed_search_is_as_good_as_promised() -> None:
     found = simulated(generate_assignment(1), generations=1000, seed=1)
     assert found.percent_of_optimum is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,49 +11,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tacit.disclosure import linear
 from tacit.engine import SideBySide
-from tacit.problems import Evaluation, Problem, generate_assignment, generate_tour
+from tacit.problems import Evaluation
 from tacit.runs import (
     Checkpointing,
     GenerationView,
-    Limits,
     Run,
     StopReason,
-    simulated_evaluator,
     solve,
 )
 from tacit.runs.checkpoint import load_checkpoint, save_checkpoint
-from tacit.runs.solve import with_disclosures
-from tacit.search import SearchParameters
-
-LAST = 12
-SMALL = SearchParameters(population=20, elites=3, tournament=3)
-TWO = SearchParameters(
-    algorithm="nsga2", population=20, elites=0, reevaluate_parents=True, mutation="scramble"
-)
-KINDS: dict[str, tuple[Problem, dict[str, Any]]] = {
-    "none": (generate_assignment(7, rows=12), {"parameters": SMALL}),
-    "improvement": (
-        generate_assignment(7, rows=9, columns=12),
-        {"parameters": SMALL, "disclose": "order", "best": "improvement"},
-    ),
-    "tour": (
-        generate_tour(7, cities=12),
-        {
-            "parameters": SMALL.with_changes(crossover="edge", mutation="inversion"),
-            "disclose": "quantiles:4",
-        },
-    ),
-    "two objectives": (
-        generate_assignment(7, rows=12, objectives=2),
-        {"parameters": TWO, "disclose": {"weight 1": "top:5"}},
-    ),
-}
-
-
-def without_timing(problem: Problem, **options: Any) -> bytes:
-    return solve(problem, seed=3, **options).to_json(timing=False)
+from tests.runs.checkpointed import KINDS, LAST, fresh_run, without_timing
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -110,27 +77,6 @@ class InterruptedEvaluator(SideBySide):
             raise KeyboardInterrupt
         self._left -= 1
         return told
-
-
-def fresh_run(
-    kind: str, wrap: Callable[[SideBySide], SideBySide] = lambda inner: inner, **changes: Any
-) -> Run:
-    """A run as `solve` makes it, with some of its parts changed."""
-    problem, options = KINDS[kind]
-    parts: dict[str, Any] = {
-        "problem": with_disclosures(problem, options.get("disclose"), options.get("best")),
-        "parameters": options["parameters"],
-        "seed": 3,
-        **changes,
-    }
-    evaluator = wrap(simulated_evaluator(parts["problem"], linear))
-    return Run(
-        parts["problem"],
-        parts["parameters"],
-        evaluator,
-        seed=parts["seed"],
-        limits=Limits(generations=LAST),
-    )
 
 
 def stands_at(run: Run) -> tuple[Any, ...]:

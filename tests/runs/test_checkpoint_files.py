@@ -23,7 +23,7 @@ from tacit.runs import (
 )
 from tacit.runs.checkpoint import load_checkpoint, problem_digest, save_checkpoint
 from tacit.runs.solve import with_disclosures
-from tests.runs.test_checkpoint import KINDS, SMALL, fresh_run, without_timing
+from tests.runs.checkpointed import KINDS, SMALL, fresh_run, without_timing
 
 
 @pytest.fixture
@@ -151,7 +151,7 @@ def test_checkpoints_every_zero_generations_are_refused() -> None:
 
 CHECKPOINT_FOR_EVER = """
 import sys
-from tests.runs.test_checkpoint import KINDS, SMALL, TWO, fresh_run, without_timing
+from tests.runs.checkpointed import KINDS
 from tacit.runs import Checkpointing, solve
 problem, options = KINDS["none"]
 solve(problem, seed=3, generations=10**9, engine="simulated", **options,

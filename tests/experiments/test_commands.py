@@ -10,18 +10,12 @@ import pytest
 
 from tacit.experiments.study.instances import named_problem
 from tacit.experiments.study.study import read_study
+from tests.experiments.command import tacit
+from tests.support.repository import ROOT
 
 pytestmark = pytest.mark.processes
 
-ROOT = Path(__file__).parent.parent.parent
 HEAVY = ("polars", "optuna", "distributed", "moocore", "matplotlib", "scipy")
-
-
-def tacit(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "tacit", *arguments],
-        capture_output=True, text=True, timeout=120, check=False, cwd=cwd,
-    )  # fmt: skip
 
 
 def test_the_command_line_starts_without_the_extra() -> None:

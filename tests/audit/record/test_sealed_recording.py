@@ -37,6 +37,7 @@ def test_an_audit_finds_what_the_plan_tells(engine: str) -> None:
     assert (report.evaluations, report.disclosure, report.counts) == (0, "sealed", {})
 
 
+@pytest.mark.slow
 def test_the_baseline_is_that_of_any_run_with_the_same_plan() -> None:
     sealed = sealed_run()
     other = msgspec.structs.replace(example_record("top:5"), published=sealed.published)

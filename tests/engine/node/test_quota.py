@@ -18,9 +18,7 @@ from tacit.engine.node.quota import REMOVED, Quota
 from tacit.engine.records.events import AgreementRemoved, RequestRefused
 from tacit.errors import RefusedError
 from tests.engine.agreed_cluster import AgreedCluster, run
-from tests.engine.node.test_node import agree, folder, lines
-
-__all__ = ["folder"]
+from tests.engine.node.one_node import agree, lines
 
 
 def config(folder: Path) -> NodeConfig:

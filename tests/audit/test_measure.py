@@ -5,7 +5,6 @@ from itertools import permutations
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from tacit.audit.score.attackers_plan import best_plan_by
 
 from tacit.audit.record.record import RecordedProblem
 from tacit.audit.score.measure import Truth, as_matrix, cells_that_count, centred
@@ -70,7 +69,7 @@ def test_known_rows_and_impossible_cells_do_not_count() -> None:
 def test_the_attackers_plan_is_feasible_and_good(problem: RecordedProblem) -> None:
     for seed in range(8):
         weights = secret(problem, seed)
-        plan = best_plan_by(problem, weights)
+        plan = problem.known.good_plan(weights)
         assert sorted(plan.tolist()) == list(range(problem.columns))
 
         def worth(order: tuple[int, ...], weights: np.ndarray = weights) -> float:

@@ -68,7 +68,7 @@ def problem_terms(problem: Problem, /) -> dict[str, Any]:
     >>> problem_terms(generate_assignment(1, rows=2))["rows"]
     2
     """
-    public: dict[str, Any] = msgspec.to_builtins(public_problem(problem))
+    public: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(public_problem(problem)))
     if not problem.between_places:
         del public["symmetric"]
     if problem.coordinates is not None:

@@ -76,7 +76,7 @@ def test_every_opened_plan_counts() -> None:
 def test_records_that_are_not_of_a_sealed_run_are_refused() -> None:
     record = example_record("top:5")
     sealed = msgspec.structs.replace(record.objectives[0], disclosure="sealed")
-    with pytest.raises(InputError, match="yet has evaluations"):
+    with pytest.raises(InputError, match="but has evaluations"):
         decoded(msgspec.structs.replace(record, objectives=[sealed]).encoded())
     empty = sealed_run()
     unsealed = msgspec.structs.replace(empty.objectives[0], disclosure="order")

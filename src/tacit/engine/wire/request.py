@@ -75,8 +75,8 @@ def candidate_hashes(plans: NDArray[np.integer[Any]], /) -> set[bytes]:
 def advance_hash(request: Advance, /) -> bytes:
     """What names a request for generations.
 
-    >>> request = Advance(agreement=bytes(32), search=0, first=40, count=20, horizon=99,
-    ...                   epoch=7, attempt=3, parent_attempt=Attempt("40:7:2"))
+    >>> request = Advance(agreement=bytes(32), search=0, first=40, count=20, horizon=99, epoch=7,
+    ...                   attempt=3, parent_attempt=NO_ATTEMPT)
     >>> len(advance_hash(request))
     32
     """

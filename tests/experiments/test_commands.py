@@ -64,7 +64,8 @@ def extended(tmp_path: Path) -> Path:
     document = (ROOT / "docs/extending.md").read_text()
     blocks = re.findall(r"```(?:python|toml)\n# (\S+)\n(.*?)```", document, flags=re.DOTALL)
     assert [name for name, _ in blocks] == [
-        "my_problem.py", "my_mutation.py", "my_disclosure.py", "my_study.toml", "my_analysis.py",
+        "my_problem.py", "pyproject.toml", "my_mutation.py", "my_disclosure.py", "my_study.toml",
+        "my_analysis.py",
     ]  # fmt: skip
     for name, content in blocks:
         assert len(content.splitlines()) < 50

@@ -5,7 +5,7 @@ from tacit.problems import generate_routing
 
 # Two carriers own the costs of the ways that leave their places. Who wants how much is public.
 problem = generate_routing(5, places=13, vehicles=3, participants=2)
-result = tacit.solve(problem, disclose="quantiles:20", generations=80, seed=1)
+result = tacit.solve(problem, disclose="quantiles:20", limits=tacit.Limits(generations=80), seed=1)
 
 routes: dict[int, list[int]] = {}
 for van, customer in problem.listed(result.plan):

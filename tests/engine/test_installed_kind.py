@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tacit.engine.local.fixtures import example_cast
 
 from tacit.engine.agreement.check import check_agreement
 from tacit.errors import AgreementError
+from tests.engine.fixtures import example_cast
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """

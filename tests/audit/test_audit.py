@@ -12,8 +12,8 @@ from tacit.audit.example import example_problem, example_record, example_weights
 from tacit.audit.record.recorder import Recorder
 from tacit.audit.record.view import view_of
 from tacit.problems import generate_assignment, generate_tour
-from tacit.runs import solve
 from tacit.search import SearchParameters
+from tests.support.simulated import solve
 
 pytestmark = pytest.mark.slow
 

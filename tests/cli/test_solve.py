@@ -18,8 +18,8 @@ import pytest
 
 import tacit
 from tacit.problems import generate_assignment, generate_tour, save_problem
-from tacit.runs import solve
 from tacit.search import SearchParameters
+from tests.support.simulated import solve
 
 RunTacit = Callable[..., "subprocess.CompletedProcess[str]"]
 

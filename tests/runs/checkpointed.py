@@ -8,14 +8,10 @@ from typing import Any
 from tacit.disclosure import linear
 from tacit.engine import SideBySide
 from tacit.problems import Problem, generate_assignment, generate_tour
-from tacit.runs import (
-    Limits,
-    Run,
-    simulated_evaluator,
-    solve,
-)
+from tacit.runs import Limits, Run, simulated_evaluator
 from tacit.runs.solve import with_disclosures
 from tacit.search import SearchParameters
+from tests.support.simulated import solve
 
 LAST = 12
 SMALL = SearchParameters(population=20, elites=3, tournament=3)

@@ -13,15 +13,10 @@ from numpy.typing import NDArray
 
 from tacit.engine import SideBySide
 from tacit.problems import Evaluation
-from tacit.runs import (
-    Checkpointing,
-    GenerationView,
-    Run,
-    StopReason,
-    solve,
-)
+from tacit.runs import Checkpointing, GenerationView, Run, StopReason
 from tacit.runs.checkpoint import load_checkpoint, save_checkpoint
 from tests.runs.checkpointed import KINDS, LAST, fresh_run, without_timing
+from tests.support.simulated import solve
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -17,13 +17,11 @@ import pytest
 
 from tacit.errors import FileError, ParameterError
 from tacit.problems import Assignment, generate_assignment
-from tacit.runs import (
-    Checkpointing,
-    solve,
-)
+from tacit.runs import Checkpointing
 from tacit.runs.checkpoint import load_checkpoint, problem_digest, save_checkpoint
 from tacit.runs.solve import with_disclosures
 from tests.runs.checkpointed import KINDS, SMALL, fresh_run, without_timing
+from tests.support.simulated import solve
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tacit.problems import Assignment
-from tacit.runs import solve
 from tacit.search import SearchParameters
 from tests.runs.small_runs import all_small_runs
+from tests.support.simulated import solve
 
 RUNS = """
 import json, sys

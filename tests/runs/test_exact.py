@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import ParameterError
 from tacit.problems import Assignment, Objective, Sense, Tour
-from tacit.runs import solve
+from tests.support.simulated import solve
 
 
 def public(weights: NDArray[np.int64], sense: Sense = "maximize", scale: int = 1) -> Objective:

@@ -9,8 +9,9 @@ from hypothesis import given, strategies as st
 
 from tacit.errors import ParameterError
 from tacit.problems import Assignment, Objective, Tour
-from tacit.runs import Limits, StopReason, solve
+from tacit.runs import Limits, StopReason
 from tacit.search import SearchParameters
+from tests.support.simulated import solve
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tacit.problems import generate_assignment, ground_truth, shipped_problem
-from tacit.runs import solve
+from tests.support.simulated import solve
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,9 @@ import pytest
 
 from tacit.errors import DisclosureError, ParameterError, TacitError
 from tacit.problems import Assignment, Tour
-from tacit.runs import GenerationView, solve, with_disclosures
+from tacit.runs import GenerationView, with_disclosures
 from tacit.search import PRESETS, SearchParameters
+from tests.support.simulated import solve
 
 
 def test_the_preset_follows_the_kind_of_problem(
@@ -80,7 +81,7 @@ def test_mistakes_are_named(
     message: str,
 ) -> None:
     with pytest.raises(TacitError) as refused:
-        solve(small_assignment, parameters=small_search, **options)  # type: ignore[arg-type]
+        solve(small_assignment, parameters=small_search, **options)
     assert message in str(refused.value)
     assert refused.value.exit_code == 2
 

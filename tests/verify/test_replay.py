@@ -18,13 +18,14 @@ from tacit.engine.records.node_log import verify_log
 from tacit.engine.wire.messages import Done
 from tacit.errors import LogError, PeerLostError
 from tacit.problems import generate_assignment
-from tacit.runs import EngineChoice, solve
+from tacit.runs import EngineChoice
 from tacit.search import SearchParameters
 from tacit.verify.answer_log import Log
 from tacit.verify.answers import Answers, check_answers
 from tacit.verify.replay import replay
 from tests.conftest import RunTacit
 from tests.engine.agreed_cluster import AgreedCluster, populations, problem, run
+from tests.support.simulated import solve
 
 
 @pytest.fixture(scope="module")

@@ -22,8 +22,9 @@ from tacit.audit.record.record import (
 from tacit.audit.record.recorder import Recorder
 from tacit.errors import FileError, InputError, ParameterError
 from tacit.problems import generate_assignment
-from tacit.runs import Checkpointing, solve
+from tacit.runs import Checkpointing
 from tacit.search import SearchParameters
+from tests.support.simulated import solve
 
 Best = Literal["value", "improvement", "nothing"]
 

@@ -11,7 +11,8 @@ from tacit.audit.example import example_problem, example_record, example_weights
 from tacit.audit.record.record import decoded
 from tacit.errors import InputError, ParameterError
 from tacit.problems import generate_assignment
-from tacit.runs import solve, with_disclosures
+from tacit.runs import with_disclosures
+from tests.support.simulated import solve
 
 
 def sealed_run(engine: str = "simulated", best: str | None = None) -> Record:

@@ -22,11 +22,11 @@ from tacit.errors import LogError
 from tacit.runs.agreed import CHECKPOINT, LEDGER, parameters_of
 from tacit.runs.limits import Limits, StopReason
 from tacit.runs.result import Result
-from tacit.runs.solve import solve
 from tacit.verify.answers import Answers, check_answers
 from tacit.verify.replay import replay
 from tests.engine.agreed_cluster import AgreedCluster, problem
 from tests.runs.agreed.agreed_process import Stored, open_run
+from tests.support.simulated import solve
 
 pytestmark = pytest.mark.processes
 

@@ -23,13 +23,14 @@ from tacit.problems import (
     save_problem,
     shipped_problem,
 )
-from tacit.runs import Checkpointing, EngineChoice, Result, solve
+from tacit.runs import Checkpointing, EngineChoice, Result
 from tacit.runs.sealed_loop import SealedView
 from tacit.search.moves import SealedParameters
+from tests.support.simulated import solve
 
 
 def simulated(problem: Problem, **options: object) -> Result:
-    return solve(problem, disclose="sealed", engine="simulated", **options)  # type: ignore[arg-type]
+    return solve(problem, disclose="sealed", engine="simulated", **options)
 
 
 @pytest.mark.slow
@@ -162,7 +163,7 @@ def test_a_node_that_dies_does_not_cost_the_answer() -> None:
 def test_what_a_sealed_search_cannot_do_is_refused(options: dict[str, object], words: str) -> None:
     given = {"engine": "simulated", **options}
     with pytest.raises(ParameterError, match=words):
-        solve(generate_assignment(1, rows=5), disclose="sealed", **given)  # type: ignore[arg-type]
+        solve(generate_assignment(1, rows=5), disclose="sealed", **given)
 
 
 def test_all_objectives_are_sealed_or_none() -> None:

@@ -14,7 +14,7 @@ PROCESS_DOCTESTS = (
     "tacit.runs.plots.plot_result",
 )
 """Doctests that start processes, by how their names begin: they carry no marks of their own."""
-SLOW_DOCTESTS = ("tacit.audit.audit.",)
+SLOW_DOCTESTS = ("tacit.audit.attacks", "tacit.audit.audit.", "tacit.audit.score.plots.")
 
 
 def pytest_configure() -> None:

@@ -14,7 +14,6 @@ from hypothesis import HealthCheck, settings
 
 from tacit.engine.local.cluster import LocalCluster
 from tacit.problems import Assignment, Objective, Tour, generate_assignment, generate_tour
-from tacit.runs import solve
 from tacit.search import SearchParameters
 from tests.support.processes import starts_processes
 
@@ -64,18 +63,6 @@ def run_tacit(tacit_script: str) -> RunTacit:
         )
 
     return run
-
-
-@pytest.fixture(scope="session", autouse=True)
-def simulated_by_default() -> Iterator[None]:
-    """Tests of the search would otherwise start three processes for every run.
-
-    Both engines give the same bytes, which tests/engine/on_nodes/test_identical.py holds.
-    """
-    assert solve.__kwdefaults__ is not None
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(solve.__kwdefaults__, "engine", "simulated")
-        yield
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,6 @@ COMMANDS = ROOT / "cli"
 STEPS = ROOT / "service" / "storage" / "migrations" / "versions"
 """What a step does to the tables is written down once, as one list."""
 LARGER_STILL = {
-    "runs/solve.py::solve",
     "service/api/routes/taking_part.py::taking_part_router",
 }
 """Functions to be divided; whoever does takes them off."""

@@ -9,8 +9,9 @@ from tacit.audit.record.record import Record
 from tacit.audit.record.recorder import Recorder
 from tacit.audit.record.view import View, view_of
 from tacit.problems import Problem, generate_assignment
-from tacit.runs import Limits, solve
+from tacit.runs import Limits
 from tacit.search import SearchParameters
+from tests.support.simulated import solve
 
 
 def example_problem(*, size: int = 6) -> Problem:

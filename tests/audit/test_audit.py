@@ -11,9 +11,10 @@ from tacit.audit.audit import audit_of
 from tacit.audit.record.recorder import Recorder
 from tacit.audit.record.view import view_of
 from tacit.problems import generate_assignment, generate_tour
-from tacit.runs import Limits, solve
+from tacit.runs import Limits
 from tacit.search import SearchParameters
 from tests.audit.example import example_problem, example_record, example_weights
+from tests.support.simulated import solve
 
 pytestmark = pytest.mark.slow
 

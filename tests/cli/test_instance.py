@@ -127,6 +127,7 @@ def test_show_weights_that_are_with_their_owners_and_many_of_these() -> None:
 
 @pytest.mark.parametrize("name", ["rd100", "w.csv"])
 @pytest.mark.parametrize("suffix", ["png", "svg"])
+@pytest.mark.slow
 def test_show_draws(name: str, suffix: str) -> None:
     Path("w.csv").write_text("1,2\n3,4\n", encoding="utf-8")
     run("show", name, "--plot", f"picture.{suffix}")

@@ -18,8 +18,9 @@ import pytest
 
 import tacit
 from tacit.problems import generate_assignment, generate_tour, save_problem
-from tacit.runs import Limits, solve
+from tacit.runs import Limits
 from tacit.search import SearchParameters
+from tests.support.simulated import solve
 
 RunTacit = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from tacit.problems import Problem, generate_assignment, shipped_problem
-from tacit.runs import Limits, solve
+from tacit.runs import Limits
+from tests.support.simulated import solve
 
 GENERATIONS = 30
 DISCLOSURES = ("none", "order", "quantiles:20", "buckets:5", "top:15", "above:90")

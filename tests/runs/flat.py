@@ -6,7 +6,8 @@ from dataclasses import fields
 from typing import Any
 
 from tacit.problems import Problem
-from tacit.runs import Limits, Result, SolveSettings, solve
+from tacit.runs import Limits, Result, SolveSettings
+from tests.support.simulated import solve
 
 
 def solve_with(problem: Problem, **options: Any) -> Result:

@@ -7,10 +7,11 @@ from itertools import product
 import numpy as np
 
 from tacit.problems import Assignment, Objective, Problem, generate_assignment, generate_tour
-from tacit.runs import Limits, solve
+from tacit.runs import Limits
 from tacit.search import SearchParameters
 from tacit.search.operators.crossover import crossovers
 from tacit.search.operators.mutation import mutations
+from tests.support.simulated import solve
 
 
 def small_runs() -> list[tuple[str, Problem, SearchParameters, str]]:

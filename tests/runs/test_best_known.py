@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from tacit.problems import Assignment, Evaluation
-from tacit.runs import Limits, solve
+from tacit.runs import Limits
 from tacit.runs.best_known import BestKnown, is_better, update_best_known
 from tacit.search import SearchParameters, SearchState
+from tests.support.simulated import solve
 
 Told = tuple[int | bool | None, ...]
 

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from tacit.problems import Assignment
-from tacit.runs import Limits, solve
+from tacit.runs import Limits
 from tacit.search import SearchParameters
 from tests.runs.small_runs import all_small_runs
+from tests.support.simulated import solve
 
 RUNS = """
 import json, sys

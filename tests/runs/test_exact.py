@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from tacit.errors import ParameterError
 from tacit.problems import Assignment, Objective, Sense, Tour
-from tacit.runs import SolveSettings, solve
+from tacit.runs import SolveSettings
+from tests.support.simulated import solve
 
 
 def public(weights: NDArray[np.int64], sense: Sense = "maximize", scale: int = 1) -> Objective:

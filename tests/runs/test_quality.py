@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tacit.problems import generate_assignment, ground_truth, shipped_problem
-from tacit.runs import Limits, solve
+from tacit.runs import Limits
+from tests.support.simulated import solve
 
 pytestmark = pytest.mark.slow
 

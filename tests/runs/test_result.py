@@ -20,9 +20,10 @@ from tacit.problems import (
     generate_tour,
     shipped_problem,
 )
-from tacit.runs import Limits, SolveSettings, load_result, solve
+from tacit.runs import Limits, SolveSettings, load_result
 from tacit.runs.plots import plot_result
 from tacit.search import SearchParameters
+from tests.support.simulated import solve
 
 
 def test_a_result_says_what_was_solved_and_how(
@@ -222,6 +223,7 @@ def test_a_png_is_not_blank(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("best", ["improvement", "nothing"])
+@pytest.mark.slow
 def test_plots_do_without_told_values(tmp_path: Path, best: str) -> None:
     result = solve(
         generate_assignment(1, rows=8), disclose="order", best=best, limits=Limits(generations=6)

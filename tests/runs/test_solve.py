@@ -8,9 +8,10 @@ import pytest
 
 from tacit.errors import DisclosureError, ParameterError, TacitError
 from tacit.problems import Assignment, Tour
-from tacit.runs import Limits, Progress, SolveSettings, solve, with_disclosures
+from tacit.runs import Limits, Progress, SolveSettings, with_disclosures
 from tacit.search import PRESETS, SearchParameters
 from tests.runs.flat import solve_with
+from tests.support.simulated import solve
 
 
 def test_the_preset_follows_the_kind_of_problem(

@@ -26,12 +26,13 @@ from tacit.engine.wire.attempt import Attempt
 from tacit.engine.wire.replies import PopulationEvaluated
 from tacit.errors import LogError, PeerLostError
 from tacit.problems import generate_assignment
-from tacit.runs import EngineChoice, Limits, solve
+from tacit.runs import EngineChoice, Limits
 from tacit.search import SearchParameters
 from tacit.verify.answers import Answers, check_answers
 from tacit.verify.replay import replay
 from tests.conftest import RunTacit
 from tests.engine.agreed_cluster import AgreedCluster, populations, problem, run
+from tests.support.simulated import solve
 
 
 @pytest.fixture(scope="module")

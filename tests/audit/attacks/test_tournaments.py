@@ -13,9 +13,10 @@ from tacit.audit.record.recorder import LARGEST_SEED, Recorder
 from tacit.audit.record.replayed_search import replayed_search
 from tacit.audit.record.view import View, view_of
 from tacit.problems import Problem, generate_assignment, generate_tour
-from tacit.runs import Limits, solve
+from tacit.runs import Limits
 from tacit.search import SearchParameters
 from tests.audit.example import example_record
+from tests.support.simulated import solve
 
 pytestmark = pytest.mark.slow
 

@@ -21,9 +21,10 @@ from tacit.audit.record.record import (
 from tacit.audit.record.recorder import Recorder
 from tacit.errors import FileError, InputError, ParameterError
 from tacit.problems import generate_assignment
-from tacit.runs import Checkpointing, Limits, SolveSettings, solve
+from tacit.runs import Checkpointing, Limits, SolveSettings
 from tacit.search import SearchParameters
 from tests.audit.example import example_problem, example_record
+from tests.support.simulated import solve
 
 Best = Literal["value", "improvement", "nothing"]
 

@@ -10,8 +10,9 @@ from tacit.audit import Record, audit_record, sealed_record
 from tacit.audit.record.record import decoded
 from tacit.errors import InputError, ParameterError
 from tacit.problems import generate_assignment
-from tacit.runs import Limits, SolveSettings, solve, with_disclosures
+from tacit.runs import Limits, SolveSettings, with_disclosures
 from tests.audit.example import example_problem, example_record, example_weights
+from tests.support.simulated import solve
 
 
 def sealed_run(engine: str = "simulated", best: str | None = None) -> Record:

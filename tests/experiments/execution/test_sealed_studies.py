@@ -21,10 +21,11 @@ from tacit.experiments.study.instances import InstanceSpec, named_problem
 from tacit.experiments.study.study import read_study, shipped_studies, shipped_study
 from tacit.experiments.tuning.tune import Tuned, TunedSet, tune, tuning_task
 from tacit.problems import generate_assignment
-from tacit.runs import EngineChoice, Limits, solve
+from tacit.runs import EngineChoice, Limits
 from tacit.runs.sealed.searching import SimulatedSealedSearch
 from tacit.search.moves import SealedParameters
 from tests.experiments.command import tacit
+from tests.support.simulated import solve
 
 SEALED_STUDIES = [name for name in shipped_studies() if name.startswith("sealed-")]
 SMALL = """
@@ -127,6 +128,7 @@ def test_settings_are_compared_at_equal_time() -> None:
     assert counts[0] > counts[1] > counts[2]
 
 
+@pytest.mark.slow
 def test_tuning_of_a_sealed_search_goes_on_where_it_stopped(small: Path, tmp_path: Path) -> None:
     study, place = read_study(small), str(tmp_path / "trials.journal")
     with ThreadPoolExecutor(1) as pool:

@@ -16,6 +16,8 @@ from tacit.experiments.study.study import Study, read_study, shipped_study
 from tacit.experiments.tuning.beside_paper import published_sets, rows_beside
 from tacit.experiments.tuning.tune import Tuned, TuningTask, tune, tuning_task
 
+pytestmark = pytest.mark.slow
+
 Write = Callable[..., Path]
 TUNING = """
 [tuning]

@@ -55,6 +55,7 @@ def check(f: NDArray[np.int64], text: str, bound: FitnessBound) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 @example(None)
+@pytest.mark.slow
 def test_small_populations(data: st.DataObject | None) -> None:
     if data is None:
         check(np.zeros(1, dtype=np.int64), "order", FitnessBound(0, 0))
@@ -82,6 +83,7 @@ def test_populations_of_a_hundred(text: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["none", "order", "quantiles:2", "top:2", "buckets:3", "above:50"])
+@pytest.mark.slow
 def test_every_bit_length_up_to_the_rings_limit(text: str) -> None:
     spec = Spec.parse(text)
     for bits in [1, 2, 3, 5, 8, 13, 31, 32, 33, 47, 54, 55, 56, 57, 58, 59, 60, 61, 62]:

@@ -33,6 +33,7 @@ def measure(n: int, text: str, bound: FitnessBound, best: Best, has: bool) -> Pa
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("best", ["value", "improvement", "nothing"])
 @pytest.mark.parametrize("has", [False, True])
+@pytest.mark.slow
 def test_declared_is_measured(text: str, best: Best, has: bool) -> None:
     for n in (10, 11, 64, 130):
         for bits in (1, 7, 18, 45):

@@ -31,12 +31,12 @@ from tacit.runs.agreed.evaluating import CHECKPOINTS, search_up_to
 from tacit.runs.driver import drive
 from tacit.runs.limits import Limits, StopReason
 from tacit.runs.result import Result, Timing
-from tacit.runs.solve import solve
 from tacit.runs.summarize import summarize
 from tacit.verify.answers import Answers, check_answers
 from tacit.verify.replay import replay
 from tests.engine.agreed_cluster import AgreedCluster, problem
 from tests.runs.agreed.agreed_process import Stored, open_run
+from tests.support.simulated import solve
 
 pytestmark = pytest.mark.processes
 

@@ -22,9 +22,10 @@ from tacit.problems import (
     save_problem,
     shipped_problem,
 )
-from tacit.runs import Checkpointing, EngineChoice, Limits, Progress, Result, solve
+from tacit.runs import Checkpointing, EngineChoice, Limits, Progress, Result
 from tacit.search.moves import SealedParameters
 from tests.runs.flat import solve_with
+from tests.support.simulated import solve
 
 
 def simulated(problem: Problem, **options: object) -> Result:

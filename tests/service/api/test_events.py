@@ -19,6 +19,8 @@ from tacit.service.workflow.lifecycle import State
 from tests.service.served import served
 from tests.service.world import API, World
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def world(settings: Settings) -> Iterator[World]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 
 import httpx
+import pytest
 
 from tacit.service.dashboard.api_client import ApiClient
 from tacit.service.dashboard.curves import MOST_CURVES, Curves
 from tacit.service.dashboard.sessions import Session
 from tacit.service.workflow.lifecycle import State
 from tests.service.world import World
+
+pytestmark = pytest.mark.slow
 
 
 class Counted(ApiClient):

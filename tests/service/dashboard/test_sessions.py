@@ -21,6 +21,8 @@ from tests.service.dashboard.conftest import PER_MINUTE
 from tests.service.dashboard.plain_browser import FORM, browser, sign_in
 from tests.service.world import World
 
+pytestmark = pytest.mark.slow
+
 
 def new_code(world: World, name: str) -> str:
     with world.platform.database.writing() as session:

@@ -9,6 +9,8 @@ from tacit.service.server.app import make_app
 from tacit.service.server.settings import Settings
 from tests.service.world import World, opened
 
+pytestmark = pytest.mark.slow
+
 
 def test_runs_can_be_left_and_cancelled_while_nodes_are_away(settings: Settings) -> None:
     with opened(make_app(settings, execution=make_execution)) as world:

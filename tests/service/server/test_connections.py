@@ -19,6 +19,8 @@ from tacit.service.server.settings import Settings
 from tests.service.served import served
 from tests.service.world import API, World
 
+pytestmark = pytest.mark.slow
+
 HEAD = f"GET {API}/health HTTP/1.1\r\nHost: x\r\n".encode()
 LIMIT = 5
 

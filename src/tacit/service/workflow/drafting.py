@@ -25,7 +25,7 @@ from tacit.mpc.transport import fingerprint
 from tacit.problems import Objective, Participant, Problem
 from tacit.runs.settings import changed
 from tacit.runs.weightings import default_weightings, parse_weighting
-from tacit.search.moves import SealedParameters, sealed_parameters_for
+from tacit.search.moves import sealed_parameters_for
 from tacit.search.parameters import SearchParameters, preset_named
 from tacit.service.api.terms import RunTerms
 from tacit.service.server.settings import Settings
@@ -101,19 +101,6 @@ def is_sealed(terms: RunTerms, /) -> bool:
     return any(each.disclosure == SEALED for each in terms.objectives)
 
 
-def sealed_parameters_of_terms(terms: RunTerms, /) -> SealedParameters:
-    """The settings of a sealed search: the tuned ones, and what differs from them.
-
-    >>> from tacit.service.api.examples import example_terms
-    >>> terms = example_terms().model_copy(update={"preset": None, "parameters": {"cycles": 2}})
-    >>> sealed_parameters_of_terms(terms).cycles
-    2
-    """
-    if terms.preset is not None:
-        raise ParameterError("a sealed search has settings of its own; leave the preset out")
-    return changed(sealed_parameters_for(terms.problem.kind), terms.parameters)
-
-
 def population_of_terms(terms: RunTerms, /) -> int:
     """How many plans an evaluation is about; none in a sealed search, which evaluates for nobody.
 
@@ -131,7 +118,9 @@ def _search_of_terms(terms: RunTerms, problem: Problem) -> tuple[PinnedSearch, l
             raise ParameterError("one objective is sealed and another is not; seal all or none")
         if terms.limits.distinct_min > 1:
             raise ParameterError("a sealed search has no populations; leave distinct_min out")
-        settings = sealed_parameters_of_terms(terms)
+        if terms.preset is not None:
+            raise ParameterError("a sealed search has settings of its own; leave the preset out")
+        settings = changed(sealed_parameters_for(terms.problem.kind), terms.parameters)
         given = [parse_weighting(text) for text in terms.weightings]
         return pin_sealed(settings, given or default_weightings(problem)), [1, 1]
     if terms.weightings:

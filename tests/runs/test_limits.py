@@ -12,6 +12,7 @@ from tacit.problems import Assignment, Objective, Tour
 from tacit.runs import Limits, StopReason
 from tacit.search import SearchParameters
 from tests.runs.flat import solve_with
+from tests.support.simulated import solve
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,7 @@ def test_without_a_target_no_value_ends_the_run() -> None:
 def test_500_generations_if_nothing_is_said(
     small_assignment: Assignment, small_search: SearchParameters
 ) -> None:
-    result = solve_with(small_assignment, settings=small_search)
+    result = solve(small_assignment, settings=small_search)
     assert (result.generations, result.evaluations, result.stopped) == (500, 501, "generations")
 
 
@@ -108,7 +109,7 @@ def test_the_first_limit_reached_ends_the_run(
 def test_a_stalled_run_ends_so_many_generations_after_its_last_better_value(
     small_assignment: Assignment, small_search: SearchParameters
 ) -> None:
-    result = solve_with(
+    result = solve(
         small_assignment, settings=small_search, limits=Limits(generations=5000, stall=9)
     )
     assert result.stopped == "stalled"
@@ -122,7 +123,7 @@ def test_a_stalled_run_ends_so_many_generations_after_its_last_better_value(
 def test_a_stall_counts_told_improvements_where_the_value_is_withheld(
     small_assignment: Assignment, small_search: SearchParameters
 ) -> None:
-    result = solve_with(
+    result = solve(
         small_assignment,
         disclose="order",
         best="improvement",
@@ -139,7 +140,7 @@ def test_a_stall_counts_told_improvements_where_the_value_is_withheld(
 def test_where_nothing_is_told_a_stall_ends_the_run_at_once(
     small_assignment: Assignment, small_search: SearchParameters
 ) -> None:
-    result = solve_with(
+    result = solve(
         small_assignment,
         disclose="order",
         best="nothing",
@@ -153,21 +154,21 @@ def test_where_nothing_is_told_a_stall_ends_the_run_at_once(
 def test_a_target_ends_the_run_at_the_first_told_value_that_is_as_good(
     small_assignment: Assignment, small_search: SearchParameters, disclosure: str
 ) -> None:
-    free = solve_with(
+    free = solve(
         small_assignment, disclose=disclosure, settings=small_search, limits=Limits(generations=60)
     )
     told = [float(values[0] or 0) for values in free.history.disclosed_best]
     rises = [i for i in range(1, len(told)) if told[i] > max(told[:i])]
     first = rises[len(rises) // 2]
     target = told[first]
-    result = solve_with(
+    result = solve(
         small_assignment,
         disclose=disclosure,
         settings=small_search,
         limits=Limits(generations=60, target=target),
     )
     assert (result.stopped, result.generations) == ("target", first)
-    better = solve_with(
+    better = solve(
         small_assignment,
         disclose=disclosure,
         settings=small_search,
@@ -183,14 +184,12 @@ def test_a_target_for_a_cost_is_met_from_above_in_the_users_unit(
     weights = small_tour.objectives[0].weights
     length = Objective("length", weights, sense="minimize", scale=scale)
     problem = Tour(name="t", rows=12, columns=12, objectives=(length,))
-    free = solve_with(problem, settings=small_search, limits=Limits(generations=80))
+    free = solve(problem, settings=small_search, limits=Limits(generations=80))
     told = [float(values[0] or 0) for values in free.history.disclosed_best]
     assert told[0] > told[-1] > 0
     target = told[40]
     first = next(i for i, value in enumerate(told) if value <= target)
-    result = solve_with(
-        problem, settings=small_search, limits=Limits(generations=80, target=target)
-    )
+    result = solve(problem, settings=small_search, limits=Limits(generations=80, target=target))
     assert (result.stopped, result.generations) == ("target", first)
     assert result.value is not None
     assert result.value[0] <= target
@@ -198,7 +197,7 @@ def test_a_target_for_a_cost_is_met_from_above_in_the_users_unit(
 
 def test_a_target_needs_a_single_objective(small_two_objectives: Assignment) -> None:
     with pytest.raises(ParameterError, match="a target needs a single objective"):
-        solve_with(small_two_objectives, limits=Limits(generations=1, target=5))
+        solve(small_two_objectives, limits=Limits(generations=1, target=5))
 
 
 @pytest.mark.parametrize("best", ["improvement", "nothing"])
@@ -206,7 +205,7 @@ def test_a_target_is_refused_where_no_value_is_told(
     small_assignment: Assignment, small_search: SearchParameters, best: str
 ) -> None:
     with pytest.raises(ParameterError, match="withholds it"):
-        solve_with(
+        solve(
             small_assignment,
             disclose="order",
             best=best,
@@ -229,4 +228,4 @@ def test_a_negative_seed_is_refused(
     small_assignment: Assignment, small_search: SearchParameters
 ) -> None:
     with pytest.raises(ParameterError, match="seed is -1"):
-        solve_with(small_assignment, settings=small_search, limits=Limits(generations=1), seed=-1)
+        solve(small_assignment, settings=small_search, limits=Limits(generations=1), seed=-1)

@@ -20,7 +20,6 @@ from tacit.experiments.execution.run_study import run_study
 from tacit.experiments.study.instances import InstanceSpec, named_problem
 from tacit.experiments.study.study import read_study, shipped_studies, shipped_study
 from tacit.experiments.tuning.tune import Tuned, TunedSet, tune, tuning_task
-from tacit.problems import generate_assignment
 from tacit.runs import EngineChoice, Limits
 from tacit.runs.sealed.searching import SimulatedSealedSearch
 from tacit.search.moves import SealedParameters
@@ -204,13 +203,14 @@ def test_disclosures_and_searches_that_do_not_fit(small: Path) -> None:
 
 
 def test_the_best_of_all_parents_counts_from_the_first_generation_on() -> None:
-    problem = generate_assignment(1, rows=8)
+    instance = InstanceSpec(generate="assignment", size=8, seed=1)
+    problem = named_problem(instance)
     for seed in range(20):
         settings = SealedParameters(block=2, parents=8)
         twin = SimulatedSealedSearch(problem, settings, [1], seed=seed, stream=0).twin
         twin.advance(1, horizon=1)
         job = Job(
-            instance=InstanceSpec(generate="assignment", size=8, seed=1),
+            instance=instance,
             settings=tuple(asdict(settings).items()),
             disclosure="sealed",
             generations=1,

@@ -27,11 +27,6 @@ class StudyRun:
     reused: int
     seconds: float
 
-    @property
-    def runs(self) -> int:
-        """All runs of the study."""
-        return self.computed + self.reused
-
 
 def run_study(
     study: Study, out: Path, pool: Executor, /, *, advance: Advance | None = None

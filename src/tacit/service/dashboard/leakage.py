@@ -13,10 +13,9 @@ from pydantic import ValidationError
 
 from tacit.audit.expected.explanation import costs_or_values, explain_expected
 from tacit.audit.expected.table import expected_leakage
-from tacit.disclosure import SEALED
 from tacit.errors import TacitError
 from tacit.service.api.terms import RunTerms
-from tacit.service.workflow.drafting import parameters_of_terms
+from tacit.service.workflow.drafting import population_of_terms
 
 
 def inferred(terms: dict[str, Any], /) -> list[tuple[str, str]]:
@@ -32,8 +31,7 @@ def inferred(terms: dict[str, Any], /) -> list[tuple[str, str]]:
 
 def _inferred(terms: RunTerms) -> list[tuple[str, str]]:
     problem, evaluations = terms.problem, terms.limits.evaluations
-    is_sealed = all(each.disclosure == SEALED for each in terms.objectives)
-    population = 1 if is_sealed else parameters_of_terms(terms).evaluated_per_generation
+    population = population_of_terms(terms) or 1
     told = []
     for each in terms.objectives:
         expected = expected_leakage(

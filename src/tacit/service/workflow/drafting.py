@@ -30,7 +30,7 @@ from tacit.problems import (
 )
 from tacit.runs.settings import changed
 from tacit.runs.weightings import default_weightings, parse_weighting
-from tacit.search.moves import SealedParameters, sealed_parameters_for
+from tacit.search.moves import sealed_parameters_for
 from tacit.search.parameters import SearchParameters, preset_named
 from tacit.service.api.terms import RunTerms, public_of_terms
 from tacit.service.server.settings import Settings
@@ -72,14 +72,6 @@ def is_sealed(terms: RunTerms, /) -> bool:
     return any(each.disclosure == SEALED for each in terms.objectives)
 
 
-def sealed_parameters_of_terms(terms: RunTerms, /) -> SealedParameters:
-    """The settings of a sealed search: the tuned ones, and what differs from them."""
-    if terms.preset is not None:
-        raise ParameterError("a sealed search has settings of its own; leave the preset out")
-    moves = kind_named(terms.problem.kind, terms.problem.version).sealed_moves
-    return changed(sealed_parameters_for(moves), terms.parameters)
-
-
 def population_of_terms(terms: RunTerms, /) -> int:
     """How many plans an evaluation is about; none in a sealed search."""
     return 0 if is_sealed(terms) else parameters_of_terms(terms).evaluated_per_generation
@@ -92,7 +84,9 @@ def _search_of_terms(terms: RunTerms, problem: Problem) -> tuple[PinnedSearch, l
             raise ParameterError("one objective is sealed and another is not; seal all or none")
         if terms.limits.distinct_min > 1:
             raise ParameterError("a sealed search has no populations; leave distinct_min out")
-        settings = sealed_parameters_of_terms(terms)
+        if terms.preset is not None:
+            raise ParameterError("a sealed search has settings of its own; leave the preset out")
+        settings = changed(sealed_parameters_for(problem.sealed_moves), terms.parameters)
         given = [parse_weighting(text) for text in terms.weightings]
         return pin_sealed(settings, given or default_weightings(problem)), [1, 1]
     if terms.weightings:

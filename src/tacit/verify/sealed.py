@@ -56,13 +56,7 @@ class SealedReport:
 def check_sealed_answers(
     agreement: Agreement, logs: Sequence[Log], ledger: Sequence[LedgerEntry], /
 ) -> SealedReport:
-    """Compare a ledger with verified logs of different nodes; a `LogError` names what differs.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> check_sealed_answers(example_cast().agreement, [[]], [])
-    Traceback (most recent call last):
-    tacit.errors.LogError: the log has no sealed search; give the log of this agreement
-    """
+    """Compare a ledger with verified logs of different nodes; a `LogError` names what differs."""
     check_generations_asked(logs)
     opened = [entry for entry in ledger if isinstance(entry, OpenedPlan)]
     told = [entry for entry in ledger if isinstance(entry, ImprovementBits)]
@@ -251,12 +245,7 @@ def check_asked(logs: Sequence[Log], /) -> str:
 def check_opened(
     agreement: Agreement, logs: Sequence[Log], ledger: Sequence[LedgerEntry], /
 ) -> str:
-    """The ledger must hold what the nodes opened, and nothing else.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> check_opened(example_cast().agreement, [[], [], []], [])
-    'sealed: nothing was opened'
-    """
+    """The ledger must hold what the nodes opened, and nothing else."""
     if not ledger and not any(_of(GenerationsBegun, log) for log in logs):
         return "sealed: nothing was opened"
     tells_bits = agreement.objectives[0].best == "improvement"

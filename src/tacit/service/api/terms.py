@@ -62,12 +62,7 @@ class ProblemTerms(_Taken):
 
 
 def problem_terms(problem: Problem, /) -> dict[str, Any]:
-    """What a draft says of a problem, which is nothing of its weights.
-
-    >>> from tacit.problems import generate_assignment
-    >>> problem_terms(generate_assignment(1, rows=2))["rows"]
-    2
-    """
+    """What a draft says of a problem, which is nothing of its weights."""
     public: dict[str, Any] = msgspec.to_builtins(public_problem(problem))
     if not problem.between_places:
         del public["symmetric"]
@@ -77,11 +72,7 @@ def problem_terms(problem: Problem, /) -> dict[str, Any]:
 
 
 def public_of_terms(problem: Mapping[str, Any], /) -> PublicProblem:
-    """The public problem of a draft, of which fields may be missing.
-
-    >>> public_of_terms({"kind": "assignment", "rows": 2, "columns": 3}).columns
-    3
-    """
+    """The public problem of a draft, of which fields may be missing."""
     given = {k: v for k, v in problem.items() if v is not None and k != "coordinates"}
     ways = kind_named(given["kind"], given.get("version", 1)).between_places
     return msgspec.convert({"name": "", "symmetric": ways, **given}, PublicProblem)

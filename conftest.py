@@ -14,6 +14,7 @@ PROCESS_DOCTESTS = (
     "tacit.runs.plots.plot_result",
 )
 """Doctests that start processes, by how their names begin: they carry no marks of their own."""
+SLOW_DOCTESTS = ("tacit.audit.audit.",)
 
 
 def pytest_configure() -> None:
@@ -24,6 +25,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if uses_processes(item) or item.name.startswith(PROCESS_DOCTESTS):
             item.add_marker(MARK)
+        if item.name.startswith(SLOW_DOCTESTS):
+            item.add_marker("slow")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tacit.disclosure import PAPER_CONFIGURATIONS
-from tests.experiments.test_commands import ROOT
+from tests.support.repository import ROOT
 
 AP = "assignment 100 x 100, 300 candidates"
 FEW = "assignment 100 x 100, 100 candidates"

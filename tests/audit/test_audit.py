@@ -15,6 +15,8 @@ from tacit.runs import Limits, solve
 from tacit.search import SearchParameters
 from tests.audit.example import example_problem, example_record, example_weights
 
+pytestmark = pytest.mark.slow
+
 HONEST = {"plan only", "frequency", "pairwise", "pointwise", "anchor", "combination"}
 OTHERS = {"known range", "known rows", "tournaments", "random populations",
           "crafted populations"}  # fmt: skip

@@ -11,6 +11,7 @@ from tacit.problems import generate_assignment, save_problem
 from tests.cli.conftest import RunTacit
 
 QUICK = ("--set", "population=20", "--set", "elites=2", "--generations", "15")
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

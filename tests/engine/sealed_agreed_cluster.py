@@ -23,6 +23,7 @@ from tacit.problems import (
     Problem,
     Tour,
     generate_assignment,
+    generate_capacitated,
     shipped_problem,
 )
 from tacit.search.moves import SealedParameters
@@ -69,6 +70,7 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
     "balanced": lambda: generate_assignment(1, rows=12, participants=3),
     "imbalanced": lambda: generate_assignment(2, rows=5, columns=11),
     "forbidden": partly_forbidden,
+    "capacitated": lambda: generate_capacitated(4, rows=9, columns=3, participants=2),
     "tour": symmetric_tour,
     "directed": directed_tour,
 }
@@ -96,7 +98,13 @@ def start_of(agreed: AgreedCluster, search: int = 0) -> NDArray[np.intp]:
         )
         for i in range(3)
     ]
-    return reveal([each.state.table for each in states])[..., -1].astype(np.intp)
+    ids = reveal([each.state.table for each in states])[..., -1].astype(np.intp)
+    # Items of one column are alike, so the first of them may stand first.
+    items = np.argsort(agreed.problem.sealed_items, kind="stable")
+    start = np.empty_like(ids)
+    for line, order in zip(start, ids, strict=True):
+        line[np.argsort(order, kind="stable")] = items
+    return start
 
 
 def twin(
@@ -104,4 +112,6 @@ def twin(
 ) -> ClearSealedSearch:
     schedule = schedule_of(agreed.agreement, search, seed=seed)
     factors = sealed_terms(agreed.agreement).weightings[search]
-    return ClearSealedSearch(value_table(agreed.problem, factors), schedule, start)
+    return ClearSealedSearch(
+        value_table(agreed.problem, factors), schedule, start, agreed.problem.sealed_items
+    )

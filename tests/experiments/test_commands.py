@@ -10,18 +10,12 @@ import pytest
 
 from tacit.experiments.study.instances import named_problem
 from tacit.experiments.study.study import read_study
+from tests.experiments.command import tacit
+from tests.support.repository import ROOT
 
 pytestmark = pytest.mark.processes
 
-ROOT = Path(__file__).parent.parent.parent
 HEAVY = ("polars", "optuna", "distributed", "moocore", "matplotlib", "scipy")
-
-
-def tacit(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "tacit", *arguments],
-        capture_output=True, text=True, timeout=120, check=False, cwd=cwd,
-    )  # fmt: skip
 
 
 def test_the_command_line_starts_without_the_extra() -> None:
@@ -70,7 +64,8 @@ def extended(tmp_path: Path) -> Path:
     document = (ROOT / "docs/extending.md").read_text()
     blocks = re.findall(r"```(?:python|toml)\n# (\S+)\n(.*?)```", document, flags=re.DOTALL)
     assert [name for name, _ in blocks] == [
-        "my_problem.py", "my_mutation.py", "my_disclosure.py", "my_study.toml", "my_analysis.py",
+        "my_problem.py", "pyproject.toml", "my_mutation.py", "my_disclosure.py", "my_study.toml",
+        "my_analysis.py",
     ]  # fmt: skip
     for name, content in blocks:
         assert len(content.splitlines()) < 50

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,50 +11,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tacit.disclosure import linear
 from tacit.engine import SideBySide
-from tacit.problems import Evaluation, Problem, generate_assignment, generate_tour
-from tacit.runs import (
-    Checkpointing,
-    EvaluatingDriver,
-    Limits,
-    Progress,
-    StopReason,
-    drive,
-    simulated_evaluator,
-    with_disclosures,
-)
+from tacit.problems import Evaluation
+from tacit.runs import Checkpointing, EvaluatingDriver, Progress, StopReason, drive
 from tacit.runs.evaluating.checkpoint import load_checkpoint, save_checkpoint
-from tacit.search import SearchParameters
+from tests.runs.checkpointed import KINDS, LAST, fresh_run, without_timing
 from tests.runs.flat import solve_with
-
-LAST = 12
-SMALL = SearchParameters(population=20, elites=3, tournament=3)
-TWO = SearchParameters(
-    algorithm="nsga2", population=20, elites=0, reevaluate_parents=True, mutation="scramble"
-)
-KINDS: dict[str, tuple[Problem, dict[str, Any]]] = {
-    "none": (generate_assignment(7, rows=12), {"parameters": SMALL}),
-    "improvement": (
-        generate_assignment(7, rows=9, columns=12),
-        {"parameters": SMALL, "disclose": "order", "best": "improvement"},
-    ),
-    "tour": (
-        generate_tour(7, cities=12),
-        {
-            "parameters": SMALL.with_changes(crossover="edge", mutation="inversion"),
-            "disclose": "quantiles:4",
-        },
-    ),
-    "two objectives": (
-        generate_assignment(7, rows=12, objectives=2),
-        {"parameters": TWO, "disclose": {"weight 1": "top:5"}},
-    ),
-}
-
-
-def without_timing(problem: Problem, **options: Any) -> bytes:
-    return solve_with(problem, seed=3, **options).to_json(timing=False)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -111,27 +72,6 @@ class InterruptedEvaluator(SideBySide):
             raise KeyboardInterrupt
         self._left -= 1
         return told
-
-
-def fresh_run(
-    kind: str, wrap: Callable[[SideBySide], SideBySide] = lambda inner: inner, **changes: Any
-) -> EvaluatingDriver:
-    """A run as `solve` makes it, with some of its parts changed."""
-    problem, options = KINDS[kind]
-    parts: dict[str, Any] = {
-        "problem": with_disclosures(problem, options.get("disclose"), options.get("best")),
-        "parameters": options["parameters"],
-        "seed": 3,
-        **changes,
-    }
-    evaluator = wrap(simulated_evaluator(parts["problem"], linear))
-    return EvaluatingDriver(
-        parts["problem"],
-        parts["parameters"],
-        evaluator,
-        seed=parts["seed"],
-        limits=Limits(generations=LAST),
-    )
 
 
 def stands_at(run: EvaluatingDriver) -> tuple[Any, ...]:

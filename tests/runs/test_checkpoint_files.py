@@ -19,8 +19,8 @@ from tacit.errors import FileError, ParameterError
 from tacit.problems import Assignment, generate_assignment
 from tacit.runs import Checkpointing, drive, with_disclosures
 from tacit.runs.evaluating.checkpoint import load_checkpoint, problem_digest, save_checkpoint
+from tests.runs.checkpointed import KINDS, SMALL, fresh_run, without_timing
 from tests.runs.flat import solve_with
-from tests.runs.test_checkpoint import KINDS, SMALL, fresh_run, without_timing
 
 
 @pytest.fixture
@@ -157,7 +157,7 @@ def test_checkpoints_every_zero_generations_are_refused() -> None:
 
 CHECKPOINT_FOR_EVER = """
 import sys
-from tests.runs.test_checkpoint import KINDS
+from tests.runs.checkpointed import KINDS
 from tacit.runs import Checkpointing
 from tests.runs.flat import solve_with
 problem, options = KINDS["none"]

@@ -10,6 +10,8 @@ import pytest
 from tacit.problems import generate_assignment, ground_truth, shipped_problem
 from tacit.runs import Limits, solve
 
+pytestmark = pytest.mark.slow
+
 SEEDS = (1, 2, 3)
 
 

@@ -190,6 +190,7 @@ def test_a_place_that_cannot_be_written_is_named(
 
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf", ".SVG"])
 @pytest.mark.parametrize("objectives", [1, 2, 3])
+@pytest.mark.slow
 def test_plots_are_drawn(tmp_path: Path, suffix: str, objectives: int) -> None:
     problem = generate_assignment(1, rows=8, objectives=objectives)
     result = solve(problem, disclose="order", limits=Limits(generations=6))
@@ -206,6 +207,7 @@ def test_plots_are_drawn(tmp_path: Path, suffix: str, objectives: int) -> None:
         assert "line2d" in text
 
 
+@pytest.mark.slow
 def test_a_png_is_not_blank(tmp_path: Path) -> None:
     from matplotlib.image import imread
 

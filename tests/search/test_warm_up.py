@@ -12,7 +12,7 @@ PROBE = """
 import json, sys
 from dataclasses import replace
 from tacit.problems import generate_assignment, generate_tour
-from tacit.runs import solve
+from tacit.runs import Limits, solve
 from tacit.search.warm_up import warm_up
 
 def signatures():
@@ -35,7 +35,7 @@ def measuring(problem, parameters):
     before.update(signatures())
 
 sys.modules["tacit.runs.evaluating.local"].warm_up = measuring  # the name is also a function's
-solve(problem, disclose="order", generations=30)
+solve(problem, disclose="order", limits=Limits(generations=30))
 print(json.dumps({name: count for name, count in signatures().items()
                   if count > before.get(name, 0)}))
 """

@@ -11,7 +11,7 @@ from tacit.engine.records.events import GenerationsBegun, PlanBound, PlanSent
 from tacit.engine.records.ledger import ImprovementBits, LedgerEntry, OpenedPlan
 from tacit.engine.wire.attempt import Attempt
 from tacit.errors import LogError
-from tacit.verify.sealed import SealedReport, check_asked, check_sealed_answers
+from tacit.verify.sealed import check_asked, check_opened
 from tests.engine.agreed_cluster import run
 from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed
 
@@ -68,8 +68,9 @@ def test_logs_and_ledger_are_compared(cluster: LocalCluster) -> None:
 
     before, bits, opening = run(search())
     logs = [agreed.log(node) for node in range(3)]
-    report = check_sealed_answers(agreed.agreement, logs, [before, bits, opening])
-    assert report == SealedReport(plans=1, improvements=6, senders=3)
+    report = check_opened(agreed.agreement, logs, [before, bits, opening])
+    assert "only the plan was opened, as 3 parts" in report
+    assert "6 times whether the best had improved" in report
     assert "the same 6 generations" in check_asked(logs)
     assert "expected: 9, 6" in check_asked(logs)
     swapped = [opening.plan[1], opening.plan[0], *opening.plan[2:]]
@@ -87,17 +88,17 @@ def test_logs_and_ledger_are_compared(cluster: LocalCluster) -> None:
     )
     for changed, words in lies:
         with pytest.raises(LogError, match=words):
-            check_sealed_answers(agreed.agreement, logs, changed)
-    again = check_sealed_answers(agreed.agreement, logs, [before, bits, opening, opening])
+            check_opened(agreed.agreement, logs, changed)
+    again = check_opened(agreed.agreement, logs, [before, bits, opening, opening])
     assert again == report  # heard twice by a coordinator that was interrupted
     fewer = [event for event in logs[1] if not isinstance(event, GenerationsBegun)]
     with pytest.raises(LogError, match="different generations"):
-        check_sealed_answers(agreed.agreement, [logs[0], fewer], [opening])
+        check_opened(agreed.agreement, [logs[0], fewer], [opening])
     # Two nodes send all components: what the third sent need not be kept, and is still compared.
     fewer_parts = msgspec.structs.replace(opening, parts=[*opening.parts[:2], []])
-    assert check_sealed_answers(agreed.agreement, logs, [before, bits, fewer_parts]).senders == 3
+    assert check_opened(agreed.agreement, logs, [before, bits, fewer_parts]) == report
     with pytest.raises(LogError, match="two plans of search 0"):
-        check_sealed_answers(
+        check_opened(
             agreed.agreement,
             [*logs[:2], [*logs[2], PlanBound(0, Attempt("0:1:1"))]],
             [before, bits, opening],
@@ -106,6 +107,4 @@ def test_logs_and_ledger_are_compared(cluster: LocalCluster) -> None:
     other_part = msgspec.structs.replace(sent, salt="00")
     for entry in (opening, fewer_parts):
         with pytest.raises(LogError, match="another part of the plan"):
-            check_sealed_answers(
-                agreed.agreement, [*logs[:2], [*logs[2], other_part]], [bits, entry]
-            )
+            check_opened(agreed.agreement, [*logs[:2], [*logs[2], other_part]], [bits, entry])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import replace
 
 import numpy as np
 
@@ -41,9 +40,7 @@ def plan_rows(outcome: Outcome, agreement: Agreement | None, account: str, /) ->
     if agreement is None:
         return [[str(row), str(column), ""] for row, column in enumerate(items)]
     problem = agreement.known_problem
-    # A sealed search may end before it has found a plan without forbidden pairs.
-    shape = replace(problem, forbidden=None)
-    if shape.fault(np.array([items], dtype=np.int64)) is not None:
+    if not problem.have_the_form(np.array([items], dtype=np.int64)):
         raise TrustError(
             "what the platform shows is no plan for the problem that was signed; ask the operator"
         )

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -40,41 +39,6 @@ ENOUGH = 2
 
 def _of(kind: type[E], log: Log) -> list[E]:
     return [event for event in log if isinstance(event, kind)]
-
-
-@dataclass(frozen=True, slots=True)
-class SealedReport:
-    """What logs and ledger say of the sealed searches of an agreement."""
-
-    plans: int
-    improvements: int
-    """Bits that were told on the way, if any were agreed."""
-    senders: int
-    """How many of the plans' parts the logs confirm."""
-
-
-def check_sealed_answers(
-    agreement: Agreement, logs: Sequence[Log], ledger: Sequence[LedgerEntry], /
-) -> SealedReport:
-    """Compare a ledger with verified logs of different nodes; a `LogError` names what differs."""
-    check_generations_asked(logs)
-    opened = [entry for entry in ledger if isinstance(entry, OpenedPlan)]
-    told = [entry for entry in ledger if isinstance(entry, ImprovementBits)]
-    if len(opened) + len(told) < len(ledger):
-        raise LogError("the ledger tells of evaluations, and there are none; it was changed")
-    # A coordinator that was interrupted may have heard the same plan twice.
-    plans = {(entry.search, tuple(entry.plan)) for entry in opened}
-    if len({search for search, _ in plans}) < len(plans):
-        raise LogError("the ledger has two plans of one search; a node opens one")
-    confirmed = {plan.search: 0 for plan in opened}
-    for plan in opened:
-        found = _confirm(agreement, logs, plan)
-        confirmed[plan.search] = max(confirmed[plan.search], found)
-    for entry in told:
-        _confirm_bits(logs, entry)
-    _check_nothing_left_out(logs, set(confirmed), {(e.search, e.number) for e in told})
-    bits = {(entry.search, entry.number): len(entry.improved) for entry in told}
-    return SealedReport(len(plans), sum(bits.values()), sum(confirmed.values()))
 
 
 def check_generations_asked(logs: Sequence[Log], /) -> int:
@@ -248,23 +212,45 @@ def check_opened(
     """The ledger must hold what the nodes opened, and nothing else."""
     if not ledger and not any(_of(GenerationsBegun, log) for log in logs):
         return "sealed: nothing was opened"
+    opened = [entry for entry in ledger if isinstance(entry, OpenedPlan)]
+    told = [entry for entry in ledger if isinstance(entry, ImprovementBits)]
     tells_bits = agreement.objectives[0].best == "improvement"
-    if not tells_bits and any(isinstance(entry, ImprovementBits) for entry in ledger):
+    if len(opened) + len(told) < len(ledger) or (told and not tells_bits):
         raise LogError(
             "the ledger tells of more than plans, and nothing else was agreed; the platform "
             "changed it"
         )
-    report = check_sealed_answers(agreement, logs, ledger)
-    if not report.plans:
-        words = "sealed: no plan was opened"
-    else:
-        plans = "the plan was" if report.plans == 1 else f"{report.plans} plans were"
-        words = f"sealed: only {plans} opened, as {report.senders} parts in the logs confirm"
-    if report.improvements:
-        words += f"; besides, {report.improvements} times whether the best had improved"
-    if report.senders < min(ENOUGH, len(logs)) * report.plans:
+    check_generations_asked(logs)
+    confirmed = _confirm_plans(agreement, logs, opened)
+    for entry in told:
+        _confirm_bits(logs, entry)
+    _check_nothing_left_out(logs, set(confirmed), {(e.search, e.number) for e in told})
+    senders = sum(confirmed.values())
+    words = "sealed: no plan was opened"
+    if confirmed:
+        plans = "the plan was" if len(confirmed) == 1 else f"{len(confirmed)} plans were"
+        words = f"sealed: only {plans} opened, as {senders} parts in the logs confirm"
+    bits = {(entry.search, entry.number): len(entry.improved) for entry in told}
+    if bits:
+        words += f"; besides, {sum(bits.values())} times whether the best had improved"
+    if senders < min(ENOUGH, len(logs)) * len(confirmed):
         raise UnprovenError(f"{words}, and two per plan would prove it; a node may have been away")
     return words
+
+
+def _confirm_plans(
+    agreement: Agreement, logs: Sequence[Log], opened: Sequence[OpenedPlan]
+) -> dict[int, int]:
+    """Per search whose plan was opened, how many logs show that a node sent its part."""
+    # A coordinator that was interrupted may have heard the same plan twice.
+    plans = {(entry.search, tuple(entry.plan)) for entry in opened}
+    if len({search for search, _ in plans}) < len(plans):
+        raise LogError("the ledger has two plans of one search; a node opens one")
+    confirmed = {plan.search: 0 for plan in opened}
+    for plan in opened:
+        found = _confirm(agreement, logs, plan)
+        confirmed[plan.search] = max(confirmed[plan.search], found)
+    return confirmed
 
 
 def check_plan(logs: Sequence[Log], ledger: Sequence[LedgerEntry], claim: Claim, /) -> str:

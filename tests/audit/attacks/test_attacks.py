@@ -31,6 +31,8 @@ from tacit.audit.score.scale import unit_of
 from tacit.problems import Problem, generate_assignment, generate_tour
 from tests.audit.example import example_record
 
+pytestmark = pytest.mark.slow
+
 SIDE = 10
 ROWS = (0, 1, 2)
 

@@ -17,6 +17,8 @@ from tacit.runs import Limits, solve
 from tacit.search import SearchParameters
 from tests.audit.example import example_record
 
+pytestmark = pytest.mark.slow
+
 ASSIGNMENT = generate_assignment(11, rows=10, participants=2)
 
 

@@ -133,7 +133,7 @@ def test_sealed_tells_what_the_plan_tells_to_whomever() -> None:
     (said,) = explain_leakage(msgspec.structs.replace(agreement, objectives=[terms]))
     assert "nothing but the plan is disclosed" in said
     assert "evaluations" not in said
-    for best, more in (("value", "in total"), ("improvement", "which generations improved")):
+    for best, more in (("value", "total value"), ("improvement", "Which generations improved")):
         terms = msgspec.structs.replace(terms, best=best)
         (said_more,) = explain_leakage(msgspec.structs.replace(agreement, objectives=[terms]))
         assert more not in said

@@ -95,7 +95,7 @@ def changed(record: Record, **changes: object) -> bytes:
         ({"sizes": [900]}, "once per evaluation"),
         ({"sizes": []}, "inconsistent"),
         ({"plans": deflated(np.zeros(5400), "<u2")}, "twice"),
-        ({"plans": deflated(np.full(5400, 6), "<u2")}, "do not exist"),
+        ({"plans": deflated(np.full(5400, 6), "<u2")}, "does not exist"),
         ({"plans": b"none"}, "damaged"),
         ({"plans": deflated(np.zeros(9999), "<u2")}, "does not have the"),
         ({"published": [0]}, "one entry per row"),

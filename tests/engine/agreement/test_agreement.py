@@ -41,7 +41,7 @@ def test_every_field_counts(agreement: Agreement) -> None:
 @pytest.mark.parametrize(
     ("objective", "limits", "reason"),
     [
-        ({"weight_bound": 1 << 60}, {}, "the ring has 64"),
+        ({"weight_bound": 1 << 60}, {}, "more than 48 bits"),
         ({"disclosure": "top:3"}, {}, "does not fit 2 individuals"),
         ({"disclosure": "top:01"}, {}, "plain form"),
         ({"disclosure": "median"}, {}, "not a disclosure"),

@@ -2,66 +2,21 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
 
-from tacit.engine.agreement.draft import draft_agreement
-from tacit.engine.agreement.terms import Agreement, AgreementLimits, PinnedSearch, agreement_hash
+from tacit.engine.agreement.terms import agreement_hash
 from tacit.engine.coordinator.node_client import NodeClient
-from tacit.engine.identity.certificates import read_certificate
-from tacit.engine.identity.cluster_files import write_cluster
-from tacit.engine.identity.config import load_cluster_config, load_node_config
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.local.engine import all_sign, node_terms, participant_keys, public_keys
-from tacit.engine.node.node import Node
-from tacit.engine.records.events import AgreementBroken, Connected, Event, LinkLost, RequestRefused
+from tacit.engine.records.events import AgreementBroken, Connected, LinkLost, RequestRefused
 from tacit.engine.records.node_log import NodeLog, verify_log
 from tacit.engine.wire.messages import Ping
 from tacit.errors import FileError, PeerError, RefusedError
-from tacit.mpc.transport import fingerprint
 from tests.engine.agreed_cluster import AgreedCluster, ask, make_clients, run
-from tests.engine.fixtures import example_problem
+from tests.engine.node.one_node import agree, lines, node
 
 MOST_LINKS = 64
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    write_cluster(tmp_path, [f"127.0.0.1:{port}" for port in (1, 2, 3)])
-    return tmp_path
-
-
-def node(folder: Path) -> Node:
-    return Node(load_node_config(folder / "node-0.toml"))
-
-
-def lines(folder: Path) -> list[Event]:
-    return verify_log((folder / "node-0.data" / "log.jsonl").read_bytes())
-
-
-def agree(node: Node, folder: Path) -> tuple[Agreement, dict[str, bytes], str]:
-    """An agreement that the node takes."""
-    keys = participant_keys(["owner"])
-    platform = fingerprint(read_certificate(folder / "platform.pem"))
-    agreement = draft_agreement(
-        example_problem(),
-        participants=public_keys(keys),
-        nodes=node_terms(load_cluster_config(folder / "cluster.toml")),
-        platform=platform,
-        search=PinnedSearch("genetic", {"population": 4}, seed=None),
-        limits=AgreementLimits(
-            evaluations=10,
-            population_min=2,
-            population_max=100,
-            distinct_min=2,
-            expires=int(time.time()) + 3600,
-        ),
-    )
-    signatures = all_sign(agreement, keys)
-    node.take_agreement(agreement, signatures, platform)
-    return agreement, signatures, platform
 
 
 @pytest.mark.parametrize("file", ["agreement.json", "log.jsonl", "lease"])

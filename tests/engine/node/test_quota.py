@@ -18,9 +18,7 @@ from tacit.engine.node.quota import REMOVED, Quota
 from tacit.engine.records.events import AgreementRemoved, RequestRefused
 from tacit.errors import RefusedError
 from tests.engine.agreed_cluster import AgreedCluster, run
-from tests.engine.node.test_node import agree, folder, lines
-
-__all__ = ["folder"]
+from tests.engine.node.one_node import agree, lines
 
 
 def config(folder: Path) -> NodeConfig:
@@ -120,7 +118,7 @@ def test_a_full_node_refuses_but_still_shows_its_log_and_its_figures() -> None:
             async with agreed.coordinator() as coordinator:
                 await coordinator.persist(coordinator._connect, until=time.monotonic() + 20)
                 with pytest.raises(RefusedError, match="0 MB are kept"):
-                    await coordinator.ask_all(partial(coordinator._submit, sealed), within=10)
+                    await coordinator.ask_all(partial(coordinator.submission, sealed), within=10)
                 assert all(done.log for done in await coordinator.fetch_logs())
 
         run(agree_on_it())

@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from tacit.engine.local.cluster import LocalCluster
-from tacit.problems import Assignment, Problem, generate_assignment, generate_tour
+from tacit.problems import (
+    Assignment,
+    Problem,
+    generate_assignment,
+    generate_capacitated,
+    generate_routing,
+    generate_tour,
+)
 from tacit.runs import Checkpointing, EngineChoice, Limits, Result, SolveSettings, solve
 from tacit.search import SearchParameters, preset_named
 
@@ -62,6 +69,28 @@ def test_assignments(cluster: LocalCluster, disclose: str, best: str) -> None:
 def test_imbalanced_assignments(cluster: LocalCluster, disclose: str) -> None:
     problem = generate_assignment(4, rows=5, columns=11)
     same_bytes(cluster, problem, parameters=small("paper-ap"), disclose=disclose)
+
+
+@pytest.mark.parametrize("disclose", DISCLOSURES)
+def test_capacitated_assignments(cluster: LocalCluster, disclose: str) -> None:
+    problem = generate_capacitated(3, rows=9, columns=3, participants=3)
+    forbidden = np.zeros((9, 3), dtype=np.bool_)
+    forbidden[0, 1] = forbidden[4, 2] = True
+    problem = replace(problem, forbidden=forbidden, capacities=(4, 0, 6))
+    same_bytes(cluster, problem, parameters=small("paper-ap"), disclose=disclose)
+
+
+@pytest.mark.parametrize("disclose", DISCLOSURES)
+def test_routes_with_a_vehicle_to_spare(cluster: LocalCluster, disclose: str) -> None:
+    problem = generate_routing(3, places=8, vehicles=3, participants=3)
+    weights = np.array(problem.objectives[0].weights)
+    weights[0, 0] = 500  # No way leads from the depot to itself, so it must not count.
+    objective = replace(problem.objectives[0], weights=weights)
+    capacities = (sum(problem.demands), 40, 25)
+    problem = replace(problem, objectives=(objective,), capacities=capacities)
+    same_bytes(
+        cluster, problem, parameters=small("paper-tsp"), disclose=disclose, best="improvement"
+    )
 
 
 def test_costs_with_ties_and_forbidden_pairs(cluster: LocalCluster) -> None:

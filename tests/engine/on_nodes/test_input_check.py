@@ -70,7 +70,7 @@ def test_checks_side_by_side_end_alike(cluster: LocalCluster) -> None:
         async with agreed.coordinator() as coordinator:
             await coordinator.start_agreement(agreed.signatures, within=SET_UP)
             for rows in agreed.sealed():
-                await outcomes(coordinator.clients, partial(coordinator._submit, rows))
+                await outcomes(coordinator.clients, partial(coordinator.submission, rows))
             until = time.monotonic() + SET_UP
             await asyncio.gather(*(coordinator.prepare(0, until=until) for _ in range(3)))
             await Evaluations(coordinator, 0).evaluate(populations(1)[0], until=until)
@@ -128,7 +128,8 @@ def test_rows_that_differ_between_nodes_can_be_sealed_again(
     who, other = agreed.keys
 
     async def submit_to(coordinator: Coordinator, rows: SealedRows, node: int) -> None:
-        await ask(coordinator.clients[node], coordinator._submit(rows, coordinator.clients[node]))
+        client = coordinator.clients[node]
+        await ask(client, coordinator.submission(rows, client))
 
     async def attack() -> None:
         async with agreed.coordinator() as coordinator:
@@ -161,7 +162,7 @@ def test_nothing_is_prepared_after_the_expiry(cluster: LocalCluster) -> None:
         async with agreed.coordinator() as coordinator:
             await coordinator.start_agreement(agreed.signatures, within=SET_UP)
             for rows in agreed.sealed():
-                await outcomes(coordinator.clients, partial(coordinator._submit, rows))
+                await outcomes(coordinator.clients, partial(coordinator.submission, rows))
             await asyncio.sleep(max(0.0, agreed.agreement.limits.expires - time.time()))
             with pytest.raises(RefusedError, match="expired"):
                 await coordinator.prepare(0, until=time.monotonic() + SET_UP)

@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from tacit.engine.agreement.sealed_terms import check_sealed, pin_sealed
+from tacit.engine.agreement.terms import Ownership
 from tacit.engine.coordinator.sealed_search import Opened
 from tacit.engine.local.cluster import LocalCluster
 from tacit.errors import AgreementError
@@ -56,9 +57,11 @@ def test_improvements_of_several_parents_are_not_told(cluster: LocalCluster) -> 
 def test_what_does_not_fit_a_message_is_refused_without_making_it() -> None:
     """Anybody may send a node an agreement, so checking one must cost little."""
     agreement = example_cast().agreement
+    sealed_terms = {"disclosure": "sealed", "best": "nothing"}
+    owners = [Ownership("owner", list(range(60_000)))]
     huge = replace(
         agreement,
-        objectives=[replace(agreement.objectives[0], disclosure="sealed", best="nothing")],
+        objectives=[replace(agreement.objectives[0], owners=owners, **sealed_terms)],
         problem=replace(agreement.problem, kind="tour", rows=60_000, columns=60_000),
         search=pin_sealed(SealedParameters(children=999, parents=16)),
         reveal_best=False,

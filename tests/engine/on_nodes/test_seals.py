@@ -219,7 +219,7 @@ def test_an_agreement_with_other_nodes_or_platform_is_refused(cluster: LocalClus
 
 
 def _submit_own(coordinator: Coordinator, version: list[SealedRows], client: NodeClient) -> Submit:
-    return coordinator._submit(version[client.number], client)
+    return coordinator.submission(version[client.number], client)
 
 
 async def set_up(agreed: AgreedCluster, submissions: list[list[SealedRows]]) -> None:
@@ -290,15 +290,15 @@ def test_inputs_are_sealed_once_and_frozen_by_the_check(cluster: LocalCluster) -
             for rows, refused in ((first, False), (first, False), (second, True)):
                 replies = await outcomes(
                     coordinator.clients,
-                    partial(coordinator._submit, rows),
+                    partial(coordinator.submission, rows),
                 )
                 assert all(isinstance(each, RefusedError) is refused for each in replies)
             await outcomes(
                 coordinator.clients,
-                partial(coordinator._submit, agreed.seal(other)),
+                partial(coordinator.submission, agreed.seal(other)),
             )
             await coordinator.prepare(0, until=time.monotonic() + SET_UP)
-            replies = await outcomes(coordinator.clients, partial(coordinator._submit, second))
+            replies = await outcomes(coordinator.clients, partial(coordinator.submission, second))
             assert all("frozen" in str(each) for each in replies)
 
     run(attack())

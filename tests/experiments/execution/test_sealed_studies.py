@@ -24,7 +24,7 @@ from tacit.problems import generate_assignment
 from tacit.runs import EngineChoice, Limits, solve
 from tacit.runs.sealed.searching import SimulatedSealedSearch
 from tacit.search.moves import SealedParameters
-from tests.experiments.test_commands import tacit
+from tests.experiments.command import tacit
 
 SEALED_STUDIES = [name for name in shipped_studies() if name.startswith("sealed-")]
 SMALL = """

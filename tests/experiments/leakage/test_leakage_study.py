@@ -15,29 +15,12 @@ from tacit.experiments.leakage.plan import (
 )
 from tacit.experiments.leakage.run_study import run_leakage_study
 from tacit.experiments.leakage.tables import correlation_table, is_of
-from tests.experiments.test_commands import ROOT, tacit
-
-TINY = """
-name = "tiny"
-evaluations = [5, 12]
-disclosures = ["order", "top:5"]
-sealed_generations = 40
-every_attack = ["top:5"]
-[[classes]]
-label = "assignment"
-preset = "paper-ap"
-parameters = { population = 30, elites = 3 }
-worst_cases = 2
-instances = [{ generate = "assignment", size = 7, seed = 1, numbers = [1, 2] }]
-[mitigations]
-disclosures = ["top:5"]
-seeds = 2
-[[mitigations.options]]
-name = "best value withheld"
-best = "nothing"
-"""
+from tests.experiments.command import tacit
+from tests.experiments.leakage.tiny import TINY
+from tests.support.repository import ROOT
 
 
+@pytest.mark.slow
 def test_a_study_gives_the_table_the_text_and_the_plots(tmp_path: Path) -> None:
     study = leakage_study_from(TINY, "tiny.toml")
     with ThreadPoolExecutor(1) as pool:

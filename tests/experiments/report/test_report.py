@@ -18,7 +18,9 @@ from tacit.experiments.reproduce import Reproduction, paper_studies, reproduce
 from tacit.experiments.study.instances import InstanceSpec
 from tacit.experiments.study.study import Seeds, Study
 from tacit.search import SearchParameters
-from tests.experiments.leakage.test_leakage_study import TINY
+from tests.experiments.leakage.tiny import TINY
+
+pytestmark = pytest.mark.slow
 
 ENGINE = [
     EngineTimes(300, 100, delay, {method: Timed(0.01 + delay / 60) for method in PAPER_SECONDS})

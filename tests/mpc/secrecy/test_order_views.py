@@ -19,6 +19,8 @@ from tacit.mpc.shares import COORDINATOR, NODES, ArithmeticShare, BitShare, Shar
 from tests.mpc.secrecy.leaks import Make, leaks, seeds, shares_seen_alike
 from tests.mpc.secrecy.views import Protocol, Setting, Weaken, dropped, honest, reused, views
 
+pytestmark = pytest.mark.slow
+
 
 def shuffled(back: bool) -> Make:
     def make(shares: list[Any]) -> Protocol:

@@ -34,6 +34,8 @@ from tests.mpc.secrecy.sealed_views import (
 from tests.mpc.secrecy.views import Protocol, Setting, Weaken, dropped, honest
 from tests.mpc.secrecy.weakened import SURE, Reused, fixed_for
 
+pytestmark = pytest.mark.slow
+
 CHILDREN = re.compile(r"\d+\.order\.p")
 """The label under which the children of a generation are mixed; the start has another."""
 

@@ -25,6 +25,8 @@ from tests.mpc.secrecy.sealed_views import (
 )
 from tests.mpc.secrecy.weakened import SURE, fixed_for
 
+pytestmark = pytest.mark.slow
+
 
 class PlansNotMixed(KeyedMasks):
     """A weakened source: the plans stay where they are."""

@@ -25,6 +25,8 @@ from tests.mpc.secrecy.sealed_views import (
 )
 from tests.mpc.secrecy.weakened import SURE, fixed_for
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = {"assignment": {"block": 2}, "tour": {"children": 3}}
 
 

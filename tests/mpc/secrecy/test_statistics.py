@@ -23,6 +23,8 @@ from tacit.mpc.ring import to_ring
 from tacit.mpc.shares import ArithmeticShare
 from tests.mpc.secrecy.weakened import SURE, Reused, Unshuffled, fixed_for, least_p
 
+pytestmark = pytest.mark.slow
+
 
 async def opened_order(
     f: Sequence[int], masks: Callable[[int], MaskSource], monkeypatch: pytest.MonkeyPatch

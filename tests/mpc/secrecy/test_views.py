@@ -26,6 +26,8 @@ from tacit.mpc.shares import COORDINATOR, NODES, ArithmeticShare, BitShare
 from tests.mpc.secrecy.leaks import leaks, seeds, shares_seen_alike
 from tests.mpc.secrecy.views import Protocol, Setting, Weaken, dropped, honest, reused, views
 
+pytestmark = pytest.mark.slow
+
 
 def product(shares: list[Any]) -> Protocol:
     return lambda s: multiply.multiply(s, shares[s.me][:1], shares[s.me][1:], label="m"), None

@@ -23,22 +23,22 @@ def test_slow_handshakes_keep_no_peer_out(
 
     async def attack() -> None:
         arrived: asyncio.Queue[TlsLink] = asyncio.Queue()
-        port = listener.Listener(
+        node_port = listener.Listener(
             Identity(server.certificate, server.key, {"node 1": client.pem}),
             arrived.put_nowait,
             lambda where, why: rejected.append(why),
             limit=1 << 20,
         )
-        await port.start("127.0.0.1", 0)
-        assert port._server is not None
-        port = port._server.sockets[0].getsockname()[1]
+        await node_port.start("127.0.0.1", 0)
+        assert node_port._server is not None
+        port = node_port._server.sockets[0].getsockname()[1]
         strangers = [await asyncio.open_connection("127.0.0.1", port) for _ in range(20)]
         identity = Identity(client.certificate, client.key, {"node 0": server.pem})
         link = await connect("127.0.0.1", port, peer="node 0", identity=identity, timeout=3)
         async with asyncio.timeout(3):
             there = await arrived.get()
         assert there.peer == "node 1"
-        assert len(port._handshakes) <= min(8, per_address)
+        assert len(node_port._handshakes) <= min(8, per_address)
         # Those that made room are closed, not forgotten.
         async with asyncio.timeout(3):
             assert await strangers[0][0].read() == b""
@@ -46,7 +46,7 @@ def test_slow_handshakes_keep_no_peer_out(
             writer.close()
         await link.close()
         await there.close()
-        await port.close()
+        await node_port.close()
 
     run(attack())
     assert rejected.count("the TLS handshake was too slow, and others waited") >= 12
@@ -61,13 +61,13 @@ def test_the_address_with_most_handshakes_makes_room(monkeypatch: pytest.MonkeyP
             pass
 
     async def work() -> None:
-        port = object.__new__(listener.Listener)
-        port._reject = lambda where, why: rejected.append(where)
-        port._handshakes = {}
+        node_port = object.__new__(listener.Listener)
+        node_port._reject = lambda where, why: rejected.append(where)
+        node_port._handshakes = {}
         for host, where in [("a", "first"), ("b", "second"), ("b", "third")]:
             task = asyncio.ensure_future(asyncio.sleep(0))
-            port._handshakes[task] = listener._Handshake(host, where, Connection())
-        port._make_room("c")
+            node_port._handshakes[task] = listener._Handshake(host, where, Connection())
+        node_port._make_room("c")
 
     run(work())
     assert rejected == ["second"]

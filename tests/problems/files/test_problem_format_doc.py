@@ -27,6 +27,15 @@ def test_the_example_loads(tmp_path: Path) -> None:
     assert problem.forbidden.sum() == 2
 
 
+def test_the_routing_example_loads_and_its_plan_is_one(tmp_path: Path) -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    example = re.findall(r"```json\n(.*?)```", text, re.DOTALL)[1]
+    (tmp_path / "vans.json").write_text(example, encoding="utf-8")
+    plan = re.search(r"`\[(0, 1, 4, 0, 2, 3)\]`", text)
+    assert plan is not None
+    load_problem(tmp_path / "vans.json").check_plan([int(item) for item in plan[1].split(", ")])
+
+
 def test_every_field_is_documented() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
     for struct in (ProblemFile, ObjectiveEntry):

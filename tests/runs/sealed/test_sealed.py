@@ -31,6 +31,7 @@ def simulated(problem: Problem, **options: object) -> Result:
     return solve_with(problem, disclose="sealed", engine="simulated", **options)
 
 
+@pytest.mark.slow
 def test_a_sealed_search_is_as_good_as_promised() -> None:
     found = simulated(generate_assignment(1), generations=1000, seed=1)
     assert found.percent_of_optimum is not None

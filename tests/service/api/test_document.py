@@ -106,6 +106,7 @@ def send(world: World, case: Case[Any], role: str) -> Any:
 
 
 @pytest.mark.parametrize(("endpoint", "mode"), CASES)
+@pytest.mark.slow
 def test_answers_are_as_documented(
     world: World,
     runs: list[str],

@@ -22,7 +22,7 @@ from tacit.service.local.demo import join_as
 from tacit.service.local.platform import LocalPlatform
 from tests.service.dashboard.browser import PHONE, Watched, chromium, opened
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.browser]
 
 
 @pytest.fixture

@@ -4,31 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from html import unescape
-from typing import Any
 
 import pytest
 from nicegui import Client, ui
 
 from tacit.audit import explain_leakage
-from tacit.engine.agreement.terms import Agreement, NodeTerms
 from tacit.problems import Problem
-from tacit.service.api.terms import RunTerms
 from tacit.service.dashboard.drafts import Rules, drawn_problem, run_terms
 from tacit.service.dashboard.leakage import inferred, inferred_markup
 from tacit.service.dashboard.pages.rules_form import RulesForm, inferred_from
-from tacit.service.workflow.drafting import agreement_of_terms
-from tests.service.dashboard.test_sessions import browser, sign_in
+from tests.service.dashboard.plain_browser import browser, sign_in
+from tests.service.drafted import agreement_on
 from tests.service.example_terms import example_terms
 from tests.service.world import World
 
 RULES = Rules("a run", "top:15", "improvement", 10.0, 500, 24.0)
-
-
-def agreement_on(terms: dict[str, Any]) -> Agreement:
-    checked = RunTerms.model_validate(terms)
-    keys = {name: f"{number:064x}" for number, name in enumerate(checked.participants, start=50)}
-    nodes = [NodeTerms("localhost", 1, *(f"{3 * i + k:064x}" for k in range(3))) for i in (1, 2, 3)]
-    return agreement_of_terms(checked, keys=keys, nodes=nodes, platform=f"{99:064x}")
 
 
 def problem(kind: str = "ap") -> Problem:

@@ -44,7 +44,8 @@ def evil_run(kind: str = "assignment") -> dict[str, Any]:
             "deadline_seconds": 5,
             "limits": {"evaluations": 1, "expiry_hours": 1},
             "problem": {
-                "kind": kind, "rows": 2, "columns": 2, "forbidden": [[0, 1]],
+                "kind": kind, "rows": 2, "columns": 2,
+                "forbidden": [[0, 1]] if kind == "assignment" else [],
                 "row_names": [EVIL, "b"], "column_names": [EVIL, "d"],
                 "coordinates": [[0, 0], [1, 1]] if kind == "tour" else None,
             },

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,25 +18,8 @@ from websockets.typing import Origin
 from tacit.service.access.invitations import invite
 from tacit.service.dashboard.sessions import MOST_PER_ACCOUNT, Session, Sessions
 from tests.service.dashboard.conftest import PER_MINUTE
+from tests.service.dashboard.plain_browser import FORM, browser, sign_in
 from tests.service.world import World
-
-addresses = (f"192.0.2.{i}" for i in itertools.count(1))
-FORM = "application/x-www-form-urlencoded"
-
-
-@contextmanager
-def browser(world: World, **headers: str) -> Iterator[httpx.Client]:
-    """Somebody at an address of their own, who sends what a browser sends."""
-    sent = {"X-Forwarded-For": next(addresses), "Origin": world.url, **headers}
-    with httpx.Client(base_url=world.url, headers=sent, timeout=30) as client:
-        yield client
-
-
-def sign_in(client: httpx.Client, secret: str, **more: str) -> str:
-    """Where signing in leads to."""
-    answer = client.post("/sign-in", data={"code": secret, **more})
-    assert answer.status_code == 303
-    return answer.headers["location"]
 
 
 def new_code(world: World, name: str) -> str:

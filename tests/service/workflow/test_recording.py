@@ -24,7 +24,7 @@ from tacit.service.execution.report import Report, run_folder, write_report
 from tacit.service.server.settings import Settings
 from tacit.service.storage import read_run
 from tacit.service.workflow.recording import RECORD, record_of_run
-from tests.service.dashboard.test_leakage import agreement_on
+from tests.service.drafted import agreement_on
 from tests.service.world import World
 
 SEED, EVALUATIONS = 7, 6

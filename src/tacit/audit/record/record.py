@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -201,9 +200,8 @@ def check_record(
     published = [record.published, *record.published_too]
     if {len(plan) for plan in published} != {problem.plan_length}:
         raise InputError("the record's plans do not have one entry per row")
-    # A sealed search may end before it has found a plan without forbidden pairs.
-    shape = replace(problem.known, forbidden=None)
-    _check_plans(record.published_plans, shape)
+    if not problem.known.have_the_form(record.published_plans):
+        raise InputError("the record's published plans are not plans of its problem")
     sealed = {each.disclosure == SEALED for each in record.objectives}
     if sealed == {True}:
         if record.sizes:
@@ -211,7 +209,9 @@ def check_record(
         return
     if True in sealed or not record.sizes or min(record.sizes) < 1:
         raise InputError("the record has no evaluation, or an empty one")
-    _check_plans(plans, shape)
+    fault = problem.known.fault(plans)
+    if fault is not None:
+        raise InputError(f"a plan of the record {fault[1]}")
     for objective, values in zip(record.objectives, disclosed, strict=True):
         if len(objective.disclosed_best) != len(record.sizes):
             raise InputError(f"{objective.name!r} does not disclose its best once per evaluation")
@@ -230,9 +230,3 @@ def check_problem(problem: RecordedProblem, /) -> None:
         problem.known  # noqa: B018 - it is built now, and kept
     except InputError as error:
         raise InputError(f"the record's problem: {error}") from None
-
-
-def _check_plans(plans: NDArray[np.int32], shape: Problem) -> None:
-    fault = shape.fault(plans)
-    if fault is not None:
-        raise InputError(f"a plan of the record {fault[1]}")

@@ -21,6 +21,7 @@ _KEY_CHARACTERS = frozenset("0123456789abcdef")
 
 def check_agreement(agreement: Agreement) -> None:
     """Refuse an agreement that contradicts itself, or whose bounds do not fit the ring."""
+    _check_size(agreement)
     _check_names(agreement)
     _check_keys(agreement)
     _check_limits(agreement)
@@ -44,8 +45,8 @@ def check_agreement(agreement: Agreement) -> None:
     check_frame_sizes(agreement)
 
 
-def _check_problem(agreement: Agreement) -> None:
-    """Ask the kind, once it is known that the answer takes no more memory than the inputs will."""
+def _check_size(agreement: Agreement) -> None:
+    """Comes first: what is too large must not take time or memory to find out more about."""
     problem = agreement.problem
     small = problem.rows >= 1 and problem.rows * problem.columns <= MOST_PAIRS
     if not small or not 1 <= problem.columns <= MOST_COLUMNS:
@@ -53,6 +54,11 @@ def _check_problem(agreement: Agreement) -> None:
             f"the problem has {problem.rows} rows and {problem.columns} columns; give at least one "
             f"of each, at most {MOST_COLUMNS} columns and {MOST_PAIRS} pairs"
         )
+
+
+def _check_problem(agreement: Agreement) -> None:
+    """Ask the kind."""
+    problem = agreement.problem
     if problem.version == 1 or problem.data == {}:
         raise AgreementError(
             "version 1 of a kind, and no data of it, are not written; leave it out"

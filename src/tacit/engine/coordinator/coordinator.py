@@ -75,7 +75,7 @@ class Coordinator:
         """Hand over the agreement and the sealed rows, and have the inputs checked and frozen."""
         taken = await self.start_agreement(signatures, within=within)
         for rows in sealed:
-            await self.ask_all(partial(self._submit, rows), within=within)
+            await self.ask_all(partial(self.submission, rows), within=within)
         for objective in self.agreement.confidential():
             if not all(objective in each.frozen for each in taken):
                 until = asyncio.get_running_loop().time() + within
@@ -92,7 +92,8 @@ class Coordinator:
         self._last_epoch = max(self._last_epoch, *(each.epoch for each in taken))
         return taken
 
-    def _submit(self, rows: SealedRows, client: NodeClient) -> Submit:
+    def submission(self, rows: SealedRows, client: NodeClient, /) -> Submit:
+        """The request that hands a participant's sealed rows to a node."""
         return Submit(
             agreement=self.hash,
             manifest=rows.manifest,

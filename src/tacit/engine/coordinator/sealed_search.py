@@ -264,7 +264,7 @@ class SealedSearch:
                 components[number] = words
         values = from_ring(components[0] + components[1] + components[2])
         plan = [int(item) for item in values[tells_value:]]
-        if len(set(plan)) < len(plan) or not all(0 <= i < agreement.problem.columns for i in plan):
+        if not agreement.known_problem.have_the_form(values[None, tells_value:]):
             raise AbortError("the nodes", "opened something that is no plan")
         value = int(values[0]) if tells_value else None
         parts_by_node: Parts = [[(0, answers[node])] if node in answers else [] for node in NODES]

@@ -5,6 +5,7 @@ Every request has a number, and the reply carries it. docs/messages.md lists all
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Generic, TypeVar, get_args
 
 import msgspec
@@ -169,6 +170,7 @@ _READ_REPLY: msgspec.msgpack.Decoder[Reply] = msgspec.msgpack.Decoder(
 )
 
 
+@cache
 def reply_type(request: type[Message], /) -> type[Message]:
     """What a node replies to a request that it does.
 

@@ -18,7 +18,7 @@ from tacit.experiments.quality import (
     normalized,
     relative_error,
 )
-from tacit.experiments.study.instances import Yardstick, reference_of
+from tacit.experiments.study.instances import Reference, reference_of
 from tacit.experiments.study.plugins import load_plugins
 from tacit.experiments.study.settings import settings_of
 from tacit.problems import Problem
@@ -76,7 +76,7 @@ def run_job(job: Job, /) -> RunRecord:
     return RunRecord(measure.arrays(), front, seconds)
 
 
-def _measured_search(job: Job, reference: Yardstick) -> tuple[SearchDriver, _Measurements]:
+def _measured_search(job: Job, reference: Reference) -> tuple[SearchDriver, _Measurements]:
     """The search of a job on a simulated engine, and what measures it."""
     settings = settings_of(job.disclosure, dict(job.settings))
     problem, limits = reference.problem, Limits(generations=job.generations)
@@ -109,7 +109,7 @@ def obfuscated(problem: Problem, job: Job, /) -> Problem:
 class _Measurements:
     """Watches a search and keeps one row of metrics per generation."""
 
-    reference: Yardstick
+    reference: Reference
     rows: list[tuple[float, ...]] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:

@@ -69,7 +69,7 @@ class Store:
         """Write the configuration, and the versions unless they are on record already."""
         described = msgspec.to_builtins(study)
         described["parameters"] = msgspec.to_builtins(study.search)
-        described["yardsticks"] = dict(_yardsticks(study))
+        described["yardsticks"] = dict(_references(study))
         write_whole(self.folder / "study.json", _json(described))
         path = self.folder / "versions.json"
         known = msgspec.json.decode(path.read_bytes()) if path.exists() else []
@@ -114,7 +114,7 @@ def _json(value: object) -> bytes:
     return msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n"
 
 
-def _yardsticks(study: Study) -> Iterator[tuple[str, dict[str, object]]]:
+def _references(study: Study) -> Iterator[tuple[str, dict[str, object]]]:
     for spec in study.instances:
         reference = reference_of(spec)
         truth = None if reference.truth is None else reference.truth.tolist()

@@ -49,7 +49,7 @@ class InstanceSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
 
 
 @dataclass(frozen=True, eq=False)
-class Yardstick:
+class Reference:
     """A problem and what its plans are measured against, where that is known."""
 
     problem: Problem
@@ -119,7 +119,7 @@ def named_problem(spec: InstanceSpec, /) -> Problem:
 
 
 @lru_cache(maxsize=64)
-def reference_of(spec: InstanceSpec, /) -> Yardstick:
+def reference_of(spec: InstanceSpec, /) -> Reference:
     """The problem with its optimum, or its ground truth where it has several objectives.
 
     >>> reference_of(InstanceSpec(generate="assignment", size=5, seed=1)).optimum
@@ -128,8 +128,8 @@ def reference_of(spec: InstanceSpec, /) -> Yardstick:
     problem = named_problem(spec)
     if len(problem.objectives) == 1:
         found = optimum(problem)
-        return Yardstick(problem, None if found is None else found.value, None)
+        return Reference(problem, None if found is None else found.value, None)
     if not isinstance(problem, Assignment):
-        return Yardstick(problem, None, None)
+        return Reference(problem, None, None)
     signs = np.array([objective.sign for objective in problem.objectives])
-    return Yardstick(problem, None, (ground_truth(problem).values * signs).astype(np.float64))
+    return Reference(problem, None, (ground_truth(problem).values * signs).astype(np.float64))

@@ -7,7 +7,6 @@ A package adds a kind with an entry point of the group `tacit.kinds` that names 
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import entry_points
 
 from tacit.errors import ProblemError
 from tacit.problems.model.assignment import Assignment
@@ -34,7 +33,7 @@ version of what brings it
     """
     kind = _OURS.get(name) or _installed(name)
     if kind is None:
-        known = ", ".join(sorted({*_OURS, *entry_points(group=GROUP).names}))
+        known = ", ".join(sorted(_OURS))
         raise ProblemError(
             f"the kind {name!r} is unknown here; use one of {known}, or install its package"
         )
@@ -48,6 +47,8 @@ version of what brings it
 
 @cache
 def _installed(name: str) -> type[Problem] | None:
+    from importlib.metadata import entry_points  # late: few nodes need it, and it takes its time
+
     for point in entry_points(group=GROUP, name=name):
         kind = point.load()
         if not (isinstance(kind, type) and issubclass(kind, Problem) and kind.kind == name):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -187,6 +187,13 @@ class Problem(ABC):
             return int(beyond.argmax()), "takes a column that does not exist"
         found = self._fault(plans)
         return None if found is None else (int(found[0].argmax()), found[1])
+
+    def have_the_form(self, plans: Plans, /) -> bool:
+        """Whether these are plans, if perhaps with forbidden pairs.
+
+        A sealed search may end before it has found one without.
+        """
+        return replace(self, forbidden=None, proven=True).fault(plans) is None
 
     def check_plan(self, plan: Sequence[int], /) -> None:
         """Refuse a plan that is not feasible, with the reason."""

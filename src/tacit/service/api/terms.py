@@ -63,7 +63,7 @@ class ProblemTerms(_Taken):
 
 def problem_terms(problem: Problem, /) -> dict[str, Any]:
     """What a draft says of a problem, which is nothing of its weights."""
-    public: dict[str, Any] = msgspec.to_builtins(public_problem(problem))
+    public: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(public_problem(problem)))
     if not problem.between_places:
         del public["symmetric"]
     if problem.coordinates is not None:
@@ -72,7 +72,11 @@ def problem_terms(problem: Problem, /) -> dict[str, Any]:
 
 
 def public_of_terms(problem: Mapping[str, Any], /) -> PublicProblem:
-    """The public problem of a draft, of which fields may be missing."""
+    """The public problem of a draft, of which fields may be missing.
+
+    >>> public_of_terms({"kind": "assignment", "rows": 2, "columns": 3}).columns
+    3
+    """
     given = {k: v for k, v in problem.items() if v is not None and k != "coordinates"}
     ways = kind_named(given["kind"], given.get("version", 1)).between_places
     return msgspec.convert({"name": "", "symmetric": ways, **given}, PublicProblem)

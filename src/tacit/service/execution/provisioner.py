@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 
 from tacit.engine.coordinator.coordinator import Coordinator
-from tacit.engine.coordinator.node_client import NodeClient
-from tacit.engine.wire.messages import Submit
 from tacit.engine.wire.replies import RefusalKind
 from tacit.errors import EngineError, MpcError, RefusedError, TacitError, WrongStateError
 from tacit.service.execution.agreed_runs import StoredAgreement, StoredRows, stored_agreement
@@ -110,14 +109,7 @@ class Provisioner:
         return True
 
     async def _deliver(self, coordinator: Coordinator, each: StoredRows) -> None:
-        def submit(client: NodeClient) -> Submit:
-            return Submit(
-                agreement=coordinator.hash,
-                manifest=each.rows.manifest,
-                signature=each.rows.signature,
-                box=each.rows.boxes[client.number],
-            )
-
+        submit = partial(coordinator.submission, each.rows)
         try:
             await coordinator.ask_all(submit, within=HAND_OVER_SECONDS)
         except RefusedError as error:

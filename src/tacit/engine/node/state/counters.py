@@ -131,13 +131,7 @@ class Counters:
                     self._use(NumberAdopted(objective, number, request.hex()))
 
     def log_sent(
-        self,
-        event: type[AnswerSent | BestSent],
-        asked: Asked,
-        sent: RecordingMux,
-        /,
-        *,
-        attempt: Attempt,
+        self, event: type[AnswerSent | BestSent], asked: Asked, attempt: Attempt, sent: RecordingMux
     ) -> None:
         """A line for an answer that is out: its hash with a fresh salt, so that none is guessed."""
         salt = secrets.token_bytes(16)

@@ -143,7 +143,7 @@ async def _evaluate(
         raise
     if best is not None and result.best_so_far is not None:
         best.keep(number, attempt, result.best_so_far)
-    counters.log_sent(AnswerSent, asked, sent, attempt=attempt)
+    counters.log_sent(AnswerSent, asked, attempt, sent)
     await counters.finish(asked)
     return PopulationEvaluated(id=request.id, sent=session.sent, rounds=session.depth)
 
@@ -167,5 +167,5 @@ async def reveal(
             best="nothing",
         )
     attempt = Attempt.of(REVEAL_NUMBER, request.epoch, request.attempt)
-    agreement_state.counters.log_sent(BestSent, asked, sent, attempt=attempt)
+    agreement_state.counters.log_sent(BestSent, asked, attempt, sent)
     return BestRevealed(id=request.id, sent=session.sent, rounds=session.depth)

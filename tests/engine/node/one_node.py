@@ -1,0 +1,48 @@
+"""A node in this process, without peers."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from tacit.engine.agreement.draft import draft_agreement
+from tacit.engine.agreement.terms import Agreement, AgreementLimits, PinnedSearch
+from tacit.engine.identity.certificates import read_certificate
+from tacit.engine.identity.config import load_cluster_config, load_node_config
+from tacit.engine.local.engine import all_sign, node_terms, participant_keys, public_keys
+from tacit.engine.node.node import Node
+from tacit.engine.records.events import Event
+from tacit.engine.records.node_log import verify_log
+from tacit.mpc.transport import fingerprint
+from tests.engine.fixtures import example_problem
+
+
+def node(folder: Path) -> Node:
+    return Node(load_node_config(folder / "node-0.toml"))
+
+
+def lines(folder: Path) -> list[Event]:
+    return verify_log((folder / "node-0.data" / "log.jsonl").read_bytes())
+
+
+def agree(node: Node, folder: Path) -> tuple[Agreement, dict[str, bytes], str]:
+    """An agreement that the node takes."""
+    keys = participant_keys(["owner"])
+    platform = fingerprint(read_certificate(folder / "platform.pem"))
+    agreement = draft_agreement(
+        example_problem(),
+        participants=public_keys(keys),
+        nodes=node_terms(load_cluster_config(folder / "cluster.toml")),
+        platform=platform,
+        search=PinnedSearch("genetic", {"population": 4}, seed=None),
+        limits=AgreementLimits(
+            evaluations=10,
+            population_min=2,
+            population_max=100,
+            distinct_min=2,
+            expires=int(time.time()) + 3600,
+        ),
+    )
+    signatures = all_sign(agreement, keys)
+    node.take_agreement(agreement, signatures, platform)
+    return agreement, signatures, platform

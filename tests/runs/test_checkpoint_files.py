@@ -84,9 +84,9 @@ def test_a_checkpoint_of_another_format_is_refused(checkpoint: Path) -> None:
 
 
 def test_an_absent_checkpoint_and_a_folder_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=r"nowhere: cannot be read \(No such file"):
+    with pytest.raises(FileError, match=r"nowhere: there is no such file"):
         load_checkpoint(tmp_path / "nowhere", fresh_run("none"))
-    with pytest.raises(FileError, match="cannot be read"):
+    with pytest.raises(FileError, match="this is a folder"):
         load_checkpoint(tmp_path, fresh_run("none"))
 
 

@@ -241,7 +241,7 @@ def test_plots_of_another_kind_are_refused(tmp_path: Path, name: str) -> None:
 
 def test_a_plot_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     result = solve(generate_assignment(1, rows=4), limits=Limits(generations=0))
-    with pytest.raises(ParameterError, match="cannot be written"):
+    with pytest.raises(FileError, match="cannot be written"):
         plot_result(result, tmp_path / "nowhere" / "run.png")
 
 

@@ -74,15 +74,7 @@ def describe(problem: Problem, /) -> Description:
 
 
 def print_description(description: Description, console: Console, /) -> None:
-    """Print the description as tables for people.
-
-    >>> from io import StringIO
-    >>> from tacit.problems import shipped_problem
-    >>> paper = StringIO()
-    >>> print_description(describe(shipped_problem("rd100")), Console(file=paper))
-    >>> paper.getvalue().splitlines()[0]
-    'rd100: tour, 100 x 100'
-    """
+    """Print the description as tables for people."""
     d = description
     console.print(f"{d.name}: {d.kind}, {d.rows} x {d.columns}", markup=False, highlight=False)
     facts = Table.grid(padding=(0, 2))

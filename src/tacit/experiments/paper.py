@@ -13,11 +13,7 @@ import msgspec
 
 @dataclass(frozen=True)
 class Column:
-    """One measured quantity of the paper: a study, a metric and the instance it is shown for.
-
-    >>> COLUMNS["ap"].paper_key
-    'ap1K100x100'
-    """
+    """One measured quantity of the paper: a study, a metric and the instance it is shown for."""
 
     name: str
     study: str
@@ -52,11 +48,7 @@ COLUMNS = {
 
 @cache
 def published() -> dict[str, Any]:
-    """The data file.
-
-    >>> published()["time_budget_s"]
-    135.27
-    """
+    """The data file."""
     raw = (files("tacit.experiments") / "data" / "paper.json").read_bytes()
     decoded: dict[str, Any] = msgspec.json.decode(raw)
     return decoded

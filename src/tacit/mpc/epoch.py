@@ -90,11 +90,7 @@ class Epoch:
 
 
 def cost() -> Cost:
-    """The cost of agreeing on keys.
-
-    >>> cost().rounds
-    1
-    """
+    """The cost of agreeing on keys."""
     return Cost.of(1, [32, 32], [32, 32], [32, 32])
 
 
@@ -136,14 +132,6 @@ async def open_conversations(
     """One conversation with each peer, closed at the end in any case.
 
     If it fails, the peers get a notice, so that they discard what was sent to them.
-
-    >>> from tacit.mpc.local import run_linked
-    >>> async def node(me, muxes):
-    ...     channel = Channel(bytes(16), evaluation=1, kind=Kind.CONTROL)
-    ...     async with open_conversations(muxes, channel) as talks:
-    ...         return len(talks)
-    >>> run_linked(node)
-    [3, 3, 3, 3]
     """
     talks: dict[int, Conversation] = {}
     try:

@@ -29,12 +29,7 @@ DEFAULT_TIMEOUT = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What identifies an evaluation: every subkey is derived from all of it.
-
-    >>> context = Context(bytes(32), objective=0, evaluation=1, attempt=0, request=bytes(32))
-    >>> context.channel(substream=2).evaluation
-    1
-    """
+    """What identifies an evaluation: every subkey is derived from all of it."""
 
     agreement: bytes
     objective: int

@@ -88,11 +88,7 @@ class ArithmeticShare(Share):
 
 
 class BitShare(Share):
-    """x = x0 ^ x1 ^ x2, bitwise on unsigned words of any width.
-
-    >>> reconstruct(deal_bits(np.array([6], dtype=np.uint64)))
-    array([6], dtype=uint64)
-    """
+    """x = x0 ^ x1 ^ x2, bitwise on unsigned words of any width."""
 
     __slots__ = ()
 
@@ -117,11 +113,7 @@ def deal(values: Words, *, source: Callable[[int], bytes] = os.urandom) -> list[
 def deal_bits(
     values: NDArray[Any], *, source: Callable[[int], bytes] = os.urandom
 ) -> list[BitShare]:
-    """Split bits, packed in unsigned words of any width, into the shares of the nodes.
-
-    >>> reconstruct(deal_bits(np.array([1, 0, 1], dtype=np.uint8)))
-    array([1, 0, 1], dtype=uint8)
-    """
+    """Split bits, packed in unsigned words of any width, into the shares of the nodes."""
     first = _random(values.shape, values.dtype, source)
     second = _random(values.shape, values.dtype, source)
     parts = [first, second, values ^ first ^ second]

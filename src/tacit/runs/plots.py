@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit.errors import ParameterError
+from tacit.files import writing
 from tacit.runs.result import Result
 
 if TYPE_CHECKING:
@@ -39,12 +40,8 @@ def plot_result(result: Result, path: str | Path, /) -> None:
     else:
         draw_convergence(result, figure.subplots())
     _title(result, figure)
-    try:
+    with writing(path):
         figure.savefig(path, dpi=150)
-    except OSError as error:
-        raise ParameterError(
-            f"{path} cannot be written ({error.strerror}); choose another"
-        ) from None
 
 
 def check_plot_name(path: str | Path, /) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from tacit.errors import FileError
+from tacit.files import read_bytes, writing
 
 FORMAT = "tacit-result/1"
 
@@ -108,29 +109,14 @@ class Result(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
     def save(self, path: str | Path, /) -> None:
         """Write the result to a file."""
-        try:
+        with writing(path):
             Path(path).write_bytes(self.to_json() + b"\n")
-        except OSError as error:
-            raise FileError(
-                path, None, f"cannot be written ({error.strerror})", "choose another place"
-            ) from None
 
 
 def load_result(path: str | Path, /) -> Result:
-    """Read a result back from its file.
-
-    >>> load_result("no-such-file.json")
-    Traceback (most recent call last):
-    tacit.errors.FileError: no-such-file.json: cannot be read (No such file or directory); \
-check the path
-    """
+    """Read a result back from its file."""
     try:
-        return msgspec.json.decode(Path(path).read_bytes(), type=Result)
-    except OSError as error:
-        raise FileError(
-            path, None, f"cannot be read ({error.strerror})", "check the path"
-        ) from None
+        return msgspec.json.decode(read_bytes(path), type=Result)
     except msgspec.DecodeError as error:
-        raise FileError(
-            path, None, f"is not a result ({error})", "give a file of tacit solve"
-        ) from None
+        what = f"is not a result ({error})"
+        raise FileError(path, None, what, "give a file of tacit solve") from None

@@ -114,12 +114,7 @@ def check_search(
     *,
     public: Problem | None = None,
 ) -> str:
-    """Every population must be the one that the agreed search asks for, and the plan its result.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> check_search(example_cast().agreement, [], [], Claim())
-    'nothing was evaluated'
-    """
+    """Every population must be the one that the agreed search asks for, and the plan its result."""
     claim.check_shown()
     if not AnswerLog.of(log).begun:
         if claim.plan is not None:

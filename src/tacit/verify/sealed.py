@@ -209,12 +209,7 @@ def check_asked(logs: Sequence[Log], /) -> str:
 def check_opened(
     agreement: Agreement, logs: Sequence[Log], ledger: Sequence[LedgerEntry], /
 ) -> str:
-    """The ledger must hold what the nodes opened, and nothing else.
-
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> check_opened(example_cast().agreement, [[], [], []], [])
-    'sealed: nothing was opened'
-    """
+    """The ledger must hold what the nodes opened, and nothing else."""
     if not ledger and not any(_of(GenerationsBegun, log) for log in logs):
         return "sealed: nothing was opened"
     opened = [entry for entry in ledger if isinstance(entry, OpenedPlan)]

@@ -140,12 +140,7 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load_record(path: str | Path, /) -> Record:
-    """Read a record and check that it is consistent.
-
-    >>> load_record("no-such.record")
-    Traceback (most recent call last):
-    tacit.errors.FileError: no-such.record: there is no such file; check the path
-    """
+    """Read a record and check that it is consistent."""
     content = read_bytes(path)
     try:
         return decoded(content)

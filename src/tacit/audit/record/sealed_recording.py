@@ -15,16 +15,7 @@ from tacit.runs import Result
 
 
 def sealed_record(problem: Problem, result: Result, /) -> Record:
-    """What the platform saw of a sealed run; `problem` as it was solved, with its disclosures.
-
-    >>> from tacit.problems import generate_assignment
-    >>> from tacit.runs import Limits, solve, with_disclosures
-    >>> problem = with_disclosures(generate_assignment(1, rows=8), "sealed", None)
-    >>> result = solve(problem, limits=Limits(generations=9), engine="simulated")
-    >>> record = sealed_record(problem, result)
-    >>> record.sizes, sorted(record.published)
-    ([], [0, 1, 2, 3, 4, 5, 6, 7])
-    """
+    """What the platform saw of a sealed run; `problem` as it was solved, with its disclosures."""
     if result.algorithm != SEALED:
         raise ParameterError("this run was not sealed; record it with a Recorder")
     settings = {

@@ -74,13 +74,6 @@ def fit(
     """The most probable cells. `others` are first values of unknowns beside the cells.
 
     `limit` is how far a cell can be from 0 at most, where its range is known.
-
-    >>> from tacit.audit.record.design import relative_design
-    >>> design = relative_design(np.array([[0], [1]], dtype=np.int32), np.array([2]), 2)
-    >>> def squares(scores, others):
-    ...     return float(((scores - [1, 2]) ** 2).sum()) * 1e3, 2e3 * (scores - [1, 2]), others
-    >>> fit(design, squares, prior=flat_prior(2), others=np.zeros(0)).round(1).tolist()
-    [1.0, 2.0]
     """
     from scipy.optimize import minimize
 

@@ -44,12 +44,7 @@ def new_certificate(name: str, folder: Path) -> CertificateFiles:
 
 
 def read_certificate(path: Path) -> str:
-    """Read a certificate in PEM.
-
-    >>> read_certificate(Path("no-such.pem"))
-    Traceback (most recent call last):
-    tacit.errors.FileError: no-such.pem: there is no such file; fetch the certificate from its owner
-    """
+    """Read a certificate in PEM."""
     remedy = "fetch the certificate from its owner"
     raw = read_bytes(path, remedy=remedy)
     try:

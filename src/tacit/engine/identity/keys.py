@@ -83,12 +83,7 @@ def save_keys(keys: Keys, path: Path) -> None:
 
 
 def load_keys(path: Path) -> Keys:
-    """Read a key file; one that others can read is refused.
-
-    >>> load_keys(Path("no-such.key"))
-    Traceback (most recent call last):
-    tacit.errors.FileError: no-such.key: there is no such file; make keys with tacit keys new
-    """
+    """Read a key file; one that others can read is refused."""
     remedy = "make keys with tacit keys new"
     check_secret(path, remedy=remedy)
     try:

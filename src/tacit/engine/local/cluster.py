@@ -48,12 +48,7 @@ def memory_folder() -> Path | None:
 
 
 class LocalCluster:
-    """Three nodes in a temporary folder.
-
-    >>> with LocalCluster() as cluster:
-    ...     len(cluster.config.nodes)
-    3
-    """
+    """Three nodes in a temporary folder."""
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ import msgspec
 
 from tacit.engine.wire.request import REVEAL_NUMBER
 from tacit.errors import FileError, LogError
+from tacit.files import read_bytes, writing
 
 Parts = list[list[tuple[int, list[bytes]]]]
 """Per node, the substreams that it sent to the platform, each with its number and frames."""
@@ -119,23 +120,14 @@ def decode_entry(line: bytes, /, *, sealed: bool) -> LedgerEntry:
 
 
 class Ledger:
-    """A list of entries, appended to a file if one is given. `FileLedger` keeps none in memory.
-
-    >>> ledger = Ledger()
-    >>> ledger.add(EvaluationAnswer(0, 1, "ab", [1, 0], None))
-    >>> len(ledger.entries)
-    1
-    """
+    """A list of entries, appended to a file if one is given. `FileLedger` keeps none in memory."""
 
     def __init__(self, path: Path | None = None, /) -> None:
         self.entries: list[LedgerEntry] = []
         self._path = path
         if path is not None:
-            try:
+            with writing(path):
                 path.write_bytes(b"")
-            except OSError as error:
-                what = f"cannot be written ({error.strerror})"
-                raise FileError(path, None, what, "choose another place") from None
 
     def add(self, entry: LedgerEntry, /) -> None:
         """Write an entry."""
@@ -166,13 +158,10 @@ class FileLedger(Ledger):
     def __init__(self, path: Path, /, *, sync: bool = False) -> None:
         super().__init__()
         self._sync = sync
-        try:
+        with writing(path):
             self._file = path.open("ab")
             # Half a line is what a crash leaves; its evaluation is asked for again.
             self._file.truncate(path.read_bytes().rfind(b"\n") + 1)
-        except OSError as error:
-            what = f"cannot be written ({error.strerror})"
-            raise FileError(path, None, what, "choose another place") from None
 
     def add(self, entry: LedgerEntry, /) -> None:
         """Append an entry."""
@@ -210,15 +199,8 @@ ask for the whole of it
 
 
 def load_ledger(path: Path, /, *, sealed: bool) -> list[LedgerEntry]:
-    """Read a ledger's file.
-
-    >>> load_ledger(Path("no-such.jsonl"), sealed=False)
-    Traceback (most recent call last):
-    tacit.errors.FileError: no-such.jsonl: cannot be read (No such file or directory); check it
-    """
+    """Read a ledger's file."""
     try:
-        return read_ledger(path.read_bytes(), sealed=sealed)
-    except OSError as error:
-        raise FileError(path, None, f"cannot be read ({error.strerror})", "check it") from None
+        return read_ledger(read_bytes(path), sealed=sealed)
     except LogError as error:
         raise FileError(path, None, f"is no ledger ({error})", "give another") from None

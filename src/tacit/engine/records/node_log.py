@@ -143,16 +143,7 @@ class NodeLog:
             self._torn = True
 
     def page(self, offset: int, /) -> tuple[bytes, bool]:
-        """Bytes of the log from an offset on, and whether there are more after them.
-
-        >>> import tempfile
-        >>> from tacit.engine.records.events import EpochBegun
-        >>> log = NodeLog(Path(tempfile.mkdtemp()) / "log.jsonl")
-        >>> log.append(EpochBegun(1))
-        >>> page, more = log.page(0)
-        >>> page == log.path.read_bytes(), more
-        (True, False)
-        """
+        """Bytes of the log from an offset on, and whether there are more after them."""
         with self.path.open("rb") as file:
             file.seek(min(offset, self._size))
             data = file.read(min(PAGE_BYTES, max(0, self._size - offset)))

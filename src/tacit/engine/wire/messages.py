@@ -201,11 +201,7 @@ def decode_request(data: bytes | bytearray | memoryview, /, *, peer: str) -> Any
 
 
 def decode_reply(data: bytes | bytearray | memoryview, /, *, peer: str) -> Reply:
-    """A reply from its bytes; anything else is a `FrameError` that names the node.
-
-    >>> decode_reply(encode_message(RowsTaken(id=1)), peer="node 0").id
-    1
-    """
+    """A reply from its bytes; anything else is a `FrameError` that names the node."""
     return decode(_READ_REPLY, data, peer, "reply")
 
 

@@ -73,13 +73,7 @@ def candidate_hashes(plans: NDArray[np.integer[Any]], /) -> set[bytes]:
 
 
 def advance_hash(request: Advance, /) -> bytes:
-    """What names a request for generations.
-
-    >>> request = Advance(agreement=bytes(32), search=0, first=40, count=20, horizon=99, epoch=7,
-    ...                   attempt=3, parent_attempt=NO_ATTEMPT)
-    >>> len(advance_hash(request))
-    32
-    """
+    """What names a request for generations."""
     numbers = (request.search, request.first, request.count, request.horizon)
     words = "tacit request/2\nadvance\n" + "".join(f"{number}\n" for number in numbers)
     return hashlib.sha256(words.encode()).digest()

@@ -26,12 +26,7 @@ def usable_cores() -> int:
 
 @contextmanager
 def executor(*, workers: int | None = None, scheduler: str | None = None) -> Iterator[Executor]:
-    """An executor: a pool of processes, or the cluster of a Dask scheduler.
-
-    >>> with executor(workers=1) as pool:
-    ...     pool.submit(max, 1, 2).result()
-    2
-    """
+    """An executor: a pool of processes, or the cluster of a Dask scheduler."""
     if scheduler is not None:
         if workers is not None:
             raise ParameterError("a cluster brings its own workers; leave --workers out")

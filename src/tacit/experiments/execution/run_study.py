@@ -31,21 +31,7 @@ class StudyRun:
 def run_study(
     study: Study, out: Path, pool: Executor, /, *, advance: Advance | None = None
 ) -> StudyRun:
-    """Bring a study to its end in the folder `out`/name; finished runs are not computed again.
-
-    >>> import tempfile
-    >>> from concurrent.futures import ThreadPoolExecutor
-    >>> from tacit.experiments.study.instances import InstanceSpec
-    >>> from tacit.experiments.study.study import Seeds
-    >>> study = Study(name="tiny", preset="paper-ap", disclosures=("order",), generations=3,
-    ...     parameters={"population": 20}, seeds=Seeds(count=2),
-    ...     instances=(InstanceSpec(generate="assignment", size=5, seed=1),))
-    >>> with tempfile.TemporaryDirectory() as out, ThreadPoolExecutor(1) as pool:
-    ...     first = run_study(study, Path(out), pool)
-    ...     again = run_study(study, Path(out), pool)
-    >>> first.computed, again.computed
-    (2, 0)
-    """
+    """Bring a study to its end in the folder `out`/name; finished runs are not computed again."""
     started = time.monotonic()
     store = Store(out / study.name)
     jobs = list(study.jobs())

@@ -56,12 +56,7 @@ class Mitigations(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LeakageJob(msgspec.Struct, frozen=True, kw_only=True):
-    """One run that is attacked: its result is a function of these fields.
-
-    >>> job = next(shipped_leakage_study().jobs())
-    >>> job.run.disclosure, job.label, job.population
-    ('none', 'assignment', 300)
-    """
+    """One run that is attacked: its result is a function of these fields."""
 
     label: str
     run: Job
@@ -165,11 +160,7 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         )
 
     def quick(self) -> LeakageStudy:
-        """A few disclosures on one instance, without worst cases and mitigations.
-
-        >>> len(list(shipped_leakage_study().quick().jobs()))
-        4
-        """
+        """A few disclosures on one instance, without worst cases and mitigations."""
         first = self.classes[0]
         few = msgspec.structs.replace(first, instances=first.instances[:1], worst_cases=0)
         (spec, *_) = expanded(few.instances, Path())

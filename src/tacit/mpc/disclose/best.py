@@ -66,11 +66,7 @@ async def disclose_best(
 
 
 def cost(best: Best, *, has_best: bool) -> Cost:
-    """The cost of disclosing the best; `has_best` says whether there is a best so far.
-
-    >>> cost("value", has_best=False).rounds, cost("improvement", has_best=True).rounds
-    (1, 2)
-    """
+    """The cost of disclosing the best; `has_best` says whether there is a best so far."""
     if best == "nothing":
         return Cost.free()
     if best == "value":

@@ -135,10 +135,6 @@ async def receive_thresholds(session: Session, n: int, *, spec: Spec) -> NDArray
 
 
 def cost(n: int, *, spec: Spec, bound: FitnessBound) -> Cost:
-    """The cost of the tests and of bringing their bits back.
-
-    >>> cost(300, spec=Spec.parse("above:75"), bound=FitnessBound(0, 2**18 - 1)).rounds
-    8
-    """
+    """The cost of the tests and of bringing their bits back."""
     tests = less_than.cost(0, n * _tests(spec), bits=_bits(spec, bound))
     return tests.then(shuffle.cost_to_coordinator(n, row_bytes=_row_bytes(spec)))

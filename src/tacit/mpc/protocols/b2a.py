@@ -25,11 +25,7 @@ _TWO = np.uint64(2)
 
 
 def cost(n: int) -> Cost:
-    """The cost for n bits.
-
-    >>> cost(1).rounds
-    1
-    """
+    """The cost for n bits."""
     return Cost.of(1, [8 * n, 8 * n], [8 * n], [8 * n])
 
 

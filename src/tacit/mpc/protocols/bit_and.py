@@ -55,11 +55,7 @@ async def pass_on(session: Session, blinded: Words) -> BitShare:
 
 
 def cost(words: int) -> Cost:
-    """The cost of an AND of this many words.
-
-    >>> cost(3).rounds
-    1
-    """
+    """The cost of an AND of this many words."""
     return Cost.of(1, [8 * words], [8 * words], [8 * words])
 
 

@@ -84,11 +84,7 @@ async def receive_labels(session: Session, n: int) -> Labels:
 
 
 def cost_to_coordinator(n: int) -> Cost:
-    """The cost of n labels to the coordinator.
-
-    >>> cost_to_coordinator(1).rounds
-    2
-    """
+    """The cost of n labels to the coordinator."""
     return Cost.of(2, [4 * n], [4 * n], [4 * n])
 
 
@@ -123,9 +119,5 @@ async def labels_to_shares(
 
 
 def cost_to_shares(n: int) -> Cost:
-    """The cost of n labels to shares.
-
-    >>> cost_to_shares(1).rounds
-    1
-    """
+    """The cost of n labels to shares."""
     return Cost.of(1, [8 * n], [8 * n], [8 * n, 8 * n])

@@ -162,11 +162,7 @@ async def compare_known(
 
 
 def cost(opened: int, kept: int, *, bits: int) -> Cost:
-    """The cost of a batch.
-
-    >>> cost(100, 0, bits=28).rounds
-    6
-    """
+    """The cost of a batch."""
     bits = max(bits, 2)
     split, words = plane_words(opened), plane_words(opened) + plane_words(kept)
     if not words:

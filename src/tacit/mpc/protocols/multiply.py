@@ -32,11 +32,7 @@ async def reshare_sum(session: Session, part: NDArray[Any], *, label: str) -> Ar
 
 
 def cost(n: int, *, itemsize: int = 8) -> Cost:
-    """The cost of any of these products with n entries in the result.
-
-    >>> cost(10).rounds
-    1
-    """
+    """The cost of any of these products with n entries in the result."""
     size = itemsize * n
     return Cost.of(1, [size], [size], [size])
 

@@ -52,11 +52,7 @@ def known_part(session: Session, x: ArithmeticShare) -> Words:
 
 
 def cost(words: int) -> Cost:
-    """The cost for this many words of bits in all planes together.
-
-    >>> cost(2).sent[0] - cost(1).sent[0]
-    16
-    """
+    """The cost for this many words of bits in all planes together."""
     size = 8 * words
     return Cost.of(1, [size, size], [size], [size])
 

@@ -100,11 +100,7 @@ async def check_ranges(
 
 
 def cost(counts: Sequence[int]) -> Cost:
-    """The cost with this many weights per participant.
-
-    >>> cost([100, 100]).rounds
-    16
-    """
+    """The cost with this many weights per participant."""
     words = -(-len(counts) // 64)
     total, left = Cost.free(), 2 * sum(counts)
     while left:

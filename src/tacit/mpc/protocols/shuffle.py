@@ -186,11 +186,7 @@ async def unshuffle(session: Session, x: S, order: SecretPermutation, *, label: 
 
 
 def cost(n: int, *, row_bytes: int = 8, back: bool = False) -> Cost:
-    """The cost of a shuffle of n rows, or of its inverse.
-
-    >>> cost(10).rounds
-    2
-    """
+    """The cost of a shuffle of n rows, or of its inverse."""
     size = n * row_bytes
     alpha, gamma = [size], [size]
     first, last = (gamma, alpha) if back else (alpha, gamma)
@@ -241,10 +237,6 @@ async def receive_unshuffled(
 
 
 def cost_to_coordinator(n: int, *, row_bytes: int = 8) -> Cost:
-    """The cost of opening n rows at their original positions to the coordinator.
-
-    >>> cost_to_coordinator(10, row_bytes=1).rounds
-    2
-    """
+    """The cost of opening n rows at their original positions to the coordinator."""
     size = n * row_bytes
     return Cost.of(2, [size], [size, size], [size])

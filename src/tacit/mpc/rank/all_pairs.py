@@ -70,11 +70,7 @@ def ranks_of(less: NDArray[np.uint8], n: int) -> NDArray[np.intp]:
 
 
 def cost(n: int, kept: int, *, bits: int) -> Cost:
-    """The cost of ranking n keys, with this many kept signs in the same batch.
-
-    >>> cost(300, 0, bits=28).rounds
-    6
-    """
+    """The cost of ranking n keys, with this many kept signs in the same batch."""
     return less_than.cost(pair_count(n), kept, bits=bits)
 
 

@@ -88,11 +88,7 @@ def _split(
 
 
 def cost(batches: Sequence[int], kept: int, *, bits: int) -> Cost:
-    """The cost of ranking when the batches opened this many comparisons; the first keeps signs.
-
-    >>> cost([100, 100, 100], 0, bits=28).rounds
-    18
-    """
+    """The cost of ranking when the batches opened this many comparisons; the first keeps signs."""
     total = Cost.free()
     for number, opened in enumerate(batches):
         total = total.then(less_than.cost(opened, 0 if number else kept, bits=bits))

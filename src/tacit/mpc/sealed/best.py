@@ -95,11 +95,7 @@ def _in_turn(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
 
 
 def cost_of_keeping(about: TableShape, *, pairs: int = 0) -> Cost:
-    """The cost of keeping the better plans after the comparison, with the signs of parent pairs.
-
-    >>> cost_of_keeping(TableShape("tour", rows=5, columns=5, key_bits=20, total_bits=17)).rounds
-    2
-    """
+    """The cost of keeping the better plans after the comparison, with the signs of parent pairs."""
     entries = about.parents * (about.rows + 1)
     return b2a.cost(about.parents + pairs).then(
         multiply.cost(entries, itemsize=about.word.itemsize)
@@ -107,11 +103,7 @@ def cost_of_keeping(about: TableShape, *, pairs: int = 0) -> Cost:
 
 
 def cost_to_settle(about: TableShape) -> Cost:
-    """The cost of the last comparison and its selection.
-
-    >>> cost_to_settle(TableShape("tour", rows=5, columns=5, key_bits=20, total_bits=17)).rounds
-    10
-    """
+    """The cost of the last comparison and its selection."""
     size, count = about.word.itemsize, 2 * about.parents
     found = winners.cost(1, count, about.parents, bits=about.settle_bits, itemsize=size)
     return found.then(winners.cost_of_marks(1, count)).then(

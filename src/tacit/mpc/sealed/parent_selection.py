@@ -44,11 +44,7 @@ async def select_parents(
 
 
 def cost(pairs: int, about: TableShape) -> Cost:
-    """The cost of selection in this many pairs.
-
-    >>> cost(2, TableShape("tour", rows=5, columns=5, key_bits=20, total_bits=17, parents=4)).rounds
-    1
-    """
+    """The cost of selection in this many pairs."""
     if not pairs:
         return Cost.free()
     cells = pairs * about.columns * (about.rows + 1)

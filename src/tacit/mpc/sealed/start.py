@@ -78,11 +78,7 @@ def _transposed_back(lines: NDArray[Any], table: NDArray[Any]) -> NDArray[Any]:
 
 
 def cost(about: TableShape) -> Cost:
-    """The cost of the start.
-
-    >>> cost(TableShape("tour", rows=5, columns=5, key_bits=20, total_bits=17)).rounds
-    4
-    """
+    """The cost of the start."""
     size, lines = about.word.itemsize, about.parents * about.columns
     total = shuffle.cost(lines, row_bytes=size * (about.rows + 1))
     if about.is_tour:

@@ -75,11 +75,7 @@ async def take_winners(
 
 
 def cost(blocks: int, block: int, about: TableShape) -> Cost:
-    """The cost of the update with this many positions in each block.
-
-    >>> cost(1, 5, TableShape("tour", rows=5, columns=5, key_bits=20, total_bits=17)).rounds
-    2
-    """
+    """The cost of the update with this many positions in each block."""
     size, lines = about.word.itemsize, blocks * block
     total = multiply.cost(lines * (about.rows + 1), itemsize=size)
     if about.is_tour:

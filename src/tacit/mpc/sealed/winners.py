@@ -121,20 +121,12 @@ def _largest(less: NDArray[np.uint8], children: int) -> NDArray[np.intp]:
 
 
 def cost(blocks: int, children: int, kept: int, *, bits: int, itemsize: int) -> Cost:
-    """The cost of the comparison, up to the marks.
-
-    >>> cost(1, 300, 1, bits=28, itemsize=4).rounds
-    8
-    """
+    """The cost of the comparison, up to the marks."""
     pairs = blocks * (children * (children - 1) // 2)
     mixing = shuffle.cost(blocks * children, row_bytes=itemsize)
     return mixing.then(less_than.cost(pairs, kept, bits=bits))
 
 
 def cost_of_marks(blocks: int, children: int) -> Cost:
-    """The cost of bringing the marks back.
-
-    >>> cost_of_marks(1, 300).rounds
-    1
-    """
+    """The cost of bringing the marks back."""
     return labels.cost_to_shares(blocks * children)

@@ -8,12 +8,7 @@ from tacit.mpc.transport.inbox import Inbox
 
 
 class MemoryLink:
-    """One end of a link in memory; `memory_pair` makes both.
-
-    >>> here, there = memory_pair("node 0", "node 1")
-    >>> here.peer, there.peer
-    ('node 1', 'node 0')
-    """
+    """One end of a link in memory; `memory_pair` makes both."""
 
     def __init__(self, peer: str, *, limit: int = FRAME_LIMIT) -> None:
         self._peer = peer

@@ -134,16 +134,7 @@ class Mux:
         return self._failure
 
     def open(self, channel: Channel, *, tag: bytes = bytes(8)) -> Conversation:
-        """The conversation of this channel; each can be opened once.
-
-        >>> from tacit.mpc.transport.memory import memory_pair
-        >>> async def twice() -> None:
-        ...     mux = Mux(memory_pair("node 0", "node 1")[0])
-        ...     _ = mux.open(Channel(bytes(16))), mux.open(Channel(bytes(16)))
-        >>> asyncio.run(twice())  # doctest: +ELLIPSIS
-        Traceback (most recent call last):
-        tacit.errors.AbortError: node 1: Channel(...) was opened before; use the next attempt
-        """
+        """The conversation of this channel; each can be opened once."""
         if channel in self._inboxes or self._is_closed(channel):
             raise AbortError(self.link.peer, f"{channel} was opened before; use the next attempt")
         inbox = self._inboxes[channel] = Inbox(self.link.peer, taken=self._room.set)
@@ -164,15 +155,6 @@ class Mux:
         """Drop all substreams of an evaluation, also those that were never opened here.
 
         For an evaluation that has ended or was rejected: nothing of it may accumulate.
-
-        >>> from tacit.mpc.transport.memory import memory_pair
-        >>> async def refuse() -> None:
-        ...     mux = Mux(memory_pair("node 0", "node 1")[0])
-        ...     mux.finish(Channel(bytes(16), evaluation=7))
-        ...     _ = mux.open(Channel(bytes(16), evaluation=7, substream=1))
-        >>> asyncio.run(refuse())  # doctest: +ELLIPSIS
-        Traceback (most recent call last):
-        tacit.errors.AbortError: node 1: Channel(...) was opened before; use the next attempt
         """
         whole = _whole(channel)
         for substream in [name for name in self._inboxes if _whole(name) == whole]:

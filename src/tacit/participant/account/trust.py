@@ -58,12 +58,7 @@ def node_address(node: NodeTerms, /) -> str:
 
 
 def load_trust(path: Path, /) -> Trust:
-    """Read a trust file.
-
-    >>> load_trust(Path("no-such.toml"))
-    Traceback (most recent call last):
-    tacit.errors.FileError: no-such.toml: there is no such file; check the path
-    """
+    """Read a trust file."""
     remedy = "write one with tacit participant review RUN --write-trust FILE to see its form"
     table = read_toml(path)
     try:

@@ -19,16 +19,7 @@ from tacit.problems.model.objective import FITNESS_BITS
 def read_npy_weights(
     path: Path, /, *, scale: int | None = None, limit: int | None = None
 ) -> WeightTable:
-    """Read a two-dimensional array of weights.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "w.npy")
-    ...     np.save(file, np.array([[0.1, 2.25]]))
-    ...     table = read_npy_weights(file)
-    >>> table.weights.tolist(), table.scale
-    ([[10, 225]], 100)
-    """
+    """Read a two-dimensional array of weights."""
     array = _read_array(path)
     if limit is None:
         limit = (2**FITNESS_BITS - 1) // len(array)

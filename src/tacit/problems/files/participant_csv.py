@@ -32,15 +32,7 @@ def public_part(problem: Problem, /) -> Problem:
 
 
 def save_participants(problem: Problem, folder: Path, /) -> list[Path]:
-    """Write a CSV per participant (and objective, if there are several) and the public rest.
-
-    >>> import tempfile
-    >>> from tacit.problems import generate_assignment
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     paths = save_participants(generate_assignment(1, rows=3, participants=2), Path(folder))
-    >>> [path.name for path in paths]
-    ['participant 1.csv', 'participant 2.csv', 'public.json']
-    """
+    """Write a CSV per participant (and objective, if there are several) and the public rest."""
     written = []
     with writing(folder, remedy="choose another folder"):
         folder.mkdir(parents=True, exist_ok=True)

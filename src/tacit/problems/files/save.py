@@ -18,16 +18,7 @@ from tacit.problems.model.problem import Participant, Problem
 
 
 def save_problem(problem: Problem, path: str | Path, /) -> None:
-    """Write a problem that `load_problem` reads back the same.
-
-    >>> import tempfile
-    >>> from tacit.problems import load_problem, shipped_problem
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "copy.json")
-    ...     save_problem(shipped_problem("rd100"), file)
-    ...     load_problem(file).optimum
-    7910
-    """
+    """Write a problem that `load_problem` reads back the same."""
     text = problem_text(problem)
     with writing(path):
         Path(path).write_text(text, encoding="utf-8")

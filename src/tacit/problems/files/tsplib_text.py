@@ -54,16 +54,7 @@ class TsplibText:
 
 
 def read_tsplib_text(path: Path, /) -> TsplibText:
-    r"""Take a TSPLIB file apart.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "a.tsp")
-    ...     _ = file.write_text("NAME : a\nDIMENSION: 2\nNODE_COORD_SECTION\n1 0 0\n2 3 4\n")
-    ...     text = read_tsplib_text(file)
-    >>> text.dimension(), len(text.sections["NODE_COORD_SECTION"])
-    (2, 6)
-    """
+    r"""Take a TSPLIB file apart."""
     text = TsplibText(path)
     # Old files carry names in old encodings, in comments only: those bytes may be anything.
     lines = read_bytes(path).decode("utf-8-sig", errors="replace").splitlines()

@@ -15,12 +15,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What one evaluation gives back.
-
-    >>> told = Evaluation(np.array([[2.0], [1.0]]), (np.array([0, 1]),), (2,))
-    >>> told.estimates.shape, told.best
-    ((2, 1), (2,))
-    """
+    """What one evaluation gives back."""
 
     estimates: NDArray[np.float64]
     """Estimated fitness, one row per candidate and one column per objective; larger is better."""

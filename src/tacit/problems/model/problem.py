@@ -33,11 +33,7 @@ LARGEST_DATUM = 10**9
 
 @dataclass(frozen=True)
 class Participant:
-    """Somebody who owns rows of the weight matrices.
-
-    >>> Participant("north", (0, 1)).rows
-    (0, 1)
-    """
+    """Somebody who owns rows of the weight matrices."""
 
     name: str
     rows: tuple[int, ...]

@@ -34,12 +34,7 @@ class PublicProblem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def public_problem(problem: Problem, /) -> PublicProblem:
-    """The public part of a problem.
-
-    >>> from tacit.problems import generate_assignment
-    >>> public_problem(generate_assignment(1, rows=2)).kind
-    'assignment'
-    """
+    """The public part of a problem."""
     forbidden = [] if problem.forbidden is None else np.argwhere(problem.forbidden).tolist()
     return PublicProblem(
         name=problem.name,
@@ -66,10 +61,6 @@ def problem_without_weights(
     """The problem of which only this is known; an unknown kind is refused.
 
     `proven` problems are not searched for a feasible plan: whoever drafted them has done that.
-
-    >>> length = Objective("length", None, weight_bound=9)
-    >>> problem_without_weights(PublicProblem("p", "tour", 3, 3), (length,)).kind
-    'tour'
     """
     kind = kind_named(public.kind, 1 if public.version is UNSET else public.version)
     data: dict[str, Any] = {} if public.data is UNSET else dict(public.data)

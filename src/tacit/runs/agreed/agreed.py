@@ -25,15 +25,7 @@ class Agreed:
 
 
 def parameters_of(agreement: Agreement, /) -> SearchParameters:
-    """The pinned search.
-
-    >>> from tacit.engine.agreement.terms import PinnedSearch
-    >>> from tacit.engine.local.fixtures import example_cast
-    >>> search = PinnedSearch("genetic", {"population": 40}, seed=None)
-    >>> agreement = msgspec.structs.replace(example_cast().agreement, search=search)
-    >>> parameters_of(agreement).population
-    40
-    """
+    """The pinned search."""
     settings = {"algorithm": agreement.search.algorithm, **agreement.search.parameters}
     try:
         return msgspec.convert(settings, type=SearchParameters)

@@ -8,7 +8,6 @@ the new one and never half of either; and what was damaged since is refused, not
 from __future__ import annotations
 
 import hashlib
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import FileError
+from tacit.files import read_bytes, replace_file, writing
 from tacit.problems import Problem
 from tacit.runs.best_known import BestKnown
 from tacit.runs.history import GenerationRecord
@@ -73,7 +73,7 @@ def problem_digest(problem: Problem, /) -> str:
 
 def save_checkpoint(run: EvaluatingDriver, path: str | Path, /) -> None:
     """Write where the run stands. See `load_checkpoint` for the way back."""
-    now, target = run.now, Path(path)
+    now = run.now
     if now.best_known is None:
         return  # nothing was evaluated yet, so starting anew loses nothing
     stored = StoredRun(
@@ -84,17 +84,8 @@ def save_checkpoint(run: EvaluatingDriver, path: str | Path, /) -> None:
         history=run.history[: now.search.generation + 1],
     )
     body = msgspec.msgpack.encode(stored, enc_hook=_store)
-    draft = target.with_name(target.name + ".partial")
-    try:
-        with draft.open("wb") as file:
-            file.write(FORMAT + hashlib.sha256(body).digest() + body)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(target)
-    except OSError as error:
-        raise FileError(
-            target, None, f"cannot be written ({error.strerror})", "choose another place"
-        ) from None
+    with writing(path):
+        replace_file(Path(path), FORMAT + hashlib.sha256(body).digest() + body, durable=True)
 
 
 def load_checkpoint(path: str | Path, run: EvaluatingDriver, /) -> None:
@@ -113,12 +104,7 @@ def load_checkpoint(path: str | Path, run: EvaluatingDriver, /) -> None:
 
 
 def _read(path: str | Path) -> StoredRun:
-    try:
-        whole = Path(path).read_bytes()
-    except OSError as error:
-        raise FileError(
-            path, None, f"cannot be read ({error.strerror})", "check the path"
-        ) from None
+    whole = read_bytes(path)
     start = len(FORMAT) + hashlib.sha256().digest_size
     body = whole[start:]
     try:

@@ -62,12 +62,7 @@ class ProblemTerms(_Taken):
 
 
 def problem_terms(problem: Problem, /) -> dict[str, Any]:
-    """What a draft says of a problem, which is nothing of its weights.
-
-    >>> from tacit.problems import generate_assignment
-    >>> problem_terms(generate_assignment(1, rows=2))["rows"]
-    2
-    """
+    """What a draft says of a problem, which is nothing of its weights."""
     public: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(public_problem(problem)))
     if not problem.between_places:
         del public["symmetric"]

@@ -78,14 +78,7 @@ def run_folder(data: Path, run_id: str, /) -> Path:
 
 
 def write_report(folder: Path, report: Report, /) -> None:
-    """Replace the last report. A crash of ours leaves the old one or the new one.
-
-    >>> import tempfile
-    >>> place = Path(tempfile.mkdtemp())
-    >>> write_report(place, Report(stage="running", generation=3))
-    >>> read_report(place).generation
-    3
-    """
+    """Replace the last report. A crash of ours leaves the old one or the new one."""
     replace_file(folder / REPORT, msgspec.msgpack.encode(report))
 
 

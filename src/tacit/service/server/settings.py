@@ -75,12 +75,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 def load_settings(path: Path, /) -> Settings:
-    """Read the platform's file.
-
-    >>> load_settings(Path("no-such.toml"))
-    Traceback (most recent call last):
-    tacit.errors.FileError: no-such.toml: there is no such file; make it with tacit service init
-    """
+    """Read the platform's file."""
     table = read_toml(path, remedy="make it with tacit service init")
     if "trio" in table:
         remedy = "call it [[cluster]], with file in place of cluster"

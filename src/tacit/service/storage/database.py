@@ -36,16 +36,7 @@ BUSY_SECONDS = 10
 
 
 class Database:
-    """Opens a database by its URL and brings its tables up to date.
-
-    >>> import tempfile
-    >>> from tacit.service.storage.accounts import list_accounts
-    >>> database = Database(f"sqlite:///{tempfile.mkdtemp()}/tacit.db")
-    >>> with database.reading() as session:
-    ...     list_accounts(session)
-    []
-    >>> database.close()
-    """
+    """Opens a database by its URL and brings its tables up to date."""
 
     def __init__(self, url: str, /) -> None:
         try:

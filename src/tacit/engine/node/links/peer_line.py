@@ -34,23 +34,7 @@ Binder = Callable[[Bind], Awaitable[Attempt]]
 
 
 class PeerLine:
-    """A link between two nodes. `listen` must run for as long as it is used.
-
-    >>> from tacit.mpc.transport import memory_pair
-    >>> async def bind(asked: Bind) -> Attempt:
-    ...     return asked.attempt
-    >>> async def ask() -> tuple[bool, Attempt]:
-    ...     ends = [PeerLine(Mux(link), bind) for link in memory_pair("node 0", "node 1")]
-    ...     tasks = [asyncio.ensure_future(line.listen()) for line in ends]
-    ...     bound = await ends[0].bind(bytes(32), 0, Attempt("40:7:2"), timeout=1)
-    ...     answers = await ends[0].answers(), bound
-    ...     for line in ends:
-    ...         await line.mux.close()
-    ...     await asyncio.gather(*tasks)
-    ...     return answers
-    >>> asyncio.run(ask())
-    (True, '40:7:2')
-    """
+    """A link between two nodes. `listen` must run for as long as it is used."""
 
     def __init__(self, mux: Mux, bind: Binder) -> None:
         self.mux = mux

@@ -26,11 +26,7 @@ Recombine = Callable[[NDArray[np.int32], NDArray[np.bool_], RandomWords, NDArray
 
 @dataclass(frozen=True)
 class Crossover:
-    """A named operator and how many random words one pair needs, given the genome's length.
-
-    >>> crossover_named("order").words_per_pair(100)
-    2
-    """
+    """A named operator and how many random words one pair needs, given the genome's length."""
 
     name: str
     recombine: Recombine

@@ -24,11 +24,7 @@ Mutate = Callable[[NDArray[np.int32], NDArray[np.bool_], RandomWords], None]
 
 @dataclass(frozen=True)
 class Mutation:
-    """A named operator and how many random words one genome needs, given its length.
-
-    >>> mutation_named("scramble").words_per_genome(100)
-    102
-    """
+    """A named operator and how many random words one genome needs, given its length."""
 
     name: str
     mutate: Mutate

@@ -1,0 +1,78 @@
+"""Capacitated assignments and routes on the platform: drafts, agreements, results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tacit.engine.agreement.terms import Agreement, NodeTerms
+from tacit.errors import AgreementError
+from tacit.participant.account.shapes import Outcome, Plan
+from tacit.participant.results import plan_rows
+from tacit.problems import Problem
+from tacit.problems.files.save import problem_text
+from tacit.service.api.answers import run_result
+from tacit.service.api.generate import Generate, generated_terms
+from tacit.service.api.routes.results import _result_csv
+from tacit.service.api.terms import RunTerms
+from tacit.service.dashboard.drafts import Rules, drawn_problem, run_terms, uploaded_problem
+from tacit.service.dashboard.pages.run_plan import plan_markup
+from tacit.service.storage import Run
+from tacit.service.workflow.drafting import agreement_of_terms, check_terms, problem_of_terms
+
+DRAWN = ("capacitated", "routing")
+
+
+def terms_of(kind: str, **changes: Any) -> RunTerms:
+    return generated_terms(Generate(kind=kind, rows=8, columns=3, **changes))  # type: ignore[arg-type]
+
+
+def agreement_about(terms: RunTerms) -> Agreement:
+    keys = {name: f"{i:064x}" for i, name in enumerate(terms.participants)}
+    nodes = [NodeTerms("h", 1, *(f"{3 * i + k:064x}" for k in (100, 101, 102))) for i in range(3)]
+    return agreement_of_terms(terms, keys=keys, nodes=nodes, platform=f"{200:064x}")
+
+
+def a_plan(problem: Problem) -> list[int]:
+    genome = np.arange(problem.genome_length, dtype=np.int32)[None]
+    return [int(item) for item in problem.plans(genome)[0]]
+
+
+@pytest.mark.parametrize("kind", DRAWN)
+def test_drawn_and_uploaded_problems_become_agreements(kind: str) -> None:
+    terms = terms_of(kind)
+    check_terms(terms)
+    agreed = agreement_about(terms).known_problem
+    assert (agreed.kind, agreed.data) == (kind, problem_of_terms(terms).data)
+    problem = drawn_problem(kind, rows=8, columns=3, participants=2, seed=1)
+    uploaded = uploaded_problem(problem_text(problem).encode())
+    rules = Rules("test", "top:15", "value", 10.0, 1000, 24.0)
+    draft = RunTerms.model_validate(run_terms(uploaded, rules))
+    assert agreement_about(draft).known_problem.data == problem.data
+
+
+def test_only_kinds_with_moves_are_sealed() -> None:
+    check_terms(terms_of("capacitated", disclosure="sealed"))
+    with pytest.raises(AgreementError, match="no moves"):
+        check_terms(terms_of("routing", disclosure="sealed"))
+
+
+@pytest.mark.parametrize("kind", DRAWN)
+def test_results_are_shown_in_the_words_of_the_kind(kind: str) -> None:
+    terms = terms_of(kind)
+    problem = problem_of_terms(terms)
+    items = a_plan(problem)
+    run = Run(state="finished", terms=terms.model_dump(mode="json"), result={"items": items})
+    assert run_result(run).plan is not None
+    lines = _result_csv(run).splitlines()
+    assert lines[0] == ("row,column" if kind == "capacitated" else "vehicle,customer")
+    assert len(lines) == 1 + len(problem.listed(items))
+    shown = {"terms": run.terms, "members": [{"name": "a", "rows": list(range(8))}]}
+    assert "<table" in plan_markup(shown, {"plan": {"items": items}})
+    agreement = agreement_about(terms)
+    name = agreement.participants[0].name
+    told = plan_rows(Outcome("finished", plan=Plan(items)), agreement, name)
+    assert len(told) == len(lines) - 1
+    assert any(line[2] for line in told) == (kind == "capacitated")

@@ -196,6 +196,20 @@ def test_a_run_that_died_after_the_final_reveal_ends_with_what_it_told(
     followed(agreed, folder, evaluations)
 
 
+def test_nothing_is_evaluated_after_the_final_reveal(nodes: LocalCluster, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    prepared(nodes, folder, best="value", reveal=True)
+    with open_run(folder) as run:
+        search_up_to(run, 10)
+        run.start(until=time.monotonic() + 20)
+        run.finish(StopReason.DEADLINE)
+        assert run.notes == []
+        first = run.plans()[0]
+    with open_run(folder) as run:
+        assert drive(run, until=time.monotonic() + 20) is StopReason.DEADLINE
+        assert (run.now.evaluations, run.plans()[0], run.notes) == (10, first, [])
+
+
 def test_a_ledger_of_another_search_is_refused(nodes: LocalCluster, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     prepared(nodes, folder, best="value")

@@ -7,6 +7,7 @@ and everybody else derive it alike, bit for bit. It is whole numbers throughout.
 from tacit.search.moves.move_set import MoveSet
 from tacit.search.moves.parameters import (
     ONE_PARENT_IMPROVES,
+    SEALED_PRESETS,
     SealedParameters,
     sealed_parameters_for,
 )
@@ -15,6 +16,7 @@ from tacit.search.moves.shape import PublicShape, public_shape
 
 __all__ = [
     "ONE_PARENT_IMPROVES",
+    "SEALED_PRESETS",
     "Generation",
     "MoveSet",
     "PublicShape",

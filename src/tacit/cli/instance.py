@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -14,17 +14,17 @@ from rich.console import Console
 from rich.markup import escape
 
 from tacit.cli.instance_report import describe, print_description
-from tacit.disclosure import Disclosure, parse_disclosure
+from tacit.disclosure import parse_disclosure
 from tacit.errors import InputError, ParameterError
 from tacit.problems import (
     Problem,
-    generate_assignment,
     generate_named,
     load_problem,
     save_problem,
     shipped_names,
 )
 from tacit.problems.files.participant_csv import save_participants
+from tacit.problems.generate.by_name import Drawn
 
 app = typer.Typer(
     name="instance",
@@ -32,8 +32,6 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
-
-Drawn = Literal["ap", "moap", "tour", "delays", "capacitated", "routing"]
 
 
 def _examples(*commands: str) -> str:
@@ -185,25 +183,14 @@ def _drawing(
     rows, columns = parse_size(size)
     disclosures = tuple(parse_disclosure(text) for text in disclose)
     several = _checked_objectives(kind, objectives)
+    if kind not in ("ap", "moap") and len(disclosures) > 1:
+        raise ParameterError(f"a {kind} problem has one objective; give --disclose once")
     if kind == "delays" and up_to is not None:
         raise ParameterError("delay costs are what they are; leave --up-to out")
-    if kind == "tour" and rows != columns:
-        raise ParameterError(f"a tour is not {size}; give one number, the cities")
     most = 1000 if up_to is None else up_to
 
     def draw(rng: np.random.Generator, number: int) -> Problem:
         owners = (3 if kind == "delays" else 1) if participants is None else participants
-        if kind == "moap":
-            return generate_assignment(
-                rng,
-                rows=rows,
-                columns=columns,
-                objectives=several,
-                weights_up_to=most,
-                participants=owners,
-                disclosures=disclosures,
-                number=number,
-            )
         return generate_named(
             kind,
             rng,
@@ -211,7 +198,8 @@ def _drawing(
             columns=columns,
             up_to=most,
             participants=owners,
-            disclosure=_only(kind, disclosures),
+            objectives=several,
+            disclosures=disclosures,
             number=number,
         )
 
@@ -226,12 +214,6 @@ def _checked_objectives(kind: Drawn, objectives: int | None) -> int:
     if objectives is not None and objectives < 2:
         raise ParameterError(f"a moap has several objectives, not {objectives}; use ap for one")
     return objectives or 2
-
-
-def _only(kind: Drawn, disclosures: tuple[Disclosure, ...]) -> Disclosure:
-    if len(disclosures) > 1:
-        raise ParameterError(f"a {kind} problem has one objective; give --disclose once")
-    return disclosures[0]
 
 
 def _write(problem: Problem, out: Path | None, *, into_folder: bool) -> str:

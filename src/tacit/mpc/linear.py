@@ -94,11 +94,13 @@ def gather_sum(
     # One flat index serves both components, and `take` is the fastest gather NumPy has.
     # Large temporaries dominate the time here, so narrow indices are widened only once.
     flat = np.multiply(rows, weights.shape[1], dtype=np.intp) + columns
-    sums = []
-    for part in (weights.mine, weights.next):
-        picked = part.reshape(-1).take(flat)
-        if factors is not None:
-            picked *= factors.astype(np.uint64)
-        sums.append(picked.sum(axis=1, dtype=np.uint64))
-    mine, following = sums
+    mine, following = (_summed(part, flat, factors) for part in (weights.mine, weights.next))
     return ArithmeticShare(-mine, -following) if negate else ArithmeticShare(mine, following)
+
+
+def _summed(part: Words, flat: NDArray[np.intp], factors: NDArray[np.integer[Any]] | None) -> Words:
+    picked = part.reshape(-1).take(flat)
+    if factors is not None:
+        picked *= factors.astype(np.uint64)
+    total: Words = picked.sum(axis=1, dtype=np.uint64)
+    return total

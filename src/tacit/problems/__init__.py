@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from tacit.problems.model.assignment import Assignment as Assignment
     from tacit.problems.model.capacitated import CapacitatedAssignment as CapacitatedAssignment
-    from tacit.problems.model.evaluation import Evaluation as Evaluation, Evaluator as Evaluator
+    from tacit.problems.model.evaluation import Evaluation as Evaluation
     from tacit.problems.model.kinds import kind_named as kind_named
     from tacit.problems.model.objective import Objective as Objective, Sense as Sense
     from tacit.problems.model.optima import (

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from hypothesis import given, strategies as st
 
-from tacit.problems.model.sums import assignment_sums, tour_sums
+from tacit.problems import Assignment, Objective, Tour
 
 
 @st.composite
@@ -22,13 +22,17 @@ def weights_and_plans(draw: st.DrawFn, *, square: bool) -> Any:
 def test_assignment_sums(case: Any) -> None:
     weights, plans = case
     expected = [sum(int(weights[r, c]) for r, c in enumerate(plan)) for plan in plans]
-    assert assignment_sums(weights, plans, accelerate=True).tolist() == expected
-    assert assignment_sums(weights, plans, accelerate=False).tolist() == expected
+    size = {"rows": weights.shape[0], "columns": weights.shape[1]}
+    problem = Assignment(name="p", objectives=(Objective("o", weights),), **size)
+    assert problem.sums(weights, plans).tolist() == expected
+    assert problem.cell_sums(weights, plans).tolist() == expected
 
 
 @given(weights_and_plans(square=True))
 def test_tour_sums(case: Any) -> None:
     weights, tours = case
     expected = [sum(int(weights[tour[i - 1], tour[i]]) for i in range(len(tour))) for tour in tours]
-    assert tour_sums(weights, tours, accelerate=True).tolist() == expected
-    assert tour_sums(weights, tours, accelerate=False).tolist() == expected
+    size = {"rows": weights.shape[0], "columns": weights.shape[1]}
+    problem = Tour(name="p", objectives=(Objective("o", weights),), **size)
+    assert problem.sums(weights, tours).tolist() == expected
+    assert problem.cell_sums(weights, tours).tolist() == expected

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 
-from tacit.disclosure import parse_disclosure
 from tacit.engine.agreement.frame_sizes import check_frame_sizes
 from tacit.engine.agreement.sealed_terms import check_sealed
 from tacit.engine.agreement.terms import Agreement, ObjectiveTerms
@@ -33,7 +32,6 @@ def check_agreement(agreement: Agreement) -> None:
             raise AgreementError(f"objective {terms.name!r}: bound and scale must be positive")
         if terms.confidential:
             _check_owners(agreement, terms)
-            _check_disclosure(terms)
         elif terms.owners or terms.public_weights is None:
             raise AgreementError(
                 f"objective {terms.name!r} is public; give the digest of its weights, no owners"
@@ -140,18 +138,14 @@ def _check_owners(agreement: Agreement, terms: ObjectiveTerms) -> None:
         )
 
 
-def _check_disclosure(terms: ObjectiveTerms) -> None:
-    try:
-        if parse_disclosure(terms.disclosure).text != terms.disclosure:
-            raise AgreementError(f"write {terms.disclosure!r} in its plain form")
-    except InputError as error:
-        raise AgreementError(f"objective {terms.name!r}: {error}") from error
-
-
 def _check_bounds(agreement: Agreement) -> None:
     limits = agreement.limits
     for number in agreement.confidential():
         terms = agreement.objectives[number]
+        if agreement.known_problem.objectives[number].disclosure.text != terms.disclosure:
+            raise AgreementError(
+                f"objective {terms.name!r}: write {terms.disclosure!r} in its plain form"
+            )
         if terms.sealed:
             continue
         try:

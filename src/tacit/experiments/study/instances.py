@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 import numpy as np
@@ -18,13 +17,13 @@ from tacit.experiments.study.plugins import object_named
 from tacit.problems import (
     Assignment,
     Problem,
-    generate_assignment,
     generate_named,
     ground_truth,
     load_problem,
     optimum,
     shipped_problem,
 )
+from tacit.problems.generate.by_name import StudyKind
 
 
 class InstanceSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -34,7 +33,7 @@ class InstanceSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     'ap1K100x100-02'
     """
 
-    generate: Literal["assignment", "tour", "capacitated", "routing"] | None = None
+    generate: StudyKind | None = None
     objectives: int = 1
     size: int = 100
     seed: int = 0
@@ -112,10 +111,13 @@ def named_problem(spec: InstanceSpec, /) -> Problem:
             raise ParameterError(f"{spec.make}() gives no Problem; return a subclass of it")
         return made
     (number,) = spec.numbers
-    seed = spec.seed + number
-    if spec.generate == "assignment":
-        return generate_assignment(seed, rows=spec.size, objectives=spec.objectives, number=number)
-    return generate_named(str(spec.generate), seed, rows=spec.size, number=number)
+    return generate_named(
+        str(spec.generate),
+        spec.seed + number,
+        rows=spec.size,
+        objectives=spec.objectives,
+        number=number,
+    )
 
 
 @lru_cache(maxsize=64)

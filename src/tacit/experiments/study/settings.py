@@ -13,10 +13,7 @@ from tacit.disclosure.sealed import SEALED
 from tacit.errors import ParameterError
 from tacit.runs.settings import Settings as Settings, changed as changed
 from tacit.search import PRESETS, SearchParameters, preset_named
-from tacit.search.moves import SealedParameters, sealed_parameters_for
-
-SEALED_KINDS = {"sealed-ap": "assignment", "sealed-tsp": "tour"}
-"""Presets of sealed searches, by the kind of problem whose settings they are."""
+from tacit.search.moves import SEALED_PRESETS, SealedParameters, sealed_parameters_for
 
 
 def preset_settings(preset: str, changes: Mapping[str, Any] | None = None, /) -> Settings:
@@ -29,10 +26,10 @@ def preset_settings(preset: str, changes: Mapping[str, Any] | None = None, /) ->
     tacit.errors.ParameterError: 'paper' is not a preset; use one of paper-ap, paper-tsp, \
 paper-moap, tuned-ap, tuned-tsp, sealed-ap, sealed-tsp
     """
-    if preset in SEALED_KINDS:
-        return changed(sealed_parameters_for(SEALED_KINDS[preset]), changes or {})
+    if preset in SEALED_PRESETS:
+        return changed(sealed_parameters_for(SEALED_PRESETS[preset]), changes or {})
     if preset not in PRESETS:
-        known = ", ".join((*PRESETS, *SEALED_KINDS))
+        known = ", ".join((*PRESETS, *SEALED_PRESETS))
         raise ParameterError(f"{preset!r} is not a preset; use one of {known}")
     return changed(preset_named(preset), changes or {})
 
@@ -63,5 +60,5 @@ def check_disclosure(settings: Settings, disclosure: str, /) -> None:
     if disclosure == SEALED and not is_sealed(settings):
         raise ParameterError(
             f"{SEALED} needs the settings of a sealed search; take the preset "
-            f"{' or '.join(SEALED_KINDS)}"
+            f"{' or '.join(SEALED_PRESETS)}"
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
 
 from tacit.disclosure import Disclosure, Exact
 from tacit.errors import ParameterError
@@ -11,6 +12,9 @@ from tacit.problems.generate.delays import generate_delays
 from tacit.problems.generate.generators import Seed, generate_assignment, generate_tour
 from tacit.problems.model.objective import Sense
 from tacit.problems.model.problem import Problem
+
+Drawn = Literal["ap", "moap", "tour", "delays", "capacitated", "routing"]
+StudyKind = Literal["assignment", "tour", "capacitated", "routing"]
 
 
 def generate_named(
@@ -23,10 +27,13 @@ def generate_named(
     up_to: int = 1000,
     sense: Sense = "maximize",
     participants: int = 1,
-    disclosure: Disclosure = Exact(),  # noqa: B008 - immutable
+    objectives: int = 1,
+    disclosures: Sequence[Disclosure] = (Exact(),),
     number: int = 1,
 ) -> Problem:
-    """Draw one of `delays`, `ap`, `tour`, `capacitated` and `routing`, with one objective.
+    """Draw one of `delays`, `ap`, `moap`, `tour`, `capacitated` and `routing`.
+
+    Only `ap` and `moap`, which are the same, may have several objectives.
 
     `columns` are the vehicles of `routing`; left out, `capacitated` and `routing` have one for ten
     rows, and at least two.
@@ -34,12 +41,14 @@ def generate_named(
     >>> generate_named("routing", 1, rows=30).name
     'routing1K30v3'
     """
-    rest: dict[str, Any] = {"disclosure": disclosure, "number": number}
+    rest: dict[str, Any] = {"disclosure": disclosures[0], "number": number}
     groups = max(2, rows // 10) if columns is None else columns
     match name:
         case "delays":
             return generate_delays(seed, flights=rows, slots=columns, airlines=participants, **rest)
-        case "tour":
+        case "tour" | "tsp":
+            if name == "tour" and columns not in (None, rows):
+                raise ParameterError(f"a tour is not {rows}x{columns}; give one number, the cities")
             return generate_tour(seed, cities=rows, side=up_to, participants=participants, **rest)
         case "routing":
             return generate_routing(
@@ -48,8 +57,9 @@ def generate_named(
     drawn: dict[str, Any] = {"rows": rows, "weights_up_to": up_to, "sense": sense}
     drawn |= {"participants": participants, "number": number}
     match name:
-        case "ap":
-            return generate_assignment(seed, columns=columns, disclosures=(disclosure,), **drawn)
+        case "ap" | "moap" | "assignment":
+            drawn |= {"objectives": objectives, "disclosures": disclosures}
+            return generate_assignment(seed, columns=columns, **drawn)
         case "capacitated":
-            return generate_capacitated(seed, columns=groups, disclosure=disclosure, **drawn)
+            return generate_capacitated(seed, columns=groups, disclosure=disclosures[0], **drawn)
     raise ParameterError(f"{name!r} cannot be drawn; use ap, tour, delays, capacitated or routing")

@@ -1,1 +1,1 @@
-"""What is optimized: problems, objectives, plans, and the Evaluator contract."""
+"""What is optimized: problems, objectives, plans, and the kinds that say what these are."""

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import ProblemError, TacitError
+from tacit.jit import numba_is_here
 from tacit.problems.model.matching import feasible_assignment
 from tacit.problems.model.problem import Cells, Plans, Problem
-from tacit.problems.model.sums import assignment_sums
+from tacit.problems.model.sums import assignment_loop
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -87,7 +88,7 @@ class Assignment(Problem):
 
     def sums(self, weights: NDArray[np.int64], plans: NDArray[np.int32], /) -> NDArray[np.int64]:
         """Sum of weights[r, plan[r]] over the rows."""
-        return assignment_sums(weights, plans)
+        return assignment_loop(weights, plans) if numba_is_here() else super().sums(weights, plans)
 
     def good_plan(self, values: NDArray[np.float64], /) -> NDArray[np.int32]:
         """A best plan, by an exact algorithm."""

@@ -1,13 +1,13 @@
-"""The seam between search and evaluation: one synchronous call.
+"""The seam between search and evaluation: one synchronous call, which gives this back.
 
-The search knows an `Evaluator` and never what stands behind it: plain arithmetic, a simulation of
-the Privacy Engine, or three nodes.
+The search never knows what stands behind it: plain arithmetic, a simulation of the Privacy Engine,
+or three nodes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,15 +25,3 @@ class Evaluation:
 
     best: tuple[int | bool | None, ...]
     """What each objective told of its best fitness."""
-
-
-class Evaluator(Protocol):
-    """Anything that can evaluate a set of candidate plans."""
-
-    def evaluate(self, candidates: NDArray[np.int32], /, *, until: float | None) -> Evaluation:
-        """Evaluate plans, one per row.
-
-        `until` is an instant of `time.monotonic()` after which the answer is of no use; an
-        evaluator that may wait must give up then.
-        """
-        ...

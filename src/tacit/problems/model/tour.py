@@ -8,10 +8,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.jit import numba_is_here
 from tacit.problems.model.good_plans import good_tour
 from tacit.problems.model.objective import Sense
 from tacit.problems.model.problem import Cells, Plans, Problem
-from tacit.problems.model.sums import tour_sums
+from tacit.problems.model.sums import tour_loop
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -53,7 +54,7 @@ class Tour(Problem):
 
     def sums(self, weights: NDArray[np.int64], plans: NDArray[np.int32], /) -> NDArray[np.int64]:
         """Sum of weights[c, next city] over the closed tour."""
-        return tour_sums(weights, plans)
+        return tour_loop(weights, plans) if numba_is_here() else super().sums(weights, plans)
 
     def good_plan(self, values: NDArray[np.float64], /) -> NDArray[np.int32]:
         """A tour that is a good local optimum."""

@@ -7,6 +7,7 @@ and everybody else derive the same, bit for bit. It is integer arithmetic throug
 from tacit.search.moves.move_set import MoveSet as MoveSet
 from tacit.search.moves.parameters import (
     ONE_PARENT_IMPROVES as ONE_PARENT_IMPROVES,
+    SEALED_PRESETS as SEALED_PRESETS,
     SealedParameters as SealedParameters,
     sealed_parameters_for as sealed_parameters_for,
 )

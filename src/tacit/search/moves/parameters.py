@@ -75,6 +75,10 @@ class SealedParameters:
             )
 
 
+SEALED_PRESETS = {"sealed-ap": "assignment", "sealed-tsp": "tour"}
+"""Presets of sealed searches, by the moves whose settings they are."""
+
+
 def sealed_parameters_for(moves: str | None, /) -> SealedParameters:
     """The tuned settings for these moves (docs/search.md describes how they were found).
 

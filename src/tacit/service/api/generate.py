@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from tacit.disclosure import SEALED, parse_disclosure
 from tacit.problems import Problem, generate_named
-from tacit.service.api.terms import ParticipantName, RunTerms, problem_terms
+from tacit.service.api.terms import ParticipantName, RunTerms, draft_of_problem
 
 MOST_ROWS = 300
 
@@ -39,38 +39,22 @@ def generated_terms(asked: Generate, /) -> RunTerms:
     problem = _drawn(asked)
     names = asked.participants or [each.name.replace(" ", "-") for each in problem.participants]
     names = list(dict.fromkeys(names))
+    best = "nothing" if asked.disclosure == SEALED else "value"
+    owners = dict(zip(names, (each.rows for each in problem.participants), strict=True))
+    draft = draft_of_problem(problem, owners, disclosure=asked.disclosure, best=best)
     return RunTerms.model_validate(
-        {
-            "name": problem.name,
-            "problem": problem_terms(problem),
-            "objectives": [
-                {
-                    "name": each.name,
-                    "sense": each.sense,
-                    "scale": each.scale,
-                    "weight_bound": each.weight_bound,
-                    "disclosure": each.disclosure.text,
-                    "best": "nothing" if each.disclosure.text == SEALED else each.best_mode.value,
-                }
-                for each in problem.objectives
-            ],
-            "participants": {
-                name: list(each.rows)
-                for name, each in zip(names, problem.participants, strict=True)
-            },
-            "deadline_seconds": asked.deadline_seconds,
-        }
+        {**draft, "name": problem.name, "deadline_seconds": asked.deadline_seconds}
     )
 
 
 def _drawn(asked: Generate) -> Problem:
     return generate_named(
-        asked.kind.replace("tsp", "tour"),
+        asked.kind,
         asked.seed,
         rows=asked.rows,
         columns=asked.columns,
         up_to=asked.weights_up_to,
         sense="minimize",
         participants=3 if asked.participants is None else len(dict.fromkeys(asked.participants)),
-        disclosure=parse_disclosure(asked.disclosure),
+        disclosures=(parse_disclosure(asked.disclosure),),
     )

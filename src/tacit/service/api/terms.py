@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -61,14 +61,28 @@ class ProblemTerms(_Taken):
         return self
 
 
-def problem_terms(problem: Problem, /) -> dict[str, Any]:
-    """What a draft says of a problem, which is nothing of its weights."""
+def draft_of_problem(
+    problem: Problem, owners: Mapping[str, Sequence[int]], /, *, disclosure: str, best: str
+) -> dict[str, Any]:
+    """What a draft says of a problem and its owners, which is nothing of its weights."""
     public: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(public_problem(problem)))
     if not problem.between_places:
         del public["symmetric"]
     if problem.coordinates is not None:
         public["coordinates"] = problem.coordinates.tolist()
-    return public
+    objectives = [
+        {
+            "name": each.name,
+            "sense": each.sense,
+            "scale": each.scale,
+            "weight_bound": each.weight_bound,
+            "disclosure": disclosure,
+            "best": best,
+        }
+        for each in problem.objectives
+    ]
+    participants = {name: list(rows) for name, rows in owners.items()}
+    return {"problem": public, "objectives": objectives, "participants": participants}
 
 
 def public_of_terms(problem: Mapping[str, Any], /) -> PublicProblem:

@@ -19,7 +19,7 @@ from tacit.problems import (
 )
 from tacit.problems.files.participant_csv import save_participants
 from tacit.problems.files.problem_file import MatrixFile, decode_problem_file
-from tacit.service.api.terms import problem_terms
+from tacit.service.api.terms import draft_of_problem
 
 KINDS = {
     "delays": "Flights and landing slots",
@@ -53,9 +53,7 @@ def drawn_problem(
     """
     if kind not in KINDS:
         raise ParameterError(f"{kind!r} cannot be drawn; use one of {', '.join(KINDS)}")
-    return generate_named(
-        kind.replace("tsp", "tour"), seed, rows=rows, columns=columns, participants=participants
-    )
+    return generate_named(kind, seed, rows=rows, columns=columns, participants=participants)
 
 
 def uploaded_problem(content: bytes, /) -> Problem:
@@ -98,21 +96,11 @@ def run_terms(problem: Problem, rules: Rules, /) -> dict[str, Any]:
     >>> "weights" in str(terms).replace("weight_bound", "")
     False
     """
+    owners = {account_name(each.name): each.rows for each in _owners(problem)}
+    draft = draft_of_problem(problem, owners, disclosure=rules.disclosure, best=rules.best)
     return {
+        **draft,
         "name": rules.name,
-        "problem": problem_terms(problem),
-        "objectives": [
-            {
-                "name": objective.name,
-                "sense": objective.sense,
-                "scale": objective.scale,
-                "weight_bound": objective.weight_bound,
-                "disclosure": rules.disclosure,
-                "best": rules.best,
-            }
-            for objective in problem.objectives
-        ],
-        "participants": {account_name(p.name): list(p.rows) for p in _owners(problem)},
         "limits": {"evaluations": rules.evaluations, "expiry_hours": rules.expiry_hours},
         "deadline_seconds": rules.deadline_seconds,
         "reveal_best": rules.reveal_best,

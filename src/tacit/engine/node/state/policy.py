@@ -143,11 +143,10 @@ def check_population(agreement: Agreement, asked: Asked, /) -> None:
 def count_distinct(problem: Problem, plans: NDArray[np.integer[Any]], /) -> int:
     """How many feasible candidates differ in more than their spelling.
 
-    >>> from tacit.problems import Objective, Tour
-    >>> km = Objective("km", None, weight_bound=9)
-    >>> tour = Tour(name="t", rows=4, columns=4, objectives=(km,), symmetric=False)
-    >>> count_distinct(tour, np.array([[0, 1, 2, 3], [2, 3, 0, 1], [3, 2, 1, 0]]))
-    2
+    >>> from tacit.problems import generate_tour
+    >>> tours = np.array([[0, 1, 2, 3], [2, 3, 0, 1], [3, 2, 1, 0]])
+    >>> count_distinct(generate_tour(1, cities=4), tours)
+    1
     """
     plans = np.ascontiguousarray(problem.canonical(plans))
     size = plans.shape[1] * plans.itemsize

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.disclosure import BestMode, Sealed
-from tacit.engine.agreement.sealed_terms import pin_sealed
+from tacit.engine.agreement.sealed import pin_sealed
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.local.engine import open_engine
 from tacit.problems import Problem, generate_assignment, shipped_problem

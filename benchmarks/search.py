@@ -35,7 +35,7 @@ from tacit.disclosure import linear
 from tacit.problems import Problem, generate_assignment, shipped_problem
 from tacit.runs import EvaluatingDriver, Limits, drive, simulated_evaluator
 from tacit.search import SearchParameters
-from tacit.search.warm_up import warm_up
+from tacit.search.warming import warm_up
 
 TURNS = 5
 

@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -179,8 +180,37 @@ def test_importing_the_package_alone_imports_no_room_of_it() -> None:
     assert done.stdout.strip() == "['tacit.lazy']"
 
 
-def test_every_public_name_is_there_and_no_other() -> None:
-    for name in public_names("tacit"):
-        assert getattr(tacit, name) is not None
+ROOMS = [
+    f"tacit.{room}"
+    for room in (
+        *("disclosure", "mpc", "mpc.transport", "mpc.sealed", "problems", "search", "search.moves"),
+        *("engine.identity", "engine.agreement", "engine.wire", "engine.records", "engine.node"),
+        *("engine.coordinator", "engine.evaluators", "engine.local"),
+        *("runs", "verify", "audit", "participant", "experiments", "service"),
+    )
+]
+"""Each has one public namespace, its `__init__`; its other modules are its own."""
+
+
+def top(module: str) -> str:
+    return ".".join(module.split(".")[:2])
+
+
+@pytest.mark.parametrize(("module", "path"), MODULES, ids=[name for name, _ in MODULES])
+def test_others_take_from_a_room_what_it_offers(module: str, path: Path) -> None:
+    for name in imported_by(path.read_text(), module, is_package=path.name == "__init__.py"):
+        room, _, leaf = name.rpartition(".")
+        if top(name) in (top(module), "tacit") or top(name) not in map(top, ROOMS):
+            continue
+        offered = room in ROOMS and leaf in public_names(room)
+        assert name in ROOMS or offered, f"{module} imports {name}, which is private to its room"
+
+
+@pytest.mark.processes  # a library of the platform's looks for others when it is imported
+@pytest.mark.parametrize("room", ["tacit", *ROOMS])
+def test_what_a_room_offers_is_there(room: str) -> None:
+    package = import_module(room)
+    for name, home in public_names(room).items():
+        assert getattr(package, name) is getattr(import_module(home), name), name
     with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
-        getattr(tacit, "nonsense")  # noqa: B009 - type checkers know that it is not there
+        getattr(package, "nonsense")  # noqa: B009 - type checkers know that it is not there

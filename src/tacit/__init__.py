@@ -20,27 +20,21 @@ from tacit.lazy import lazily
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from tacit.disclosure import parse_disclosure as parse_disclosure
-    from tacit.errors import TacitError as TacitError
+    from tacit.disclosure import parse_disclosure
+    from tacit.errors import TacitError
     from tacit.problems import (
-        Assignment as Assignment,
-        Objective as Objective,
-        Participant as Participant,
-        Problem as Problem,
-        Tour as Tour,
-        generate_assignment as generate_assignment,
-        generate_tour as generate_tour,
-        load_problem as load_problem,
-        save_problem as save_problem,
-        shipped_problem as shipped_problem,
+        Assignment,
+        Objective,
+        Participant,
+        Problem,
+        Tour,
+        generate_assignment,
+        generate_tour,
+        load_problem,
+        save_problem,
+        shipped_problem,
     )
-    from tacit.runs import (
-        Limits as Limits,
-        Result as Result,
-        SolveSettings as SolveSettings,
-        load_result as load_result,
-        solve as solve,
-    )
-    from tacit.search import SearchParameters as SearchParameters
+    from tacit.runs import Limits, Result, SolveSettings, load_result, solve
+    from tacit.search import SearchParameters
 else:
     __getattr__ = lazily(__name__)

@@ -42,17 +42,19 @@ def lazily(package: str, /) -> Callable[[str], object]:
 
 @cache
 def public_names(package: str, /) -> dict[str, str]:
-    """The names that a package offers lazily, each with the module that it comes from.
+    """The names that a package offers, each with the module that it comes from.
 
     >>> public_names("tacit.search")["Evolution"]
     'tacit.search.evolution'
     """
     source = Path(str(import_module(package).__file__)).read_text(encoding="utf-8")
-    guarded = (node for node in ast.parse(source).body if isinstance(node, ast.If))
+    body = ast.parse(source).body
+    imports = [*body, *(each for node in body if isinstance(node, ast.If) for each in node.body)]
     return {
-        alias.name: str(statement.module)
-        for node in guarded
-        for statement in node.body
-        if isinstance(statement, ast.ImportFrom)
-        for alias in statement.names
+        alias.name: str(node.module)
+        for node in imports
+        if isinstance(node, ast.ImportFrom)
+        and str(node.module).startswith(f"{package}.")
+        and node.module != __name__
+        for alias in node.names
     }

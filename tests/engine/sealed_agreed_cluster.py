@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.disclosure import BestMode, Sealed
-from tacit.engine.agreement.sealed_terms import pin_sealed, schedule_of, sealed_terms
+from tacit.engine.agreement.sealed import pin_sealed, schedule_of, sealed_terms
 from tacit.engine.agreement.terms import agreement_hash
 from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.coordinator.sealed_search import SealedSearch

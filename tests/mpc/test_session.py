@@ -22,7 +22,8 @@ from tacit.mpc import (
     open_session,
 )
 from tacit.mpc.disclose.coordinator import DisclosedValues
-from tacit.mpc.epoch import Epoch, cost as epoch_cost
+from tacit.mpc.epoch import Epoch
+from tacit.mpc.epoch import cost as epoch_cost
 from tacit.mpc.local import deal_integers, run_linked, run_parties
 from tacit.mpc.masks import KeyedMasks
 from tacit.mpc.transport.frame import Buffer, decode

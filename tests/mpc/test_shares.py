@@ -1,5 +1,6 @@
 import numpy as np
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tacit.mpc.linear import add, add_public, concatenate, gather_sum, scale, subtract
 from tacit.mpc.local import deal_integers, reveal

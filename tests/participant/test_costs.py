@@ -6,7 +6,8 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tacit.engine.agreement.terms import Agreement, Ownership

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from tacit.engine.agreement.sealed_terms import pin_sealed
+from tacit.engine.agreement.sealed import pin_sealed
 from tacit.engine.agreement.terms import Agreement
 from tacit.errors import InputError, TrustError
 from tacit.participant.account.shapes import Outcome, Plan, RunView

@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from tacit.engine.agreement.terms import canonical
 from tacit.errors import FileError, ProblemError

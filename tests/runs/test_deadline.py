@@ -12,11 +12,11 @@ import pytest
 from numpy.typing import NDArray
 
 from tacit.disclosure import linear
-from tacit.engine import SideBySide
+from tacit.engine.evaluators import SideBySide
 from tacit.problems import Assignment, Evaluation, Problem, generate_assignment, shipped_problem
 from tacit.runs import EvaluatingDriver, Limits, Progress, StopReason, drive, simulated_evaluator
 from tacit.search import SearchParameters
-from tacit.search.warm_up import warm_up
+from tacit.search.warming import warm_up
 from tests.support.simulated import solve
 
 LATE = 0.25

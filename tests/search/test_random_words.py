@@ -6,7 +6,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from tacit.search.random_words import WORD_RANGE, below, distinct_pair, draw_words, threshold

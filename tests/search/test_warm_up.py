@@ -13,7 +13,7 @@ import json, sys
 from dataclasses import replace
 from tacit.problems import generate_assignment, generate_tour
 from tacit.runs import Limits
-from tacit.search.warm_up import warm_up
+from tacit.search.warming import warm_up
 
 def signatures():
     import gc

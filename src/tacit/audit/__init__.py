@@ -10,19 +10,25 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
-    from tacit.audit.audit import audit_record as audit_record
+    from tacit.audit.attacks import ATTACKS, BASELINE, main_attacks
+    from tacit.audit.attacks.unfaithful import recover_by_crafted, recover_by_random
+    from tacit.audit.audit import Audit, audit_of, audit_record
     from tacit.audit.expected.explanation import (
-        expected_in as expected_in,
-        explain_expected as explain_expected,
-        explain_leakage as explain_leakage,
+        costs_or_values,
+        expected_in,
+        explain_expected,
+        explain_leakage,
+        how_much,
     )
-    from tacit.audit.expected.table import (
-        Expected as Expected,
-        expected_leakage as expected_leakage,
-    )
-    from tacit.audit.record.record import Record as Record, load_record as load_record
-    from tacit.audit.record.recorder import Recorder as Recorder
-    from tacit.audit.record.sealed_recording import sealed_record as sealed_record
-    from tacit.audit.score.report import AuditReport as AuditReport
+    from tacit.audit.expected.table import Entry, Expected, expected_leakage
+    from tacit.audit.record.record import Record, load_record
+    from tacit.audit.record.recorder import Recorder
+    from tacit.audit.record.sealed_recording import record_of_plans, record_of_result, sealed_record
+    from tacit.audit.record.truth_file import load_truth
+    from tacit.audit.record.view import View, view_of
+    from tacit.audit.score.counts import counts_of
+    from tacit.audit.score.plots import plot_growth
+    from tacit.audit.score.report import AuditReport, Measured
+    from tacit.audit.score.scale import unit_of
 else:
     __getattr__ = lazily(__name__)

@@ -26,7 +26,7 @@ from tacit.audit.score.counts import counts_of
 from tacit.audit.score.measure import Score, Truth
 from tacit.audit.score.report import AuditReport, Growth, Measured
 from tacit.audit.score.scale import unit_of
-from tacit.disclosure.leakage import Leakage
+from tacit.disclosure import Leakage
 
 POINTS = (1 / 30, 1 / 10, 1 / 3)
 """Fractions of the run after which it is also attacked, to see how leakage grows."""

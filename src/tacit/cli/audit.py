@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from tacit.audit.score.report import AuditReport, Measured
+    from tacit.audit import AuditReport, Measured
 
 UNFAITHFUL = "unfaithful platform"
 WHO = {"platform and participant": "with participant", UNFAITHFUL: "breaks agreement"}
@@ -52,11 +52,9 @@ def audit_command(
     json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
     """Play the curious platform on a recorded run, and tell how much of the secret it finds."""
-    from tacit.audit import audit_record, load_record
-    from tacit.audit.record.truth_file import load_truth
-    from tacit.audit.score.plots import plot_growth
+    from tacit.audit import audit_record, load_record, load_truth, plot_growth
     from tacit.cli.solve_options import check_writable
-    from tacit.runs.plots import check_plot_name
+    from tacit.runs import check_plot_name
 
     check_writable(plot)
     if plot is not None:
@@ -112,8 +110,7 @@ def _caption(report: AuditReport) -> str:
 
 
 def _verdict(report: AuditReport) -> str:
-    from tacit.audit.attacks import BASELINE
-    from tacit.audit.expected.explanation import how_much
+    from tacit.audit import BASELINE, how_much
 
     baseline = report.attacks[BASELINE].correlation
     if report.strongest == BASELINE:

@@ -30,9 +30,8 @@ def engine(
     json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
     """Time evaluations on three local nodes: seconds, rounds, bytes per node, ratio to MPyC."""
-    from tacit.engine.local.measure import DISCLOSURES, measure_engine
-    from tacit.engine.local.measure_mpyc import seconds_with_mpyc
-    from tacit.runs.duration import parse_duration
+    from tacit.engine.local import DISCLOSURES, measure_engine, seconds_with_mpyc
+    from tacit.runs import parse_duration
 
     if against not in (None, "mpyc"):
         raise InputError(f"--against {against}: there is mpyc to compare with")

@@ -31,7 +31,7 @@ def new(
 
     Give each node's operator the files that begin with its name and the .pem files of all.
     """
-    from tacit.engine.identity.cluster_files import write_cluster
+    from tacit.engine.identity import write_cluster
 
     if folder.exists() and any(folder.iterdir()):
         raise InputError(f"{folder} is not empty; give a new folder")

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from tacit.service.local.demo import DemoResult
+    from tacit.service import DemoResult
 
 EPILOG = "Example: [bold]tacit demo --deadline 10s[/bold]"
 
@@ -27,9 +27,8 @@ def demo_command(
 
     Everything is temporary. At a terminal the dashboard stays up until Ctrl-C.
     """
-    from tacit.runs.duration import parse_duration
-    from tacit.service.local.demo import run_demo
-    from tacit.service.local.platform import LocalPlatform
+    from tacit.runs import parse_duration
+    from tacit.service import LocalPlatform, run_demo
 
     console = Console(highlight=False)
     stays = sys.stdout.isatty() and sys.stdin.isatty() if stay is None else stay

@@ -16,7 +16,7 @@ from tacit.errors import TacitError
 from tacit.runs import show_duration
 
 if TYPE_CHECKING:
-    from tacit.experiments.engine_times import EngineTimes
+    from tacit.experiments import EngineTimes
 
 app = typer.Typer(no_args_is_help=True, help="Run studies, and the paper's evaluation.")
 
@@ -48,10 +48,7 @@ def run(
 ) -> None:
     """Run a study, or what is left of it: finished runs are never computed twice."""
     require_extra("polars", "moocore")
-    from tacit.experiments.execution.executors import executor
-    from tacit.experiments.execution.progress import StudyProgress
-    from tacit.experiments.execution.run_study import run_study
-    from tacit.experiments.study.study import study_named
+    from tacit.experiments import StudyProgress, executor, run_study, study_named
 
     chosen = study_named(study)
     chosen = chosen.quick() if quick else chosen
@@ -87,10 +84,15 @@ def reproduce(
 ) -> None:
     """Run the paper's evaluation and set our figures beside its own: report.html, summary.json."""
     require_extra("polars", "moocore", "matplotlib")
-    from tacit.experiments.execution.executors import executor
-    from tacit.experiments.execution.progress import StudyProgress
-    from tacit.experiments.leakage.plan import shipped_leakage_study
-    from tacit.experiments.reproduce import paper_studies, reproduce as reproduce_paper
+    from tacit.experiments import (
+        StudyProgress,
+        executor,
+        paper_studies,
+        shipped_leakage_study,
+    )
+    from tacit.experiments import (
+        reproduce as reproduce_paper,
+    )
 
     studies = paper_studies(quick=quick)
     leakage = shipped_leakage_study()
@@ -127,10 +129,13 @@ def leakage(
 ) -> None:
     """Attack recorded runs under every disclosure: the tables and plots of docs/leakage.md."""
     require_extra("polars", "moocore", "matplotlib")
-    from tacit.experiments.execution.executors import executor
-    from tacit.experiments.execution.progress import StudyProgress
-    from tacit.experiments.leakage.plan import read_leakage_study, shipped_leakage_study
-    from tacit.experiments.leakage.run_study import run_leakage_study
+    from tacit.experiments import (
+        StudyProgress,
+        executor,
+        read_leakage_study,
+        run_leakage_study,
+        shipped_leakage_study,
+    )
 
     chosen = shipped_leakage_study() if study is None else read_leakage_study(study)
     chosen = chosen.quick() if quick else chosen
@@ -151,7 +156,7 @@ def leakage(
 def list_studies() -> None:
     """Show the studies of the package."""
     require_extra("polars", "moocore")
-    from tacit.experiments.study.study import shipped_studies, shipped_study
+    from tacit.experiments import shipped_studies, shipped_study
 
     table = Table(box=None)
     for heading in ("study", "what", "instances", "configurations", "seeds", "runs"):
@@ -192,7 +197,7 @@ install 'tacit[experiments]'
 
 
 def _engine(file: Path | None, *, quick: bool) -> Callable[[], Sequence[EngineTimes]]:
-    from tacit.experiments.engine_times import (
+    from tacit.experiments import (
         LATENCIES_MS,
         QUICK_LATENCIES_MS,
         measure_engine,

@@ -17,14 +17,14 @@ from tacit.cli.instance_report import describe, print_description
 from tacit.disclosure import parse_disclosure
 from tacit.errors import InputError, ParameterError
 from tacit.problems import (
+    Drawn,
     Problem,
     generate_named,
     load_problem,
+    save_participants,
     save_problem,
     shipped_names,
 )
-from tacit.problems.files.participant_csv import save_participants
-from tacit.problems.generate.by_name import Drawn
 
 app = typer.Typer(
     name="instance",

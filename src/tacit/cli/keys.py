@@ -16,7 +16,7 @@ def new(
     out: Annotated[Path, typer.Option(help="Where to write them, readable by you alone.")],
 ) -> None:
     """Draw a key to sign with and a key that others seal to."""
-    from tacit.engine.identity.keys import Keys, save_keys
+    from tacit.engine.identity import Keys, save_keys
 
     keys = Keys.new(name)
     save_keys(keys, out)
@@ -26,7 +26,7 @@ def new(
 @app.command()
 def show(path: Annotated[Path, typer.Argument(help="A key file.")]) -> None:
     """Print the public halves, to compare over another channel."""
-    from tacit.engine.identity.keys import load_keys
+    from tacit.engine.identity import load_keys
 
     keys = load_keys(path)
     show_keys(keys.name, keys.signing_public, keys.sealing_public)
@@ -34,7 +34,7 @@ def show(path: Annotated[Path, typer.Argument(help="A key file.")]) -> None:
 
 def show_keys(name: str, signing: str, sealing: str) -> None:
     """Print the public halves of somebody's keys."""
-    from tacit.engine.identity.keys import key_fingerprint
+    from tacit.engine.identity import key_fingerprint
 
     typer.echo(f"{name}\nsigning key  {signing}\nsealing key  {sealing}")
     typer.echo(f"to compare by phone: signs {key_fingerprint(signing)}")

@@ -20,7 +20,7 @@ def verify(path: LogPath) -> None:
     """Check that the chain of a log is unbroken, and count what is in it."""
     from collections import Counter
 
-    from tacit.engine.records.node_log import FIRST, line_hash, verify_log
+    from tacit.engine.records import FIRST, line_hash, verify_log
 
     data = read_bytes(path)
     events = verify_log(data)
@@ -46,13 +46,10 @@ def replay(
 
     Only the logs of all three nodes prove an answer.
     """
-    from tacit.engine.agreement.terms import read_agreement
-    from tacit.engine.records.ledger import load_ledger
-    from tacit.engine.records.log_receipt import is_of
-    from tacit.engine.records.node_log import verify_log
+    from tacit.engine.agreement import read_agreement
+    from tacit.engine.records import is_of, load_ledger, verify_log
     from tacit.problems import load_problem
-    from tacit.verify.run_check import check_run
-    from tacit.verify.verdict import Claim
+    from tacit.verify import Claim, check_run
 
     agreed = read_agreement(read_bytes(agreement).strip())
     logs = [verify_log(read_bytes(each)) for each in (path, *(other or []))]

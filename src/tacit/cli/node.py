@@ -20,9 +20,8 @@ def run(
     config: Annotated[Path, typer.Option(help="The node's file, made by tacit cluster new.")],
 ) -> None:
     """Run a node until Ctrl-C or SIGTERM; what it holds stays on its disk."""
-    from tacit.engine.identity.config import load_node_config
-    from tacit.engine.node.json_lines import log_as_json_lines
-    from tacit.engine.node.node import run_node
+    from tacit.engine.identity import load_node_config
+    from tacit.engine.node import log_as_json_lines, run_node
 
     log_as_json_lines()
     loaded = load_node_config(config)

@@ -33,7 +33,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="For a script.")]
 
 
 def _folder(profile: Path | None) -> Path:
-    from tacit.participant.account.profile import default_folder
+    from tacit.participant import default_folder
 
     return profile or default_folder()
 
@@ -91,13 +91,13 @@ def keys_show(
     profile: Folder = None,
 ) -> None:
     """Show your public key and its fingerprint, for the others to pin."""
-    from tacit.participant.account.joining import find_key_file
+    from tacit.participant import find_key_file
 
     _show_key(key or find_key_file(_folder(profile)))
 
 
 def _show_key(path: Path) -> None:
-    from tacit.engine.identity.keys import key_fingerprint, load_keys
+    from tacit.engine.identity import key_fingerprint, load_keys
 
     keys = load_keys(path)
     typer.echo(f"{keys.name}\nsigning key  {keys.signing_public}")
@@ -125,8 +125,8 @@ def join(
 @app.command(epilog=_example("runs"))
 def runs(profile: Folder = None, as_json: AsJson = False) -> None:
     """List your runs."""
+    from tacit.participant import plain_line
     from tacit.participant import runs as list_runs
-    from tacit.participant.plain_text import plain_line
 
     found = list_runs(_open(profile)[0])
     if as_json:
@@ -154,8 +154,8 @@ def review(
 
     Keys given with --trust are remembered if they fit, and count for sign too.
     """
-    from tacit.participant import review as look, save_trust, seen_trust
-    from tacit.participant.review_words import review_json, review_lines
+    from tacit.participant import review as look
+    from tacit.participant import review_json, review_lines, save_trust, seen_trust
 
     loaded, run = _open(profile, run)
     pinned = _trust(trust)
@@ -190,10 +190,17 @@ def sign(
 
     With --yes it signs the agreement that review has shown last, or the one named, and no other.
     """
-    from tacit.participant import review as look, sign as put_name
-    from tacit.participant.plain_text import plain_line
-    from tacit.participant.review_words import review_lines
-    from tacit.participant.signing import check_is_expected
+    from tacit.participant import (
+        check_is_expected,
+        plain_line,
+        review_lines,
+    )
+    from tacit.participant import (
+        review as look,
+    )
+    from tacit.participant import (
+        sign as put_name,
+    )
 
     loaded, run = _open(profile, run)
     made = look(loaded, run, trust=_trust(trust), costs=costs)
@@ -218,8 +225,8 @@ def submit(
     as_json: AsJson = False,
 ) -> None:
     """Check your costs, split and seal them to the three nodes, and upload the sealed boxes."""
+    from tacit.participant import plain_line
     from tacit.participant import submit as hand_in
-    from tacit.participant.plain_text import plain_line
 
     loaded, run = _open(profile, run)
     done = hand_in(loaded, run, costs, objective=objective)
@@ -241,8 +248,8 @@ def withdraw(
     profile: Folder = None,
 ) -> None:
     """Leave a run before it starts; it ends for everybody."""
+    from tacit.participant import plain_line
     from tacit.participant import withdraw as leave
-    from tacit.participant.plain_text import plain_line
 
     loaded, run = _open(profile, run)
     if not yes:
@@ -262,9 +269,8 @@ def result(
     import msgspec
 
     from tacit.errors import PlatformError
+    from tacit.participant import plain_line, plan_csv, plan_rows
     from tacit.participant import result as fetch
-    from tacit.participant.plain_text import plain_line
-    from tacit.participant.results import plan_csv, plan_rows
 
     loaded, run = _open(profile, run)
     outcome = fetch(loaded, run)
@@ -292,8 +298,7 @@ def log(run: Run, profile: Folder = None, as_json: AsJson = False) -> None:
 
     Ends with an exit code other than 0 if anything is off.
     """
-    from tacit.participant import check_logs
-    from tacit.participant.plain_text import plain_line
+    from tacit.participant import check_logs, plain_line
 
     loaded, run = _open(profile, run)
     verdict = check_logs(loaded, run)

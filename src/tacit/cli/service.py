@@ -31,7 +31,7 @@ def init(
     ] = None,
 ) -> None:
     """Write service.toml with a self-signed certificate."""
-    from tacit.service.server.settings import write_settings
+    from tacit.service import write_settings
 
     for file in cluster:
         if not file.is_file():
@@ -42,11 +42,10 @@ def init(
 @app.command()
 def run(config: ConfigOption) -> None:
     """Run the platform until Ctrl-C or SIGTERM; what it knows stays in its database."""
-    from tacit.service.execution.priority import come_first
+    from tacit.service import come_first
 
     come_first()  # before all else: after a crash, somebody waits to hear what came of a run
-    from tacit.service.server.serve import serve
-    from tacit.service.server.settings import load_settings
+    from tacit.service import load_settings, serve
 
     settings = load_settings(config)
     typer.echo(f"the platform listens at {settings.url}", err=True)
@@ -56,8 +55,7 @@ def run(config: ConfigOption) -> None:
 @app.command()
 def migrate(config: ConfigOption) -> None:
     """Bring the database up to date, which `run` does as well."""
-    from tacit.service.server.settings import load_settings
-    from tacit.service.storage import Database
+    from tacit.service import Database, load_settings
 
     Database(load_settings(config).database_url).close()
     typer.echo("the database is up to date")
@@ -73,8 +71,7 @@ def record(
 ) -> None:
     """Write all that the platform has seen of a run, for tacit audit; no weights are in it."""
     from tacit.cli.solve_options import check_writable
-    from tacit.service.server.settings import load_settings
-    from tacit.service.workflow.recording import record_run
+    from tacit.service import load_settings, record_run
 
     check_writable(out)
     typer.echo(record_run(load_settings(config), run_id, out=out))
@@ -89,8 +86,7 @@ def invite(
     ] = "operator",
 ) -> None:
     """Print a one-time code for an account, which is made if there is none: the first operator."""
-    from tacit.service.server.settings import load_settings
-    from tacit.service.storage import Database
+    from tacit.service import Database, load_settings
 
     settings = load_settings(config)
     database = Database(settings.database_url)
@@ -104,9 +100,8 @@ def invite(
 def _code(session: Session, name: str, role: str, hours: float) -> str:
     from pydantic import ValidationError
 
-    from tacit.service.access.invitations import invite as make_invitation
-    from tacit.service.api.shapes import NewAccount
-    from tacit.service.storage import create_account, find_account
+    from tacit.service import NewAccount, create_account, find_account
+    from tacit.service import invite as make_invitation
 
     try:
         asked = NewAccount.model_validate({"name": name, "role": role})

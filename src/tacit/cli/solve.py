@@ -10,8 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tacit.audit.record.recorder import Recorder
-from tacit.audit.record.sealed_recording import record_of_result
+from tacit.audit import Recorder, record_of_result
 from tacit.cli.solve_display import LiveProgress, show_result
 from tacit.cli.solve_options import (
     check_recordable,
@@ -20,11 +19,19 @@ from tacit.cli.solve_options import (
     parse_disclosures,
 )
 from tacit.problems import load_problem
-from tacit.runs import Checkpointing, EngineChoice, Limits, SolveSettings, solve, with_disclosures
-from tacit.runs.duration import parse_duration
-from tacit.runs.plots import check_plot_name, plot_result
-from tacit.runs.settings import parse_changes
-from tacit.runs.weightings import parse_weighting
+from tacit.runs import (
+    Checkpointing,
+    EngineChoice,
+    Limits,
+    SolveSettings,
+    check_plot_name,
+    parse_changes,
+    parse_duration,
+    parse_weighting,
+    plot_result,
+    solve,
+    with_disclosures,
+)
 
 EPILOG = """
 [bold]Examples[/bold]

@@ -6,13 +6,19 @@ import time
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress as Bar, SpinnerColumn, TextColumn
+from rich.progress import BarColumn, SpinnerColumn, TextColumn
+from rich.progress import Progress as Bar
 from rich.table import Table
 
 from tacit.problems import Problem
-from tacit.runs import Limits, Progress, Result, show_duration
-from tacit.runs.solve import DEFAULT_GENERATIONS
-from tacit.runs.summarize import disclosed_to_user
+from tacit.runs import (
+    DEFAULT_GENERATIONS,
+    Limits,
+    Progress,
+    Result,
+    disclosed_to_user,
+    show_duration,
+)
 
 REFRESH_SECONDS = 0.1
 PLAN_ENTRIES_SHOWN = 12

@@ -14,8 +14,7 @@ from rich.table import Table
 from tacit.cli.experiment import Scheduler, interruptible, require_extra
 
 if TYPE_CHECKING:
-    from tacit.experiments.study.study import Study
-    from tacit.experiments.tuning.tune import Tuned
+    from tacit.experiments import Study, Tuned
 
 EPILOG = """
 [bold]Examples[/bold]
@@ -86,10 +85,15 @@ def tune_command(
 ) -> None:
     """Tune a study's search as the paper does: random sets first, then a multivariate TPE."""
     require_extra("optuna", "polars", "moocore")
-    from tacit.experiments.execution.executors import executor, usable_cores
-    from tacit.experiments.execution.time_budget import PAPER_BUDGET
-    from tacit.experiments.study.study import study_named
-    from tacit.experiments.tuning.tune import held_out_values, tune, tuning_task
+    from tacit.experiments import (
+        PAPER_BUDGET,
+        executor,
+        held_out_values,
+        study_named,
+        tune,
+        tuning_task,
+        usable_cores,
+    )
 
     chosen = study_named(study)
     if budget and chosen.budget is None:
@@ -128,7 +132,7 @@ def tune_command(
     content = {"task": task, "best": tuned.best, "held_out": held, "trials": tuned.trials}
     encoded = msgspec.json.encode(content)
     if out is not None:
-        from tacit.experiments.results.store import write_whole
+        from tacit.experiments import write_whole
 
         write_whole(out, msgspec.json.format(encoded, indent=1) + b"\n")
     if as_json:
@@ -141,7 +145,7 @@ def tune_command(
 
 def show_tuned(tuned: Tuned, study: Study, console: Console, /) -> None:
     """Print the best set beside the paper's, or the preset's where the paper has none."""
-    from tacit.experiments.tuning.beside_paper import known_set, rows_beside
+    from tacit.experiments import known_set, rows_beside
 
     whose, theirs = known_set(study)
     table = Table(box=None, title=f"{len(tuned.trials)} trials", title_justify="left")

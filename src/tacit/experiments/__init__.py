@@ -1,1 +1,29 @@
 """Studies, tuning, statistics, tables and figures: the paper's evaluation in one command."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tacit.lazy import lazily
+
+if TYPE_CHECKING:
+    from tacit.experiments.engine_times import (
+        LATENCIES_MS,
+        QUICK_LATENCIES_MS,
+        EngineTimes,
+        measure_engine,
+        read_engine_times,
+    )
+    from tacit.experiments.execution.executors import executor, usable_cores
+    from tacit.experiments.execution.progress import StudyProgress
+    from tacit.experiments.execution.run_study import run_study
+    from tacit.experiments.execution.time_budget import PAPER_BUDGET
+    from tacit.experiments.leakage.plan import read_leakage_study, shipped_leakage_study
+    from tacit.experiments.leakage.run_study import run_leakage_study
+    from tacit.experiments.reproduction import paper_studies, reproduce
+    from tacit.experiments.results.store import write_whole
+    from tacit.experiments.study.study import Study, shipped_studies, shipped_study, study_named
+    from tacit.experiments.tuning.beside_paper import known_set, rows_beside
+    from tacit.experiments.tuning.tune import Tuned, held_out_values, tune, tuning_task
+else:
+    __getattr__ = lazily(__name__)

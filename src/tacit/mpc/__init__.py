@@ -16,34 +16,40 @@ curious, with or without the platform.
 array([0, 0, 1])
 """
 
-from tacit.mpc.bound import (
-    FitnessBound as FitnessBound,
-    bits_needed as bits_needed,
-    check_bound_fits as check_bound_fits,
-)
-from tacit.mpc.cost import Cost as Cost
-from tacit.mpc.disclose.coordinator import DisclosedValues as DisclosedValues, collect as collect
-from tacit.mpc.disclose.node import (
-    Evaluated as Evaluated,
-    evaluate as evaluate,
-)
-from tacit.mpc.epoch import (
-    Epoch as Epoch,
-    agree_epoch as agree_epoch,
-    open_session as open_session,
-    refuse_session as refuse_session,
-)
-from tacit.mpc.linear import gather_sum as gather_sum
-from tacit.mpc.protocols.range_check import check_ranges as check_ranges
-from tacit.mpc.protocols.same import check_same_components as check_same_components
-from tacit.mpc.ring import from_ring as from_ring, to_ring as to_ring
-from tacit.mpc.session import Context as Context, Session as Session
-from tacit.mpc.shares import (
-    COORDINATOR as COORDINATOR,
-    NODES as NODES,
-    ArithmeticShare as ArithmeticShare,
-    BitShare as BitShare,
-    deal as deal,
-    reconstruct as reconstruct,
-)
-from tacit.mpc.spec import Best as Best, Spec as Spec
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tacit.lazy import lazily
+
+if TYPE_CHECKING:
+    from tacit.mpc.bound import FitnessBound, bits_needed, check_bound_fits, key_bits
+    from tacit.mpc.cost import Cost
+    from tacit.mpc.disclose.coordinator import DisclosedValues, collect
+    from tacit.mpc.disclose.node import ALL_PAIRS_LIMIT, Evaluated, evaluate
+    from tacit.mpc.epoch import (
+        Epoch,
+        SessionMux,
+        agree_epoch,
+        open_conversations,
+        open_session,
+        refuse_session,
+    )
+    from tacit.mpc.linear import concatenate, gather_sum
+    from tacit.mpc.protocols.opening import receive_opened
+    from tacit.mpc.protocols.range_check import check_ranges
+    from tacit.mpc.protocols.same import check_same_components
+    from tacit.mpc.ring import RING_BITS, from_ring, public_word, to_ring
+    from tacit.mpc.session import Context, Session, Wire
+    from tacit.mpc.shares import (
+        COORDINATOR,
+        NODES,
+        ArithmeticShare,
+        BitShare,
+        deal,
+        party_name,
+        reconstruct,
+    )
+    from tacit.mpc.spec import Best, Spec
+else:
+    __getattr__ = lazily(__name__)

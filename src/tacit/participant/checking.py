@@ -10,19 +10,14 @@ import secrets
 import time
 from collections.abc import Sequence
 
-from tacit.engine.agreement.terms import Agreement
-from tacit.engine.records.events import RequestRefused
-from tacit.engine.records.ledger import read_ledger
-from tacit.engine.records.log_receipt import check_log
-from tacit.engine.records.node_log import Log
+from tacit.engine.agreement import Agreement
+from tacit.engine.records import Log, RequestRefused, check_log, read_ledger
 from tacit.errors import LogError, PlatformError
 from tacit.participant.account.profile import Profile
 from tacit.participant.account.shapes import CarriedLog, CarriedLogs, Outcome
 from tacit.participant.plain_text import plain_line
 from tacit.participant.reviewing import clock_warnings
-from tacit.verify.inputs import check_inputs
-from tacit.verify.run_check import check_run
-from tacit.verify.verdict import Claim, Finding, Verdict
+from tacit.verify import Claim, Finding, Verdict, check_inputs, check_run
 
 ENDED = ("finished", "interrupted", "failed", "cancelled")
 

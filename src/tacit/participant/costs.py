@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.agreement.terms import Agreement, ObjectiveTerms
+from tacit.engine.agreement import Agreement, ObjectiveTerms
 from tacit.errors import FileError, InputError
-from tacit.problems.files.csv_weights import WeightTable, read_csv_weights
-from tacit.problems.files.decimals import CellFileError, Fault, unscaled_text
+from tacit.problems import CellFileError, Fault, WeightTable, read_csv_weights, unscaled_text
 
 
 def read_costs(

@@ -6,11 +6,9 @@ comes first, then the paper's counts.
 
 from __future__ import annotations
 
-from tacit.audit.expected.explanation import explain_leakage
-from tacit.disclosure import split_disclosure
-from tacit.disclosure.leakage import leakage
-from tacit.engine.agreement.sealed_terms import sealed_terms
-from tacit.engine.agreement.terms import Agreement, ObjectiveTerms
+from tacit.audit import explain_leakage
+from tacit.disclosure import leakage, split_disclosure
+from tacit.engine.agreement import Agreement, ObjectiveTerms, sealed_terms
 
 
 def disclosure_words(terms: ObjectiveTerms, population: int, /) -> str:

@@ -7,7 +7,7 @@ import io
 
 import numpy as np
 
-from tacit.engine.agreement.terms import Agreement
+from tacit.engine.agreement import Agreement
 from tacit.errors import TrustError
 from tacit.participant.account.profile import Profile
 from tacit.participant.account.shapes import Outcome, RunSummary

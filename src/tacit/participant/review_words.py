@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from tacit.engine.identity.keys import key_fingerprint
+from tacit.engine.identity import key_fingerprint
 from tacit.participant.account.trust import node_address
 from tacit.participant.costs import show_rows
 from tacit.participant.explanations import disclosure_words, leakage_words, sealed_words
 from tacit.participant.plain_text import plain_line
 from tacit.participant.reviewing import Review
-from tacit.problems.files.decimals import unscaled_text
+from tacit.problems import unscaled_text
 
 MOST_PAIRS = 20
 

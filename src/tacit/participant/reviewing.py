@@ -12,8 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from tacit.engine.agreement.check import check_agreement
-from tacit.engine.agreement.terms import Agreement, agreement_hash, read_agreement
+from tacit.engine.agreement import Agreement, agreement_hash, check_agreement, read_agreement
 from tacit.errors import InputError, TacitError, TrustError
 from tacit.participant.account.client import PlatformClient
 from tacit.participant.account.profile import Profile

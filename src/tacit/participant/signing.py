@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tacit.engine.agreement.signatures import sign_agreement
+from tacit.engine.agreement import sign_agreement
 from tacit.errors import TrustError
 from tacit.participant.account.profile import Profile
 from tacit.participant.account.shapes import RunView

@@ -10,8 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.agreement.sealing import Manifest, SealedRows, seal_rows
-from tacit.engine.agreement.terms import Agreement, agreement_hash
+from tacit.engine.agreement import Agreement, Manifest, SealedRows, agreement_hash, seal_rows
 from tacit.errors import InputError, PlatformError, TrustError
 from tacit.participant.account.client import PlatformClient
 from tacit.participant.account.profile import Profile

@@ -12,8 +12,8 @@ from tacit.errors import ParameterError
 from tacit.problems import Problem
 
 if TYPE_CHECKING:
-    from tacit.engine.agreement.terms import PinnedSearch
-    from tacit.engine.coordinator.secure import SecureEngine
+    from tacit.engine.agreement import PinnedSearch
+    from tacit.engine.coordinator import SecureEngine
 
 Announce = Callable[[str], None]
 ENGINES = ("nodes", "simulated")
@@ -59,10 +59,9 @@ def engine_on_nodes(
     """An engine on nodes here or elsewhere, with the inputs checked."""
     # Here, since a simulation needs none of what nodes need.
     try:
-        from tacit.engine.identity.config import load_cluster_config
-        from tacit.engine.local.cluster import LocalCluster
-        from tacit.engine.local.engine import open_engine
-        from tacit.engine.records.ledger import Ledger
+        from tacit.engine.identity import load_cluster_config
+        from tacit.engine.local import LocalCluster, open_engine
+        from tacit.engine.records import Ledger
     except ImportError as error:
         raise ParameterError(
             f"nodes need {error.name}; pip install 'tacit[node]', or use the simulated engine"

@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
-    from tacit.search.evolution import Evolution as Evolution
-    from tacit.search.parameters import (
-        PRESETS as PRESETS,
-        SearchParameters as SearchParameters,
-        preset_named as preset_named,
-    )
-    from tacit.search.state import SearchState as SearchState
+    from tacit.search.evolution import Evolution, GenerationWords, WordBudget
+    from tacit.search.operators.crossover import crossover_named
+    from tacit.search.operators.initial import random_permutations
+    from tacit.search.operators.mutation import mutation_named
+    from tacit.search.operators.repair import repair
+    from tacit.search.operators.selection.tournament import tournament
+    from tacit.search.parameters import PRESETS, SearchParameters, preset_named
+    from tacit.search.random_words import RandomWords, draw_words, threshold
+    from tacit.search.sealed import ClearSealedSearch, value_table
+    from tacit.search.state import SearchState
+    from tacit.search.warming import warm_up
 else:
     __getattr__ = lazily(__name__)

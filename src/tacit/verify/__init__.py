@@ -1,1 +1,14 @@
 """Whether nodes and platform did what was signed: logs and ledgers, checked and replayed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tacit.lazy import lazily
+
+if TYPE_CHECKING:
+    from tacit.verify.inputs import check_inputs
+    from tacit.verify.run_check import check_run
+    from tacit.verify.verdict import Claim, Finding, Verdict
+else:
+    __getattr__ = lazily(__name__)

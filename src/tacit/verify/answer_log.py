@@ -10,18 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from tacit.engine.records.events import (
+from tacit.engine.records import (
     AnswerSent,
+    EvaluationAnswer,
     EvaluationBegun,
     EvaluationRepeated,
+    Log,
     NumberAdopted,
     PlanSent,
     Sent,
 )
-from tacit.engine.records.ledger import EvaluationAnswer
-from tacit.engine.records.node_log import Log
-from tacit.engine.wire.attempt import Attempt
-from tacit.engine.wire.recording_mux import sent_digest, substream_digest
+from tacit.engine.wire import Attempt, sent_digest, substream_digest
 
 Key = tuple[int, int]
 """An objective, and the number of an evaluation."""

@@ -17,16 +17,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tacit.disclosure import parse_best_mode, parse_disclosure
-from tacit.engine.agreement.terms import Agreement
-from tacit.engine.evaluators.decode import told_best
-from tacit.engine.records.ledger import EvaluationAnswer, LedgerEntry, RevealedBest
-from tacit.engine.records.node_log import Log
-from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
+from tacit.engine.agreement import Agreement
+from tacit.engine.evaluators import told_best
+from tacit.engine.records import EvaluationAnswer, LedgerEntry, Log, RevealedBest
+from tacit.engine.wire import NO_ATTEMPT, Attempt
 from tacit.errors import AbortError, LogError, PeerError, UnprovenError
-from tacit.mpc import COORDINATOR, DisclosedValues, Session, collect
-from tacit.mpc.shares import party_name
-from tacit.mpc.transport import Channel, Frame
-from tacit.mpc.transport.frame import Buffer, Header
+from tacit.mpc import COORDINATOR, DisclosedValues, Session, collect, party_name
+from tacit.mpc.transport import Buffer, Channel, Frame, Header
 from tacit.verify.answer_log import AnswerLog, Key, entry_key
 
 UNPROVEN = (

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tacit.engine.agreement.sealing import Manifest, read_manifest
-from tacit.engine.agreement.seed import manifests_digest
-from tacit.engine.agreement.terms import Agreement
-from tacit.engine.records.events import InputsFrozen, InputTaken
-from tacit.engine.records.node_log import Log
+from tacit.engine.agreement import Agreement, Manifest, manifests_digest, read_manifest
+from tacit.engine.records import InputsFrozen, InputTaken, Log
 from tacit.errors import LogError, SealError
 
 Manifests = Mapping[tuple[str, int], tuple[str, str]]

@@ -14,18 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.disclosure import Estimator, estimator_named
-from tacit.engine import ClearObjective, ObjectiveEvaluation
-from tacit.engine.agreement.draft import weights_digest
-from tacit.engine.agreement.seed import search_seed
-from tacit.engine.agreement.terms import Agreement
-from tacit.engine.evaluators.decode import as_evaluation
-from tacit.engine.records.events import InputsFrozen
-from tacit.engine.records.ledger import EvaluationAnswer, LedgerEntry
-from tacit.engine.records.node_log import Log
-from tacit.engine.wire.request import pack_candidates, request_hash
+from tacit.engine.agreement import Agreement, search_seed, weights_digest
+from tacit.engine.evaluators import ClearObjective, ObjectiveEvaluation, as_evaluation
+from tacit.engine.records import EvaluationAnswer, InputsFrozen, LedgerEntry, Log
+from tacit.engine.wire import pack_candidates, request_hash
 from tacit.errors import LogError
 from tacit.problems import Evaluation, Problem
-from tacit.runs.best_known import BestKnown, update_best_known
+from tacit.runs import BestKnown, update_best_known
 from tacit.search import Evolution, SearchParameters
 from tacit.verify.answer_log import AnswerLog
 from tacit.verify.verdict import Claim

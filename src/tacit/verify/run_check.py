@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tacit.engine.agreement.terms import Agreement
-from tacit.engine.records.ledger import LedgerEntry
-from tacit.engine.records.node_log import Log
+from tacit.engine.agreement import Agreement
+from tacit.engine.records import LedgerEntry, Log
 from tacit.problems import Problem
 from tacit.verify import sealed
 from tacit.verify.answers import check_disclosed, check_populations

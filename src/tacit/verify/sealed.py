@@ -15,20 +15,20 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.agreement.sealed_terms import schedule_of, sealed_terms, table_of
-from tacit.engine.agreement.terms import Agreement
-from tacit.engine.records.events import (
+from tacit.engine.agreement import Agreement, schedule_of, sealed_terms, table_of
+from tacit.engine.records import (
     Event,
     GenerationsBegun,
+    ImprovementBits,
     ImprovementsSent,
+    LedgerEntry,
+    Log,
+    OpenedPlan,
     PlanBound,
     PlanSent,
 )
-from tacit.engine.records.ledger import ImprovementBits, LedgerEntry, OpenedPlan
-from tacit.engine.records.node_log import Log
 from tacit.errors import LogError, UnprovenError
-from tacit.mpc import NODES
-from tacit.mpc.ring import from_ring
+from tacit.mpc import NODES, from_ring
 from tacit.verify.answer_log import digests_of, is_hash_of
 from tacit.verify.verdict import Claim
 

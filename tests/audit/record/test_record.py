@@ -7,7 +7,8 @@ from typing import Literal, get_args
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tacit.audit.record.record import (
     MAGIC,

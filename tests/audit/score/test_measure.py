@@ -4,7 +4,8 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tacit.audit.record.record import RecordedProblem
 from tacit.audit.score.measure import Truth, as_matrix, cells_that_count, centred

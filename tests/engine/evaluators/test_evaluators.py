@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tacit.disclosure import BestMode, exponential, parse_disclosure
-from tacit.engine import ClearObjective, SideBySide, SimulatedObjective
+from tacit.engine.evaluators import ClearObjective, SideBySide, SimulatedObjective
 from tacit.errors import ProblemError
 from tacit.problems import Assignment, Objective, Problem, generate_assignment, generate_tour
 from tacit.search.operators.initial import random_permutations

@@ -10,7 +10,7 @@ import tracemalloc
 import pytest
 from msgspec.structs import replace
 
-from tacit.engine.agreement.sealed_terms import check_sealed, pin_sealed
+from tacit.engine.agreement.sealed import check_sealed, pin_sealed
 from tacit.engine.agreement.terms import Ownership
 from tacit.engine.coordinator.sealed_search import Opened
 from tacit.engine.local.cluster import LocalCluster

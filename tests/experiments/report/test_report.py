@@ -14,7 +14,7 @@ from tacit.experiments.execution.time_budget import PAPER_SECONDS
 from tacit.experiments.leakage.plan import leakage_study_from
 from tacit.experiments.paper import COLUMNS
 from tacit.experiments.report.agreement import all_findings
-from tacit.experiments.reproduce import Reproduction, paper_studies, reproduce
+from tacit.experiments.reproduction import Reproduction, paper_studies, reproduce
 from tacit.experiments.study.instances import InstanceSpec
 from tacit.experiments.study.study import Seeds, Study
 from tacit.search import SearchParameters

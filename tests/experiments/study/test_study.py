@@ -10,7 +10,7 @@ import pytest
 from tacit.disclosure import PAPER_CONFIGURATIONS
 from tacit.errors import FileError, ParameterError
 from tacit.experiments.execution.run_job import run_job
-from tacit.experiments.reproduce import PAPER_STUDIES
+from tacit.experiments.reproduction import PAPER_STUDIES
 from tacit.experiments.study.instances import named_problem
 from tacit.experiments.study.study import read_study, shipped_study, study_named
 from tacit.search import PRESETS

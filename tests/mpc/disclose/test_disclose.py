@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tacit.errors import AbortError, DisclosureError, ParameterError

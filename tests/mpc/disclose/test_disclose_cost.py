@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from tacit.mpc import Best, FitnessBound, Session, Spec, collect, evaluate
-from tacit.mpc.disclose.node import Evaluated, cost as evaluation_cost
+from tacit.mpc.disclose.node import Evaluated
+from tacit.mpc.disclose.node import cost as evaluation_cost
 from tacit.mpc.local import PartiesRun, deal_integers, run_parties
 
 RNG = np.random.default_rng(10)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tacit.participant import Trust, load_trust, save_trust
 from tacit.participant.account.trust import TrustedNode, TrustedParticipant

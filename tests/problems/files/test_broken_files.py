@@ -4,7 +4,8 @@ import io
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tacit.errors import FileError
 from tacit.problems import generate_assignment, generate_tour, load_problem

@@ -5,7 +5,8 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tacit.problems.files.decimals import (
     CellError,

@@ -4,7 +4,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tacit.errors import ParameterError
 from tacit.problems import generate_delays, load_problem, optimum, save_problem

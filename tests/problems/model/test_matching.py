@@ -4,7 +4,8 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tacit.problems.model.matching import feasible_assignment

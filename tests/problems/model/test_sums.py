@@ -3,7 +3,8 @@
 from typing import Any
 
 import numpy as np
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tacit.problems import Assignment, Objective, Tour
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tacit.search.operators.crossover.edge import edge

@@ -6,7 +6,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tacit.service.dashboard.convergence import (
     MOST_POINTS,

@@ -21,8 +21,10 @@ from tacit.service.storage import (
     Run,
     create_account,
     create_run,
-    database as storing,
     read_run,
+)
+from tacit.service.storage import (
+    database as storing,
 )
 from tacit.service.workflow.lifecycle import State
 from tests.engine.fixtures import example_cast

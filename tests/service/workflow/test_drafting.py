@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from tacit.engine.agreement.sealed_terms import sealed_terms
+from tacit.engine.agreement.sealed import sealed_terms
 from tacit.engine.agreement.terms import Agreement, NodeTerms
 from tacit.errors import TacitError
 from tacit.search.moves import sealed_parameters_for

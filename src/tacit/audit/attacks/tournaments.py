@@ -23,7 +23,7 @@ from tacit.audit.record.replayed_search import Places, ReplayedSearch, Transitio
 from tacit.audit.record.view import Cells, View
 from tacit.audit.score.fit import fit, flat_prior
 from tacit.disclosure import parse_disclosure
-from tacit.search.operators.selection.tournament import tournament
+from tacit.search import tournament
 
 ROUNDS = 4
 """Passes: parents found in one pass help to find those of other children in the next."""

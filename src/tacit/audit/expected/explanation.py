@@ -8,7 +8,7 @@ from tacit.audit.expected.table import Expected, expected_leakage
 from tacit.disclosure import SEALED
 
 if TYPE_CHECKING:
-    from tacit.engine.agreement.terms import Agreement
+    from tacit.engine.agreement import Agreement
 
 BANDS = (
     (0.97, "could reconstruct {costs} almost exactly"),

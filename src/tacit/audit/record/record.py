@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from tacit.disclosure import SEALED, parse_disclosure
 from tacit.errors import FileError, InputError
 from tacit.files import read_bytes, writing
-from tacit.problems import Objective, Problem, PublicProblem, problem_without_weights
-from tacit.problems.model.problem import MOST_PAIRS
+from tacit.problems import MOST_PAIRS, Objective, Problem, PublicProblem, problem_without_weights
 
 MAGIC = b"tacit-record/1\n"
 DIGEST_BYTES = 32

@@ -17,13 +17,18 @@ from numpy.typing import NDArray
 
 from tacit.audit.record.design import shared_cells
 from tacit.audit.record.view import View, cells_of
-from tacit.search import SearchParameters
-from tacit.search.evolution import GenerationWords, WordBudget
-from tacit.search.operators.crossover import crossover_named
-from tacit.search.operators.initial import random_permutations
-from tacit.search.operators.mutation import mutation_named
-from tacit.search.operators.repair import repair
-from tacit.search.random_words import RandomWords, draw_words, threshold
+from tacit.search import (
+    GenerationWords,
+    RandomWords,
+    SearchParameters,
+    WordBudget,
+    crossover_named,
+    draw_words,
+    mutation_named,
+    random_permutations,
+    repair,
+    threshold,
+)
 
 Places = NDArray[np.int64]
 LIKELY, LIKELY_OTHERS = 7, 49

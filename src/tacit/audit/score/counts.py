@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.audit.record.view import View
-from tacit.disclosure import Buckets, Exact, Order, parse_disclosure
-from tacit.disclosure.leakage import Leakage, inequations_between
+from tacit.disclosure import Buckets, Exact, Leakage, Order, inequations_between, parse_disclosure
 
 
 def counts_of(view: View, /, *, repeats: bool = False) -> Leakage:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from tacit.audit.score.measure import Score
-from tacit.disclosure.leakage import Leakage
+from tacit.disclosure import Leakage
 
 
 class Measured(Score, frozen=True):

@@ -1,1 +1,38 @@
 """The agreement: its terms, drafting, checks, signatures, sealed rows and the search's seed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tacit.lazy import lazily
+
+if TYPE_CHECKING:
+    from tacit.engine.agreement.check import check_agreement
+    from tacit.engine.agreement.draft import draft_agreement, weights_digest
+    from tacit.engine.agreement.sealed import pin_sealed, schedule_of, sealed_terms, table_of
+    from tacit.engine.agreement.sealing import (
+        Manifest,
+        SealedRows,
+        box_hash,
+        read_manifest,
+        seal_rows,
+    )
+    from tacit.engine.agreement.seed import manifests_digest, search_seed
+    from tacit.engine.agreement.signatures import (
+        is_joining_signed,
+        is_signed,
+        sign_agreement,
+        sign_joining,
+    )
+    from tacit.engine.agreement.terms import (
+        Agreement,
+        AgreementLimits,
+        NodeTerms,
+        ObjectiveTerms,
+        PinnedSearch,
+        agreement_hash,
+        canonical,
+        read_agreement,
+    )
+else:
+    __getattr__ = lazily(__name__)

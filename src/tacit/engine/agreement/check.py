@@ -5,11 +5,11 @@ from __future__ import annotations
 import unicodedata
 
 from tacit.engine.agreement.frame_sizes import check_frame_sizes
-from tacit.engine.agreement.sealed_terms import check_sealed
+from tacit.engine.agreement.sealed import check_sealed
 from tacit.engine.agreement.terms import Agreement, ObjectiveTerms
 from tacit.errors import AgreementError, InputError
 from tacit.mpc import Spec, check_bound_fits
-from tacit.problems.model.problem import MOST_PAIRS
+from tacit.problems import MOST_PAIRS
 
 MOST_COLUMNS = 1 << 16
 """Candidates travel as numbers of at most 16 bits."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from tacit.engine.agreement.terms import Agreement, canonical
 from tacit.errors import AgreementError
-from tacit.mpc.bound import key_bits
-from tacit.mpc.disclose.node import ALL_PAIRS_LIMIT
+from tacit.mpc import ALL_PAIRS_LIMIT, key_bits
 from tacit.mpc.transport import FRAME_LIMIT
 
 MOST_CANDIDATES = 1 << 20

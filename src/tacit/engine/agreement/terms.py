@@ -12,13 +12,18 @@ from typing import Literal
 
 import msgspec
 
-from tacit.disclosure import parse_best_mode, parse_disclosure
-from tacit.disclosure.sealed import SEALED
+from tacit.disclosure import SEALED, parse_best_mode, parse_disclosure
 from tacit.errors import AgreementError
 from tacit.mpc import FitnessBound, Spec
-from tacit.problems.model.objective import Objective
-from tacit.problems.model.problem import Participant, Problem
-from tacit.problems.model.public import PublicProblem as PublicProblem, problem_without_weights
+from tacit.problems import (
+    Objective,
+    Participant,
+    Problem,
+    problem_without_weights,
+)
+from tacit.problems import (
+    PublicProblem as PublicProblem,
+)
 
 FORMAT = "tacit-agreement/1"
 

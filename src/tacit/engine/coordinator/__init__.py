@@ -1,1 +1,14 @@
 """The platform's side of the engine: asks the nodes and puts their answers together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tacit.lazy import lazily
+
+if TYPE_CHECKING:
+    from tacit.engine.coordinator.coordinator import Coordinator
+    from tacit.engine.coordinator.node_client import NodeClient
+    from tacit.engine.coordinator.secure import SecureEngine, SecureObjective
+else:
+    __getattr__ = lazily(__name__)

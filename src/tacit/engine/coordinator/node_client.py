@@ -28,7 +28,7 @@ from tacit.errors import (
     RefusedError,
     TacitError,
 )
-from tacit.mpc.shares import party_name
+from tacit.mpc import party_name
 from tacit.mpc.transport import Conversation, Identity, Mux, connect, delayed
 
 R = TypeVar("R", bound=Message)

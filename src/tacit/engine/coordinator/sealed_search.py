@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.agreement.sealed_terms import schedule_of, table_of
+from tacit.engine.agreement.sealed import schedule_of, table_of
 from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.coordinator.node_client import NodeClient
 from tacit.engine.records.events import GenerationsBegun, PlanBound
@@ -25,9 +25,7 @@ from tacit.engine.wire.messages import Advance, OpenPlan
 from tacit.engine.wire.replies import GenerationsDone
 from tacit.engine.wire.request import advance_hash
 from tacit.errors import AbortError, EngineError, MpcError, PeerTimeoutError, RefusedError
-from tacit.mpc import NODES, Session
-from tacit.mpc.protocols.opening import receive_opened
-from tacit.mpc.ring import from_ring
+from tacit.mpc import NODES, Session, from_ring, receive_opened
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ from tacit.engine.records.ledger import (
 )
 from tacit.engine.wire.replies import LogPage
 from tacit.errors import EngineError, PeerTimeoutError
-from tacit.mpc.shares import party_name
+from tacit.mpc import party_name
 
 T = TypeVar("T")
 

@@ -1,1 +1,19 @@
 """Evaluating objectives: in the clear, simulated, and decoding what nodes disclose."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tacit.lazy import lazily
+
+if TYPE_CHECKING:
+    from tacit.engine.evaluators.clear import ClearObjective
+    from tacit.engine.evaluators.decode import as_evaluation, told_best
+    from tacit.engine.evaluators.objective_evaluator import (
+        ObjectiveEvaluation,
+        ObjectiveEvaluator,
+        SideBySide,
+    )
+    from tacit.engine.evaluators.simulated import SimulatedObjective
+else:
+    __getattr__ = lazily(__name__)

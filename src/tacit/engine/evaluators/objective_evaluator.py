@@ -55,7 +55,7 @@ class StartsEarly(Protocol):
 class SideBySide:
     """One evaluator made of one per objective.
 
-    >>> from tacit.engine import ClearObjective
+    >>> from tacit.engine.evaluators import ClearObjective
     >>> from tacit.problems import Assignment, Objective
     >>> pay = Objective("pay", np.array([[1, 9], [8, 3]]))
     >>> problem = Assignment(name="p", rows=2, columns=2, objectives=(pay,))

@@ -1,1 +1,24 @@
 """Who is who: keys, certificates, and the config files that name them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tacit.lazy import lazily
+
+if TYPE_CHECKING:
+    from tacit.engine.identity.certificates import (
+        CertificateFiles,
+        new_certificate,
+        read_certificate,
+    )
+    from tacit.engine.identity.cluster_files import LOCAL_PREFIX, write_cluster
+    from tacit.engine.identity.config import (
+        ClusterConfig,
+        load_cluster_config,
+        load_node_config,
+        parse_address,
+    )
+    from tacit.engine.identity.keys import Keys, key_fingerprint, load_keys, save_keys
+else:
+    __getattr__ = lazily(__name__)

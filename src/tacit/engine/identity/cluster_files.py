@@ -18,7 +18,7 @@ from tacit.engine.identity.config import (
 )
 from tacit.engine.identity.keys import Keys, save_keys
 from tacit.errors import InputError
-from tacit.mpc.shares import NODES
+from tacit.mpc import NODES
 
 LOCAL_PREFIX = "tacit-"
 """What the folder of a cluster that is thrown away is called, to begin with."""

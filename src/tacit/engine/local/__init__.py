@@ -1,1 +1,15 @@
 """Nodes on this machine, as processes of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tacit.lazy import lazily
+
+if TYPE_CHECKING:
+    from tacit.engine.local.cluster import LocalCluster, free_addresses, memory_folder
+    from tacit.engine.local.engine import node_terms, open_engine
+    from tacit.engine.local.measure import DISCLOSURES, measure_engine
+    from tacit.engine.local.measure_mpyc import seconds_with_mpyc
+else:
+    __getattr__ = lazily(__name__)

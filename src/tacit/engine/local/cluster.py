@@ -20,7 +20,7 @@ from pathlib import Path
 from tacit.engine.identity.cluster_files import LOCAL_PREFIX, write_cluster
 from tacit.engine.identity.config import ClusterConfig, load_cluster_config
 from tacit.errors import EngineError
-from tacit.mpc.shares import NODES
+from tacit.mpc import NODES
 
 START_SECONDS = 30.0
 ROOM = 1 << 30

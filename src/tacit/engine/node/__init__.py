@@ -1,1 +1,13 @@
 """A node: holds shares and computes what agreements allow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tacit.lazy import lazily
+
+if TYPE_CHECKING:
+    from tacit.engine.node.json_lines import log_as_json_lines
+    from tacit.engine.node.node import run_node
+else:
+    __getattr__ = lazily(__name__)

@@ -43,10 +43,8 @@ from tacit.engine.records.events import (
 )
 from tacit.engine.records.node_log import NodeLog
 from tacit.errors import FileError, LogError
-from tacit.mpc import Epoch
-from tacit.mpc.shares import NODES, party_name
-from tacit.mpc.transport import Mux, TlsLink, delayed, fingerprint
-from tacit.mpc.transport.listener import Listener
+from tacit.mpc import NODES, Epoch, party_name
+from tacit.mpc.transport import Listener, Mux, TlsLink, delayed, fingerprint
 
 if TYPE_CHECKING:
     from tacit.engine.node.metrics import NodeMetrics

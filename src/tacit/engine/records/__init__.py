@@ -1,1 +1,40 @@
 """What is written down: nodes' logs, the coordinator's ledger, signed receipts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tacit.lazy import lazily
+
+if TYPE_CHECKING:
+    from tacit.engine.records.events import (
+        AnswerSent,
+        EvaluationBegun,
+        EvaluationRepeated,
+        Event,
+        GenerationsBegun,
+        ImprovementsSent,
+        InputsFrozen,
+        InputTaken,
+        NumberAdopted,
+        PlanBound,
+        PlanSent,
+        RequestRefused,
+        Sent,
+    )
+    from tacit.engine.records.ledger import (
+        EvaluationAnswer,
+        FileLedger,
+        ImprovementBits,
+        Ledger,
+        LedgerEntry,
+        OpenedPlan,
+        RevealedBest,
+        decode_entry,
+        load_ledger,
+        read_ledger,
+    )
+    from tacit.engine.records.log_receipt import check_log, is_of
+    from tacit.engine.records.node_log import FIRST, Log, line_hash, verify_log
+else:
+    __getattr__ = lazily(__name__)

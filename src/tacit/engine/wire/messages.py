@@ -26,7 +26,7 @@ from tacit.engine.wire.replies import (
     RowsTaken,
 )
 from tacit.errors import FrameError
-from tacit.mpc.transport.frame import Channel, Kind
+from tacit.mpc.transport import Channel, Kind
 
 R = TypeVar("R", bound=Message)
 T = TypeVar("T")

@@ -10,10 +10,8 @@ import hashlib
 from collections.abc import Callable, Iterable
 
 from tacit.errors import PeerError
-from tacit.mpc.epoch import SessionMux
-from tacit.mpc.session import Wire
-from tacit.mpc.transport import Channel, Frame, Link
-from tacit.mpc.transport.frame import Buffer
+from tacit.mpc import SessionMux, Wire
+from tacit.mpc.transport import Buffer, Channel, Frame, Link
 
 
 def sent_digest(salt: bytes, substreams: Iterable[bytes], /) -> str:

@@ -16,7 +16,7 @@ from tacit.engine.agreement.frame_sizes import MOST_CANDIDATES
 from tacit.engine.wire.attempt import NO_ATTEMPT
 from tacit.engine.wire.messages import Advance, Computation, Evaluate, Prepare, Reveal
 from tacit.mpc import Context
-from tacit.problems.model.problem import Problem
+from tacit.problems import Problem
 
 REVEAL_NUMBER = 1 << 63
 """The number of the final reveal, beyond those of all evaluations."""

@@ -6,18 +6,13 @@ from dataclasses import replace
 
 import msgspec
 
-from tacit.audit.record.record import Record
-from tacit.audit.record.recorder import Recorder
-from tacit.audit.record.view import view_of
-from tacit.audit.score.counts import counts_of
-from tacit.disclosure import BestMode
-from tacit.disclosure.leakage import Leakage
+from tacit.audit import Record, Recorder, counts_of, view_of
+from tacit.disclosure import BestMode, Leakage
 from tacit.experiments.execution.job import Job
 from tacit.experiments.execution.run_job import obfuscated
 from tacit.experiments.study.instances import reference_of
 from tacit.experiments.study.study import Study
-from tacit.runs import Limits, drive
-from tacit.runs.evaluating.local import simulated_driver
+from tacit.runs import Limits, drive, simulated_driver
 from tacit.search import SearchParameters
 
 

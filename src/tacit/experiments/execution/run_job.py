@@ -22,12 +22,17 @@ from tacit.experiments.study.instances import Reference, reference_of
 from tacit.experiments.study.plugins import load_plugins
 from tacit.experiments.study.settings import settings_of
 from tacit.problems import Problem
-from tacit.runs import GenerationView, Limits, Progress, SearchDriver, drive
-from tacit.runs.evaluating.local import simulated_driver
-from tacit.runs.sealed.driver import SealedDriver
-from tacit.runs.sealed.searching import SimulatedSealedSearch
-from tacit.search import SearchParameters
-from tacit.search.sealed import ClearSealedSearch
+from tacit.runs import (
+    GenerationView,
+    Limits,
+    Progress,
+    SealedDriver,
+    SearchDriver,
+    SimulatedSealedSearch,
+    drive,
+    simulated_driver,
+)
+from tacit.search import ClearSealedSearch, SearchParameters
 
 SINGLE = ("set_size", "mean_fitness", "best_fitness", "relative_error")
 MULTIPLE = ("set_size", "gd_plus", "igd_plus", "gd_plus_normalized", "igd_plus_normalized")

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import msgspec
 
-from tacit.engine.agreement.sealed_terms import table_of
-from tacit.mpc.sealed.generations import cost
+from tacit.engine.agreement import table_of
+from tacit.mpc.sealed import cost
 from tacit.problems import Problem
-from tacit.runs.sealed.searching import SimulatedSealedSearch
+from tacit.runs import SimulatedSealedSearch
 from tacit.search.moves import Schedule, SealedParameters
 
 

@@ -8,8 +8,7 @@ from fractions import Fraction
 
 import msgspec
 
-from tacit.disclosure import split_disclosure
-from tacit.disclosure.sealed import SEALED
+from tacit.disclosure import SEALED, split_disclosure
 from tacit.errors import ParameterError
 from tacit.experiments.execution.sealed_pace import SealedPace
 from tacit.experiments.study.settings import Settings

@@ -5,12 +5,19 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from tacit.audit import Record, sealed_record
-from tacit.audit.attacks import frequency, main_attacks, unfaithful
-from tacit.audit.audit import Audit, audit_of
-from tacit.audit.record.view import View
-from tacit.audit.score.report import Measured
-from tacit.audit.score.scale import unit_of
+from tacit.audit import (
+    ATTACKS,
+    Audit,
+    Measured,
+    Record,
+    View,
+    audit_of,
+    main_attacks,
+    recover_by_crafted,
+    recover_by_random,
+    sealed_record,
+    unit_of,
+)
 from tacit.disclosure import SEALED, BestMode
 from tacit.errors import ParameterError
 from tacit.experiments.execution.observed_leakage import recorded
@@ -110,7 +117,7 @@ def _point(audit: Audit, evaluations: int, job: LeakageJob) -> Point:
         plan = audit.plan_only()
         return Point(evaluations, plan.correlation, plan.nrmse, plan.plan_quality, plan.correlation)
     view = audit.view.first(evaluations)
-    estimates = [*main_attacks(view).values(), frequency.recover(view, {})]
+    estimates = [*main_attacks(view).values(), ATTACKS["frequency"](view, {})]
     scores = [
         audit.truth.score(each, unit=unit_of(view, each)) for each in estimates if each is not None
     ]
@@ -125,5 +132,5 @@ def _unrestricted(view: View, audit: Audit, honest: float) -> float:
     if honest >= ALL_KNOWN:
         return honest
     crafted = view.evaluations >= FEWEST_TO_CRAFT
-    ask = unfaithful.recover_by_crafted if crafted else unfaithful.recover_by_random
+    ask = recover_by_crafted if crafted else recover_by_random
     return audit.truth.score(ask(view, audit.truth.weights)).correlation

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from tacit.audit.attacks import ATTACKS
-from tacit.audit.expected.table import Entry
+from tacit.audit import ATTACKS, Entry
 from tacit.experiments.leakage.run_job import AttackResult, LeakageResult
 from tacit.experiments.report.table import Cell, ReportTable
 

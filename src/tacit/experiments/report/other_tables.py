@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tacit.disclosure import PAPER_CONFIGURATIONS, split_disclosure
-from tacit.disclosure.leakage import Leakage, leakage
+from tacit.disclosure import PAPER_CONFIGURATIONS, Leakage, leakage, split_disclosure
 from tacit.experiments.engine_times import EngineTimes
 from tacit.experiments.execution.observed_leakage import first_run_with, observed_leakage
 from tacit.experiments.execution.time_budget import (

@@ -17,13 +17,13 @@ from tacit.experiments.study.plugins import object_named
 from tacit.problems import (
     Assignment,
     Problem,
+    StudyKind,
     generate_named,
     ground_truth,
     load_problem,
     optimum,
     shipped_problem,
 )
-from tacit.problems.generate.by_name import StudyKind
 
 
 class InstanceSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tacit.disclosure.sealed import SEALED
+from tacit.disclosure import SEALED
 from tacit.errors import ParameterError
-from tacit.runs.settings import Settings as Settings, changed as changed
+from tacit.runs import Settings as Settings
+from tacit.runs import changed as changed
 from tacit.search import PRESETS, SearchParameters, preset_named
 from tacit.search.moves import SEALED_PRESETS, SealedParameters, sealed_parameters_for
 

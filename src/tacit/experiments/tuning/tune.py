@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tacit.disclosure.sealed import SEALED
+from tacit.disclosure import SEALED
 from tacit.errors import ParameterError
 from tacit.experiments.study.settings import (
     Settings,

@@ -24,11 +24,14 @@ from numpy.typing import NDArray
 
 from tacit.mpc.bound import FitnessBound, check_bound_fits, index_bits, key_bits
 from tacit.mpc.cost import Cost
-from tacit.mpc.disclose import best as best_of, thresholds
+from tacit.mpc.disclose import best as best_of
+from tacit.mpc.disclose import thresholds
 from tacit.mpc.linear import add_public, scale, subtract
 from tacit.mpc.protocols import labels, opening, shuffle
-from tacit.mpc.rank.all_pairs import cost as all_pairs_cost, rank_all_pairs
-from tacit.mpc.rank.pivots import cost as pivots_cost, rank_by_pivots
+from tacit.mpc.rank.all_pairs import cost as all_pairs_cost
+from tacit.mpc.rank.all_pairs import rank_all_pairs
+from tacit.mpc.rank.pivots import cost as pivots_cost
+from tacit.mpc.rank.pivots import rank_by_pivots
 from tacit.mpc.rank.result import Ranking
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare

@@ -12,3 +12,17 @@
 `advance` is what a node runs for a number of generations. docs/protocols/sealed-search.md argues
 why nobody learns anything.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tacit.lazy import lazily
+
+if TYPE_CHECKING:
+    from tacit.mpc.sealed.generations import advance, cost
+    from tacit.mpc.sealed.moves import Step, TableShape
+    from tacit.mpc.sealed.start import secret_start
+    from tacit.mpc.sealed.state import SealedState
+else:
+    __getattr__ = lazily(__name__)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tacit.engine.agreement.signatures import sign_joining
-from tacit.engine.identity.certificates import read_certificate
-from tacit.engine.identity.keys import Keys, load_keys, save_keys
+from tacit.engine.agreement import sign_joining
+from tacit.engine.identity import Keys, load_keys, read_certificate, save_keys
 from tacit.errors import FileError, InputError, PlatformError
 from tacit.participant.account.client import PlatformClient, checked_url
 from tacit.participant.account.profile import Profile, default_folder, load_profile, replace_private

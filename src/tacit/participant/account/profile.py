@@ -23,8 +23,8 @@ from pathlib import Path
 
 import msgspec
 
-from tacit.engine.agreement.terms import Agreement, canonical, read_agreement
-from tacit.engine.identity.keys import Keys, load_keys
+from tacit.engine.agreement import Agreement, canonical, read_agreement
+from tacit.engine.identity import Keys, load_keys
 from tacit.errors import AgreementError, FileError, InputError, TrustError
 from tacit.files import check_secret, replace_secret, writing
 from tacit.participant.account.client import PlatformClient

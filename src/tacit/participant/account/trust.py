@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from tacit.engine.agreement.terms import Agreement, NodeTerms
+from tacit.engine.agreement import Agreement, NodeTerms
 from tacit.errors import FileError
 from tacit.files import read_toml
 from tacit.participant.account.profile import replace_private

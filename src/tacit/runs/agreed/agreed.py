@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from tacit.engine.agreement.terms import Agreement
+from tacit.engine.agreement import Agreement
 from tacit.errors import ParameterError
 from tacit.search import SearchParameters
 

@@ -10,18 +10,17 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from tacit.engine.agreement.sealed_terms import sealed_terms
-from tacit.engine.agreement.seed import manifests_digest, search_seed
-from tacit.engine.coordinator.secure import SecureEngine
-from tacit.engine.identity.config import ClusterConfig
-from tacit.engine.records.ledger import FileLedger
+from tacit.engine.agreement import manifests_digest, sealed_terms, search_seed
+from tacit.engine.coordinator import SecureEngine
+from tacit.engine.identity import ClusterConfig
+from tacit.engine.records import FileLedger
 from tacit.errors import ParameterError
 from tacit.runs.agreed.agreed import LEDGER, Agreed, parameters_of
 from tacit.runs.agreed.evaluating import resumed
 from tacit.runs.driver import SearchDriver
 from tacit.runs.limits import Limits
 from tacit.runs.sealed.driver import SealedDriver
-from tacit.search.warm_up import warm_up
+from tacit.search import warm_up
 
 ENTER_SECONDS = 20.0
 """How long nodes may take to be there at the start."""

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.coordinator.secure import SecureEngine
-from tacit.engine.records.ledger import FileLedger
+from tacit.engine.coordinator import SecureEngine
+from tacit.engine.records import FileLedger
 from tacit.errors import FileError
 from tacit.problems import Problem
 from tacit.runs.agreed.agreed import LEDGER

@@ -19,13 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.disclosure import Estimator, estimator_named
-from tacit.engine import SideBySide
-from tacit.engine.agreement.terms import Agreement
-from tacit.engine.coordinator.secure import SecureEngine, SecureObjective
-from tacit.engine.evaluators.decode import as_evaluation
-from tacit.engine.evaluators.objective_evaluator import ObjectiveEvaluation
-from tacit.engine.records.ledger import EvaluationAnswer, RevealedBest, decode_entry
-from tacit.engine.wire.request import REVEAL_NUMBER, pack_candidates, request_hash
+from tacit.engine.agreement import Agreement
+from tacit.engine.coordinator import SecureEngine, SecureObjective
+from tacit.engine.evaluators import ObjectiveEvaluation, SideBySide, as_evaluation
+from tacit.engine.records import EvaluationAnswer, RevealedBest, decode_entry
+from tacit.engine.wire import REVEAL_NUMBER, pack_candidates, request_hash
 from tacit.errors import LogError
 from tacit.problems import Problem
 from tacit.runs.agreed.agreed import parameters_of

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine import SideBySide
+from tacit.engine.evaluators import SideBySide
 from tacit.errors import EngineError, MpcError, ParameterError, TacitError
 from tacit.problems import Problem
 from tacit.runs.best_known import update_best_known
@@ -31,7 +31,7 @@ REVEAL_SECONDS = 0.3
 class EvaluatingDriver:
     """A search with its evaluator and limits; see `SearchDriver`.
 
-    >>> from tacit.engine import ClearObjective
+    >>> from tacit.engine.evaluators import ClearObjective
     >>> from tacit.problems import Assignment, Objective
     >>> from tacit.runs.driver import drive
     >>> pay = Objective("pay", np.array([[1, 9], [8, 3]]))

@@ -8,14 +8,19 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from tacit.disclosure import Estimator, estimator_named
-from tacit.engine import ClearObjective, ObjectiveEvaluator, SideBySide, SimulatedObjective
+from tacit.engine.evaluators import (
+    ClearObjective,
+    ObjectiveEvaluator,
+    SideBySide,
+    SimulatedObjective,
+)
 from tacit.problems import Problem
 from tacit.runs.engine_choice import UNLIMITED, Announce, EngineChoice, engine_on_nodes
 from tacit.runs.limits import Limits
 from tacit.search import SearchParameters
 
 if TYPE_CHECKING:
-    from tacit.engine.agreement.terms import PinnedSearch
+    from tacit.engine.agreement import PinnedSearch
 
 
 def simulated_evaluator(problem: Problem, estimator: Estimator, /) -> SideBySide:
@@ -43,7 +48,7 @@ def evaluator_on_nodes(
     """An evaluator on nodes, for evaluations within these limits."""
 
     def pinned() -> PinnedSearch:
-        from tacit.engine.agreement.terms import PinnedSearch
+        from tacit.engine.agreement import PinnedSearch
 
         settings = asdict(parameters)
         return PinnedSearch(settings.pop("algorithm"), settings, seed)
@@ -57,7 +62,7 @@ def evaluator_on_nodes(
         evaluations=allowed_evaluations(limits),
         population=(fewest, most),
     ) as engine:
-        from tacit.engine.coordinator.secure import SecureObjective
+        from tacit.engine.coordinator import SecureObjective
 
         estimator = estimator_named(parameters.estimator)
         yield SideBySide(

@@ -14,8 +14,7 @@ from tacit.runs.evaluating.driver import EvaluatingDriver
 from tacit.runs.evaluating.evaluators import evaluator_on_nodes, simulated_evaluator
 from tacit.runs.limits import Limits
 from tacit.runs.settings import Checkpointing
-from tacit.search import SearchParameters
-from tacit.search.warm_up import warm_up
+from tacit.search import SearchParameters, warm_up
 
 
 def simulated_driver(

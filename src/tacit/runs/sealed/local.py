@@ -18,7 +18,7 @@ from tacit.runs.weightings import default_weightings
 from tacit.search.moves import ONE_PARENT_IMPROVES, SealedParameters
 
 if TYPE_CHECKING:
-    from tacit.engine.agreement.terms import PinnedSearch
+    from tacit.engine.agreement import PinnedSearch
 
 
 @contextmanager
@@ -48,7 +48,7 @@ def local_sealed(
         return
 
     def pinned() -> PinnedSearch:
-        from tacit.engine.agreement.sealed_terms import pin_sealed
+        from tacit.engine.agreement import pin_sealed
 
         return pin_sealed(parameters, factors)
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from tacit.disclosure import BestMode
 from tacit.problems import Problem
+from tacit.search import ClearSealedSearch, value_table
 from tacit.search.moves import Schedule, SealedParameters, public_shape
-from tacit.search.sealed import ClearSealedSearch, value_table
 
 _START_STREAM = 1 << 32
 

@@ -4,12 +4,21 @@ Everything here follows from the agreement, the seed and the number of the gener
 and everybody else derive the same, bit for bit. It is integer arithmetic throughout.
 """
 
-from tacit.search.moves.move_set import MoveSet as MoveSet
-from tacit.search.moves.parameters import (
-    ONE_PARENT_IMPROVES as ONE_PARENT_IMPROVES,
-    SEALED_PRESETS as SEALED_PRESETS,
-    SealedParameters as SealedParameters,
-    sealed_parameters_for as sealed_parameters_for,
-)
-from tacit.search.moves.schedule import Generation as Generation, Schedule as Schedule
-from tacit.search.moves.shape import PublicShape as PublicShape, public_shape as public_shape
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tacit.lazy import lazily
+
+if TYPE_CHECKING:
+    from tacit.search.moves.move_set import MoveSet
+    from tacit.search.moves.parameters import (
+        ONE_PARENT_IMPROVES,
+        SEALED_PRESETS,
+        SealedParameters,
+        sealed_parameters_for,
+    )
+    from tacit.search.moves.schedule import Generation, Schedule
+    from tacit.search.moves.shape import PublicShape, public_shape
+else:
+    __getattr__ = lazily(__name__)

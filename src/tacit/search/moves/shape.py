@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tacit.errors import ProblemError
-from tacit.problems.model.problem import Problem
+from tacit.problems import Problem
 
 
 @dataclass(frozen=True)

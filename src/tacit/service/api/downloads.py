@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fastapi import Response
 
-from tacit.participant.plain_text import plain_cell
+from tacit.participant import plain_cell
 
 CHUNK = 256 * 1024
 

@@ -12,13 +12,14 @@ from typing import Any
 
 from tacit.errors import ParameterError
 from tacit.problems import (
+    MatrixFile,
     Participant,
     Problem,
+    decode_problem_file,
     generate_named,
     load_problem,
+    save_participants,
 )
-from tacit.problems.files.participant_csv import save_participants
-from tacit.problems.files.problem_file import MatrixFile, decode_problem_file
 from tacit.service.api.terms import draft_of_problem
 
 KINDS = {

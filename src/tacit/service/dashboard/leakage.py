@@ -11,8 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tacit.audit.expected.explanation import costs_or_values, explain_expected
-from tacit.audit.expected.table import expected_leakage
+from tacit.audit import costs_or_values, expected_leakage, explain_expected
 from tacit.errors import TacitError
 from tacit.service.api.terms import RunTerms
 from tacit.service.workflow.drafting import population_of_terms

@@ -6,7 +6,8 @@ from urllib.parse import quote
 
 from fastapi import FastAPI, Request
 from fastapi.responses import RedirectResponse, Response
-from nicegui import app as pages, ui
+from nicegui import app as pages
+from nicegui import ui
 
 from tacit.service.dashboard.api_client import RefusedError
 from tacit.service.dashboard.curves import Curves

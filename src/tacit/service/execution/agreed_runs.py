@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from tacit.engine.agreement.sealing import SealedRows
-from tacit.engine.agreement.terms import Agreement, read_agreement
+from tacit.engine.agreement import Agreement, SealedRows, read_agreement
 from tacit.errors import NotThereError
 from tacit.service.execution.port import SignedManifest
 from tacit.service.storage import members_of, read_run, sealed_rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.engine.agreement.terms import Agreement
+from tacit.engine.agreement import Agreement
 from tacit.service.execution.report import Report
 from tacit.service.workflow.lifecycle import State
 

@@ -6,14 +6,12 @@ import asyncio
 import logging
 from pathlib import Path
 
-from tacit.engine.agreement.terms import Agreement
-from tacit.engine.coordinator.coordinator import Coordinator
-from tacit.engine.coordinator.node_client import NodeClient
-from tacit.engine.identity.certificates import CertificateFiles, read_certificate
-from tacit.engine.identity.config import load_cluster_config
-from tacit.engine.local.engine import node_terms
+from tacit.engine.agreement import Agreement
+from tacit.engine.coordinator import Coordinator, NodeClient
+from tacit.engine.identity import CertificateFiles, load_cluster_config, read_certificate
+from tacit.engine.local import node_terms
 from tacit.errors import TacitError
-from tacit.mpc.shares import party_name
+from tacit.mpc import party_name
 from tacit.service.execution.port import ClusterStatus, NodeStatus
 
 LOOK_EVERY_SECONDS = 5.0

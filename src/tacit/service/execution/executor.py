@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from tacit.engine.agreement.terms import read_agreement
+from tacit.engine.agreement import read_agreement
 from tacit.errors import NotThereError, WrongStateError
 from tacit.service.execution.agreed_runs import stored_agreement
 from tacit.service.execution.answer import result_of

@@ -18,8 +18,7 @@ from tacit.problems import (
     generate_routing,
     generate_tour,
 )
-from tacit.search import PRESETS
-from tacit.search.warm_up import warm_up
+from tacit.search import PRESETS, warm_up
 from tacit.service.execution import worker
 
 __all__ = ["worker"]

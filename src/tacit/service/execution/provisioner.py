@@ -11,8 +11,8 @@ import asyncio
 import logging
 from functools import partial
 
-from tacit.engine.coordinator.coordinator import Coordinator
-from tacit.engine.wire.replies import RefusalKind
+from tacit.engine.coordinator import Coordinator
+from tacit.engine.wire import RefusalKind
 from tacit.errors import EngineError, MpcError, RefusedError, TacitError, WrongStateError
 from tacit.service.execution.agreed_runs import StoredAgreement, StoredRows, stored_agreement
 from tacit.service.execution.cluster_links import ClusterLinks

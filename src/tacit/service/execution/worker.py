@@ -24,14 +24,18 @@ from queue import SimpleQueue
 
 import msgspec
 
-from tacit.engine.agreement.terms import read_agreement
-from tacit.engine.identity.config import ClusterConfig, load_cluster_config
+from tacit.engine.agreement import read_agreement
+from tacit.engine.identity import ClusterConfig, load_cluster_config
 from tacit.errors import MpcError, RefusedError, TacitError
-from tacit.runs.agreed.agreed import Agreed
-from tacit.runs.agreed.driver import agreed_driver
-from tacit.runs.driver import Progress, SearchDriver, drive
-from tacit.runs.limits import StopReason
-from tacit.runs.summarize import disclosed_to_user
+from tacit.runs import (
+    Agreed,
+    Progress,
+    SearchDriver,
+    StopReason,
+    agreed_driver,
+    disclosed_to_user,
+    drive,
+)
 from tacit.service.execution.progress_file import ProgressFile
 from tacit.service.execution.report import (
     LOCK,

@@ -13,10 +13,17 @@ from pathlib import Path
 import httpx
 
 from tacit.errors import EngineError
-from tacit.participant import Profile, check_logs, join, new_key_file, review, sign, submit
-from tacit.participant.account.client import tls_context
-from tacit.problems import Assignment, generate_delays, optimum
-from tacit.problems.files.participant_csv import save_participants
+from tacit.participant import (
+    Profile,
+    check_logs,
+    join,
+    new_key_file,
+    review,
+    sign,
+    submit,
+    tls_context,
+)
+from tacit.problems import Assignment, generate_delays, optimum, save_participants
 from tacit.service.dashboard.drafts import Rules, run_terms
 from tacit.service.local.platform import LocalPlatform
 

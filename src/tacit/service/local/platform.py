@@ -14,10 +14,10 @@ from pathlib import Path
 
 import httpx
 
-from tacit.engine.identity.cluster_files import LOCAL_PREFIX
-from tacit.engine.local.cluster import LocalCluster, free_addresses, memory_folder
+from tacit.engine.identity import LOCAL_PREFIX
+from tacit.engine.local import LocalCluster, free_addresses, memory_folder
 from tacit.errors import EngineError
-from tacit.participant.account.client import tls_context
+from tacit.participant import tls_context
 from tacit.service.access.invitations import invite
 from tacit.service.server.settings import Settings, load_settings, write_settings
 from tacit.service.storage import Database, create_account

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import uvicorn
 from fastapi import FastAPI
 
-from tacit.engine.identity.config import parse_address
+from tacit.engine.identity import parse_address
 from tacit.files import check_secret
 from tacit.service.execution import make_execution
 from tacit.service.server.app import MakeExecution, make_app

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from tacit.engine.identity.certificates import new_certificate
-from tacit.engine.identity.config import parse_address
+from tacit.engine.identity import new_certificate, parse_address
 from tacit.errors import FileError
 from tacit.files import read_toml
 

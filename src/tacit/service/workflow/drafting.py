@@ -8,17 +8,16 @@ from dataclasses import asdict
 from pathlib import Path
 
 from tacit.disclosure import SEALED, parse_best_mode, parse_disclosure
-from tacit.engine.agreement.draft import draft_agreement
-from tacit.engine.agreement.sealed_terms import pin_sealed
-from tacit.engine.agreement.terms import (
+from tacit.engine.agreement import (
     Agreement,
     AgreementLimits,
     NodeTerms,
     PinnedSearch,
+    draft_agreement,
+    pin_sealed,
 )
-from tacit.engine.identity.certificates import read_certificate
-from tacit.engine.identity.config import load_cluster_config
-from tacit.engine.local.engine import node_terms
+from tacit.engine.identity import load_cluster_config, read_certificate
+from tacit.engine.local import node_terms
 from tacit.errors import NotThereError, ParameterError
 from tacit.mpc.transport import fingerprint
 from tacit.problems import (
@@ -28,10 +27,9 @@ from tacit.problems import (
     kind_named,
     problem_without_weights,
 )
-from tacit.runs.settings import changed
-from tacit.runs.weightings import default_weightings, parse_weighting
+from tacit.runs import changed, default_weightings, parse_weighting
+from tacit.search import SearchParameters, preset_named
 from tacit.search.moves import sealed_parameters_for
-from tacit.search.parameters import SearchParameters, preset_named
 from tacit.service.api.terms import RunTerms, public_of_terms
 from tacit.service.server.settings import Settings
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
-from tacit.engine.agreement.terms import agreement_hash, canonical
+from tacit.engine.agreement import agreement_hash, canonical
 from tacit.errors import ServiceError, TacitError, WrongStateError
 from tacit.service.access.invitations import (
     JoiningKey,

@@ -9,13 +9,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tacit.audit.record.record import Record
-from tacit.audit.record.recorder import Recorder
-from tacit.audit.record.sealed_recording import record_of_plans
-from tacit.engine.agreement.terms import Agreement, read_agreement
+from tacit.audit import Record, Recorder, record_of_plans
+from tacit.engine.agreement import Agreement, read_agreement
 from tacit.errors import InputError
-from tacit.runs.agreed.agreed import LEDGER
-from tacit.runs.agreed.ledger import run_from_ledger
+from tacit.runs import LEDGER, run_from_ledger
 from tacit.service.execution.report import Report, read_report, run_folder
 from tacit.service.server.settings import Settings
 from tacit.service.storage import Database, read_run

@@ -9,9 +9,14 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
-from tacit.engine.agreement.sealing import box_hash, read_manifest
-from tacit.engine.agreement.signatures import is_signed
-from tacit.engine.agreement.terms import Agreement, agreement_hash, read_agreement
+from tacit.engine.agreement import (
+    Agreement,
+    agreement_hash,
+    box_hash,
+    is_signed,
+    read_agreement,
+    read_manifest,
+)
 from tacit.errors import NotThereError, SealError, ServiceError, WrongStateError
 from tacit.service.storage import (
     Run,

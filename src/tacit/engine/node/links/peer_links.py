@@ -13,7 +13,7 @@ from tacit.engine.identity.config import NodeConfig, parse_address
 from tacit.engine.node.links.peer_line import ANSWER_SECONDS, Binder, PeerLine
 from tacit.engine.records.events import Connected, Event, LinkLost
 from tacit.errors import MpcError, PeerLostError
-from tacit.mpc.shares import party_name
+from tacit.mpc import party_name
 from tacit.mpc.transport import Identity, Mux, TlsLink, connect, delayed
 
 DIAL_SECONDS = 3.0

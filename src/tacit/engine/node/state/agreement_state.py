@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 
-from tacit.engine.agreement.sealed_terms import sealed_terms
+from tacit.engine.agreement.sealed import sealed_terms
 from tacit.engine.identity.keys import Keys
 from tacit.engine.node.state.counters import Counters
 from tacit.engine.node.state.epochs import Epochs

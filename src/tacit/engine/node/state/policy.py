@@ -16,7 +16,7 @@ from tacit.engine.agreement.terms import Agreement
 from tacit.engine.wire.replies import RefusalKind
 from tacit.engine.wire.request import candidate_hashes
 from tacit.errors import RefusedError
-from tacit.problems.model.problem import Problem
+from tacit.problems import Problem
 
 MOST_GENERATIONS = 4096
 """Generations of a sealed search in one request, so that frames can count their rounds."""

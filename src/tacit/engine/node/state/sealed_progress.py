@@ -24,7 +24,7 @@ from tacit.engine.wire.attempt import Attempt, decode_attempt, encode_attempt
 from tacit.engine.wire.messages import Advance
 from tacit.engine.wire.request import advance_hash
 from tacit.mpc import ArithmeticShare
-from tacit.mpc.sealed.state import SealedState
+from tacit.mpc.sealed import SealedState
 
 KEPT_STATES = 2
 

@@ -31,11 +31,13 @@ from tacit.mpc import (
     ArithmeticShare,
     Spec,
     agree_epoch,
-    evaluate as compute,
     gather_sum,
+    open_conversations,
+    party_name,
 )
-from tacit.mpc.epoch import open_conversations
-from tacit.mpc.shares import party_name
+from tacit.mpc import (
+    evaluate as compute,
+)
 from tacit.mpc.transport import Channel, Kind, Mux
 
 

@@ -32,8 +32,8 @@ from tacit.mpc import (
     Session,
     check_ranges,
     check_same_components,
+    concatenate,
 )
-from tacit.mpc.linear import concatenate
 
 Inputs = dict[str, StoredInput]
 Dropped = InputDiffers | InputOutOfRange

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.agreement.sealed_terms import schedule_of, sealed_terms, shape_of, table_of
+from tacit.engine.agreement.sealed import schedule_of, sealed_terms, shape_of, table_of
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.sealed_progress import Kept, SealedProgress
 from tacit.engine.node.work.plan_binding import confirm_binding
@@ -20,11 +20,9 @@ from tacit.engine.wire.messages import Advance, OpenPlan
 from tacit.engine.wire.recording_mux import RecordingMux, sent_digest
 from tacit.engine.wire.replies import GenerationsDone, PlanOpened
 from tacit.engine.wire.request import advance_hash, context_of
-from tacit.mpc import ArithmeticShare, Context
-from tacit.mpc.ring import public_word
-from tacit.mpc.sealed.generations import advance as compute
-from tacit.mpc.sealed.moves import Step
-from tacit.mpc.sealed.start import secret_start
+from tacit.mpc import ArithmeticShare, Context, public_word
+from tacit.mpc.sealed import Step, secret_start
+from tacit.mpc.sealed import advance as compute
 from tacit.mpc.transport import Mux
 from tacit.search.moves import Schedule
 

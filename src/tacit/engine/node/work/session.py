@@ -11,8 +11,7 @@ from tacit.engine.node.links.peer_links import PeerLinks
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.records.events import Event
 from tacit.errors import AbortError, EngineError
-from tacit.mpc import COORDINATOR, Context, Epoch, Session, open_session, refuse_session
-from tacit.mpc.epoch import SessionMux
+from tacit.mpc import COORDINATOR, Context, Epoch, Session, SessionMux, open_session, refuse_session
 
 EPOCH_SECONDS = 3.0
 """So long a node waits for its peers to be there."""

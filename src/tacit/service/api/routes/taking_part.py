@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 from sqlalchemy.orm import Session
 
-from tacit.engine.agreement.sealing import box_hash
+from tacit.engine.agreement import box_hash
 from tacit.service.api.answers import run_answer
 from tacit.service.api.errors import error_responses
 from tacit.service.api.routing import Asker, RunId, ThePlatform, gated_router

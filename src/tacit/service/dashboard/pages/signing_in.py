@@ -7,7 +7,8 @@ from urllib.parse import parse_qs, quote
 
 from fastapi import FastAPI, Request
 from fastapi.responses import RedirectResponse, Response
-from nicegui import app as pages, ui
+from nicegui import app as pages
+from nicegui import ui
 
 from tacit.service.access.credentials import CODE_PREFIX, TOKEN_PREFIX
 from tacit.service.dashboard.api_client import ApiClient, RefusedError

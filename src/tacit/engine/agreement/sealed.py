@@ -10,12 +10,12 @@ from dataclasses import asdict, dataclass, fields
 
 import msgspec
 
-from tacit.disclosure.sealed import SEALED
+from tacit.disclosure import SEALED
 from tacit.engine.agreement.frame_sizes import ROOM
 from tacit.engine.agreement.terms import Agreement, PinnedSearch
 from tacit.errors import AgreementError, ParameterError, ProblemError
-from tacit.mpc.ring import RING_BITS
-from tacit.mpc.sealed.moves import TableShape
+from tacit.mpc import RING_BITS
+from tacit.mpc.sealed import TableShape
 from tacit.search.moves import (
     ONE_PARENT_IMPROVES,
     PublicShape,

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
         ground_truth as ground_truth,
         optimum as optimum,
     )
-    from tacit.problems.model.problem import (
-        Cells as Cells,
+    from tacit.problems.model.problem import Cells as Cells, Problem as Problem
+    from tacit.problems.model.problem_checks import (
         Participant as Participant,
-        Problem as Problem,
+        whole_numbers as whole_numbers,
     )
     from tacit.problems.model.public import (
         PublicProblem as PublicProblem,

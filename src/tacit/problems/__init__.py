@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from tacit.problems.model.kinds import kind_named
     from tacit.problems.model.objective import Objective, Sense
     from tacit.problems.model.optima import GroundTruth, Optimum, ground_truth, optimum
-    from tacit.problems.model.problem import MOST_PAIRS, Cells, Participant, Problem
+    from tacit.problems.model.problem import MOST_PAIRS, Cells, Problem
+    from tacit.problems.model.problem_checks import Participant
     from tacit.problems.model.public import PublicProblem, problem_without_weights, public_problem
     from tacit.problems.model.routing import Routing
     from tacit.problems.model.tour import Tour

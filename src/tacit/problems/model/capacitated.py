@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from tacit.errors import ProblemError
 from tacit.problems.model.assignment import Assignment
-from tacit.problems.model.problem import Plans, whole_numbers
+from tacit.problems.model.problem import Plans
+from tacit.problems.model.problem_checks import whole_numbers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

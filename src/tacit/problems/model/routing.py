@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from tacit.errors import ProblemError
 from tacit.jit import kernel
 from tacit.problems.model.objective import Sense
-from tacit.problems.model.problem import Cells, Plans, Problem, whole_numbers
+from tacit.problems.model.problem import Cells, Plans, Problem
+from tacit.problems.model.problem_checks import whole_numbers
 
 MOST_VEHICLES = 1 << 12
 

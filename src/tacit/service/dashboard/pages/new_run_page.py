@@ -77,8 +77,8 @@ class _NewRun:
 
     def _draw_form(self) -> None:
         kind = ui.select(KINDS, value="delays", label="Kind").props("outlined dense")
-        rows = whole_number("Rows (flights, cities)", 24, 2, 500)
-        columns = whole_number("Columns (slots)", 28, 2, 500)
+        rows = whole_number("Rows (flights, cities, places)", 24, 2, 500)
+        columns = whole_number("Columns (slots, vehicles)", 28, 2, 500)
         columns.bind_visibility_from(kind, "value", backward=lambda value: value != "tsp")
         participants = whole_number("Participants", 3, 1, 50)
         seed = whole_number("Seed", 1, 0, 2**53)

@@ -1,4 +1,4 @@
-"""Oblivious shuffle and its inverse in two rounds [araki2021].
+"""Oblivious shuffle, and its inverse to the coordinator, in two rounds each [araki2021].
 
 The secret order is made of three permutations, one per pair of nodes and unknown to the third, so
 no node knows it. Going forward the passes are those of components 1, 0 and 2 (that is, of the
@@ -169,28 +169,10 @@ async def shuffle(session: Session, x: S, order: SecretPermutation, *, label: st
     return await passes.second_round(await passes.first_round(x), x)
 
 
-async def unshuffle(session: Session, x: S, order: SecretPermutation, *, label: str) -> S:
-    """Shares of the rows back at their original positions, with fresh components.
-
-    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
-    >>> x = deal_integers([1, 2, 3])
-    >>> async def node(s):
-    ...     order = draw_order(s, 3, label="o")
-    ...     y = await shuffle(s, x[s.me], order, label="there")
-    ...     return await unshuffle(s, y, order, label="back")
-    >>> reveal(run_parties(node).results)
-    array([1, 2, 3])
-    """
-    passes = _passes(session, x, order, BACKWARD, label)
-    return await passes.second_round(await passes.first_round(x), x)
-
-
-def cost(n: int, *, row_bytes: int = 8, back: bool = False) -> Cost:
-    """The cost of a shuffle of n rows, or of its inverse."""
+def cost(n: int, *, row_bytes: int = 8) -> Cost:
+    """The cost of a shuffle of n rows."""
     size = n * row_bytes
-    alpha, gamma = [size], [size]
-    first, last = (gamma, alpha) if back else (alpha, gamma)
-    return Cost.of(2, first, [size, size], last)
+    return Cost.of(2, [size], [size, size], [size])
 
 
 async def unshuffle_to_coordinator(

@@ -135,12 +135,6 @@ def cost(
     """The cost of this many generations with such children, the settling included.
 
     `pairs` has the number of parent pairs in each generation, if there are any.
-
-    >>> from types import SimpleNamespace
-    >>> moves = SimpleNamespace(positions=np.zeros((1, 100)), children=300)
-    >>> about = TableShape("assignment", rows=100, columns=100, key_bits=28, total_bits=18)
-    >>> (cost(moves, 5, about).rounds - cost(moves, 4, about).rounds)
-    10
     """
     blocks, size = moves.positions.shape
     total = Cost.free()

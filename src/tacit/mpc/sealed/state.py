@@ -30,13 +30,7 @@ class SealedState:
 
 
 def as_plans(table: ArithmeticShare, about: TableShape, /) -> ArithmeticShare:
-    """Shares of each parent's value and ids: sums of cells, without communication.
-
-    >>> from tacit.mpc.local import deal_integers, reveal
-    >>> about = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
-    >>> reveal([as_plans(t, about) for t in deal_integers([[[5, 1, 1], [2, 7, 0]]])])
-    array([[12,  1,  0]])
-    """
+    """Shares of each parent's value and ids: sums of cells, without communication."""
     return ArithmeticShare(_plans(table.mine, about), _plans(table.next, about))
 
 

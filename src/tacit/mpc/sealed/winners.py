@@ -39,15 +39,7 @@ def _pairs(children: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 
 def child_keys(table: ArithmeticShare, step: Step, *, me: int) -> ArithmeticShare:
-    """Shares of all children's keys: sums of cells and public numbers, without communication.
-
-    >>> from tacit.mpc.local import deal_integers, reveal
-    >>> from types import SimpleNamespace
-    >>> moves = SimpleNamespace(plus=np.array([[0], [1]]), minus=np.array([[0], [0]]))
-    >>> step = Step(moves, np.array([1, 0]), 10, 9)
-    >>> reveal([child_keys(t, step, me=i) for i, t in enumerate(deal_integers([[4, 6]]))])
-    array([ 1, 20])
-    """
+    """Shares of all children's keys: sums of cells and public numbers, without communication."""
     moves, word = step.moves, table.mine.dtype
     factor = public_word(step.factor).astype(word)
     public = step.offsets.astype(np.uint64).astype(word)

@@ -29,19 +29,7 @@ from tacit.problems.model.problem import MOST_PAIRS, Participant, Problem
 
 
 def read_problem_file(path: Path, /) -> Problem:
-    """Read a problem in our JSON format.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "p.json")
-    ...     _ = file.write_text(
-    ...         '{"format": "tacit-problem/1", "kind": "assignment", '
-    ...         '"objectives": [{"name": "pay", "weights": [[1, 9], [8, 3]]}]}'
-    ...     )
-    ...     problem = read_problem_file(file)
-    >>> problem.name, problem.rows, problem.columns
-    ('p', 2, 2)
-    """
+    """Read a problem in our JSON format."""
     return _Builder(path, decode_problem_file(path)).problem()
 
 

@@ -25,17 +25,6 @@ def read_tsplib(path: Path, /, *, scale: int | None = None) -> Tour:
     r"""Read a TSPLIB problem as a tour to minimize.
 
     `scale` is for explicit weights with decimals, which some files have though TSPLIB knows none.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "a.tsp")
-    ...     _ = file.write_text(
-    ...         "NAME: a\nTYPE: TSP\nDIMENSION: 2\nEDGE_WEIGHT_TYPE: EUC_2D\n"
-    ...         "NODE_COORD_SECTION\n1 0 0\n2 3 4\nEOF\n"
-    ...     )
-    ...     tour = read_tsplib(file)
-    >>> tour.name, tour.objectives[0].weights.tolist()
-    ('a', [[0, 5], [5, 0]])
     """
     text = read_tsplib_text(path)
     _check_type(text)
@@ -72,15 +61,7 @@ def read_tsplib(path: Path, /, *, scale: int | None = None) -> Tour:
 
 
 def load_tour(path: str | Path, /) -> tuple[int, ...]:
-    r"""Read the first tour of a TSPLIB .tour file, its cities counted from 0 in order of their ids.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "a.opt.tour")
-    ...     _ = file.write_text("TYPE : TOUR\nDIMENSION : 3\nTOUR_SECTION\n1 3\n2 -1\nEOF\n")
-    ...     load_tour(file)
-    (0, 2, 1)
-    """
+    """Read the first tour of a .tour file, its cities counted from 0 in order of their ids."""
     path = Path(path)
     text = read_tsplib_text(path)
     if text.word("TYPE") not in (None, "TOUR"):

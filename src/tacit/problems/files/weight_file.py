@@ -44,16 +44,7 @@ or .npy
 def read_mask(
     path: Path, /, *, header: bool | None = None, ids: bool | None = None
 ) -> NDArray[np.bool_]:
-    r"""Read a mask of forbidden pairs: 1 where a row may not take a column, 0 elsewhere.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "mask.csv")
-    ...     _ = file.write_text("0,1\n0,0\n")
-    ...     read_mask(file)
-    array([[False,  True],
-           [False, False]])
-    """
+    """Read a mask of forbidden pairs: 1 where a row may not take a column, 0 elsewhere."""
     try:
         table = read_weights(path, scale=1, limit=1, header=header, ids=ids)
     except CellFileError as error:

@@ -12,7 +12,14 @@ from tacit.disclosure import parse_best_mode, parse_disclosure
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.records.ledger import EvaluationAnswer, RevealedBest
 from tacit.participant import Profile, check_logs, join, new_key_file, sign, submit
-from tacit.problems import Participant, Problem, generate_assignment, generate_tour
+from tacit.problems import (
+    Participant,
+    Problem,
+    generate_assignment,
+    generate_capacitated,
+    generate_routing,
+    generate_tour,
+)
 from tacit.search import SearchParameters
 from tests.participant.platform import EVALUATIONS, NAMES, PARAMETERS, RUN, Platform, served
 
@@ -38,6 +45,11 @@ KINDS = {
     "nothing": (owned(generate_assignment(1, rows=7), "quantiles:4", "nothing"), PARAMETERS),
     "exact": (owned(generate_assignment(1, rows=7), "none", "value"), PARAMETERS),
     "tour": (owned(generate_tour(1, cities=8), "buckets:4", "value"), PARAMETERS),
+    "capacitated": (
+        owned(generate_capacitated(1, rows=7, columns=3), "top:5", "value"),
+        PARAMETERS,
+    ),
+    "routing": (owned(generate_routing(1, places=8, vehicles=3), "order", "value"), PARAMETERS),
     "two": (owned(generate_assignment(1, rows=7, objectives=2), "above:70", "value"), NSGA2),
 }
 

@@ -17,6 +17,8 @@ from benchmarks.live_platform import ENDS, OPERATOR, LivePlatform
 from tacit.audit import load_record
 from tacit.engine.records.ledger import EvaluationAnswer, read_ledger
 from tacit.engine.records.log_receipt import check_log
+from tacit.problems import Problem, generate_capacitated, generate_routing
+from tacit.service.api.terms import draft_of_problem
 from tacit.service.workflow.recording import record_run
 from tacit.verify.replay import replay
 
@@ -83,6 +85,32 @@ def of(live: LivePlatform, run_id: str, who: str) -> dict[str, Any]:
 def on_time(run: dict[str, Any]) -> bool:
     late: float = run["ended"] - run["deadline_at"]
     return late < LATE
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        generate_capacitated(4, rows=12, columns=5),
+        generate_routing(4, places=9, vehicles=3),
+    ],
+    ids=["capacitated", "routing"],
+)
+def test_the_platform_runs_every_kind_of_problem(live: LivePlatform, problem: Problem) -> None:
+    owned = {"north": range(0, problem.rows, 2), "south": range(1, problem.rows, 2)}
+    run_id = live.new_run(
+        NAMES, deadline=1.5, **draft_of_problem(problem, owned, disclosure="top:5", best="value")
+    )
+    weights = problem.objectives[0].weights
+    assert weights is not None
+    for name in NAMES:
+        live.sign(run_id, name)
+    for name, rows in owned.items():
+        live.submit(run_id, name, weights=weights[list(rows)])
+    assert on_time(live.wait(run_id, "finished"))
+    result = live.call("GET", f"/runs/{run_id}/result", "south")
+    problem.check_plan(result["plan"]["items"])
+    assert followed(live, run_id) == result["evaluations"]
+    check_record(live, run_id, result)
 
 
 def test_rows_out_of_range_are_refused_and_may_be_sealed_again(live: LivePlatform) -> None:

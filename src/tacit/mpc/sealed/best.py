@@ -1,10 +1,17 @@
-"""The best plans so far, kept beside the parents: second slots, chosen without noise.
+"""The better of two plans: the best so far, kept beside the parents, and parent selection.
+
+The best plans are second slots, chosen without noise.
 
 The sign of (best value - parent's value) is a kept share; converted to the ring it selects, on
 shares, the new best plan: 1 round and one word per entry of a plan, after 1 round for the numbers.
 The plan that may be opened is settled among the best and the current plan of every parent, as
 winners of a block are found: 2 + (1 + log2 bits) + 1 + 1 rounds. Nobody learns anything, not even
 whether it was an improvement.
+
+Parent selection: parents are paired, and both of a pair continue from the better one. The pairs are
+public; which of the two is better stays a share. It was compared before the generation, in the same
+batch as everything else, so a pair costs 1 round and one word per cell of a table. Nobody learns
+anything.
 """
 
 from __future__ import annotations
@@ -18,7 +25,7 @@ from tacit.mpc.cost import Cost
 from tacit.mpc.linear import add, subtract
 from tacit.mpc.protocols import b2a, multiply
 from tacit.mpc.sealed import winners
-from tacit.mpc.sealed.moves import TableShape
+from tacit.mpc.sealed.moves import Indices, TableShape
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare, public_share
 
@@ -109,3 +116,38 @@ def cost_to_settle(about: TableShape) -> Cost:
     return found.then(winners.cost_of_marks(1, count)).then(
         multiply.cost(about.rows + 1, itemsize=size)
     )
+
+
+async def select_parents(
+    session: Session,
+    table: ArithmeticShare,
+    pairs: Indices,
+    is_second: ArithmeticShare,
+    *,
+    label: str,
+) -> ArithmeticShare:
+    """Shares of all parents' tables after selection in these pairs.
+
+    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
+    >>> tables, second = deal_integers([[[5]], [[8]], [[1]]]), deal_integers([1])
+    >>> reveal(run_parties(lambda s: select_parents(s, tables[s.me], np.array([[0, 1]]),
+    ...                                             second[s.me], label="m")).results).ravel()
+    array([8, 8, 1])
+    """
+    if not len(pairs):
+        return table
+    first, second = pairs.T
+    chosen = await choose(session, table[first], table[second], is_second, label=label)
+    made = ArithmeticShare(table.mine.copy(), table.next.copy())
+    for number in (first, second):
+        made.mine[number] = chosen.mine
+        made.next[number] = chosen.next
+    return made
+
+
+def cost_of_selection(pairs: int, about: TableShape) -> Cost:
+    """The cost of selection in this many pairs."""
+    if not pairs:
+        return Cost.free()
+    cells = pairs * about.columns * (about.rows + 1)
+    return multiply.cost(cells, itemsize=about.word.itemsize)

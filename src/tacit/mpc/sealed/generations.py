@@ -16,7 +16,7 @@ import numpy as np
 from tacit.mpc.cost import Cost
 from tacit.mpc.linear import subtract
 from tacit.mpc.protocols import b2a, opening
-from tacit.mpc.sealed import best, parent_selection, update, winners
+from tacit.mpc.sealed import best, update, winners
 from tacit.mpc.sealed.moves import Moves, Step, TableShape
 from tacit.mpc.sealed.state import SealedState, as_plans
 from tacit.mpc.session import Session
@@ -114,7 +114,7 @@ async def _generation(
         return kept, numbers[parents:]
 
     (table,), (kept, is_second) = await session.in_parallel(take, keep, substreams=substreams)
-    table = await parent_selection.select_parents(
+    table = await best.select_parents(
         session, table, step.parent_pairs, is_second, label=f"{label}.meet"
     )
     return SealedState(table, kept, state.plan), signs[:parents]
@@ -146,7 +146,7 @@ def cost(
             found = winners.cost(blocks, moves.children, signs, bits=bits, itemsize=itemsize)
             kept = best.cost_of_keeping(about, pairs=count)
             total = total.then(found).then(taken.beside(kept))
-            total = total.then(parent_selection.cost(count, about))
+            total = total.then(best.cost_of_selection(count, about))
     total = total.then(best.cost_to_settle(about))
     if disclose_improvements:
         total = total.then(opening.cost_to_coordinator(generations, itemsize=1))

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from tacit.mpc.cost import Cost
 from tacit.mpc.protocols import shuffle
-from tacit.mpc.sealed.block_order import draw_block_order
 from tacit.mpc.sealed.moves import TableShape
 from tacit.mpc.sealed.state import SealedState, as_plans
 from tacit.mpc.session import Session
@@ -50,7 +49,7 @@ async def secret_start(
         return np.tile(np.concatenate([value.astype(word), id_], axis=1), (about.parents, 1))
 
     lines = ArithmeticShare(copies(values.mine, ids.mine), copies(values.next, ids.next))
-    order = draw_block_order(session, about.parents, about.columns, label=f"{label}.order")
+    order = shuffle.draw_block_order(session, about.parents, about.columns, label=f"{label}.order")
     mixed = await shuffle.shuffle(session, lines, order, label=f"{label}.lines")
     size = (about.parents, about.columns, about.rows + 1)
     table = ArithmeticShare(mixed.mine.reshape(size), mixed.next.reshape(size))

@@ -25,7 +25,6 @@ from tacit.mpc.protocols import labels, less_than, shuffle
 from tacit.mpc.protocols.operands import known_part
 from tacit.mpc.rank.result import no_order
 from tacit.mpc.ring import public_word
-from tacit.mpc.sealed.block_order import draw_block_order
 from tacit.mpc.sealed.moves import Step
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare
@@ -78,7 +77,7 @@ async def find_winners(
     array([0, 1, 0, 1, 0, 0])
     """
     blocks = len(keys) // children
-    order = draw_block_order(session, blocks, children, label=f"{label}.order")
+    order = shuffle.draw_block_order(session, blocks, children, label=f"{label}.order")
     mixed = await shuffle.shuffle(session, keys, order, label=f"{label}.shuffle")
     known = cut(known_part(session, mixed), bits=bits).reshape(blocks, children)
     left, right = _pairs(children)

@@ -12,8 +12,14 @@ from tacit.errors import FileError
 from tacit.problems.files.decimals import CellError, parse_decimal, scale_needed, scaled
 from tacit.problems.files.reading import naming_file
 from tacit.problems.files.tsplib_distances import LARGEST_COORDINATE, METRICS
-from tacit.problems.files.tsplib_layouts import LAYOUTS, layout_size, matrix_from_layout
-from tacit.problems.files.tsplib_text import Token, TsplibText, read_tsplib_text
+from tacit.problems.files.tsplib_text import (
+    LAYOUTS,
+    Token,
+    TsplibText,
+    layout_size,
+    matrix_from_layout,
+    read_tsplib_text,
+)
 from tacit.problems.model.objective import FITNESS_BITS, Objective
 from tacit.problems.model.tour import Tour
 

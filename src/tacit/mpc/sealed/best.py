@@ -63,7 +63,7 @@ async def settle(
     session: Session,
     best: ArithmeticShare,
     plans: ArithmeticShare,
-    about: TableShape,
+    shape: TableShape,
     *,
     label: str,
 ) -> tuple[ArithmeticShare, BitShare]:
@@ -73,14 +73,14 @@ async def settle(
 
     >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> old, new = deal_integers([[7, 0, 1]]), deal_integers([[9, 1, 0]])
-    >>> about = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
-    >>> run = run_parties(lambda s: settle(s, old[s.me], new[s.me], about, label="end"))
+    >>> shape = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
+    >>> run = run_parties(lambda s: settle(s, old[s.me], new[s.me], shape, label="end"))
     >>> reveal([best for best, _ in run.results])
     array([9, 1, 0])
     """
-    count, word = 2 * about.parents, best.mine.dtype
+    count, word = 2 * shape.parents, best.mine.dtype
     both = ArithmeticShare(_in_turn(best.mine, plans.mine), _in_turn(best.next, plans.next))
-    factor = word.type(1 << about.tie_bits)
+    factor = word.type(1 << shape.tie_bits)
     values = ArithmeticShare(both.mine[:, 0] * factor, both.next[:, 0] * factor)
     ties = public_share(np.arange(count - 1, -1, -1, dtype=word), ArithmeticShare, me=session.me)
     marks, better = await winners.find_winners(
@@ -88,7 +88,7 @@ async def settle(
         add(values, ties),
         subtract(best[:, 0], plans[:, 0]),
         children=count,
-        bits=about.settle_bits,
+        bits=shape.settle_bits,
         label=label,
     )
     s = in_ring(await marks(session), word)
@@ -101,20 +101,20 @@ def _in_turn(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     return np.stack([a, b], axis=1).reshape(-1, a.shape[-1])
 
 
-def cost_of_keeping(about: TableShape, *, pairs: int = 0) -> Cost:
+def cost_of_keeping(shape: TableShape, *, pairs: int = 0) -> Cost:
     """The cost of keeping the better plans after the comparison, with the signs of parent pairs."""
-    entries = about.parents * (about.rows + 1)
-    return b2a.cost(about.parents + pairs).then(
-        multiply.cost(entries, itemsize=about.word.itemsize)
+    entries = shape.parents * (shape.rows + 1)
+    return b2a.cost(shape.parents + pairs).then(
+        multiply.cost(entries, itemsize=shape.word.itemsize)
     )
 
 
-def cost_to_settle(about: TableShape) -> Cost:
+def cost_to_settle(shape: TableShape) -> Cost:
     """The cost of the last comparison and its selection."""
-    size, count = about.word.itemsize, 2 * about.parents
-    found = winners.cost(1, count, about.parents, bits=about.settle_bits, itemsize=size)
+    size, count = shape.word.itemsize, 2 * shape.parents
+    found = winners.cost(1, count, shape.parents, bits=shape.settle_bits, itemsize=size)
     return found.then(winners.cost_of_marks(1, count)).then(
-        multiply.cost(about.rows + 1, itemsize=size)
+        multiply.cost(shape.rows + 1, itemsize=size)
     )
 
 
@@ -145,9 +145,9 @@ async def select_parents(
     return made
 
 
-def cost_of_selection(pairs: int, about: TableShape) -> Cost:
+def cost_of_selection(pairs: int, shape: TableShape) -> Cost:
     """The cost of selection in this many pairs."""
     if not pairs:
         return Cost.free()
-    cells = pairs * about.columns * (about.rows + 1)
-    return multiply.cost(cells, itemsize=about.word.itemsize)
+    cells = pairs * shape.columns * (shape.rows + 1)
+    return multiply.cost(cells, itemsize=shape.word.itemsize)

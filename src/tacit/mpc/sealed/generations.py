@@ -27,7 +27,7 @@ async def advance(
     session: Session,
     state: SealedState,
     steps: Iterable[Step],
-    about: TableShape,
+    shape: TableShape,
     *,
     disclose_improvements: bool = False,
 ) -> SealedState:
@@ -41,11 +41,11 @@ async def advance(
     ...                        plus=np.array([[0, 0], [3, 1]]), minus=np.array([[0, 0], [0, 4]]),
     ...                        moved_child=np.array([1, 1]), moved_to=np.array([0, 1]),
     ...                        moved_from=np.array([1, 0]))
-    >>> about = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
+    >>> shape = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
     >>> table, plan = deal_integers([[[5, 1, 0], [20, 7, 1]]]), deal_integers([[12, 0, 1]])
     >>> async def node(s):
     ...     state = SealedState(table[s.me], plan[s.me], plan[s.me][0])
-    ...     return await advance(s, state, [Step(swap, np.array([1, 0]), 2, 9)], about)
+    ...     return await advance(s, state, [Step(swap, np.array([1, 0]), 2, 9)], shape)
     >>> reveal([state.plan for state in run_parties(node).results])
     array([21,  1,  0])
     """
@@ -53,14 +53,14 @@ async def advance(
     signs = []
     for number, step in enumerate(steps):
         if step.moves.children == 1:
-            better = BitShare(*(np.zeros(about.parents, dtype=np.uint8),) * 2)
+            better = BitShare(*(np.zeros(shape.parents, dtype=np.uint8),) * 2)
         else:
             state, better = await _generation(
-                session, substreams, state, step, about, label=str(number)
+                session, substreams, state, step, shape, label=str(number)
             )
         signs.append(better)
     plan, last = await best.settle(
-        session, state.best, as_plans(state.table, about), about, label="end"
+        session, state.best, as_plans(state.table, shape), shape, label="end"
     )
     if disclose_improvements:
         # A sign tells whether the generation before it improved.
@@ -78,11 +78,11 @@ async def _generation(
     substreams: list[Session],
     state: SealedState,
     step: Step,
-    about: TableShape,
+    shape: TableShape,
     *,
     label: str,
 ) -> tuple[SealedState, BitShare]:
-    plans, parents = as_plans(state.table, about), about.parents
+    plans, parents = as_plans(state.table, shape), shape.parents
     first, second = step.parent_pairs.T
     values, bests = plans[:, 0], state.best[:, 0]
     marks, signs = await winners.find_winners(
@@ -90,7 +90,7 @@ async def _generation(
         winners.child_keys(state.table, step, me=session.me),
         _after(subtract(bests, values), subtract(values[first], values[second])),
         children=step.moves.children,
-        bits=max(step.bits, about.total_bits),
+        bits=max(step.bits, shape.total_bits),
         label=label,
     )
 
@@ -100,7 +100,7 @@ async def _generation(
             state.table,
             await marks(substream),
             step.moves,
-            about,
+            shape,
             label=f"{label}.update",
         )
         return (table,)
@@ -127,7 +127,7 @@ def _after(x: ArithmeticShare, y: ArithmeticShare) -> ArithmeticShare:
 def cost(
     moves: Moves,
     generations: int,
-    about: TableShape,
+    shape: TableShape,
     *,
     pairs: Iterable[int] = (),
     disclose_improvements: bool = False,
@@ -139,15 +139,15 @@ def cost(
     blocks, size = moves.positions.shape
     total = Cost.free()
     if moves.children > 1:
-        bits, itemsize = max(about.key_bits, about.total_bits), about.word.itemsize
-        taken = winners.cost_of_marks(blocks, moves.children).then(update.cost(blocks, size, about))
+        bits, itemsize = max(shape.key_bits, shape.total_bits), shape.word.itemsize
+        taken = winners.cost_of_marks(blocks, moves.children).then(update.cost(blocks, size, shape))
         for count in islice(chain(pairs, repeat(0)), generations):
-            signs = about.parents + count
+            signs = shape.parents + count
             found = winners.cost(blocks, moves.children, signs, bits=bits, itemsize=itemsize)
-            kept = best.cost_of_keeping(about, pairs=count)
+            kept = best.cost_of_keeping(shape, pairs=count)
             total = total.then(found).then(taken.beside(kept))
-            total = total.then(best.cost_of_selection(count, about))
-    total = total.then(best.cost_to_settle(about))
+            total = total.then(best.cost_of_selection(count, shape))
+    total = total.then(best.cost_to_settle(shape))
     if disclose_improvements:
         total = total.then(opening.cost_to_coordinator(generations, itemsize=1))
     return total

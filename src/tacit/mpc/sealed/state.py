@@ -29,13 +29,13 @@ class SealedState:
     """The best of all, which may be opened."""
 
 
-def as_plans(table: ArithmeticShare, about: TableShape, /) -> ArithmeticShare:
+def as_plans(table: ArithmeticShare, shape: TableShape, /) -> ArithmeticShare:
     """Shares of each parent's value and ids: sums of cells, without communication."""
-    return ArithmeticShare(_plans(table.mine, about), _plans(table.next, about))
+    return ArithmeticShare(_plans(table.mine, shape), _plans(table.next, shape))
 
 
-def _plans(component: NDArray[Any], about: TableShape) -> NDArray[Any]:
-    at = np.arange(about.rows)
-    cells = component[:, at, (at + about.is_tour) % about.rows]
+def _plans(component: NDArray[Any], shape: TableShape) -> NDArray[Any]:
+    at = np.arange(shape.rows)
+    cells = component[:, at, (at + shape.is_tour) % shape.rows]
     totals = cells.sum(axis=1, keepdims=True, dtype=component.dtype)
-    return np.concatenate([totals, component[:, : about.rows, -1]], axis=1)
+    return np.concatenate([totals, component[:, : shape.rows, -1]], axis=1)

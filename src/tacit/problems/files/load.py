@@ -9,9 +9,9 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from tacit.errors import FileError, ParameterError
+from tacit.files import naming_file
 from tacit.problems.files.decimals import is_power_of_ten
 from tacit.problems.files.problem_from_file import read_problem_file
-from tacit.problems.files.reading import naming_file
 from tacit.problems.files.tsplib import read_tsplib
 from tacit.problems.files.weight_file import CSV_SUFFIXES, read_mask, read_weights
 from tacit.problems.model.assignment import Assignment

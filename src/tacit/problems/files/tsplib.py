@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import FileError
+from tacit.files import naming_file
 from tacit.problems.files.decimals import CellError, parse_decimal, scale_needed, scaled
-from tacit.problems.files.reading import naming_file
 from tacit.problems.files.tsplib_distances import LARGEST_COORDINATE, METRICS
 from tacit.problems.files.tsplib_text import (
     LAYOUTS,

@@ -49,11 +49,7 @@ class TacitError(Exception):
 
 
 class InputError(TacitError):
-    """Something the user gave is wrong; the message says what to give instead.
-
-    >>> InputError("the deadline is negative; give a time such as 30s").exit_code
-    2
-    """
+    """Something the user gave is wrong; the message says what to give instead."""
 
     exit_code = 2
 
@@ -76,30 +72,15 @@ class FileError(InputError):
 
 
 class ProblemError(InputError):
-    """A problem contradicts itself: a row without an owner, more rows than columns.
-
-    >>> raise ProblemError("row 4 has no owner; add it to one participant's rows")
-    Traceback (most recent call last):
-    tacit.errors.ProblemError: row 4 has no owner; add it to one participant's rows
-    """
+    """A problem contradicts itself: a row without an owner, more rows than columns."""
 
 
 class DisclosureError(InputError):
-    """A disclosure that does not exist, or that does not fit the population.
-
-    >>> raise DisclosureError("top:400 asks for 400 of 300 individuals; lower it")
-    Traceback (most recent call last):
-    tacit.errors.DisclosureError: top:400 asks for 400 of 300 individuals; lower it
-    """
+    """A disclosure that does not exist, or that does not fit the population."""
 
 
 class ParameterError(InputError):
-    """A setting out of its range.
-
-    >>> raise ParameterError("population is 0; give at least 2")
-    Traceback (most recent call last):
-    tacit.errors.ParameterError: population is 0; give at least 2
-    """
+    """A setting out of its range."""
 
 
 class EngineError(TacitError):
@@ -109,38 +90,19 @@ class EngineError(TacitError):
 
 
 class AgreementError(EngineError):
-    """An agreement contradicts itself, is not canonical, or lacks a signature.
-
-    >>> raise AgreementError("'north' has not signed the agreement; ask it to")
-    Traceback (most recent call last):
-    tacit.errors.AgreementError: 'north' has not signed the agreement; ask it to
-    """
+    """An agreement contradicts itself, is not canonical, or lacks a signature."""
 
 
 class SealError(EngineError):
-    """A sealed box or its manifest is not what it should be.
-
-    >>> raise SealError("the box is sealed to another node; send it there")
-    Traceback (most recent call last):
-    tacit.errors.SealError: the box is sealed to another node; send it there
-    """
+    """A sealed box or its manifest is not what it should be."""
 
 
 class LogError(EngineError):
-    """A node's log was cut, changed or reordered, or does not fit what it is compared with.
-
-    >>> raise LogError("line 3 does not follow line 2; the log was changed")
-    Traceback (most recent call last):
-    tacit.errors.LogError: line 3 does not follow line 2; the log was changed
-    """
+    """A node's log was cut, changed or reordered, or does not fit what it is compared with."""
 
 
 class UnprovenError(LogError):
-    """Nothing in the logs contradicts what was told, and yet they do not prove all of it.
-
-    >>> UnprovenError("the last answer is not proven; ask the nodes' operators").exit_code
-    5
-    """
+    """Nothing in the logs contradicts what was told, and yet they do not prove all of it."""
 
     exit_code = 5
 
@@ -162,12 +124,7 @@ class RefusedError(EngineError):
 
 
 class TrustError(EngineError):
-    """A key, an agreement or a certificate is not the one that this machine trusts.
-
-    >>> raise TrustError("node 1 has another key than keys.toml says; ask its operator")
-    Traceback (most recent call last):
-    tacit.errors.TrustError: node 1 has another key than keys.toml says; ask its operator
-    """
+    """A key, an agreement or a certificate is not the one that this machine trusts."""
 
 
 class PlatformError(TacitError):
@@ -187,12 +144,7 @@ class MpcError(TacitError):
 
 
 class MaskReuseError(MpcError):
-    """A mask was about to be used twice, which would show the secret under it.
-
-    >>> raise MaskReuseError("label 'shuffle.Z' was already drawn; give each step its own label")
-    Traceback (most recent call last):
-    tacit.errors.MaskReuseError: label 'shuffle.Z' was already drawn; give each step its own label
-    """
+    """A mask was about to be used twice, which would show the secret under it."""
 
 
 class PeerError(MpcError):
@@ -209,35 +161,19 @@ class PeerError(MpcError):
 
 
 class PeerLostError(PeerError):
-    """The link to a peer is gone.
-
-    >>> print(PeerLostError("node 1", "closed the link; see whether it still runs"))
-    node 1: closed the link; see whether it still runs
-    """
+    """The link to a peer is gone."""
 
 
 class PeerTimeoutError(PeerError):
-    """A peer stayed silent for longer than the limit.
-
-    >>> print(PeerTimeoutError("node 1", "sent nothing for 2 s"))
-    node 1: sent nothing for 2 s
-    """
+    """A peer stayed silent for longer than the limit."""
 
 
 class FrameError(PeerError):
-    """A peer sent something that is not a frame of ours, or one that is too large.
-
-    >>> print(FrameError("node 0", "the frame does not begin with TAC1"))
-    node 0: the frame does not begin with TAC1
-    """
+    """A peer sent something that is not a frame of ours, or one that is too large."""
 
 
 class AbortError(PeerError):
-    """What a peer sent contradicts the protocol, so the evaluation ends without a result.
-
-    >>> print(AbortError("node 0", "works on another request under the same number"))
-    node 0: works on another request under the same number
-    """
+    """What a peer sent contradicts the protocol, so the evaluation ends without a result."""
 
 
 class DifferentSharesError(AbortError):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tacit.errors import PeerError
 from tacit.mpc.masks import KeyedMasks, MaskSource
 from tacit.mpc.ring import from_ring, to_ring
-from tacit.mpc.session import Session
+from tacit.mpc.session import Session, run_all
 from tacit.mpc.shares import COORDINATOR, NODES, ArithmeticShare, deal, party_name, reconstruct
 from tacit.mpc.transport.frame import Buffer, Channel, Frame, Header
 from tacit.mpc.transport.inbox import Inbox
@@ -120,13 +120,7 @@ async def parties(
     work: list[Coroutine[Any, Any, Any]] = [node(sessions[i]) for i in NODES]
     if coordinator is not None:
         work.append(coordinator(sessions[COORDINATOR]))
-    tasks = [asyncio.ensure_future(w) for w in work]
-    try:
-        results = await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+    results = await run_all(work)
     sent = sessions[0].sent, sessions[1].sent, sessions[2].sent
     rounds = max(session.depth for session in sessions)
     return PartiesRun(results[:3], (*results, None)[3], rounds, sent, network.received)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import math
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -100,6 +100,17 @@ class _Shared:
 def _bytes_of(shape: int | tuple[int, ...], dtype: DTypeLike) -> int:
     entries = shape if isinstance(shape, int) else math.prod(shape)
     return entries * np.dtype(dtype).itemsize
+
+
+async def run_all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Run coroutines at the same time; if one fails, the others are cancelled first."""
+    tasks = [asyncio.ensure_future(each) for each in work]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class Session:
@@ -245,13 +256,7 @@ class Session:
         substreams = self.substreams(len(functions)) if substreams is None else substreams
         for substream in substreams:
             substream.depth = self.depth
-        tasks = [asyncio.ensure_future(f(s)) for f, s in zip(functions, substreams, strict=True)]
-        try:
-            results = await asyncio.gather(*tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        results = await run_all(f(s) for f, s in zip(functions, substreams, strict=True))
         self.depth = max([self.depth, *(substream.depth for substream in substreams)])
         return results
 

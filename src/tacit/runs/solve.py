@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
-from tacit.disclosure import SEALED, BestMode, parse_best_mode, parse_disclosure
+from tacit.disclosure import BestMode, parse_best_mode, parse_disclosure
 from tacit.errors import ParameterError
 from tacit.problems import Problem, optimum
 from tacit.runs.driver import Observer, SearchDriver, drive
@@ -128,7 +128,7 @@ def with_disclosures(
                 objective = replace(objective, disclosure=parse_disclosure(text))
             if best is not None:
                 objective = replace(objective, best_mode=parse_best_mode(best))
-            elif text == SEALED:
+            elif text is not None and objective.disclosure.usual_best is BestMode.NOTHING:
                 # What a sealed search discloses besides its plan is disclosed on request only.
                 objective = replace(objective, best_mode=BestMode.NOTHING)
         elif objective.name in by_name:

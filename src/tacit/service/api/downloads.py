@@ -30,11 +30,7 @@ def csv_text(header: Sequence[str], lines: Iterable[Sequence[object]], /) -> str
 
 
 def download(data: str | bytes, name: str, media_type: str, /) -> Response:
-    """An answer that browsers save; the name is made of what we chose ourselves.
-
-    >>> download("", "r-abc-result.csv", "text/csv").headers["content-disposition"]
-    'attachment; filename="r-abc-result.csv"'
-    """
+    """An answer that browsers save; the name is made of what we chose ourselves."""
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(data, media_type=media_type, headers=headers)
 

@@ -54,11 +54,7 @@ def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 def error_answer(
     status: int, code: str, message: str, /, *, headers: dict[str, str] | None = None
 ) -> JSONResponse:
-    """An error in its one form.
-
-    >>> error_answer(404, "not_found", "there is no such run").body
-    b'{"error":"not_found","message":"there is no such run"}'
-    """
+    """An error in its one form."""
     content = {"error": code, "message": message[:LONGEST_MESSAGE]}
     return JSONResponse(content, status_code=status, headers=headers)
 

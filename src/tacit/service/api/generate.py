@@ -31,11 +31,7 @@ class Generate(BaseModel):
 
 
 def generated_terms(asked: Generate, /) -> RunTerms:
-    """The draft.
-
-    >>> generated_terms(Generate(kind="ap", rows=4)).participants
-    {'participant-1': [0, 1], 'participant-2': [2], 'participant-3': [3]}
-    """
+    """The draft."""
     problem = _drawn(asked)
     names = asked.participants or [each.name.replace(" ", "-") for each in problem.participants]
     names = list(dict.fromkeys(names))

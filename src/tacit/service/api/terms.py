@@ -86,11 +86,7 @@ def draft_of_problem(
 
 
 def public_of_terms(problem: Mapping[str, Any], /) -> PublicProblem:
-    """The public problem of a draft, of which fields may be missing.
-
-    >>> public_of_terms({"kind": "assignment", "rows": 2, "columns": 3}).columns
-    3
-    """
+    """The public problem of a draft, of which fields may be missing."""
     given = {k: v for k, v in problem.items() if v is not None and k != "coordinates"}
     ways = kind_named(given["kind"], given.get("version", 1)).between_places
     return msgspec.convert({"name": "", "symmetric": ways, **given}, PublicProblem)

@@ -43,10 +43,6 @@ def convergence_svg(
     """Draw values over seconds as a step line; `until` is where the time axis ends at least.
 
     Twice, for broad and for slim screens, since letters must not shrink with the picture.
-
-    >>> svg = convergence_svg([(0.1, 900), (0.4, 700), (1.2, 650)], label="delay cost")
-    >>> svg.count("<path"), svg.count("delay cost")
-    (4, 2)
     """
     if not points:
         return ""

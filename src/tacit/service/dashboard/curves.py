@@ -28,11 +28,7 @@ class _Curve:
 
 
 class Curves:
-    """What is known of each run; who asks for one has just been shown the run by the API.
-
-    >>> Curves().pause(5.0), Curves().pause(100.0), Curves().pause(5000.0)
-    (2.0, 10.0, 30.0)
-    """
+    """What is known of each run; who asks for one has just been shown the run by the API."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -55,11 +55,7 @@ def _inferred(terms: RunTerms) -> list[tuple[str, str]]:
 
 
 def inferred_markup(told: Sequence[tuple[str, str]], /) -> str:
-    """The paragraphs as a list; where there are several, each with its objective's name.
-
-    >>> inferred_markup([("cost", "a < b")]), inferred_markup([])
-    ('<ul class="sentences"><li>a &lt; b</li></ul>', '')
-    """
+    """The paragraphs as a list; where there are several, each with its objective's name."""
     several = len(told) > 1
     items = "".join(
         f"<li>{escape(f'{name}: {text}' if several else text)}</li>" for name, text in told

@@ -29,12 +29,7 @@ class Session:
     expires: float = 0.0
 
     def keep(self) -> str | None:
-        """The token, for the visitor to keep; once.
-
-        >>> session = Session("tct_x", is_kept=False)
-        >>> session.keep(), session.keep()
-        ('tct_x', None)
-        """
+        """The token, for the visitor to keep; once."""
         if self.is_kept:
             return None
         self.is_kept = True

@@ -23,20 +23,12 @@ WAY = ("draft", "invited", "agreed", "submitted", "running", "finished")
 
 
 def state_name(state: str, /) -> str:
-    """A state as people read it.
-
-    >>> state_name("submitted")
-    'Ready'
-    """
+    """A state as people read it."""
     return STATES[state][0] if state in STATES else state
 
 
 def state_meaning(state: str, /) -> str:
-    """What a state means, in a sentence.
-
-    >>> state_meaning("draft")
-    'Nobody has been invited yet.'
-    """
+    """What a state means, in a sentence."""
     return STATES[state][1] if state in STATES else ""
 
 
@@ -77,11 +69,7 @@ def time_left(seconds: float, /) -> str:
 
 
 def moment(seconds: float | None, /) -> str:
-    """A point in time.
-
-    >>> moment(0.0), moment(None)
-    ('1970-01-01 00:00 UTC', '–')
-    """
+    """A point in time."""
     if seconds is None:
         return "–"
     return datetime.fromtimestamp(seconds, tz=UTC).strftime("%Y-%m-%d %H:%M UTC")
@@ -104,11 +92,7 @@ def ago(seconds: float, /) -> str:
 
 
 def disclosure_words(disclosure: str, /) -> str:
-    """What one evaluation reveals under a disclosure.
-
-    >>> disclosure_words("top:15")
-    'which 15 plans of each generation are best'
-    """
+    """What one evaluation reveals under a disclosure."""
     method, k = split_disclosure(disclosure)
     return {
         "none": "the exact value of every plan of each generation",
@@ -122,11 +106,7 @@ def disclosure_words(disclosure: str, /) -> str:
 
 
 def best_words(best: str, /) -> str:
-    """What is told of the best value besides.
-
-    >>> best_words("improvement")
-    'whether the best value improved'
-    """
+    """What is told of the best value besides."""
     return {
         "value": "the best value",
         "improvement": "whether the best value improved",

@@ -38,11 +38,7 @@ def line_of(progress: dict[str, object], /) -> str:
 
 
 def read_progress(folder: Path, last: dict[str, object] | None, /, *, objectives: int) -> str:
-    r"""A run's file as it is now, up to its last report.
-
-    >>> read_progress(Path("no-such-folder"), {"generation": 3, "best": [7.0]}, objectives=1)
-    'generation,seconds,evaluations,evaluations_per_second,best\n3,,,,7.0\n'
-    """
+    """A run's file as it is now, up to its last report."""
     lines = _lines(folder / PROGRESS)
     if last is not None:
         new = line_of(last)

@@ -40,11 +40,7 @@ def plain_page(
 
 
 def sign_in_page(problem: str | None, after: str, /) -> HTMLResponse:
-    """The page that asks for a code or a token, and then leads to `after`.
-
-    >>> b'value="/runs/r-1"' in sign_in_page(None, "/runs/r-1").body
-    True
-    """
+    """The page that asks for a code or a token, and then leads to `after`."""
     told = f'<p class="problem" role="alert">{escape(problem)}</p>' if problem else ""
     return plain_page(
         "Sign in",
@@ -58,11 +54,7 @@ def sign_in_page(problem: str | None, after: str, /) -> HTMLResponse:
 
 
 def sign_out_page(problem: str | None, /, *, is_kept: bool) -> HTMLResponse:
-    """The page that says what signing out means before it is done.
-
-    >>> b"used up" in sign_out_page(None, is_kept=False).body
-    True
-    """
+    """The page that says what signing out means before it is done."""
     told = f'<p class="problem" role="alert">{escape(problem)}</p>' if problem else ""
     meaning = "<p>You come in again with your token.</p>"
     if not is_kept:

@@ -94,13 +94,7 @@ class RulesForm:
 
 
 def inferred_from(problem: Problem, rules: Rules, /) -> str:
-    """How much could be inferred under these rules, as markup; nothing while they are wrong.
-
-    >>> from tacit.problems import generate_assignment
-    >>> rules = Rules("", "order", "value", 10.0, 300, 24.0)
-    >>> "almost exactly" in inferred_from(generate_assignment(1, rows=100), rules)
-    True
-    """
+    """How much could be inferred under these rules, as markup; nothing while they are wrong."""
     try:
         # Whatever the run will be called.
         terms = run_terms(problem, replace(rules, name="draft"))

@@ -19,11 +19,7 @@ CLOCK_SECONDS = 2.0
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]], label: str, /) -> str:
-    """A table whose cells are markup already; the first of each row is its head.
-
-    >>> table(["name"], [["a"]], "people").count("<th")
-    3
-    """
+    """A table whose cells are markup already; the first of each row is its head."""
     head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
     body = "".join(
         f'<tr><th scope="row">{row[0]}</th>{"".join(f"<td>{cell}</td>" for cell in row[1:])}</tr>'
@@ -36,20 +32,12 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], label: str, /) ->
 
 
 def hint(text: str, /) -> str:
-    """A quiet sentence where there is nothing to show.
-
-    >>> hint("Nothing yet.")
-    '<p class="hint">Nothing yet.</p>'
-    """
+    """A quiet sentence where there is nothing to show."""
     return f'<p class="hint">{escape(text)}</p>'
 
 
 def way_of(state: str, /) -> str:
-    """The states of a run in their order, with the one it is in.
-
-    >>> way_of("agreed").count('class="done"'), way_of("failed")
-    (2, '')
-    """
+    """The states of a run in their order, with the one it is in."""
     if state not in WAY:
         return ""
     here = WAY.index(state)
@@ -62,11 +50,7 @@ def way_of(state: str, /) -> str:
 
 
 def warnings_list(warnings: Sequence[str], /) -> str:
-    """Warnings, if there are any.
-
-    >>> warnings_list([]), warnings_list(["a & b"]).count("&amp;")
-    ('', 1)
-    """
+    """Warnings, if there are any."""
     if not warnings:
         return ""
     items = "".join(f"<li>{escape(text)}</li>" for text in warnings)
@@ -74,11 +58,7 @@ def warnings_list(warnings: Sequence[str], /) -> str:
 
 
 def members_of(run: dict[str, Any], /) -> list[dict[str, Any]]:
-    """The members of a run; those of a draft are to be.
-
-    >>> members_of({"members": [], "terms": {"participants": {"a": [0]}}})[0]["joined"]
-    False
-    """
+    """The members of a run; those of a draft are to be."""
     if run["members"]:
         return list(run["members"])
     nothing = {"joined": False, "signed": False, "submission_state": "missing"}
@@ -87,13 +67,7 @@ def members_of(run: dict[str, Any], /) -> list[dict[str, Any]]:
 
 
 def members_table(members: Sequence[dict[str, Any]], /) -> str:
-    """How far each participant is.
-
-    >>> one = {"name": "a", "rows": [0], "joined": True, "signed": False,
-    ...        "submission_state": "missing"}
-    >>> members_table([one]).count("tick")
-    1
-    """
+    """How far each participant is."""
     costs = {
         "missing": _mark(False, "not yet"),
         "waiting": _mark(None, "being checked"),
@@ -115,11 +89,7 @@ def members_table(members: Sequence[dict[str, Any]], /) -> str:
 
 
 def nodes_table(cluster: dict[str, Any] | None, /) -> str:
-    """How the nodes are.
-
-    >>> nodes_table(None)
-    '<p class="hint">Nodes are chosen when participants are invited.</p>'
-    """
+    """How the nodes are."""
     if cluster is None:
         return hint("Nodes are chosen when participants are invited.")
     rows = []
@@ -144,20 +114,12 @@ def population_of(terms: dict[str, Any], /) -> int:
 
 
 def is_sealed(run: dict[str, Any], /) -> bool:
-    """Whether nothing is told of a run before its plan is opened.
-
-    >>> is_sealed({"terms": {"objectives": [{"disclosure": "sealed"}]}})
-    True
-    """
+    """Whether nothing is told of a run before its plan is opened."""
     return any(each["disclosure"] == SEALED for each in run["terms"]["objectives"])
 
 
 def figures(run: dict[str, Any], /, *, population: int) -> str:
-    """How fast the search is and how far it got.
-
-    >>> figures({"progress": None}, population=300)
-    ''
-    """
+    """How fast the search is and how far it got."""
     progress = run["progress"]
     if progress is None:
         return ""

@@ -64,14 +64,7 @@ class RunPlan:
 
 
 def summary(run: dict[str, Any], result: dict[str, Any], /) -> str:
-    """The result in a sentence.
-
-    >>> run = {"terms": {"objectives": [{"name": "cost", "disclosure": "top:15"}]}}
-    >>> summary(run, {"state": "finished", "told": [12], "generation": 3, "evaluations": 9,
-    ...               "seconds": 1.0, "late_by_seconds": 0.012})
-    '<p>Best cost 12, after 3 generations and 9 evaluations in 1.0 s; answered 12 ms after \
-the deadline.</p>'
-    """
+    """The result in a sentence."""
     told = [
         f"{objective['name']} {number(value)}"
         for objective, value in zip(run["terms"]["objectives"], result["told"] or [], strict=False)

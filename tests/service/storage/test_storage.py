@@ -28,7 +28,7 @@ from tacit.service.storage import (
     set_submission_state,
     store_sealed,
 )
-from tacit.service.storage.writers_turn import WritersTurn
+from tacit.service.storage.database import WritersTurn
 from tacit.service.workflow.lifecycle import State
 from tests.service.postgres import new_database
 from tests.service.world import MakeWorld

@@ -35,8 +35,8 @@ class RateLimit:
         self._per_minute, self._clock = per_minute, clock
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
-    def check(self, key: str, /) -> None:
-        """Refuse if nothing is left."""
+    def take(self, key: str, /) -> None:
+        """Count a request, or refuse it."""
         bucket = self._filled(key)
         if bucket.left < 1:
             wait = math.ceil((1 - bucket.left) * 60 / self._per_minute)
@@ -44,11 +44,7 @@ class RateLimit:
                 f"more than {self._per_minute} requests in a minute; come again in {wait} s",
                 retry_after=wait,
             )
-
-    def take(self, key: str, /) -> None:
-        """Count a request, or refuse it."""
-        self.check(key)
-        self._filled(key).left -= 1
+        bucket.left -= 1
 
     def _filled(self, key: str) -> _Bucket:
         now = self._clock()

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from tacit.disclosure import SEALED, parse_disclosure
 from tacit.problems import Problem, generate_named
-from tacit.service.api.terms import ParticipantName, RunTerms, draft_of_problem
+from tacit.service.api.terms import ParticipantName, RunTerms, Taken, draft_of_problem
 
 MOST_ROWS = 300
 
 
-class Generate(BaseModel):
+class Generate(Taken):
     """What to draw: airline delays, or a problem of a kind."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
     kind: Literal["delays", "ap", "tsp", "capacitated", "routing"]
     rows: Annotated[int, Field(ge=2, le=MOST_ROWS)] = 20

@@ -27,12 +27,13 @@ Weighting = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,7}(:[0-9]{1,7}){
 Whole = Annotated[int, Field(ge=-(2**53), le=2**53)]
 
 
-class _Taken(BaseModel):
-    # Strict: a client that sends "1" or true for 1 has made a mistake.
+class Taken(BaseModel):
+    """Something a client sends: strict, and unknown fields are refused."""
+
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
-class ProblemTerms(_Taken):
+class ProblemTerms(Taken):
     """What everybody may know of the problem."""
 
     name: Label
@@ -92,7 +93,7 @@ def public_of_terms(problem: Mapping[str, Any], /) -> PublicProblem:
     return msgspec.convert({"name": "", "symmetric": ways, **given}, PublicProblem)
 
 
-class ObjectiveTermsIn(_Taken):
+class ObjectiveTermsIn(Taken):
     """One objective; bound and weights are whole numbers, in the users' unit times `scale`."""
 
     name: Label
@@ -113,7 +114,7 @@ class ObjectiveTermsIn(_Taken):
         return given
 
 
-class LimitTerms(_Taken):
+class LimitTerms(Taken):
     """What the nodes allow at most, or at least."""
 
     evaluations: Annotated[int, Field(ge=1, le=10_000_000)] = 10_000
@@ -123,7 +124,7 @@ class LimitTerms(_Taken):
     distinct_min: Annotated[int, Field(ge=1, le=100_000)] = 1
 
 
-class RunTerms(_Taken):
+class RunTerms(Taken):
     """A draft of a run."""
 
     name: Label

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from http import HTTPStatus
+from inspect import isawaitable
+from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
-from nicegui import Client
+from nicegui import Client, core
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -28,6 +31,7 @@ SESSION = "tacit_session"
 SOCKET = "/_nicegui_ws/"
 OF_CLIENT = "/_nicegui/client/"
 FILES = "/_nicegui/"
+MESSAGES = ("handshake", "event", "javascript_response", "ack", "log")
 PATIENCE_SECONDS = 5.0
 OPEN_MESSAGE = {"sid": "none", "upgrades": [], "pingInterval": 25000, "pingTimeout": 20000}
 
@@ -151,3 +155,26 @@ async def ask_to_reload(receive: Receive, send: Send, /) -> None:
     except TimeoutError:
         pass
     await send({"type": "websocket.close", "code": 1008})
+
+
+def guard_socket() -> None:
+    """Check that each message on the pages' web socket is about a page of its own session.
+
+    NiceGUI takes a page's number in a message for a proof; these numbers are in addresses, though,
+    which a proxy may write down.
+    """
+    handlers = core.sio.handlers["/"]
+    for name in MESSAGES:
+        core.sio.on(name, _guarded(handlers[name]))
+
+
+def _guarded(handle: Callable[..., Any]) -> Callable[..., Any]:
+    async def guarded(socket_id: str, message: object) -> object:
+        scope = core.sio.get_environ(socket_id)["asgi.scope"]
+        asked = message.get("client_id") if isinstance(message, dict) else None
+        if scope.get(SESSION) is None or not has_page(scope[SESSION], asked):
+            return False
+        done = handle(socket_id, message)
+        return await done if isawaitable(done) else done
+
+    return guarded

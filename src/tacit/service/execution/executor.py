@@ -65,7 +65,7 @@ class Executor:
         self._background: set[asyncio.Task[None]] = set()
         self._stopping = False
         self.metrics = ServiceMetrics()
-        self.metrics.watch_clusters(self._statuses)
+        self.metrics.watch_clusters(self.clusters)
 
     # Beginning and ending.
 
@@ -147,11 +147,8 @@ class Executor:
         loads = await self._database.read(load)
         return min(loads, key=lambda name: loads[name] / self._links[name].slots)
 
-    async def clusters(self) -> list[ClusterStatus]:
+    def clusters(self) -> list[ClusterStatus]:
         """All clusters, as last seen."""
-        return self._statuses()
-
-    def _statuses(self) -> list[ClusterStatus]:
         return [
             links.status(running=self._queue.running(name), waiting=self._queue.waiting(name))
             for name, links in self._links.items()

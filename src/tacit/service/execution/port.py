@@ -23,8 +23,8 @@ class NodeStatus:
     sealing_key: str
     certificate: str
     """The SHA-256 of its TLS certificate."""
-    reachable: bool = False
-    clock_offset_seconds: float | None = None
+    reachable: bool
+    clock_offset_seconds: float | None
     """How much later its clock is than ours; None before it was ever heard."""
 
 
@@ -36,8 +36,8 @@ class ClusterStatus:
     nodes: tuple[NodeStatus, ...]
     slots: int
     """Runs at a time."""
-    running: int = 0
-    waiting: int = 0
+    running: int
+    waiting: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +91,7 @@ class Execution(Protocol):
         """The name of the least loaded cluster."""
         ...
 
-    async def clusters(self) -> list[ClusterStatus]:
+    def clusters(self) -> list[ClusterStatus]:
         """All clusters, as last seen."""
         ...
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from base64 import b64encode
 
 from fastapi import APIRouter, Response
 from fastapi.responses import StreamingResponse
@@ -11,16 +10,9 @@ from fastapi.responses import StreamingResponse
 from tacit.service.api.answers import run_result
 from tacit.service.api.downloads import csv_text, download, whole_lines
 from tacit.service.api.errors import error_responses
-from tacit.service.api.routing import Asker, RunId, ThePlatform, gated_router
-from tacit.service.api.shapes import (
-    LogOfNode,
-    LogQuestion,
-    LogsAnswer,
-    ManifestAnswer,
-    RunResult,
-)
+from tacit.service.api.gate import Asker, RunId, ThePlatform, gated_router
+from tacit.service.api.shapes import LogQuestion, LogsAnswer, RunResult
 from tacit.service.api.terms import RunTerms
-from tacit.service.execution.port import LogAnswer
 from tacit.service.execution.progress_file import read_progress
 from tacit.service.execution.report import run_folder
 from tacit.service.server.context import Platform
@@ -66,31 +58,6 @@ async def _progress(platform: Platform, run: Run) -> str:
     folder = run_folder(platform.settings.data_folder, run.id)
     objectives = len(run.terms["objectives"])
     return await asyncio.to_thread(read_progress, folder, run.progress, objectives=objectives)
-
-
-def _logs(answer: LogAnswer) -> LogsAnswer:
-    return LogsAnswer(
-        logs=[
-            LogOfNode(
-                node=each.node,
-                log=b64encode(each.log).decode(),
-                seconds=each.seconds,
-                nonce=each.nonce.hex(),
-                signature=each.signature.hex(),
-            )
-            for each in answer.logs
-        ],
-        manifests=[
-            ManifestAnswer(
-                participant=each.participant,
-                objective=each.objective,
-                manifest=each.manifest.hex(),
-                signature=each.signature.hex(),
-            )
-            for each in answer.manifests
-        ],
-        words={str(objective): word for objective, word in answer.words.items()},
-    )
 
 
 def results_router() -> APIRouter:
@@ -164,6 +131,6 @@ def results_router() -> APIRouter:
         nonce = bytes.fromhex(body.nonce)
         async with platform.logs.of(who.account):
             answer = await platform.execution.fetch_logs(run_id, nonce)
-            return await asyncio.to_thread(_logs, answer)
+            return await asyncio.to_thread(LogsAnswer.model_validate, answer, from_attributes=True)
 
     return router

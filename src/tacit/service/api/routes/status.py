@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict
 
 from fastapi import APIRouter, Response
 
 from tacit.service.api.errors import error_responses
+from tacit.service.api.gate import ThePlatform, gated_router
 from tacit.service.api.generate import Generate, generated_terms
-from tacit.service.api.routing import ThePlatform, gated_router
-from tacit.service.api.shapes import ClusterAnswer
 from tacit.service.api.terms import RunTerms
+from tacit.service.execution.port import ClusterStatus
 
 
 def status_router() -> APIRouter:
     """The routes of clusters, problems and metrics."""
-    router = gated_router("surroundings")
+    router = gated_router("status")
 
     @router.get("/clusters")
-    async def clusters(platform: ThePlatform) -> list[ClusterAnswer]:
+    async def clusters(platform: ThePlatform) -> list[ClusterStatus]:
         """The nodes that the platform knows, as it last saw them."""
-        return [
-            ClusterAnswer.model_validate(asdict(cluster))
-            for cluster in await platform.execution.clusters()
-        ]
+        return platform.execution.clusters()
 
     @router.post("/problems/generate", responses=error_responses(422))
     async def generate(body: Generate) -> RunTerms:

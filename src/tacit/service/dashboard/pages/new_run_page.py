@@ -32,7 +32,7 @@ from tacit.service.dashboard.words import number
 MOST_UPLOADED = 16_000_000
 
 
-def new_run_page(visitor: Visitor, /) -> None:
+async def new_run_page(visitor: Visitor, /) -> None:
     """Build the page."""
     with page_frame("New run", visitor, here="/new"):
         native("h1", "New run")

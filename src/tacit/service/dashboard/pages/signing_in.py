@@ -83,15 +83,6 @@ def add_session_pages(app: FastAPI, sessions: Sessions, /) -> None:
         sessions.take_cookie(response)
         return response
 
-    @ui.page("/access", title="Your access · tacit")
-    async def access(request: Request) -> RedirectResponse | None:
-        visitor = await visitor_or_sign_in(app, request)
-        if isinstance(visitor, RedirectResponse):
-            return visitor
-        with page_frame("Your access", visitor):
-            _access(visitor)
-        return None
-
 
 def own_path(path: str, /) -> str:
     """A path of ours, or the list of runs: nobody is led elsewhere by a link.
@@ -144,6 +135,12 @@ async def _end(app: FastAPI, sessions: Sessions, session: Session) -> bool:
                 return False
     sessions.end(session)
     return True
+
+
+async def access_page(visitor: Visitor, /) -> None:
+    """What a visitor may do, and the token to keep."""
+    with page_frame("Your access", visitor):
+        _access(visitor)
 
 
 def _access(visitor: Visitor) -> None:

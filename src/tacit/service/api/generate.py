@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from tacit.disclosure import SEALED, parse_disclosure
+from tacit.disclosure import parse_disclosure
 from tacit.problems import Problem, generate_named
 from tacit.service.api.terms import ParticipantName, RunTerms, Taken, draft_of_problem
 
@@ -33,9 +33,8 @@ def generated_terms(asked: Generate, /) -> RunTerms:
     problem = _drawn(asked)
     names = asked.participants or [each.name.replace(" ", "-") for each in problem.participants]
     names = list(dict.fromkeys(names))
-    best = "nothing" if asked.disclosure == SEALED else "value"
     owners = dict(zip(names, (each.rows for each in problem.participants), strict=True))
-    draft = draft_of_problem(problem, owners, disclosure=asked.disclosure, best=best)
+    draft = draft_of_problem(problem, owners, disclosure=asked.disclosure)
     return RunTerms.model_validate(
         {**draft, "name": problem.name, "deadline_seconds": asked.deadline_seconds}
     )

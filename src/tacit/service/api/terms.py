@@ -63,9 +63,12 @@ class ProblemTerms(Taken):
 
 
 def draft_of_problem(
-    problem: Problem, owners: Mapping[str, Sequence[int]], /, *, disclosure: str, best: str
+    problem: Problem, owners: Mapping[str, Sequence[int]], /, **disclosed: str
 ) -> dict[str, Any]:
-    """What a draft says of a problem and its owners, which is nothing of its weights."""
+    """What a draft says of a problem and its owners, which is nothing of its weights.
+
+    `disclosed` is the `disclosure` and, if it is not the usual one, the `best` of each objective.
+    """
     public: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(public_problem(problem)))
     if not problem.between_places:
         del public["symmetric"]
@@ -77,8 +80,7 @@ def draft_of_problem(
             "sense": each.sense,
             "scale": each.scale,
             "weight_bound": each.weight_bound,
-            "disclosure": disclosure,
-            "best": best,
+            **disclosed,
         }
         for each in problem.objectives
     ]
@@ -102,15 +104,16 @@ class ObjectiveTermsIn(Taken):
     weight_bound: Annotated[int, Field(ge=0, le=2**48)]
     disclosure: Annotated[str, StringConstraints(max_length=40)] = "top:15"
     best: Literal["value", "improvement", "nothing"] = "value"
-    """What is told of the best value; of a sealed search nothing, where it is left out."""
+    """What is disclosed of the best value; left out in a sealed search, nothing."""
     confidential: Literal[True] = True
     """Objectives of a run on the platform are all confidential."""
 
     @model_validator(mode="before")
     @classmethod
-    def _sealed_tells_nothing(cls, given: object) -> object:
-        if isinstance(given, dict) and given.get("disclosure") == SEALED:
-            return {"best": "nothing", **given}
+    def _usual_best(cls, given: object) -> object:
+        usual = {SEALED: "nothing"}
+        if isinstance(given, dict) and (best := usual.get(str(given.get("disclosure")))):
+            return {"best": best, **given}
         return given
 
 

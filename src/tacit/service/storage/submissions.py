@@ -54,9 +54,9 @@ def set_submission_state(
     objective: int | None = None,
 ) -> None:
     """Put down how the nodes took a participant's rows, of one objective or of all it sent."""
-    for sealed in sealed_of(session, run_id, participant):
-        if objective is None or sealed.objective == objective:
-            sealed.state, sealed.reason = state, reason
+    for rows in sealed_of(session, run_id, participant):
+        if objective in (None, rows.objective):
+            rows.state, rows.reason = state, reason
     session.flush()
     _summarize(session, read_member(session, run_id, participant))
 

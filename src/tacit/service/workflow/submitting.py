@@ -140,16 +140,16 @@ def sealed_from(
     )
 
 
-def submit(session: Session, sealed: Sealed, /) -> tuple[Sealed, bool]:
-    """Put down sealed rows; the answer is what is stored, and whether that is new.
+def submit(session: Session, rows: Sealed, /) -> tuple[Sealed, bool]:
+    """Store sealed rows; returns what is stored, and whether that is new.
 
     The same rows again change nothing; others only after the nodes have refused the first.
     """
-    run = read_run(session, sealed.run, for_update=True)
-    for earlier in sealed_of(session, sealed.run, sealed.participant):
-        if earlier.objective != sealed.objective:
+    run = read_run(session, rows.run, for_update=True)
+    for earlier in sealed_of(session, rows.run, rows.participant):
+        if earlier.objective != rows.objective:
             continue
-        if earlier.manifest == sealed.manifest:
+        if earlier.manifest == rows.manifest:
             return earlier, False
         if earlier.state != "refused":
             raise WrongStateError(
@@ -157,8 +157,8 @@ def submit(session: Session, sealed: Sealed, /) -> tuple[Sealed, bool]:
                 "nodes have checked them"
             )
     check_state(run.where, frozenset({State.AGREED}), to="submit")
-    store_sealed(session, sealed)
-    return sealed, True
+    store_sealed(session, rows)
+    return rows, True
 
 
 def _agreement(session: Session, run: Run) -> Agreement:

@@ -17,7 +17,6 @@ from tacit.service.dashboard.pages.run_actions import RunActions
 from tacit.service.dashboard.pages.run_parts import (
     figures,
     hint,
-    is_sealed,
     members_of,
     members_table,
     nodes_table,
@@ -115,7 +114,7 @@ class _RunPage:
         if run["terms"] != self._inferred_from:
             self._inferred_from = run["terms"]
             self._set("inferred", self._inferred, inferred_markup(inferred(run["terms"])))
-        self._set("terms", self._terms, terms_list(run))
+        self._set("terms", self._terms, terms_list(run, population=self._population))
         self.actions.show(run)
         await self._show_plan(run)
 
@@ -126,7 +125,7 @@ class _RunPage:
 
     async def _learn_points(self, run: Run) -> None:
         progress = run["progress"]
-        if progress is None or is_sealed(run):
+        if progress is None or not self._population:
             return
         shared = await self._curves.points(self._visitor.api, run)
         until = shared[-1][0] if shared else -1.0
@@ -153,7 +152,7 @@ class _RunPage:
 
     def _draw(self, run: Run) -> None:
         objective = run["terms"]["objectives"][0]
-        if is_sealed(run):
+        if not self._population:
             plot = hint(sentence(SEALED_WORDS))
         elif self._points:
             is_live = run["state"] == "running"
@@ -170,7 +169,7 @@ class _RunPage:
     def _ledger(self, run: Run) -> str:
         progress = run["progress"]
         answers = 0 if progress is None else progress["generation"] + 1
-        if is_sealed(run):
+        if not self._population:
             answers = int(run["state"] == "finished")
         lines = disclosed_so_far(run["terms"]["objectives"], answers, self._population)
         items = "".join(f"<li>{escape(line)}</li>" for line in lines)

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from tacit.disclosure import SEALED
 from tacit.service.api.terms import RunTerms
 from tacit.service.dashboard.convergence import Point
 from tacit.service.dashboard.words import WAY, best_words, disclosure_words, number, state_name
@@ -109,13 +108,8 @@ def nodes_table(cluster: dict[str, Any] | None, /) -> str:
 
 
 def population_of(terms: dict[str, Any], /) -> int:
-    """How many plans an evaluation is about."""
+    """How many plans an evaluation is about; none if nothing is evaluated for the platform."""
     return population_of_terms(RunTerms.model_validate(terms))
-
-
-def is_sealed(run: dict[str, Any], /) -> bool:
-    """Whether nothing is told of a run before its plan is opened."""
-    return any(each["disclosure"] == SEALED for each in run["terms"]["objectives"])
 
 
 def figures(run: dict[str, Any], /, *, population: int) -> str:
@@ -145,7 +139,7 @@ def figures(run: dict[str, Any], /, *, population: int) -> str:
     return f'<dl class="figures">{cells}</dl>'
 
 
-def terms_list(run: dict[str, Any], /) -> str:
+def terms_list(run: dict[str, Any], /, *, population: int) -> str:
     """What the run is about and what its rules are."""
     terms = run["terms"]
     problem, limits = terms["problem"], terms["limits"]
@@ -161,7 +155,7 @@ def terms_list(run: dict[str, Any], /) -> str:
     items += [
         ("Deadline", f"{number(terms['deadline_seconds'])} s from the start of the search"),
         (
-            "Generations at most" if is_sealed(run) else "Evaluations at most",
+            "Evaluations at most" if population else "Generations at most",
             number(limits["evaluations"]),
         ),
         ("Signatures expire", f"after {number(limits['expiry_hours'])} hours"),

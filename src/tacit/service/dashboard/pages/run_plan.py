@@ -11,7 +11,6 @@ from tacit.problems import Objective, problem_without_weights
 from tacit.service.api.terms import public_of_terms
 from tacit.service.dashboard.frame import html, native, section
 from tacit.service.dashboard.pages.plan_views import plan_matrix, plan_table, tour_map
-from tacit.service.dashboard.pages.run_parts import is_sealed
 from tacit.service.dashboard.words import number
 
 DOWNLOADS = {
@@ -46,21 +45,20 @@ class RunPlan:
                 return
             html(summary(run, result))
             if result["front"] and len(result["front"]) > 1:
-                which = "of which none beats another"
-                if is_sealed(run):
-                    which = "one per agreed weighting of the objectives"
+                which = "one per agreed weighting of the objectives"
+                if result["evaluations"]:
+                    which = "of which none beats another"
                 front = f"There are {len(result['front'])} plans, {which}."
                 native("p", f"{front} This is the first; the JSON has all.")
-            self._links(run)
+            best = [each["best"] for each in run["terms"]["objectives"]]
+            self._links(has_curve=bool(result["evaluations"]) and set(best) == {"value"})
             html(plan_markup(run, result))
 
-    def _links(self, run: dict[str, Any]) -> None:
+    def _links(self, *, has_curve: bool) -> None:
         with ui.element("p").classes("downloads"):
             for name, text in DOWNLOADS.items():
-                values = all(each["best"] == "value" for each in run["terms"]["objectives"])
-                if name == "convergence.png" and (is_sealed(run) or not values):
-                    continue
-                ui.link(text, f"/runs/{self._id}/files/{name}").props("download")
+                if has_curve or name != "convergence.png":
+                    ui.link(text, f"/runs/{self._id}/files/{name}").props("download")
 
 
 def summary(run: dict[str, Any], result: dict[str, Any], /) -> str:

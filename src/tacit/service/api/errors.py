@@ -24,13 +24,14 @@ from tacit.service.api.shapes import ErrorAnswer
 
 log = logging.getLogger("tacit.service")
 
-CODES = {
-    400: "malformed",
-    404: "not_found",
-    405: "wrong_method",
-    408: "too_slow",
-    413: "too_large",
+HTTP_ERRORS = {
+    400: ("malformed", "the body cannot be read as JSON; correct it"),
+    404: ("not_found", "there is nothing at this address; see the API's document"),
+    405: ("wrong_method", "this method is not for this address; see the API's document"),
+    408: ("too_slow", "the body did not arrive in time; send it again"),
+    413: ("too_large", "the request is too large; send less"),
 }
+"""What the framework refuses, as clients read it."""
 LONGEST_MESSAGE = 500
 
 MEANINGS = {
@@ -96,16 +97,8 @@ async def _malformed(_request: Request, error: Exception) -> Response:
 async def _http_error(_request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
-    sentences = {
-        404: "there is nothing at this address; see the API's document",
-        405: "this method is not for this address; see the API's document",
-        408: "the body did not arrive in time; send it again",
-        413: "the request is too large; send less",
-    }
-    message = sentences.get(status, "the request is malformed; see the API's document")
-    if status == 400:
-        message = "the body cannot be read as JSON; correct it"
-    return error_answer(status, CODES.get(status, "malformed"), message, headers=headers)
+    other = ("malformed", "the request is malformed; see the API's document")
+    return error_answer(status, *HTTP_ERRORS.get(status, other), headers=headers)
 
 
 async def _unforeseen(request: Request, error: Exception) -> Response:

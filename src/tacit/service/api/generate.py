@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from tacit.disclosure import parse_disclosure
-from tacit.problems import Problem, generate_named
+from tacit.problems import generate_named
 from tacit.service.api.terms import ParticipantName, RunTerms, Taken, draft_of_problem
 
 MOST_ROWS = 300
@@ -30,24 +30,20 @@ class Generate(Taken):
 
 def generated_terms(asked: Generate, /) -> RunTerms:
     """The draft."""
-    problem = _drawn(asked)
-    names = asked.participants or [each.name.replace(" ", "-") for each in problem.participants]
-    names = list(dict.fromkeys(names))
-    owners = dict(zip(names, (each.rows for each in problem.participants), strict=True))
-    draft = draft_of_problem(problem, owners, disclosure=asked.disclosure)
-    return RunTerms.model_validate(
-        {**draft, "name": problem.name, "deadline_seconds": asked.deadline_seconds}
-    )
-
-
-def _drawn(asked: Generate) -> Problem:
-    return generate_named(
+    problem = generate_named(
         asked.kind,
         asked.seed,
         rows=asked.rows,
         columns=asked.columns,
         up_to=asked.weights_up_to,
         sense="minimize",
-        participants=3 if asked.participants is None else len(dict.fromkeys(asked.participants)),
+        participants=3 if asked.participants is None else len(set(asked.participants)),
         disclosures=(parse_disclosure(asked.disclosure),),
+    )
+    names = asked.participants or [each.name.replace(" ", "-") for each in problem.participants]
+    names = list(dict.fromkeys(names))
+    owners = dict(zip(names, (each.rows for each in problem.participants), strict=True))
+    draft = draft_of_problem(problem, owners, disclosure=asked.disclosure)
+    return RunTerms.model_validate(
+        {**draft, "name": problem.name, "deadline_seconds": asked.deadline_seconds}
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 from tacit.service.dashboard.api_client import ApiClient, RefusedError
 from tacit.service.dashboard.convergence import Point, thinned
-from tacit.service.dashboard.pages.run_parts import progress_points
+from tacit.service.execution.progress_file import progress_points
 
 SHORTEST_SECONDS, LONGEST_SECONDS = 2.0, 30.0
 SHARE = 0.1

@@ -13,7 +13,6 @@ from typing import Any
 from tacit.errors import ParameterError
 from tacit.problems import (
     MatrixFile,
-    Participant,
     Problem,
     decode_problem_file,
     generate_named,
@@ -80,7 +79,11 @@ def account_name(name: str, /) -> str:
 
 def run_terms(problem: Problem, rules: Rules, /) -> dict[str, Any]:
     """What the API takes as a draft."""
-    owners = {account_name(each.name): each.rows for each in _owners(problem)}
+    owners = {account_name(each.name): each.rows for each in problem.participants}
+    if len(owners) < len(problem.participants):
+        raise ParameterError(
+            "two participants' names differ only in signs that accounts cannot have; rename one"
+        )
     draft = draft_of_problem(problem, owners, disclosure=rules.disclosure, best=rules.best)
     return {
         **draft,
@@ -103,12 +106,3 @@ def costs_archive(problem: Problem, /) -> bytes:
         for path in save_participants(problem, Path(folder)):
             archive.write(path, account_name(path.stem) + path.suffix)
     return packed.getvalue()
-
-
-def _owners(problem: Problem) -> list[Participant]:
-    names = [account_name(participant.name) for participant in problem.participants]
-    if len(set(names)) < len(names):
-        raise ParameterError(
-            "two participants' names differ only in signs that accounts cannot have; rename one"
-        )
-    return list(problem.participants)

@@ -52,19 +52,19 @@ class Executor:
         }
         self._queue = FairQueue({cluster.name: cluster.slots for cluster in settings.cluster})
         self._progress: dict[str, Report] = {}
+        self.metrics = ServiceMetrics()
         self._around = RunServices(
             database=database,
             data=settings.data_folder,
             workers=WorkerPool(),
             on_progress=self._progress.__setitem__,
-            on_end=self._note_end,
+            metrics=self.metrics,
         )
         self._liaisons: dict[str, Provisioner] = {}
         self._conducted: dict[str, RunSupervisor] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._background: set[asyncio.Task[None]] = set()
         self._stopping = False
-        self.metrics = ServiceMetrics()
         self.metrics.watch_clusters(self.clusters)
 
     # Beginning and ending.
@@ -105,10 +105,6 @@ class Executor:
         self._background.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("unforeseen error", exc_info=error)
-
-    def _note_end(self, report: Report, state: State, late_by: float) -> None:
-        self.metrics.run_ended(state.value, max(0.0, late_by))
-        self.metrics.evaluated(report.evaluations)
 
     async def _tell_progress(self) -> None:
         def write(session: Session, reports: dict[str, Report]) -> None:

@@ -6,7 +6,10 @@ The worker writes it, the API hands it out. A long run has a line for every seco
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from tacit.files import replace_file
@@ -45,6 +48,19 @@ def read_progress(folder: Path, last: dict[str, object] | None, /, *, objectives
         if _generation(new) > (_generation(lines[-1]) if lines else -1):
             lines.append(new)
     return header(objectives) + "".join(lines)
+
+
+def progress_points(text: str, /, *, column: str = "best") -> list[tuple[float, float]]:
+    r"""Seconds and best value from a run's file; lines that disclose no value are left out.
+
+    >>> progress_points("generation,seconds,best\n0,0.1,9\n1,0.2,\n2,0.3,True\n")
+    [(0.1, 9.0)]
+    """
+    points = []
+    for line in csv.DictReader(io.StringIO(text)):
+        with suppress(ValueError, TypeError, KeyError):
+            points.append((float(line["seconds"]), float(line[column])))
+    return points
 
 
 class ProgressFile:

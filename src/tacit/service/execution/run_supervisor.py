@@ -18,6 +18,7 @@ from tacit.service.execution.cluster_links import ClusterLinks
 from tacit.service.execution.report import Report, RunRequest, run_folder
 from tacit.service.execution.retry_until_written import retry_until_written
 from tacit.service.execution.worker_handle import WorkerHandle, WorkerPool
+from tacit.service.server.metrics import ServiceMetrics
 from tacit.service.storage import Database, add_warning, set_progress, set_state
 from tacit.service.workflow.lifecycle import State
 
@@ -34,8 +35,7 @@ class RunServices:
     data: Path
     workers: WorkerPool
     on_progress: Callable[[str, Report], None]
-    on_end: Callable[[Report, State, float], None]
-    """Told of each end, and how long after its deadline it was stored."""
+    metrics: ServiceMetrics
 
 
 class RunSupervisor:
@@ -158,7 +158,9 @@ class RunSupervisor:
             lambda: self._around.database.write_first(write), run=self._run_id
         )
         stored_late_by = time.monotonic() - until
-        self._around.on_end(report, answer.state, stored_late_by)
+        self._around.metrics.run_ended(
+            answer.state.value, late_by=stored_late_by, evaluations=report.evaluations
+        )
         fields = {
             "run": self._run_id,
             "state": answer.state.value,

@@ -58,15 +58,11 @@ class ServiceMetrics:
         """One request was answered."""
         self._requests.labels(method, str(status)).observe(seconds)
 
-    def run_ended(self, state: str, late_by: float | None, /) -> None:
-        """A run came to an end, so long after its deadline if that had come."""
+    def run_ended(self, state: str, /, *, late_by: float, evaluations: int) -> None:
+        """A run ended after so many evaluations; `late_by` is how long after its deadline."""
         self._ended.labels(state).inc()
-        if late_by is not None:
-            self._late.observe(late_by)
-
-    def evaluated(self, count: int, /) -> None:
-        """So many more populations were evaluated."""
-        self._evaluations.inc(max(count, 0))
+        self._late.observe(max(0.0, late_by))
+        self._evaluations.inc(evaluations)
 
     def handing_over(self, count: int, /) -> None:
         """So many runs are being handed over now."""

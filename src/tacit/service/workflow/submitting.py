@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from sqlalchemy.orm import Session
 
 from tacit.engine.agreement import (
-    Agreement,
     agreement_hash,
     box_hash,
     is_signed,
@@ -112,8 +111,7 @@ def sealed_from(
     boxes: Sequence[str],
 ) -> Sealed:
     """Sealed rows, after checking all that can be seen from outside the boxes."""
-    run = read_run(session, run_id)
-    agreement = _agreement(session, run)
+    agreement = read_agreement(agreement_bytes(session, run_id)[0])
     told = read_manifest(agreement, manifest, signature)
     if told.participant != participant:
         raise SealError(f"the manifest is one of {told.participant!r}; seal rows of your own")
@@ -159,11 +157,6 @@ def submit(session: Session, rows: Sealed, /) -> tuple[Sealed, bool]:
     check_state(run.where, frozenset({State.AGREED}), to="submit")
     store_sealed(session, rows)
     return rows, True
-
-
-def _agreement(session: Session, run: Run) -> Agreement:
-    data, _ = agreement_bytes(session, run.id)
-    return read_agreement(data)
 
 
 def _decoded(box: str) -> bytes:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from fastapi import APIRouter, Response
 from fastapi.responses import StreamingResponse
 
+from tacit.participant import plain_cell
 from tacit.service.api.answers import run_result
-from tacit.service.api.downloads import csv_text, download, whole_lines
 from tacit.service.api.errors import error_responses
 from tacit.service.api.gate import Asker, RunId, ThePlatform, gated_router
 from tacit.service.api.shapes import LogQuestion, LogsAnswer, RunResult
@@ -21,6 +25,7 @@ from tacit.service.workflow.drafting import problem_of_terms
 from tacit.service.workflow.lifecycle import ENDS, State, check_state
 from tacit.service.workflow.submitting import agreement_bytes
 
+CHUNK = 256 * 1024
 HAS_LOGS = frozenset(State) - {State.DRAFT, State.INVITED}
 
 
@@ -45,7 +50,7 @@ def _result_csv(run: Run) -> str:
     named = problem.column_names or (problem.between_places and problem.row_names)
     header = [first, *(["row_name"] if row_named else []), second]
     header += [("name" if problem.between_places else "column_name")] if named else []
-    return csv_text(
+    return _csv_text(
         header,
         (
             (a, *([rows[a]] if row_named else []), b, *([columns[b]] if named else []))
@@ -58,6 +63,51 @@ async def _progress(platform: Platform, run: Run) -> str:
     folder = run_folder(platform.settings.data_folder, run.id)
     objectives = len(run.terms["objectives"])
     return await asyncio.to_thread(read_progress, folder, run.progress, objectives=objectives)
+
+
+def _csv_text(header: Sequence[str], lines: Iterable[Sequence[object]], /) -> str:
+    r"""A table as CSV.
+
+    >>> _csv_text(["row", "name"], [(0, "@a"), (1, "b")])
+    "row,name\n0,'@a\n1,b\n"
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(
+        [plain_cell(cell) if isinstance(cell, str) else cell for cell in line] for line in lines
+    )
+    return text.getvalue()
+
+
+def _download(data: str | bytes, name: str, media_type: str, /) -> Response:
+    """An answer that browsers save; the name is made of what we chose ourselves."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(data, media_type=media_type, headers=headers)
+
+
+def _whole_lines(path: Path, /) -> Iterator[bytes]:
+    r"""A file that somebody may be appending to, as far as its last whole line.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "lines"
+    >>> _ = file.write_bytes(b"one\ntwo\nthr")
+    >>> b"".join(_whole_lines(file))
+    b'one\ntwo\n'
+    >>> list(_whole_lines(file.with_name("none")))
+    []
+    """
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        return
+    with file:
+        left, rest = path.stat().st_size, b""
+        while left > 0 and (chunk := file.read(min(CHUNK, left))):
+            left -= len(chunk)
+            whole, newline, rest = (rest + chunk).rpartition(b"\n")
+            if newline:
+                yield whole + newline
 
 
 def results_router() -> APIRouter:
@@ -77,7 +127,7 @@ def results_router() -> APIRouter:
     async def result_csv(run_id: RunId, platform: ThePlatform) -> Response:
         """The plan as CSV."""
         run = await _ended(platform, run_id)
-        return download(_result_csv(run), f"{run.id}-result.csv", "text/csv")
+        return _download(_result_csv(run), f"{run.id}-result.csv", "text/csv")
 
     @router.get(
         "/runs/{run_id}/progress.csv",
@@ -90,7 +140,7 @@ def results_router() -> APIRouter:
         A run with more than 2,000 generations has a line for every second, fourth, ... of them.
         """
         run = await platform.database.read(read_run, run_id)
-        return download(await _progress(platform, run), f"{run.id}-progress.csv", "text/csv")
+        return _download(await _progress(platform, run), f"{run.id}-progress.csv", "text/csv")
 
     @router.get(
         "/runs/{run_id}/convergence.png",
@@ -104,7 +154,7 @@ def results_router() -> APIRouter:
         picture = await platform.plots.convergence(
             who.account, await _progress(platform, run), names
         )
-        return download(picture, f"{run.id}-convergence.png", "image/png")
+        return _download(picture, f"{run.id}-convergence.png", "image/png")
 
     @router.get(
         "/runs/{run_id}/ledger",
@@ -117,7 +167,7 @@ def results_router() -> APIRouter:
     async def ledger(run_id: RunId, platform: ThePlatform) -> StreamingResponse:
         """Everything that the nodes have disclosed so far, one entry per line."""
         run = await platform.database.read(read_run, run_id)
-        lines = whole_lines(run_folder(platform.settings.data_folder, run.id) / "ledger.jsonl")
+        lines = _whole_lines(run_folder(platform.settings.data_folder, run.id) / "ledger.jsonl")
         return StreamingResponse(lines, media_type="application/x-ndjson")
 
     @router.post("/runs/{run_id}/logs", responses=error_responses(404, 409, 422, 503))

@@ -27,6 +27,7 @@ from tacit.service.dashboard.frame import (
     tell_problem,
 )
 from tacit.service.dashboard.pages.rules_form import RulesForm, whole_number
+from tacit.service.dashboard.pages.run_parts import table
 from tacit.service.dashboard.words import number
 
 MOST_UPLOADED = 16_000_000
@@ -129,17 +130,11 @@ class _NewRun:
                     "This file held costs. They were dropped and are not stored; each "
                     "participant submits its own.",
                 ).classes("problem")
-            lines = "".join(
-                f'<tr><th scope="row">{escape(each.name)}</th><td>{number(len(each.rows))}</td>'
-                f"<td>{escape(_row_names(problem, each.rows))}</td></tr>"
+            rows = [
+                [escape(each.name), number(len(each.rows)), escape(_row_names(problem, each.rows))]
                 for each in problem.participants
-            )
-            html(
-                '<div class="scroll" tabindex="0" role="region" aria-label="Participants">'
-                '<table class="data"><thead><tr><th scope="col">Participant</th>'
-                f'<th scope="col">Rows</th><th scope="col">Which</th></tr></thead>'
-                f"<tbody>{lines}</tbody></table></div>"
-            )
+            ]
+            html(table(["Participant", "Rows", "Which"], rows, "Participants"))
             if self._is_drawn:
                 native(
                     "p", "The drawn costs are for trying things out. Hand each participant its own."

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from html import escape
 from typing import Any
 
 from tacit.service.api.terms import RunTerms
-from tacit.service.dashboard.convergence import Point
 from tacit.service.dashboard.words import WAY, best_words, disclosure_words, number, state_name
 from tacit.service.workflow.drafting import population_of_terms
 
@@ -166,22 +163,6 @@ def terms_list(run: dict[str, Any], /, *, population: int) -> str:
         items.append(("Agreement", run["agreement_hash"]))
     cells = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in items)
     return f'<dl class="terms">{cells}</dl>'
-
-
-def progress_points(text: str, /) -> list[Point]:
-    r"""Seconds and best value from a run's progress as CSV; lines without a value are left out.
-
-    >>> progress_points("generation,seconds,best\n0,0.1,9\n1,0.2,\n2,0.3,7\n")
-    [(0.1, 9.0), (0.3, 7.0)]
-    """
-    points = []
-    for line in csv.DictReader(io.StringIO(text)):
-        best = next((value for key, value in line.items() if key and key.startswith("best")), None)
-        try:
-            points.append((float(line["seconds"]), float(best or "")))
-        except (ValueError, KeyError):
-            continue
-    return points
 
 
 def _mark(is_done: bool | None, text: str) -> str:

@@ -28,7 +28,7 @@ class RateLimit:
     (None, None)
     >>> limit.take("north")
     Traceback (most recent call last):
-    tacit.errors.TooManyError: more than 2 requests in a minute; come again in 30 s
+    tacit.errors.TooManyError: more than 2 requests in a minute; retry in 30 s
     """
 
     def __init__(self, per_minute: int, /, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -41,7 +41,7 @@ class RateLimit:
         if bucket.left < 1:
             wait = math.ceil((1 - bucket.left) * 60 / self._per_minute)
             raise TooManyError(
-                f"more than {self._per_minute} requests in a minute; come again in {wait} s",
+                f"more than {self._per_minute} requests in a minute; retry in {wait} s",
                 retry_after=wait,
             )
         bucket.left -= 1

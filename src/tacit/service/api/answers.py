@@ -64,7 +64,7 @@ def run_answer(
 
 
 def run_result(run: Run, /) -> RunResult:
-    """What came of a run, in the problem's own names."""
+    """The result of a run, in the problem's own names."""
     result = run.result or {}
     terms = RunTerms.model_validate(run.terms)
     items, front = result.get("items"), result.get("front")

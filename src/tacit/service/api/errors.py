@@ -1,4 +1,4 @@
-"""What clients are told when something goes wrong: a code and a sentence, never a stack trace."""
+"""What clients read when something fails: a code and a sentence, never a stack trace."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ MEANINGS = {
     413: "The request is too large.",
     422: "Well-formed, but refused.",
     429: "Too many requests; see Retry-After.",
-    503: "The nodes cannot be reached, or there is too much to do; come again.",
+    503: "The nodes cannot be reached, or there is too much to do; retry later.",
 }
 
 
@@ -65,7 +65,7 @@ def add_error_handlers(app: FastAPI, /) -> None:
     app.add_exception_handler(TacitError, _tacit_error)
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(HTTPException, _http_error)
-    app.add_exception_handler(Exception, _unforeseen)
+    app.add_exception_handler(Exception, _internal_error)
 
 
 async def _tacit_error(request: Request, error: Exception) -> Response:
@@ -82,7 +82,7 @@ async def _tacit_error(request: Request, error: Exception) -> Response:
     # A file's error names a place on our disk, which is nobody's business.
     if isinstance(error, (InputError, EngineError)) and not isinstance(error, FileError):
         return error_answer(422, "refused", message)
-    return await _unforeseen(request, error)
+    return await _internal_error(request, error)
 
 
 async def _malformed(_request: Request, error: Exception) -> Response:
@@ -101,9 +101,7 @@ async def _http_error(_request: Request, error: Exception) -> Response:
     return error_answer(status, *HTTP_ERRORS.get(status, other), headers=headers)
 
 
-async def _unforeseen(request: Request, error: Exception) -> Response:
+async def _internal_error(request: Request, error: Exception) -> Response:
     number = request.scope.get("tacit_request", "-")
-    log.error("unforeseen error", exc_info=error, extra={"fields": {"request": number}})
-    return error_answer(
-        500, "internal", f"something went wrong here; tell the operator the number {number}"
-    )
+    log.error("internal error", exc_info=error, extra={"fields": {"request": number}})
+    return error_answer(500, "internal", f"internal error; give the operator the number {number}")

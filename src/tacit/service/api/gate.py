@@ -93,7 +93,7 @@ def _is_local(request: Request, platform: Platform, address: str) -> bool:
     """Whether somebody on this machine asks without a token; behind a proxy all seem to."""
     if "authorization" in request.headers or platform.settings.behind_proxy:
         return False
-    # A proxy that nobody told us of.
+    # A proxy that the settings do not mention.
     if any(name in request.headers for name in ("forwarded", "x-forwarded-for", "via")):
         return False
     try:

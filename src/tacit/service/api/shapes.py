@@ -99,7 +99,7 @@ class Progress(BaseModel):
     evaluations: int
     evaluations_per_second: float
     best: list[float | bool | None]
-    """What each objective told of its best fitness, in the users' unit."""
+    """What each objective disclosed of its best fitness, in the users' unit."""
     seconds: float
 
 
@@ -187,7 +187,7 @@ class Plan(BaseModel):
 
 
 class RunResult(BaseModel):
-    """What came of a run; one that was interrupted or cancelled has its best so far."""
+    """The result of a run; one that was interrupted or cancelled has its best so far."""
 
     state: State
     reason: str | None

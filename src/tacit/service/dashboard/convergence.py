@@ -1,4 +1,4 @@
-"""The convergence plot as SVG: the best value told so far over time, drawn to follow the theme.
+"""The convergence plot as SVG: the best disclosed value over time, drawn to follow the theme.
 
 Colours come from the style sheet, so it needs no second picture for dark; nothing is fetched.
 """

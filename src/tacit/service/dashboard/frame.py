@@ -1,4 +1,4 @@
-"""What every page has: who looks at it, a head with the way around, and how errors are told."""
+"""What every page has: who looks at it, a head with the way around, and how errors are shown."""
 
 from __future__ import annotations
 
@@ -87,21 +87,21 @@ def section(title: str, /, *, classes: str = "") -> Element:
     return card
 
 
-def tell_error(error: RefusedError, /) -> None:
+def show_error(error: RefusedError, /) -> None:
     """Show what went wrong until the visitor has seen it."""
     if error.status == 401:
         ui.navigate.to("/sign-in?why=expired")
         return
-    tell_problem(error.message)
+    show_problem(error.message)
 
 
-def tell_problem(text: str, /) -> None:
+def show_problem(text: str, /) -> None:
     """Show something that the visitor should read, until it is closed."""
     ui.notify(sentence(text), type="negative", timeout=0, close_button="Close", multi_line=True)
 
 
 def button(text: str, act: Callable[[], Awaitable[None]], /, *, kind: Kind = "plain") -> ui.button:
-    """A button that waits for what it does, is pressed once at a time, and tells refusals."""
+    """A button that waits for what it does, is pressed once at a time, and shows refusals."""
     # Dialogs and messages belong to the page: what is done may well remove the button.
     page = ui.context.client.content
 
@@ -114,7 +114,7 @@ def button(text: str, act: Callable[[], Awaitable[None]], /, *, kind: Kind = "pl
             try:
                 await act()
             except RefusedError as error:
-                tell_error(error)
+                show_error(error)
             finally:
                 if not made.is_deleted:
                     made.enable()

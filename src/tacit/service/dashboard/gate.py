@@ -111,7 +111,7 @@ def _client_id(scope: Scope) -> str | None:
 
 
 def has_page(session: Session, client_id: object, /) -> bool:
-    """Whether a page was made for this session, which goes on."""
+    """Whether a page was made for this session, which is still valid."""
     client = Client.instances.get(client_id) if isinstance(client_id, str) else None
     if client is None or session.token is None:
         return False

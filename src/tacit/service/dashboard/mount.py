@@ -121,7 +121,7 @@ def _add_downloads(app: FastAPI) -> None:
 
 
 def _add_plain_errors() -> None:
-    """NiceGUI's own pages for errors are costly, and tell what the error said."""
+    """NiceGUI's own pages for errors are costly, and show the error's text."""
 
     async def not_there(_request: Request, _error: Exception) -> Response:
         return plain_page(
@@ -130,7 +130,7 @@ def _add_plain_errors() -> None:
 
     async def went_wrong(request: Request, _error: Exception) -> Response:
         number = request.scope.get("tacit_request", "-")
-        text = f"<p>Try again, or tell the operator the number {number}.</p>"
+        text = f"<p>Try again, or give the operator the number {number}.</p>"
         return plain_page("Something went wrong", text, status=500)
 
     pages.add_exception_handler(404, not_there)

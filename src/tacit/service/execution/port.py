@@ -72,7 +72,7 @@ class LogAnswer:
 
 
 class Execution(Protocol):
-    """Carries out runs. All of it on one event loop; nothing here takes long to return."""
+    """Executes runs. All of it on one event loop; nothing here takes long to return."""
 
     @property
     def metrics(self) -> ServiceMetrics:
@@ -80,7 +80,7 @@ class Execution(Protocol):
         ...
 
     async def start(self) -> None:
-        """Recover from whatever ended us last time, then begin to work."""
+        """Recover from the end of the last process, then begin to work."""
         ...
 
     async def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""How a run came to where it is: a CSV line per generation, thinned to a length that stays small.
+"""The progress of a run: a CSV line per generation, thinned to a length that stays small.
 
 The worker writes it, the API hands it out. A long run has a line for every second, fourth, eighth
 ... generation.
@@ -64,7 +64,7 @@ def progress_points(text: str, /, *, column: str = "best") -> list[tuple[float, 
 
 
 class ProgressFile:
-    """A run's file, as its worker writes it; it goes on where the run does.
+    """A run's file, as its worker writes it; it continues where the run does.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())

@@ -43,5 +43,5 @@ class ConcurrencyLimit:
                 await self._room.acquire()
         except TimeoutError:
             raise BusyError(
-                f"too many others have asked for {self.what}; come again in a minute"
+                f"too many others have asked for {self.what}; retry in a minute"
             ) from None

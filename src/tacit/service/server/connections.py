@@ -19,7 +19,7 @@ HEAD_SECONDS = 10.0
 """So long may a handshake take, and so long the head of a request once there is a connection."""
 GOODBYE_SECONDS = 5.0
 MOST_CONNECTIONS = 4000
-"""Of all together; whoever asks on one more is told to come again."""
+"""Of all together; one more is asked to retry later."""
 
 
 def connection_class(most: int | None, /) -> type[asyncio.Protocol]:
@@ -93,7 +93,7 @@ class ImpatientLoop(asyncio.SelectorEventLoop):
 
 
 def allow_many_files() -> int:
-    """Open as many files and connections as the system lets us; the answer is how many."""
+    """Open as many files and connections as the system lets us; returns how many."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     return most

@@ -15,7 +15,7 @@ NEW_EVENTS = "new events"
 
 
 def add_event(session: Session, run_id: str, kind: str, data: dict[str, Any], /) -> Event:
-    """Write down that something happened to a run; whoever watches it is told at the commit."""
+    """Write down that something happened to a run; watchers learn of it at the commit."""
     added = Event(run=run_id, at=time.time(), kind=kind, data=data)
     session.add(added)
     session.info.setdefault(NEW_EVENTS, []).append(added)
@@ -46,7 +46,7 @@ def events_after(
 
 
 def drop_progress(session: Session, run_id: str, /, *, before: float | None = None) -> None:
-    """Forget what was told of a run's progress before an instant, or all but the last of it.
+    """Delete the events of a run's progress before an instant, or all but the last of it.
 
     Whoever watches wants to know where a run stands; how it came there is in the run's own file.
     """

@@ -74,7 +74,8 @@ def population_of_terms(terms: RunTerms, /) -> int:
 def _search_of_terms(terms: RunTerms, problem: Problem) -> tuple[PinnedSearch, list[int]]:
     """The search that is pinned, and how many plans an evaluation of it has, from and to."""
     if not population_of_terms(terms):
-        if len({each.disclosure == SEALED for each in terms.objectives}) > 1:
+        searches = {each.disclosure == SEALED for each in terms.objectives}
+        if len(searches) > 1:
             raise ParameterError("one objective is sealed and another is not; seal all or none")
         if terms.limits.distinct_min > 1:
             raise ParameterError("a sealed search has no populations; leave distinct_min out")

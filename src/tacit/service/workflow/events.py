@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from tacit.service.storage import Database, Event
 
 MOST_UNREAD = 1000
-"""A listener that is so many events behind is let go; it can come again and read on."""
+"""A listener that is so many events behind is dropped; it can reconnect and read on."""
 
 
 class Announcer:

@@ -36,7 +36,7 @@ from tacit.service.workflow.lifecycle import State, check_state
 def invite_members(
     session: Session, settings: Settings, run_id: str, cluster: str, /
 ) -> dict[str, str]:
-    """Invite a draft's participants; the answer has the codes of those who are new here."""
+    """Invite a draft's participants; returns the codes of those who are new."""
     run = read_run(session, run_id, for_update=True)
     check_state(run.where, frozenset({State.DRAFT}), to="invite")
     terms = RunTerms.model_validate(run.terms)

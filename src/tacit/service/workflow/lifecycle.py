@@ -33,7 +33,7 @@ class State(StrEnum):
 
     @property
     def is_end(self) -> bool:
-        """Whether the run is over; an interrupted one can be taken up again."""
+        """Whether the run is over; an interrupted one can be resumed."""
         return self in ENDS
 
 

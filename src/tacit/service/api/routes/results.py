@@ -1,4 +1,4 @@
-"""What comes of a run: the result, its files, the ledger, the nodes' logs."""
+"""The results of a run: its plan and files, the ledger, the nodes' logs."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def results_router() -> APIRouter:
 
     @router.get("/runs/{run_id}/result", responses=error_responses(404, 409))
     async def result(run_id: RunId, platform: ThePlatform) -> RunResult:
-        """What came of a run that has ended; an interrupted one has its best so far."""
+        """The result of a run that has ended; an interrupted one has its best so far."""
         return run_result(await _ended(platform, run_id))
 
     @router.get(
@@ -135,7 +135,7 @@ def results_router() -> APIRouter:
         responses={**_content("text/csv", "A line per generation."), **error_responses(404)},
     )
     async def progress_csv(run_id: RunId, platform: ThePlatform) -> Response:
-        """How it came about as CSV, also while it runs; `best` is that of the first objective.
+        """Progress as CSV, also while it runs; `best` is that of the first objective.
 
         A run with more than 2,000 generations has a line for every second, fourth, ... of them.
         """
@@ -148,7 +148,7 @@ def results_router() -> APIRouter:
         responses={**_content("image/png", "The plot."), **error_responses(404, 503)},
     )
     async def convergence(run_id: RunId, who: Asker, platform: ThePlatform) -> Response:
-        """How the told best value came about."""
+        """The disclosed best value over time."""
         run = await platform.database.read(read_run, run_id)
         names = [each["name"] for each in run.terms["objectives"]]
         picture = await platform.plots.convergence(

@@ -24,7 +24,7 @@ def status_router() -> APIRouter:
 
     @router.post("/problems/generate", responses=error_responses(422))
     async def generate(body: Generate) -> RunTerms:
-        """Draw a problem to try things with; the answer is a draft, without any weights."""
+        """Draw a problem to try things with; returns a draft, without any weights."""
         return await asyncio.to_thread(generated_terms, body)
 
     @router.get(

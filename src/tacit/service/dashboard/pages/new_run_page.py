@@ -24,7 +24,7 @@ from tacit.service.dashboard.frame import (
     native,
     page_frame,
     section,
-    tell_problem,
+    show_problem,
 )
 from tacit.service.dashboard.pages.rules_form import RulesForm, whole_number
 from tacit.service.dashboard.pages.run_parts import table
@@ -67,7 +67,7 @@ class _NewRun:
                 auto_upload=True,
                 max_file_size=MOST_UPLOADED,
                 on_upload=self._uploaded,
-                on_rejected=lambda: tell_problem("this file is too large, or is no .json file"),
+                on_rejected=lambda: show_problem("this file is too large, or is no .json file"),
             ).props('accept=".json"')
             # Its own buttons have no names for those who do not see them; ours has. Hidden by
             # style alone, since nothing can be uploaded to what is invisible to the server.
@@ -94,7 +94,7 @@ class _NewRun:
                     seed=int(seed.value or 0),
                 )
             except TacitError as error:
-                tell_problem(str(error))
+                show_problem(str(error))
                 return
             self._take(problem, is_drawn=True)
 
@@ -105,7 +105,7 @@ class _NewRun:
             content = await event.file.read()
             problem = await asyncio.to_thread(uploaded_problem, content)
         except TacitError as error:
-            tell_problem(str(error))
+            show_problem(str(error))
             return
         self._take(problem, is_drawn=False)
 
@@ -154,7 +154,7 @@ class _NewRun:
                 try:
                     terms = run_terms(problem, form.rules())
                 except TacitError as error:
-                    tell_problem(str(error))
+                    show_problem(str(error))
                     return
                 made = await self._visitor.api.post("/runs", terms)
                 ui.navigate.to(f"/runs/{made['id']}")

@@ -12,7 +12,7 @@ MATRIX_LIMIT = 60
 def plan_table(
     pairs: Sequence[tuple[str, str]], /, *, heads: tuple[str, str], owners: Sequence[str] | None
 ) -> str:
-    """What each row gets, with its owner where one is told."""
+    """What each row gets, with its owner where one is given."""
     head = [heads[0], *(["participant"] if owners else []), heads[1]]
     lines = []
     for i, (row, item) in enumerate(pairs):

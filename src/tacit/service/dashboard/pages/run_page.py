@@ -11,7 +11,7 @@ from nicegui import ui
 from tacit.service.dashboard.api_client import RefusedError
 from tacit.service.dashboard.convergence import Point, convergence_svg
 from tacit.service.dashboard.curves import Curves
-from tacit.service.dashboard.frame import Visitor, html, native, page_frame, section, tell_error
+from tacit.service.dashboard.frame import Visitor, html, native, page_frame, section, show_error
 from tacit.service.dashboard.leakage import inferred, inferred_markup
 from tacit.service.dashboard.pages.run_actions import RunActions
 from tacit.service.dashboard.pages.run_parts import (
@@ -92,7 +92,7 @@ class _RunPage:
             await self.refresh(await self._visitor.api.get(f"/runs/{self._id}"))
         except RefusedError as error:
             if error.status != 429:
-                tell_error(error)
+                show_error(error)
 
     async def refresh(self, run: Run, /) -> None:
         """Show a run as it is now."""
@@ -186,7 +186,7 @@ class _RunPage:
 
     async def _show_plan(self, run: Run) -> None:
         if run["state"] not in ("finished", "interrupted", "cancelled", "failed"):
-            # A run that is taken up again has no plan until it ends again.
+            # A run that is resumed has no plan until it ends again.
             self._plan_of = None
             self._plan.hide()
             return

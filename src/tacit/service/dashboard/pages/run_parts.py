@@ -116,12 +116,12 @@ def figures(run: dict[str, Any], /, *, population: int) -> str:
         return ""
     seconds = progress["seconds"]
     rate = progress["generation"] / seconds if seconds > 0 else 0.0
-    told = [
+    disclosed = [
         (objective["name"], best)
         for objective, best in zip(run["terms"]["objectives"], progress["best"], strict=False)
         if best is not None and not isinstance(best, bool)
     ]
-    items = [(f"Best {name}", number(best)) for name, best in told]
+    items = [(f"Best {name}", number(best)) for name, best in disclosed]
     items += [
         ("Generations", number(progress["generation"])),
         ("Generations per second", number(round(rate, 1))),

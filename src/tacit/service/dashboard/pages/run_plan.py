@@ -1,4 +1,4 @@
-"""The plan of a run that has ended: what came out, as a table and a picture, and downloads."""
+"""The plan of a run that has ended: the plan as a table and a picture, and downloads."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class RunPlan:
         self._box.set_visibility(False)
 
     def show(self, run: dict[str, Any], result: dict[str, Any] | None, /) -> None:
-        """Show what came of the run."""
+        """Show the result of the run."""
         self._box.clear()
         self._box.set_visibility(True)
         with self._box:
@@ -63,12 +63,12 @@ class RunPlan:
 
 def summary(run: dict[str, Any], result: dict[str, Any], /) -> str:
     """The result in a sentence."""
-    told = [
+    disclosed = [
         f"{objective['name']} {number(value)}"
         for objective, value in zip(run["terms"]["objectives"], result["told"] or [], strict=False)
         if value is not None and not isinstance(value, bool)
     ]
-    parts = [f"Best {' and '.join(told)}" if told else "Done"]
+    parts = [f"Best {' and '.join(disclosed)}" if disclosed else "Done"]
     if result["generation"] is not None and result["seconds"] is not None:
         evaluations = result["evaluations"]
         asked = f" and {number(evaluations)} evaluations" if evaluations else ""

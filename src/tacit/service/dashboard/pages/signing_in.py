@@ -183,6 +183,6 @@ def _access(visitor: Visitor) -> None:
 def _token_is_kept() -> None:
     native(
         "p",
-        "You have it; it is not shown again, and goes on after you sign out. If you lose it, ask "
-        "an operator for a new code, and to revoke your access first if somebody may have it.",
+        "You have it; it is not shown again, and stays valid after you sign out. If you lose it, "
+        "ask an operator for a new code, and to revoke your access first if somebody may have it.",
     )

@@ -11,7 +11,7 @@ from tacit.engine.agreement.sealed import sealed_terms
 from tacit.engine.agreement.terms import Agreement, NodeTerms
 from tacit.errors import TacitError
 from tacit.search.moves import sealed_parameters_for
-from tacit.service.api.generate import Generate, generated_terms
+from tacit.service.api.routes.status import Generate, generated_terms
 from tacit.service.api.terms import RunTerms
 from tacit.service.workflow.drafting import agreement_of_terms, check_terms, population_of_terms
 from tests.service.example_terms import example_terms

@@ -91,8 +91,8 @@ def thinned(points: Sequence[Point], /) -> list[Point]:
     return kept if stride == 1 else [*kept[:-1:stride], kept[-1]]
 
 
-def round_ticks(low: float, high: float, /, *, about: int = 4) -> list[float]:
-    """Round values from at or below `low` to at or above `high`, about so many.
+def round_ticks(low: float, high: float, /) -> list[float]:
+    """Round values from at or below `low` to at or above `high`, about four.
 
     >>> round_ticks(632, 911)
     [600, 700, 800, 900, 1000]
@@ -101,7 +101,7 @@ def round_ticks(low: float, high: float, /, *, about: int = 4) -> list[float]:
     """
     if low == high:
         return [low - 1, low, low + 1]
-    raw = (high - low) / about
+    raw = (high - low) / 4
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= raw)
     first, last = math.floor(low / step), math.ceil(high / step)

@@ -77,43 +77,33 @@ class Execution(Protocol):
     @property
     def metrics(self) -> ServiceMetrics:
         """The figures of this service; others may count here too."""
-        ...
 
     async def start(self) -> None:
         """Recover from the end of the last process, then begin to work."""
-        ...
 
     async def stop(self) -> None:
         """End all workers; their runs are `interrupted` with their best so far."""
-        ...
 
     async def cluster_for_new_run(self) -> str:
         """The name of the least loaded cluster."""
-        ...
 
     def clusters(self) -> list[ClusterStatus]:
         """All clusters, as last seen."""
-        ...
 
     async def agreed(self, run_id: str, /) -> None:
         """All have signed: hand the agreement to the nodes, however long that takes."""
-        ...
 
     async def submission(self, run_id: str, /) -> None:
         """New sealed rows are stored: hand them to the nodes; when all are in, have them checked.
 
         The run becomes `submitted` then, and waits for a slot.
         """
-        ...
 
     async def resume(self, run_id: str, /) -> None:
         """An interrupted run is `submitted` again: let it wait for a slot and go on."""
-        ...
 
     async def cancel(self, run_id: str, reason: str, /) -> None:
         """End a run, whatever it is doing, as `cancelled`; its best so far is kept."""
-        ...
 
     async def fetch_logs(self, run_id: str, nonce: bytes, /) -> LogAnswer:
         """The three nodes' logs, signed for this nonce; a `TacitError` if a node is away."""
-        ...

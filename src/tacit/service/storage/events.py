@@ -29,15 +29,12 @@ def events_after(
     *,
     run: str | None = None,
     participant: str | None = None,
-    kind: str | None = None,
     limit: int | None = 1000,
 ) -> list[Event]:
     """The next events after a number, of one run or of all that a participant takes part in."""
     query = select(Event).where(Event.id > after).order_by(Event.id).limit(limit)
     if run is not None:
         query = query.where(Event.run == run)
-    if kind is not None:
-        query = query.where(Event.kind == kind)
     if participant is not None:
         query = query.where(
             Event.run.in_(select(Member.run).where(Member.participant == participant))

@@ -133,8 +133,6 @@ def sealed_from(
         box0=opened[0],
         box1=opened[1],
         box2=opened[2],
-        state="waiting",
-        reason=None,
     )
 
 

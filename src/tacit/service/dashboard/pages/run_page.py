@@ -49,7 +49,7 @@ async def run_page(visitor: Visitor, run: Run, curves: Curves, /) -> None:
 
 
 class _RunPage:
-    """Parts are made once; what changes is their content, and only if it differs."""
+    """Parts are made once; NiceGUI sends a content only if it differs from the last."""
 
     def __init__(self, visitor: Visitor, run: Run, curves: Curves) -> None:
         self._visitor, self._id = visitor, run["id"]
@@ -57,7 +57,6 @@ class _RunPage:
         self._curves = curves
         self._points: list[Point] = []
         self._ticks = 0
-        self._shown: dict[str, str] = {}
         self._plan_of: str | None = None
         self._inferred_from: dict[str, Any] | None = None
         with ui.element("div").classes("title-line"):
@@ -102,26 +101,21 @@ class _RunPage:
         self._state.classes(replace=f"state {run['state']}")
         why = sentence(run["reason"]) if run["reason"] else state_meaning(run["state"])
         self._meaning.set_text(why)
-        self._set("way", self._way, way_of(run["state"]))
-        self._set("warnings", self._warnings, warnings_list(run["warnings"]))
+        self._way.set_content(way_of(run["state"]))
+        self._warnings.set_content(warnings_list(run["warnings"]))
         self._countdown(run)
         self._draw(run)
-        self._set("figures", self._figures, figures(run, population=self._population))
-        self._set("members", self._members, members_table(members_of(run)))
+        self._figures.set_content(figures(run, population=self._population))
+        self._members.set_content(members_table(members_of(run)))
         if self._ticks % 5 == 1:
-            self._set("nodes", self._nodes, nodes_table(await self._cluster(run)))
-        self._set("disclosed", self._disclosed, self._ledger(run))
+            self._nodes.set_content(nodes_table(await self._cluster(run)))
+        self._disclosed.set_content(self._ledger(run))
         if run["terms"] != self._inferred_from:
             self._inferred_from = run["terms"]
-            self._set("inferred", self._inferred, inferred_markup(inferred(run["terms"])))
-        self._set("terms", self._terms, terms_list(run, population=self._population))
+            self._inferred.set_content(inferred_markup(inferred(run["terms"])))
+        self._terms.set_content(terms_list(run, population=self._population))
         self.actions.show(run)
         await self._show_plan(run)
-
-    def _set(self, key: str, element: ui.html, content: str) -> None:
-        if self._shown.get(key) != content:
-            self._shown[key] = content
-            element.set_content(content)
 
     async def _learn_points(self, run: Run) -> None:
         progress = run["progress"]
@@ -164,7 +158,7 @@ class _RunPage:
             plot = hint("The curve of the best value appears here while the run goes on.")
         else:
             plot = hint("There is no curve: nothing was evaluated.")
-        self._set("plot", self._plot, plot)
+        self._plot.set_content(plot)
 
     def _ledger(self, run: Run) -> str:
         progress = run["progress"]

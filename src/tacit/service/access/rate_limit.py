@@ -21,7 +21,7 @@ class _Bucket:
 
 
 class RateLimit:
-    """So many requests a minute for each key, all of them at once if they like.
+    """A number of requests a minute for each key; they may come all at once.
 
     >>> limit = RateLimit(2, clock=lambda: 0.0)
     >>> limit.take("north"), limit.take("north")

@@ -45,7 +45,7 @@ class Plots:
         if (kept := self._kept.get(digest)) is not None:
             return kept
         async with self._turns.of(account):
-            # Whoever had the turn before may have asked for the same.
+            # The request before may have been for the same plot.
             if digest not in self._kept:
                 self._kept[digest] = await _drawn_elsewhere(asked)
                 self.drawn += 1

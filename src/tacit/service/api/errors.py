@@ -79,7 +79,7 @@ async def _tacit_error(request: Request, error: Exception) -> Response:
         return error_answer(error.status, error.code, message, headers=headers)
     if isinstance(error, (MpcError, RefusedError)):
         return error_answer(503, "nodes", message)
-    # A file's error names a place on our disk, which is nobody's business.
+    # A file's error names a path on the platform's disk, which clients must not see.
     if isinstance(error, (InputError, EngineError)) and not isinstance(error, FileError):
         return error_answer(422, "refused", message)
     return await _internal_error(request, error)

@@ -1,6 +1,6 @@
 """The gate in front of every route: who asks, may they, and how often.
 
-It stands before the body is read, so that nobody without a token can make us parse anything large,
+It stands before the body is read, so that nobody without a token has anything large parsed,
 and it looks up the table of permissions, so that no route can be added that is not in it.
 """
 

@@ -76,7 +76,7 @@ def _drawing(points: Sequence[Point], frame: _Frame, ticks: Sequence[float], liv
 
 
 def thinned(points: Sequence[Point], /) -> list[Point]:
-    """Drop points between which nothing changes, then every so many; first and last stay.
+    """Drop points between which nothing changes, then keep every n-th; first and last stay.
 
     >>> thinned([(0, 9), (1, 9), (2, 9), (3, 5)])
     [(0, 9), (2, 9), (3, 5)]

@@ -39,7 +39,7 @@ class Curves:
         return min(max(SHARE * seconds, SHORTEST_SECONDS), LONGEST_SECONDS)
 
     async def points(self, api: ApiClient, run: dict[str, Any], /) -> list[Point]:
-        """The curve of a run so far, fetched in the name of whoever asks if it is too old."""
+        """The curve of a run so far, fetched with the token of the visitor if it is too old."""
         curve = self._curves.setdefault(run["id"], _Curve())
         self._curves.move_to_end(run["id"])
         while len(self._curves) > MOST_CURVES:

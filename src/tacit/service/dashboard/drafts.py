@@ -1,4 +1,4 @@
-"""From a problem, drawn or uploaded, to the terms of a run, which hold nobody's weights."""
+"""From a problem, drawn or uploaded, to the terms of a run, which hold no weights."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def drawn_problem(
 
 
 def uploaded_problem(content: bytes, /) -> Problem:
-    """Read an uploaded problem file, which may not refer to files of ours."""
+    """Read an uploaded problem file, which may not refer to files of the platform."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "upload.json")
         file.write_bytes(content)

@@ -1,4 +1,4 @@
-"""What every page has: who looks at it, a head with the way around, and how errors are shown."""
+"""What every page has: who looks at it, a header with navigation, and how errors are shown."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def native(tag: str, text: str = "", /) -> ui.label:
 
 
 def html(content: str = "", /) -> ui.html:
-    """Markup that we made ourselves, with everything from outside escaped."""
+    """Markup in which everything from outside is escaped already."""
     return ui.html(content, sanitize=False)
 
 

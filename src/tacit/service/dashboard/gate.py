@@ -2,7 +2,7 @@
 
 Plain ASGI, so that it stands before the pages' web socket too. Without a session there is only the
 sign-in page, and so many requests a minute of an address; everything that may change something must
-come from a page of ours.
+come from a page of the platform.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Gate:
     def __init__(
         self, app: ASGIApp, *, sessions: Sessions, by_address: RateLimit, url: str
     ) -> None:
-        """`url` is where browsers find us."""
+        """`url` is the platform's address for browsers."""
         self._app, self._sessions, self._by_address, self._url = app, sessions, by_address, url
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -85,7 +85,7 @@ class Gate:
         if (is_socket or scope["method"] not in ("GET", "HEAD")) and not comes_from(
             headers, self._url, is_socket=is_socket
         ):
-            text = "<p>This came from another site, or from something that is no browser.</p>"
+            text = "<p>This came from another site, or from something that is not a browser.</p>"
             return plain_page("Not from here", text, status=403)
         if path.startswith(SOCKET) and not is_socket:
             # A web socket says once whose it is; requests of a poll would have to do so each time.
@@ -119,7 +119,7 @@ def has_page(session: Session, client_id: object, /) -> bool:
 
 
 def comes_from(headers: Headers, url: str, /, *, is_socket: bool) -> bool:
-    """Whether a browser says that a page of ours, at `url` or at the host asked, sent this.
+    """Whether a browser says that a page of the platform, at `url` or at the host asked, sent this.
 
     >>> ours = {"origin": "https://tacit.example", "host": "tacit.example"}
     >>> comes_from(Headers(ours), "https://tacit.example", is_socket=True)
@@ -139,7 +139,7 @@ def comes_from(headers: Headers, url: str, /, *, is_socket: bool) -> bool:
 
 
 async def ask_to_reload(receive: Receive, send: Send, /) -> None:
-    """Tell an old page, in the words of its protocol, to load itself anew: that leads to sign in.
+    """Tell an old page, in the words of its protocol, to reload, which leads to the sign-in.
 
     A refused connection would have it try again for ever.
     """

@@ -1,6 +1,6 @@
 """Who is signed in: browsers hold a random number, and the tokens stay here, in memory alone.
 
-A platform that starts again knows no sessions, so everybody signs in anew.
+A platform that starts again knows no sessions, so everybody signs in again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from http.cookies import CookieError, SimpleCookie
 from fastapi import Response
 
 MOST_PER_ACCOUNT = 20
-"""Of more sessions than that the oldest end, so that nobody can fill our memory."""
+"""Of more sessions than that the oldest end, so that they cannot fill the memory."""
 
 
 @dataclass(eq=False)

@@ -31,7 +31,7 @@ from tacit.service.workflow.lifecycle import BEFORE_RUNNING, State
 WRITE_EVERY_SECONDS = 0.5
 """How often the progress of all runs is written, together."""
 QUIET_SECONDS = 0.3
-"""Before an answer is due, no progress is written for so long."""
+"""No progress is written in this time before an answer is due."""
 LONGEST_SILENCE_SECONDS = 3.0
 RETRY_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Pauses before retrying a run that could not begin."""

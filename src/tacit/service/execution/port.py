@@ -1,7 +1,7 @@
 """What the platform's API may ask of its execution, and what it gets back.
 
 One `Execution` per service process, on its event loop. It reads and writes the database and
-announces every change itself; whoever calls has stored first what the call is about.
+announces every change itself; callers store first what the call is about.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ class NodeStatus:
     """The SHA-256 of its TLS certificate."""
     reachable: bool
     clock_offset_seconds: float | None
-    """How much later its clock is than ours; None before it was ever heard."""
+    """How far its clock is ahead of the platform's; None before the first answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterStatus:
-    """Three nodes that work together, and how busy they are with our runs."""
+    """Three nodes that work together, and how busy they are."""
 
     name: str
     nodes: tuple[NodeStatus, ...]
@@ -42,7 +42,7 @@ class ClusterStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class SignedLog:
-    """A node's log of a run's agreement, signed for whoever drew the nonce."""
+    """A node's log of a run's agreement, signed for the nonce."""
 
     node: int
     log: bytes

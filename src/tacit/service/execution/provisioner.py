@@ -24,7 +24,7 @@ HAND_OVER_SECONDS = 10.0
 PREPARE_SECONDS = 60.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 5.0
 WARN_AFTER = 4
-"""So many failures in a row are worth a warning on the run."""
+"""After so many failures in a row the run gets a warning."""
 log = logging.getLogger("tacit.service.execution")
 
 
@@ -102,7 +102,7 @@ class Provisioner:
             if each.state != "refused" and each.key not in self._delivered:
                 await self._deliver(coordinator, each)
         stored = await self._database.read(stored_agreement, self._run_id)
-        # Also new ones may have come meanwhile, for which we are woken again.
+        # New ones may have come meanwhile, which set the event again.
         if not stored.is_complete or any(each.key not in self._delivered for each in stored.rows):
             return False
         if not await self._prepare(coordinator, stored):
@@ -143,7 +143,7 @@ class Provisioner:
         )
 
     async def _prepare(self, coordinator: Coordinator, stored: StoredAgreement) -> bool:
-        """Have everything checked and frozen; False if somebody has to seal anew."""
+        """Have everything checked and frozen; False if somebody has to seal again."""
         until = asyncio.get_running_loop().time() + PREPARE_SECONDS
         for objective in stored.agreement.confidential():
             try:

@@ -1,4 +1,4 @@
-"""One run from its slot to its end: whatever its worker does, the answer comes at the deadline."""
+"""One run from its slot to its end: the answer comes at the deadline, whatever its worker does."""
 
 from __future__ import annotations
 

@@ -47,9 +47,9 @@ from tacit.service.execution.report import (
 )
 
 REPORT_SECONDS = 0.05
-"""Reports come at most so often; one more or less does not make an answer worse."""
+"""The shortest time between reports."""
 ANSWER_SECONDS = 0.05
-"""The search ends so long before the deadline, so that its last report is there in time."""
+"""The search ends this long before the deadline, so that its last report is in time."""
 LOCK_SECONDS = 10.0
 TRIES, LEAST_SECONDS = 3, 1.0
 """How often a run is resumed whose nodes refuse to go on, if so much of its time is left."""
@@ -93,7 +93,7 @@ class Worker:
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
-        """The platform says one thing: until when to search. When it is gone, so are we."""
+        """Receive until when to search; end the process when the platform is gone."""
         data = b""
         while len(data) < 8:
             part = self._line.recv(8 - len(data))

@@ -89,7 +89,7 @@ class WorkerHandle:
             self._reading = asyncio.get_running_loop().create_task(self._read(reader))
             starting = asyncio.ensure_future(self._pool.start(_work, theirs, self._request))
             starting.add_done_callback(lambda _: theirs.close())
-            # Whoever is cancelled here still has a process to end.
+            # If this is cancelled, the process must still be ended.
             self._process = await asyncio.shield(starting)
         except BaseException:
             if starting is not None and not starting.done():

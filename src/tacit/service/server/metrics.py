@@ -51,7 +51,7 @@ class ServiceMetrics:
         )
 
     def watch_clusters(self, statuses: Callable[[], Iterable[ClusterStatus]], /) -> None:
-        """Tell of the clusters whenever somebody looks."""
+        """Report the clusters at every scrape."""
         self._registry.register(_Clusters(statuses))
 
     def request(self, method: str, status: int, seconds: float, /) -> None:
@@ -65,7 +65,7 @@ class ServiceMetrics:
         self._evaluations.inc(evaluations)
 
     def handing_over(self, count: int, /) -> None:
-        """So many runs are being handed over now."""
+        """How many runs are being handed over now."""
         self._handing_over.set(count)
 
     def render(self) -> bytes:

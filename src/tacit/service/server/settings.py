@@ -69,7 +69,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
     @property
     def is_https(self) -> bool:
-        """Whether browsers see HTTPS, be it ours or a proxy's."""
+        """Whether browsers see HTTPS, from the platform or from a proxy."""
         return self.tls_certificate is not None or self.url.startswith("https:")
 
 

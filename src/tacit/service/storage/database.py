@@ -36,7 +36,7 @@ BUSY_SECONDS = 10
 
 
 class WritersTurn:
-    """One writer at a time; those who come first wait for nobody but the one who is writing."""
+    """One writer at a time; urgent ones wait only for the one who is writing."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -200,7 +200,7 @@ def _open(url: str) -> Engine:
 
 
 def _set_up_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 - the driver's own
-    # Transactions are begun by us: the driver's own would begin late, and could then not write.
+    # Transactions begin explicitly: the driver's own would begin late, and could then not write.
     connection.isolation_level = None
     for setting in (
         f"busy_timeout = {BUSY_SECONDS * 1000}",

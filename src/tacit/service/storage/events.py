@@ -45,7 +45,7 @@ def events_after(
 def drop_progress(session: Session, run_id: str, /, *, before: float | None = None) -> None:
     """Delete the events of a run's progress before an instant, or all but the last of it.
 
-    Whoever watches wants to know where a run stands; how it came there is in the run's own file.
+    Watchers need the current state of a run; its history is in its progress file.
     """
     mine = (Event.run == run_id, Event.kind == "progress")
     old = (

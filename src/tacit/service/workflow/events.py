@@ -1,4 +1,4 @@
-"""Who watches what happens: every committed event reaches every listener, in order."""
+"""Event streams: every committed event reaches every listener, in order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from tacit.service.storage import Database, Event
 
 MOST_UNREAD = 1000
-"""A listener that is so many events behind is dropped; it can reconnect and read on."""
+"""A listener with so many unread events is dropped; it can reconnect and read on."""
 
 
 class Announcer:
@@ -30,7 +30,7 @@ class Announcer:
         self._database.on_events = self._from_thread
 
     def stop(self) -> None:
-        """Let all listeners go."""
+        """Disconnect all listeners."""
         self._database.on_events = None
         self._hand_on([None])
 

@@ -81,7 +81,7 @@ def _csv_text(header: Sequence[str], lines: Iterable[Sequence[object]], /) -> st
 
 
 def _download(data: str | bytes, name: str, media_type: str, /) -> Response:
-    """An answer that browsers save; the name is made of what we chose ourselves."""
+    """An answer that browsers save; the name holds no text from clients."""
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(data, media_type=media_type, headers=headers)
 

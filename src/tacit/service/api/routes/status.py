@@ -26,7 +26,7 @@ class Generate(Taken):
     columns: Annotated[int, Field(ge=2, le=2 * MOST_ROWS)] | None = None
     """Of a routing problem: its vehicles."""
     participants: Annotated[list[ParticipantName], Field(min_length=1, max_length=50)] | None = None
-    """Their names; left out, three of our choice."""
+    """Their names; left out, three are made up."""
     seed: Annotated[int, Field(ge=0, lt=2**53)] = 1
     weights_up_to: Annotated[int, Field(ge=1, le=10**6)] = 1000
     disclosure: Annotated[str, StringConstraints(max_length=40)] = "top:15"

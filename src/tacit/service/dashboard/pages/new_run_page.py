@@ -67,9 +67,9 @@ class _NewRun:
                 auto_upload=True,
                 max_file_size=MOST_UPLOADED,
                 on_upload=self._uploaded,
-                on_rejected=lambda: show_problem("this file is too large, or is no .json file"),
+                on_rejected=lambda: show_problem("this file is too large, or is not a .json file"),
             ).props('accept=".json"')
-            # Its own buttons have no names for those who do not see them; ours has. Hidden by
+            # Its own buttons have no names for screen readers; this one has. Hidden by
             # style alone, since nothing can be uploaded to what is invisible to the server.
             upload.style("display: none")
             ui.button("Choose a problem file (.json)").props("no-caps outline").on(

@@ -24,7 +24,7 @@ ICON = (
 def plain_page(
     title: str, content: str, /, *, status: int = 200, headers: dict[str, str] | None = None
 ) -> HTMLResponse:
-    """A page around markup of our own, with everything from outside escaped."""
+    """A page around markup in which everything from outside is escaped already."""
     icon = f"data:image/svg+xml,{quote(ICON)}"
     return HTMLResponse(
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)} · '

@@ -68,7 +68,7 @@ class RunActions:
             await self._look_again()
 
     async def _delete(self) -> None:
-        text = "Nobody has been invited yet, so nobody will miss it."
+        text = "Nobody has been invited yet."
         if await confirmed("Delete this draft?", text, do="Delete", danger=True):
             await self._api.delete(self._path)
             ui.navigate.to("/")

@@ -1,4 +1,4 @@
-"""Signing in and out. The browser gets a session; the token behind it stays on our side."""
+"""Signing in and out. The browser gets a session; the token behind it stays on the platform."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def add_session_pages(app: FastAPI, sessions: Sessions, /) -> None:
 
 
 def own_path(path: str, /) -> str:
-    """A path of ours, or the list of runs: nobody is led elsewhere by a link.
+    """A path of the platform, or the list of runs: no link leads to another site.
 
     >>> own_path("/runs/r-1"), own_path("//elsewhere.example"), own_path("https://elsewhere")
     ('/runs/r-1', '/', '/')
@@ -101,7 +101,7 @@ async def read_form(request: Request, /) -> dict[str, str]:
         body += part
         if len(body) > MOST_BYTES:
             return {}
-    # Whatever is no UTF-8 becomes something that no code contains.
+    # Bytes that are not UTF-8 become a character that no code contains.
     fields = parse_qs(body.decode("ascii", "replace"), errors="replace", max_num_fields=None)
     return {name: values[0] for name, values in fields.items()}
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.disclosure.method import Disclosure
+from tacit.disclosure.method import Grouped
 
 
 @dataclass(frozen=True)
-class Buckets(Disclosure):
+class Buckets(Grouped):
     """Reveals the bucket of each individual, 0 for the best.
 
     With span = max - min, bucket 0 holds k*(max-f) <= span and bucket j holds
@@ -22,18 +22,7 @@ class Buckets(Disclosure):
     array([0, 0, 1, 1, 2, 2])
     """
 
-    groups: int
     method: ClassVar[str] = "buckets"
-
-    @property
-    def text(self) -> str:
-        """Such as `buckets:5`."""
-        return f"{self.method}:{self.groups}"
-
-    @property
-    def least_individuals(self) -> int:
-        """One individual per bucket."""
-        return self.groups
 
     def disclose(self, fitness: NDArray[np.int64], /) -> NDArray[np.int64]:
         """The bucket of each individual; all in bucket 0 where all are equal."""
@@ -44,11 +33,3 @@ class Buckets(Disclosure):
         # ceil(k*(max-f)/span) - 1, with the best itself (0) joining bucket 0.
         upper_edge = -((-self.groups * (best - fitness)) // span)
         return np.asarray(np.maximum(upper_edge - 1, 0), dtype=np.int64)
-
-    def levels(self, disclosed: NDArray[Any], /) -> NDArray[np.int64]:
-        """The buckets themselves."""
-        return np.asarray(disclosed, dtype=np.int64)
-
-    def distinct_values(self, individuals: int, /) -> int:  # noqa: ARG002
-        """The number of buckets."""
-        return self.groups

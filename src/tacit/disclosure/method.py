@@ -7,11 +7,13 @@ Fitness is an integer and larger is better. Ties go to the lower index everywher
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.disclosure.best import BestMode
 from tacit.disclosure.estimation import Estimator, estimate, linear
 from tacit.errors import DisclosureError
 
@@ -28,6 +30,8 @@ class Disclosure(ABC):
     """
 
     method: ClassVar[str]
+    usual_best: ClassVar[BestMode] = BestMode.VALUE
+    """What is disclosed of the best where nobody says."""
 
     @property
     @abstractmethod
@@ -89,6 +93,31 @@ has 10; lower the one or raise the other
 
     def __str__(self) -> str:
         return self.text
+
+
+@dataclass(frozen=True)
+class Grouped(Disclosure):
+    """Reveals in which of some groups each individual is, 0 for the best."""
+
+    groups: int
+
+    @property
+    def text(self) -> str:
+        """Such as `quantiles:5`."""
+        return f"{self.method}:{self.groups}"
+
+    @property
+    def least_individuals(self) -> int:
+        """One individual per group."""
+        return self.groups
+
+    def levels(self, disclosed: NDArray[Any], /) -> NDArray[np.int64]:
+        """The groups themselves."""
+        return np.asarray(disclosed, dtype=np.int64)
+
+    def distinct_values(self, individuals: int, /) -> int:  # noqa: ARG002
+        """The number of groups."""
+        return self.groups
 
 
 def ranks(fitness: NDArray[np.int64], /) -> NDArray[np.int64]:

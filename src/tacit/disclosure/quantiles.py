@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.disclosure.method import Disclosure, ranks
+from tacit.disclosure.method import Grouped, ranks
 
 
 @dataclass(frozen=True)
-class Quantiles(Disclosure):
+class Quantiles(Grouped):
     """Reveals the quantile of each individual, 0 for the best.
 
     Where n is not a multiple of k the best groups are the smaller ones, as in the paper's
@@ -22,18 +22,7 @@ class Quantiles(Disclosure):
     array([0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2])
     """
 
-    groups: int
     method: ClassVar[str] = "quantiles"
-
-    @property
-    def text(self) -> str:
-        """Such as `quantiles:5`."""
-        return f"{self.method}:{self.groups}"
-
-    @property
-    def least_individuals(self) -> int:
-        """One individual per quantile."""
-        return self.groups
 
     def group_of_rank(self, rank: NDArray[np.int64], individuals: int, /) -> NDArray[np.int64]:
         """The quantile that each rank falls into.
@@ -46,11 +35,3 @@ class Quantiles(Disclosure):
     def disclose(self, fitness: NDArray[np.int64], /) -> NDArray[np.int64]:
         """The quantile of each individual."""
         return self.group_of_rank(ranks(fitness), len(fitness))
-
-    def levels(self, disclosed: NDArray[Any], /) -> NDArray[np.int64]:
-        """The quantiles themselves."""
-        return np.asarray(disclosed, dtype=np.int64)
-
-    def distinct_values(self, individuals: int, /) -> int:  # noqa: ARG002
-        """The number of quantiles."""
-        return self.groups

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.disclosure.best import BestMode
 from tacit.disclosure.method import Disclosure
 from tacit.errors import DisclosureError
 
@@ -27,6 +28,7 @@ search and open one plan
     """
 
     method: ClassVar[str] = SEALED
+    usual_best: ClassVar[BestMode] = BestMode.NOTHING
 
     @property
     def text(self) -> str:

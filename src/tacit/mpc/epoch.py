@@ -105,12 +105,6 @@ async def agree_epoch(
     """Agree on fresh keys with both other nodes; `number` distinguishes epochs on one link.
 
     `agreement` (16 bytes) names the agreement of the epoch, so that agreements do not interfere.
-
-    >>> from tacit.mpc.local import run_linked
-    >>> async def node(me, muxes):
-    ...     return await agree_epoch(me, muxes, timeout=1) if me < 3 else None
-    >>> [epoch.closed for epoch in run_linked(node)[:3]]
-    [False, False, False]
     """
     channel = Channel(agreement, evaluation=number, kind=Kind.EPOCH)
     secrets = {peer: X25519PrivateKey.generate() for peer in NODES if peer != me}
@@ -173,15 +167,6 @@ async def open_session(
 
     `muxes` has the links by party, with `COORDINATOR` for the platform. The coordinator itself
     passes no epoch.
-
-    >>> from tacit.mpc.local import run_linked
-    >>> async def node(me, muxes):
-    ...     epoch = await agree_epoch(me, muxes) if me < 3 else None
-    ...     context = Context(b"agreement", 0, 1, 0, b"request")
-    ...     async with open_session(context, me=me, muxes=muxes, epoch=epoch) as session:
-    ...         return session.me
-    >>> run_linked(node)
-    [0, 1, 2, 3]
     """
     if epoch is None and me != COORDINATOR:
         raise MaskReuseError("a node needs the keys of an epoch; call agree_epoch first")
@@ -216,18 +201,6 @@ async def refuse_session(context: Context, *, muxes: Mapping[int, SessionMux]) -
     """Say no to an evaluation that the others may have begun: they fail at once, and name us.
 
     What they sent for it, or still send, is discarded.
-
-    >>> from tacit.mpc.local import run_linked
-    >>> async def party(me, muxes):
-    ...     context = Context(b"agreement", 0, 1, 0, b"request")
-    ...     if me == 2:
-    ...         return await refuse_session(context, muxes=muxes)
-    ...     if me == 3:
-    ...         async with open_session(context, me=me, muxes=muxes, epoch=None) as session:
-    ...             await session.receive(0, 1)
-    >>> run_linked(party)
-    Traceback (most recent call last):
-    tacit.errors.AbortError: node 2: failed in this evaluation, says node 2
     """
     await _notify_all(muxes, context.channel(0), "")
     for mux in muxes.values():

@@ -15,56 +15,30 @@ from tacit.mpc.shares import ArithmeticShare
 
 
 def add(x: ArithmeticShare, y: ArithmeticShare) -> ArithmeticShare:
-    """Shares of x + y.
-
-    >>> from tacit.mpc.local import deal_integers, reveal
-    >>> reveal([add(x, x) for x in deal_integers([1, -4])])
-    array([ 2, -8])
-    """
+    """Shares of x + y."""
     return ArithmeticShare(x.mine + y.mine, x.next + y.next)
 
 
 def subtract(x: ArithmeticShare, y: ArithmeticShare) -> ArithmeticShare:
-    """Shares of x - y.
-
-    >>> from tacit.mpc.local import deal_integers, reveal
-    >>> reveal([subtract(x, x) for x in deal_integers([1, -4])])
-    array([0, 0])
-    """
+    """Shares of x - y."""
     return ArithmeticShare(x.mine - y.mine, x.next - y.next)
 
 
 def scale(x: ArithmeticShare, factor: int | Words) -> ArithmeticShare:
-    """Shares of x times a public integer, or times public ring elements one by one.
-
-    >>> from tacit.mpc.local import deal_integers, reveal
-    >>> reveal([scale(x, -3) for x in deal_integers([1, -4])])
-    array([-3, 12])
-    """
+    """Shares of x times a public integer, or times public ring elements one by one."""
     by = public_word(factor) if isinstance(factor, int) else factor
     return ArithmeticShare(x.mine * by, x.next * by)
 
 
 def add_public(x: ArithmeticShare, values: Words, *, me: int) -> ArithmeticShare:
-    """Shares of x plus public values, which go into component 0 (at nodes 2 and 0).
-
-    >>> from tacit.mpc.local import deal_integers, reveal
-    >>> one = np.ones(2, dtype=np.uint64)
-    >>> reveal([add_public(x, one, me=i) for i, x in enumerate(deal_integers([1, -4]))])
-    array([ 2, -3])
-    """
+    """Shares of x plus public values, which go into component 0 (at nodes 2 and 0)."""
     mine = x.mine + values if me == 0 else x.mine
     following = x.next + values if me == 2 else x.next
     return ArithmeticShare(mine, following)
 
 
 def concatenate(parts: list[ArithmeticShare]) -> ArithmeticShare:
-    """Several shared vectors as one.
-
-    >>> from tacit.mpc.local import deal_integers, reveal
-    >>> reveal([concatenate([x, x]) for x in deal_integers([7])])
-    array([7, 7])
-    """
+    """Several shared vectors as one."""
     return ArithmeticShare(
         np.concatenate([part.mine for part in parts]),
         np.concatenate([part.next for part in parts]),

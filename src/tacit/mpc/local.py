@@ -26,11 +26,7 @@ Party = Callable[[Session], Coroutine[Any, Any, T]]
 
 
 def deal_integers(values: Sequence[Any] | NDArray[np.int64]) -> list[ArithmeticShare]:
-    """The three nodes' shares of signed integers.
-
-    >>> reveal(deal_integers([3, -4]))
-    array([ 3, -4])
-    """
+    """The three nodes' shares of signed integers."""
     return deal(to_ring(values))
 
 
@@ -155,13 +151,7 @@ def run_parties(
 
 
 def run_linked(party: Callable[[int, dict[int, Mux]], Coroutine[Any, Any, T]]) -> list[T]:
-    """Run all four parties over links in memory, each given its index and its links.
-
-    >>> async def whoami(me, muxes):
-    ...     return me
-    >>> run_linked(whoami)
-    [0, 1, 2, 3]
-    """
+    """Run all four parties over links in memory, each given its index and its links."""
 
     async def everybody() -> list[T]:
         muxes: list[dict[int, Mux]] = [{} for _ in range(4)]

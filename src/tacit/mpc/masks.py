@@ -53,12 +53,7 @@ class KeyedMasks:
         self._keys = dict(keys)
 
     def words(self, label: str, component: int, count: int) -> Words:
-        """Uniform words from the stream of this label and component.
-
-        >>> one, two = KeyedMasks({0: bytes(32)}), KeyedMasks({0: bytes(32), 1: bytes(32)})
-        >>> bool((one.words("a", 0, 9) == two.words("a", 0, 9)).all())
-        True
-        """
+        """Uniform words from the stream of this label and component."""
         subkey = expand(self._keys[component], b"words|" + label.encode())
         # The subkey serves one stream only, so its second half may be the counter's start.
         stream = Cipher(algorithms.AES(subkey[:16]), modes.CTR(subkey[16:])).encryptor()

@@ -58,21 +58,12 @@ class Share:
         return type(self)(self.mine[index], self.next[index])
 
     def component(self, number: int, *, me: int) -> NDArray[Any]:
-        """The component with this number, which node `me` must hold.
-
-        >>> share = deal(np.array([5], dtype=np.uint64))[2]
-        >>> bool(share.component(0, me=2) is share.next)
-        True
-        """
+        """The component with this number, which node `me` must hold."""
         return self.mine if number == me else self.next
 
     @classmethod
     def of(cls, components: Mapping[int, NDArray[Any]], *, me: int) -> Self:
-        """The share of node `me` from the components it holds, by their numbers.
-
-        >>> ArithmeticShare.of({0: np.zeros(1), 2: np.ones(1)}, me=2).mine
-        array([1.])
-        """
+        """The share of node `me` from the components it holds, by their numbers."""
         return cls(components[me], components[(me + 1) % 3])
 
 
@@ -121,22 +112,13 @@ def deal_bits(
 
 
 def reconstruct(shares: Sequence[Share]) -> NDArray[Any]:
-    """The secret from the shares of all three nodes, in their order.
-
-    >>> reconstruct(deal(np.array([2], dtype=np.uint64)))
-    array([2], dtype=uint64)
-    """
+    """The secret from the shares of all three nodes, in their order."""
     a, b, c = (share.mine for share in shares)
     secret: NDArray[Any] = a ^ b ^ c if isinstance(shares[0], BitShare) else a + b + c
     return secret
 
 
 def public_share(values: NDArray[Any], kind: type[S], *, me: int) -> S:
-    """A public value in the form of a share: component 0 is the value, the others are zero.
-
-    >>> one = np.ones(1, dtype=np.uint64)
-    >>> reconstruct([public_share(one, ArithmeticShare, me=i) for i in range(3)])
-    array([1], dtype=uint64)
-    """
+    """A public value in the form of a share: component 0 is the value, the others are zero."""
     zero = np.zeros_like(values)
     return kind(values if me == 0 else zero, values if me == 2 else zero)

@@ -9,8 +9,7 @@ from tacit.lazy import lazily
 if TYPE_CHECKING:
     from tacit.problems.files.csv_weights import WeightTable, read_csv_weights
     from tacit.problems.files.decimals import CellFileError, Fault, unscaled_text
-    from tacit.problems.files.library import shipped_names, shipped_problem
-    from tacit.problems.files.load import load_problem
+    from tacit.problems.files.load import load_problem, shipped_names, shipped_problem
     from tacit.problems.files.participant_csv import save_participants
     from tacit.problems.files.problem_file import MatrixFile, decode_problem_file
     from tacit.problems.files.save import save_problem

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tacit.search.operators.initial import random_permutations
     from tacit.search.operators.mutation import mutation_named
     from tacit.search.operators.repair import repair
-    from tacit.search.operators.selection.tournament import tournament
+    from tacit.search.operators.selection.genetic import tournament
     from tacit.search.parameters import PRESETS, SearchParameters, preset_named
     from tacit.search.random_words import RandomWords, draw_words, threshold
     from tacit.search.sealed import ClearSealedSearch, value_table

@@ -8,14 +8,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.search.operators.selection.crowded_comparison import (
+from tacit.search.operators.selection.crowding import (
     binary_tournament,
     crowded_truncation,
+    crowding_distances,
 )
-from tacit.search.operators.selection.crowding import crowding_distances
+from tacit.search.operators.selection.genetic import tournament, truncation
 from tacit.search.operators.selection.nondominated import nondominated_fronts
-from tacit.search.operators.selection.tournament import tournament
-from tacit.search.operators.selection.truncation import truncation
 from tacit.search.parameters import SearchParameters
 from tacit.search.random_words import RandomWords
 from tacit.search.state import SearchState

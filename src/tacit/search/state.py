@@ -37,13 +37,7 @@ class SearchState:
         )
 
     def estimated_best(self) -> NDArray[np.int64]:
-        """Which individuals are optimal, or non-dominated, by the estimates.
-
-        >>> genomes = np.array([[0, 1], [1, 0]], dtype=np.int32)
-        >>> ties = np.array([[5.0], [5.0]])
-        >>> SearchState(0, genomes, ties, np.zeros(2, np.int32), np.zeros(2)).estimated_best()
-        array([0, 1])
-        """
+        """Which individuals are optimal, or non-dominated, by the estimates."""
         if self.estimates.shape[1] == 1:
             column = self.estimates[:, 0]
             return np.flatnonzero(column == column.max())

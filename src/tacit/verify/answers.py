@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from tacit.disclosure import parse_best_mode, parse_disclosure
 from tacit.engine.agreement import Agreement
-from tacit.engine.evaluators import told_best
+from tacit.engine.evaluators import disclosed_best
 from tacit.engine.records import EvaluationAnswer, LedgerEntry, Log, RevealedBest
 from tacit.engine.wire import NO_ATTEMPT, Attempt
 from tacit.errors import AbortError, LogError, PeerError, UnprovenError
@@ -259,5 +259,5 @@ def _told_again(
     except PeerError as error:
         raise LogError(f"evaluation {entry.number}: {error}; the platform changed it") from None
     disclosure, mode = parse_disclosure(terms.disclosure), parse_best_mode(terms.best)
-    best = told_best(outcome.best_value, outcome.improved, disclosure, mode)
+    best = disclosed_best(outcome.best_value, outcome.improved, disclosure, mode)
     return [int(label) for label in outcome.labels], best

@@ -3,10 +3,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tacit.mpc.linear import subtract
 from tacit.mpc.local import deal_integers, run_parties
 from tacit.mpc.protocols import less_than
 from tacit.mpc.protocols.less_than import compare_batch
-from tacit.mpc.shares import reconstruct
+from tacit.mpc.session import Session
+from tacit.mpc.shares import BitShare, reconstruct
 
 RNG = np.random.default_rng(6)
 
@@ -40,5 +42,11 @@ def test_less_than(data: st.DataObject) -> None:
     numbers = st.integers(-half, half - 1)
     pairs = data.draw(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=70))
     x, y = deal_integers([p[0] for p in pairs]), deal_integers([p[1] for p in pairs])
-    run = run_parties(lambda s: less_than.less_than(s, x[s.me], y[s.me], bits=bits, label="c"))
+    differences = [subtract(a, b) for a, b in zip(x, y, strict=True)]
+
+    async def kept(s: Session) -> BitShare:
+        mine = differences[s.me]
+        return (await compare_batch(s, mine[:0], mine, bits=bits, label="c")).kept
+
+    run = run_parties(kept)
     assert reconstruct(run.results).tolist() == [int(a < b) for a, b in pairs]

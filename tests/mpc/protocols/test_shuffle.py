@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from tacit.mpc.local import deal_integers, reveal, run_parties
 from tacit.mpc.protocols import labels, shuffle
 from tacit.mpc.protocols.shuffle import SecretPermutation, draw_order
+from tacit.mpc.ring import from_ring
 from tacit.mpc.session import Session
-from tacit.mpc.shares import ArithmeticShare, BitShare, Share, deal_bits, reconstruct
+from tacit.mpc.shares import ArithmeticShare, BitShare, deal_bits, reconstruct
 
 RNG = np.random.default_rng(7)
 SIZES = [1, 2, 3, 10, 64, 300]
@@ -38,9 +39,12 @@ def test_shuffle_there_and_back(n: int, columns: int) -> None:
     assert (reveal(mixed) == x[composed(orders)]).all()
     declared = shuffle.cost(n, row_bytes=8 * columns)
     assert (run.rounds, run.sent) == (declared.rounds, declared.sent)
-    back = run_parties(lambda s: shuffle.unshuffle(s, mixed[s.me], orders[s.me], label="b"))
-    assert (reveal(back.results) == x).all()
-    declared = shuffle.cost(n, row_bytes=8 * columns, back=True)
+    back = run_parties(
+        lambda s: shuffle.unshuffle_to_coordinator(s, mixed[s.me], orders[s.me], label="b"),
+        lambda s: shuffle.receive_unshuffled(s, (n, columns)),
+    )
+    assert (from_ring(back.coordinator) == x).all()
+    declared = shuffle.cost_to_coordinator(n, row_bytes=8 * columns)
     assert (back.rounds, back.sent) == (declared.rounds, declared.sent)
 
 
@@ -50,15 +54,17 @@ def test_shuffle_of_bits_there_and_back(values: list[int]) -> None:
     x = np.array(values, dtype=np.uint8)
     shares = deal_bits(x)
 
-    async def node(s: Session) -> tuple[Share, Share]:
+    async def node(s: Session) -> BitShare:
         order = draw_order(s, len(x), label="o")
         mixed = await shuffle.shuffle(s, shares[s.me], order, label="s")
-        back: BitShare = await shuffle.unshuffle(s, mixed, order, label="b")
-        return mixed, back
+        await shuffle.unshuffle_to_coordinator(s, mixed, order, label="b")
+        return mixed
 
-    run = run_parties(node)
-    assert sorted(reconstruct([m for m, _ in run.results]).tolist()) == sorted(values)
-    assert reconstruct([b for _, b in run.results]).tolist() == values
+    run = run_parties(
+        node, lambda s: shuffle.receive_unshuffled(s, len(x), dtype=np.uint8, xor=True)
+    )
+    assert sorted(reconstruct(run.results).tolist()) == sorted(values)
+    assert run.coordinator.tolist() == values
 
 
 @pytest.mark.parametrize("n", SIZES)

@@ -27,13 +27,13 @@ CHANCE = 1e-4
 """A p-value above this is what chance gives."""
 
 
-def seen_alike(table: NDArray[np.int64], observer: int, about: TableShape) -> list[ArithmeticShare]:
+def seen_alike(table: NDArray[np.int64], observer: int, shape: TableShape) -> list[ArithmeticShare]:
     """Shares of which the observer's own components are always the same."""
     rng = np.random.default_rng(1)
     held = {c: rng.integers(0, 2**64, table.shape, dtype=np.uint64) for c in range(3)}
     rest = held[observer] + held[(observer + 1) % 3]
     held[(observer + 2) % 3] = to_ring(table) - rest
-    words = {c: part.astype(about.word) for c, part in held.items()}
+    words = {c: part.astype(shape.word) for c, part in held.items()}
     return [ArithmeticShare(words[i], words[(i + 1) % 3]) for i in range(3)]
 
 

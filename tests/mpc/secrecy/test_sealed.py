@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from tacit.mpc.local import PartiesRun, parties
 from tacit.mpc.masks import KeyedMasks
 from tacit.mpc.ring import Words
+from tacit.mpc.sealed.best import select_parents
 from tacit.mpc.sealed.generations import advance
 from tacit.mpc.sealed.moves import TableShape
-from tacit.mpc.sealed.parent_selection import select_parents
 from tacit.mpc.sealed.state import SealedState, as_plans
 from tacit.mpc.sealed.update import take_winners
 from tacit.mpc.session import Session

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import FileError
-from tacit.problems.files.csv_names import has_header, has_ids
-from tacit.problems.files.csv_weights import cell_place, read_csv_weights
+from tacit.problems.files.csv_weights import cell_place, has_header, has_ids, read_csv_weights
 from tacit.problems.files.decimals import unscaled_text
 
 NAMES = st.text(

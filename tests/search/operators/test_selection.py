@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from tacit.search.operators.selection.crowded_comparison import (
+from tacit.search.operators.selection.crowding import (
     binary_tournament,
     crowded_truncation,
+    crowding_distances,
 )
-from tacit.search.operators.selection.crowding import crowding_distances
+from tacit.search.operators.selection.genetic import tournament, truncation
 from tacit.search.operators.selection.nondominated import nondominated_fronts
-from tacit.search.operators.selection.tournament import tournament
-from tacit.search.operators.selection.truncation import truncation
 from tests.search.words_for import word_for, words
 
 FEW_VALUES = st.lists(st.integers(0, 3).map(float), min_size=1, max_size=30)

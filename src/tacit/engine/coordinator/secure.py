@@ -26,7 +26,7 @@ from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.coordinator.evaluations import Evaluated, Evaluations
 from tacit.engine.coordinator.node_client import NodeClient
 from tacit.engine.coordinator.sealed_search import Opened, SealedSearch
-from tacit.engine.evaluators.decode import as_evaluation, told_best
+from tacit.engine.evaluators.decode import as_evaluation, disclosed_best
 from tacit.engine.evaluators.objective_evaluator import ObjectiveEvaluation
 from tacit.engine.identity.certificates import CertificateFiles, read_certificate
 from tacit.engine.identity.config import ClusterConfig
@@ -166,7 +166,7 @@ class SecureEngine:
         """Write down what an evaluation disclosed; returns what it disclosed of the best."""
         terms, outcome = self.agreement.objectives[objective], evaluated.outcome
         disclosure, mode = parse_disclosure(terms.disclosure), parse_best_mode(terms.best)
-        told = told_best(outcome.best_value, outcome.improved, disclosure, mode)
+        told = disclosed_best(outcome.best_value, outcome.improved, disclosure, mode)
         self.ledger.add(
             EvaluationAnswer(
                 objective,

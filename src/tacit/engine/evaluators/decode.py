@@ -38,13 +38,13 @@ def as_evaluation(
     return ObjectiveEvaluation(estimates, disclosed, best)
 
 
-def told_best(
+def disclosed_best(
     value: int | None, improved: bool | None, disclosure: Disclosure, best_mode: BestMode, /
 ) -> int | bool | None:
-    """What counts as told of the best; exact fitness shows its best in any mode.
+    """What counts as disclosed of the best; exact fitness shows its best in any mode.
 
     >>> from tacit.disclosure import parse_disclosure
-    >>> told_best(None, True, parse_disclosure("order"), BestMode.IMPROVEMENT)
+    >>> disclosed_best(None, True, parse_disclosure("order"), BestMode.IMPROVEMENT)
     True
     """
     if best_mode is BestMode.IMPROVEMENT and not isinstance(disclosure, Exact):

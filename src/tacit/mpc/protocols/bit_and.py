@@ -13,36 +13,15 @@ from tacit.mpc.shares import BitShare
 
 
 def and_part(x: BitShare, y: BitShare) -> Words:
-    """A node's part of x & y; the three parts XOR to it. No message, and not yet blinded.
-
-    >>> from tacit.mpc.shares import deal_bits
-    >>> import numpy as np
-    >>> x, y = (deal_bits(np.array([v], dtype=np.uint64)) for v in (6, 3))
-    >>> a, b, c = (and_part(x[i], y[i]) for i in range(3))
-    >>> a ^ b ^ c
-    array([2], dtype=uint64)
-    """
+    """A node's part of x & y; the three parts XOR to it. No message, and not yet blinded."""
     part: Words = y.mine ^ y.next
     part &= x.mine
     part ^= x.next & y.mine
     return part
 
 
-async def reshare_xor(session: Session, part: Words, *, label: str) -> BitShare:
-    """From XOR parts, one at each node, to replicated shares. 1 round, one word per word.
-
-    >>> import numpy as np
-    >>> from tacit.mpc.local import run_parties
-    >>> from tacit.mpc.shares import reconstruct
-    >>> parts = [np.array([p], dtype=np.uint64) for p in (1, 2, 4)]
-    >>> reconstruct(run_parties(lambda s: reshare_xor(s, parts[s.me], label="x")).results)
-    array([7], dtype=uint64)
-    """
-    return await pass_on(session, part ^ session.zero_xor(f"{label}.zero", part.shape))
-
-
 async def pass_on(session: Session, blinded: Words) -> BitShare:
-    """The second half of `reshare_xor`, for parts that are blinded already.
+    """From blinded XOR parts, one at each node, to replicated shares. 1 round, one word per word.
 
     >>> import numpy as np
     >>> from tacit.mpc.local import run_parties
@@ -69,4 +48,5 @@ async def and_bits(session: Session, x: BitShare, y: BitShare, *, label: str) ->
     >>> reconstruct(run_parties(lambda s: and_bits(s, x[s.me], y[s.me], label="and")).results)
     array([2], dtype=uint64)
     """
-    return await reshare_xor(session, and_part(x, y), label=label)
+    part = and_part(x, y)
+    return await pass_on(session, part ^ session.zero_xor(f"{label}.zero", part.shape))

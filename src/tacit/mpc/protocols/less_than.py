@@ -175,20 +175,3 @@ def cost(opened: int, kept: int, *, bits: int) -> Cost:
         left = left // 2 + left % 2
     last = [8 * split, 8 * words] if split else [8 * words]
     return total.then(Cost.of(1, last, last, last))
-
-
-async def less_than(
-    session: Session, x: ArithmeticShare, y: ArithmeticShare, *, bits: int, label: str
-) -> BitShare:
-    """XOR shares of [x < y] as 0 or 1, for |x - y| < 2^(bits-1). Nobody learns anything.
-
-    >>> from tacit.mpc.local import deal_integers, run_parties
-    >>> from tacit.mpc.shares import reconstruct
-    >>> x, y = deal_integers([-2, 5]), deal_integers([3, 5])
-    >>> run = run_parties(lambda s: less_than(s, x[s.me], y[s.me], bits=5, label="lt"))
-    >>> reconstruct(run.results)
-    array([1, 0], dtype=uint8)
-    """
-    difference = ArithmeticShare(x.mine - y.mine, x.next - y.next)
-    signs = await compare_batch(session, difference[:0], difference, bits=bits, label=label)
-    return signs.kept

@@ -1,4 +1,4 @@
-"""Oblivious shuffle and its inverse in two rounds [araki2021].
+"""Oblivious shuffle, and its inverse to the coordinator, in two rounds each [araki2021].
 
 The secret order is made of three permutations, one per pair of nodes and unknown to the third, so
 no node knows it. Going forward the passes are those of components 1, 0 and 2 (that is, of the
@@ -76,6 +76,26 @@ def draw_order(session: Session, n: int, *, label: str) -> SecretPermutation:
     """
     mine = (session.me, session.next)
     return SecretPermutation({c: session.permutation(f"{label}.p", c, n) for c in mine})
+
+
+def draw_block_order(
+    session: Session, blocks: int, children: int, *, label: str
+) -> SecretPermutation:
+    """A secret order of rows that permutes each block within itself, for one joint shuffle.
+
+    >>> from tacit.mpc.local import run_parties
+    >>> async def node(s):
+    ...     return draw_block_order(s, 2, 3, label="o").known[s.me].tolist()
+    >>> [sorted(order[:3]) for order in run_parties(node).results]
+    [[0, 1, 2], [0, 1, 2], [0, 1, 2]]
+    """
+    first = np.arange(blocks)[:, None] * children
+    known = {}
+    for component in (session.me, session.next):
+        # As for any permutation: the order of 64-bit words under their own label.
+        words = session.words(f"{label}.p", component, (blocks, children))
+        known[component] = (first + np.argsort(words, axis=1, kind="stable")).reshape(-1)
+    return SecretPermutation(known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,28 +189,10 @@ async def shuffle(session: Session, x: S, order: SecretPermutation, *, label: st
     return await passes.second_round(await passes.first_round(x), x)
 
 
-async def unshuffle(session: Session, x: S, order: SecretPermutation, *, label: str) -> S:
-    """Shares of the rows back at their original positions, with fresh components.
-
-    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
-    >>> x = deal_integers([1, 2, 3])
-    >>> async def node(s):
-    ...     order = draw_order(s, 3, label="o")
-    ...     y = await shuffle(s, x[s.me], order, label="there")
-    ...     return await unshuffle(s, y, order, label="back")
-    >>> reveal(run_parties(node).results)
-    array([1, 2, 3])
-    """
-    passes = _passes(session, x, order, BACKWARD, label)
-    return await passes.second_round(await passes.first_round(x), x)
-
-
-def cost(n: int, *, row_bytes: int = 8, back: bool = False) -> Cost:
-    """The cost of a shuffle of n rows, or of its inverse."""
+def cost(n: int, *, row_bytes: int = 8) -> Cost:
+    """The cost of a shuffle of n rows."""
     size = n * row_bytes
-    alpha, gamma = [size], [size]
-    first, last = (gamma, alpha) if back else (alpha, gamma)
-    return Cost.of(2, first, [size, size], last)
+    return Cost.of(2, [size], [size, size], [size])
 
 
 async def unshuffle_to_coordinator(

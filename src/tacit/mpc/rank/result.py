@@ -21,12 +21,7 @@ class Ranking:
     """How many comparisons each batch opened; the cost follows from them."""
 
     def position(self, rank: int) -> int:
-        """The shuffled position that has this rank.
-
-        >>> empty = np.zeros(0, dtype=np.uint8)
-        >>> Ranking(np.array([2, 0, 1]), BitShare(empty, empty), (3,)).position(0)
-        1
-        """
+        """The shuffled position that has this rank."""
         return int(np.flatnonzero(self.ranks == rank)[0])
 
 

@@ -1,10 +1,17 @@
-"""The best plans so far, kept beside the parents: second slots, chosen without noise.
+"""The better of two plans: the best so far, kept beside the parents, and parent selection.
+
+The best plans are second slots, chosen without noise.
 
 The sign of (best value - parent's value) is a kept share; converted to the ring it selects, on
 shares, the new best plan: 1 round and one word per entry of a plan, after 1 round for the numbers.
 The plan that may be opened is settled among the best and the current plan of every parent, as
 winners of a block are found: 2 + (1 + log2 bits) + 1 + 1 rounds. Nobody learns anything, not even
 whether it was an improvement.
+
+Parent selection: parents are paired, and both of a pair continue from the better one. The pairs are
+public; which of the two is better stays a share. It was compared before the generation, in the same
+batch as everything else, so a pair costs 1 round and one word per cell of a table. Nobody learns
+anything.
 """
 
 from __future__ import annotations
@@ -18,7 +25,7 @@ from tacit.mpc.cost import Cost
 from tacit.mpc.linear import add, subtract
 from tacit.mpc.protocols import b2a, multiply
 from tacit.mpc.sealed import winners
-from tacit.mpc.sealed.moves import TableShape
+from tacit.mpc.sealed.moves import Indices, TableShape
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare, public_share
 
@@ -56,7 +63,7 @@ async def settle(
     session: Session,
     best: ArithmeticShare,
     plans: ArithmeticShare,
-    about: TableShape,
+    shape: TableShape,
     *,
     label: str,
 ) -> tuple[ArithmeticShare, BitShare]:
@@ -66,14 +73,14 @@ async def settle(
 
     >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> old, new = deal_integers([[7, 0, 1]]), deal_integers([[9, 1, 0]])
-    >>> about = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
-    >>> run = run_parties(lambda s: settle(s, old[s.me], new[s.me], about, label="end"))
+    >>> shape = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
+    >>> run = run_parties(lambda s: settle(s, old[s.me], new[s.me], shape, label="end"))
     >>> reveal([best for best, _ in run.results])
     array([9, 1, 0])
     """
-    count, word = 2 * about.parents, best.mine.dtype
+    count, word = 2 * shape.parents, best.mine.dtype
     both = ArithmeticShare(_in_turn(best.mine, plans.mine), _in_turn(best.next, plans.next))
-    factor = word.type(1 << about.tie_bits)
+    factor = word.type(1 << shape.tie_bits)
     values = ArithmeticShare(both.mine[:, 0] * factor, both.next[:, 0] * factor)
     ties = public_share(np.arange(count - 1, -1, -1, dtype=word), ArithmeticShare, me=session.me)
     marks, better = await winners.find_winners(
@@ -81,7 +88,7 @@ async def settle(
         add(values, ties),
         subtract(best[:, 0], plans[:, 0]),
         children=count,
-        bits=about.settle_bits,
+        bits=shape.settle_bits,
         label=label,
     )
     s = in_ring(await marks(session), word)
@@ -94,18 +101,53 @@ def _in_turn(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     return np.stack([a, b], axis=1).reshape(-1, a.shape[-1])
 
 
-def cost_of_keeping(about: TableShape, *, pairs: int = 0) -> Cost:
+def cost_of_keeping(shape: TableShape, *, pairs: int = 0) -> Cost:
     """The cost of keeping the better plans after the comparison, with the signs of parent pairs."""
-    entries = about.parents * (about.rows + 1)
-    return b2a.cost(about.parents + pairs).then(
-        multiply.cost(entries, itemsize=about.word.itemsize)
+    entries = shape.parents * (shape.rows + 1)
+    return b2a.cost(shape.parents + pairs).then(
+        multiply.cost(entries, itemsize=shape.word.itemsize)
     )
 
 
-def cost_to_settle(about: TableShape) -> Cost:
+def cost_to_settle(shape: TableShape) -> Cost:
     """The cost of the last comparison and its selection."""
-    size, count = about.word.itemsize, 2 * about.parents
-    found = winners.cost(1, count, about.parents, bits=about.settle_bits, itemsize=size)
+    size, count = shape.word.itemsize, 2 * shape.parents
+    found = winners.cost(1, count, shape.parents, bits=shape.settle_bits, itemsize=size)
     return found.then(winners.cost_of_marks(1, count)).then(
-        multiply.cost(about.rows + 1, itemsize=size)
+        multiply.cost(shape.rows + 1, itemsize=size)
     )
+
+
+async def select_parents(
+    session: Session,
+    table: ArithmeticShare,
+    pairs: Indices,
+    is_second: ArithmeticShare,
+    *,
+    label: str,
+) -> ArithmeticShare:
+    """Shares of all parents' tables after selection in these pairs.
+
+    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
+    >>> tables, second = deal_integers([[[5]], [[8]], [[1]]]), deal_integers([1])
+    >>> reveal(run_parties(lambda s: select_parents(s, tables[s.me], np.array([[0, 1]]),
+    ...                                             second[s.me], label="m")).results).ravel()
+    array([8, 8, 1])
+    """
+    if not len(pairs):
+        return table
+    first, second = pairs.T
+    chosen = await choose(session, table[first], table[second], is_second, label=label)
+    made = ArithmeticShare(table.mine.copy(), table.next.copy())
+    for number in (first, second):
+        made.mine[number] = chosen.mine
+        made.next[number] = chosen.next
+    return made
+
+
+def cost_of_selection(pairs: int, shape: TableShape) -> Cost:
+    """The cost of selection in this many pairs."""
+    if not pairs:
+        return Cost.free()
+    cells = pairs * shape.columns * (shape.rows + 1)
+    return multiply.cost(cells, itemsize=shape.word.itemsize)

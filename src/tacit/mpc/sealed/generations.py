@@ -16,7 +16,7 @@ import numpy as np
 from tacit.mpc.cost import Cost
 from tacit.mpc.linear import subtract
 from tacit.mpc.protocols import b2a, opening
-from tacit.mpc.sealed import best, parent_selection, update, winners
+from tacit.mpc.sealed import best, update, winners
 from tacit.mpc.sealed.moves import Moves, Step, TableShape
 from tacit.mpc.sealed.state import SealedState, as_plans
 from tacit.mpc.session import Session
@@ -27,7 +27,7 @@ async def advance(
     session: Session,
     state: SealedState,
     steps: Iterable[Step],
-    about: TableShape,
+    shape: TableShape,
     *,
     disclose_improvements: bool = False,
 ) -> SealedState:
@@ -41,11 +41,11 @@ async def advance(
     ...                        plus=np.array([[0, 0], [3, 1]]), minus=np.array([[0, 0], [0, 4]]),
     ...                        moved_child=np.array([1, 1]), moved_to=np.array([0, 1]),
     ...                        moved_from=np.array([1, 0]))
-    >>> about = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
+    >>> shape = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
     >>> table, plan = deal_integers([[[5, 1, 0], [20, 7, 1]]]), deal_integers([[12, 0, 1]])
     >>> async def node(s):
     ...     state = SealedState(table[s.me], plan[s.me], plan[s.me][0])
-    ...     return await advance(s, state, [Step(swap, np.array([1, 0]), 2, 9)], about)
+    ...     return await advance(s, state, [Step(swap, np.array([1, 0]), 2, 9)], shape)
     >>> reveal([state.plan for state in run_parties(node).results])
     array([21,  1,  0])
     """
@@ -53,14 +53,14 @@ async def advance(
     signs = []
     for number, step in enumerate(steps):
         if step.moves.children == 1:
-            better = BitShare(*(np.zeros(about.parents, dtype=np.uint8),) * 2)
+            better = BitShare(*(np.zeros(shape.parents, dtype=np.uint8),) * 2)
         else:
             state, better = await _generation(
-                session, substreams, state, step, about, label=str(number)
+                session, substreams, state, step, shape, label=str(number)
             )
         signs.append(better)
     plan, last = await best.settle(
-        session, state.best, as_plans(state.table, about), about, label="end"
+        session, state.best, as_plans(state.table, shape), shape, label="end"
     )
     if disclose_improvements:
         # A sign tells whether the generation before it improved.
@@ -78,11 +78,11 @@ async def _generation(
     substreams: list[Session],
     state: SealedState,
     step: Step,
-    about: TableShape,
+    shape: TableShape,
     *,
     label: str,
 ) -> tuple[SealedState, BitShare]:
-    plans, parents = as_plans(state.table, about), about.parents
+    plans, parents = as_plans(state.table, shape), shape.parents
     first, second = step.parent_pairs.T
     values, bests = plans[:, 0], state.best[:, 0]
     marks, signs = await winners.find_winners(
@@ -90,7 +90,7 @@ async def _generation(
         winners.child_keys(state.table, step, me=session.me),
         _after(subtract(bests, values), subtract(values[first], values[second])),
         children=step.moves.children,
-        bits=max(step.bits, about.total_bits),
+        bits=max(step.bits, shape.total_bits),
         label=label,
     )
 
@@ -100,7 +100,7 @@ async def _generation(
             state.table,
             await marks(substream),
             step.moves,
-            about,
+            shape,
             label=f"{label}.update",
         )
         return (table,)
@@ -114,7 +114,7 @@ async def _generation(
         return kept, numbers[parents:]
 
     (table,), (kept, is_second) = await session.in_parallel(take, keep, substreams=substreams)
-    table = await parent_selection.select_parents(
+    table = await best.select_parents(
         session, table, step.parent_pairs, is_second, label=f"{label}.meet"
     )
     return SealedState(table, kept, state.plan), signs[:parents]
@@ -127,7 +127,7 @@ def _after(x: ArithmeticShare, y: ArithmeticShare) -> ArithmeticShare:
 def cost(
     moves: Moves,
     generations: int,
-    about: TableShape,
+    shape: TableShape,
     *,
     pairs: Iterable[int] = (),
     disclose_improvements: bool = False,
@@ -135,25 +135,19 @@ def cost(
     """The cost of this many generations with such children, the settling included.
 
     `pairs` has the number of parent pairs in each generation, if there are any.
-
-    >>> from types import SimpleNamespace
-    >>> moves = SimpleNamespace(positions=np.zeros((1, 100)), children=300)
-    >>> about = TableShape("assignment", rows=100, columns=100, key_bits=28, total_bits=18)
-    >>> (cost(moves, 5, about).rounds - cost(moves, 4, about).rounds)
-    10
     """
     blocks, size = moves.positions.shape
     total = Cost.free()
     if moves.children > 1:
-        bits, itemsize = max(about.key_bits, about.total_bits), about.word.itemsize
-        taken = winners.cost_of_marks(blocks, moves.children).then(update.cost(blocks, size, about))
+        bits, itemsize = max(shape.key_bits, shape.total_bits), shape.word.itemsize
+        taken = winners.cost_of_marks(blocks, moves.children).then(update.cost(blocks, size, shape))
         for count in islice(chain(pairs, repeat(0)), generations):
-            signs = about.parents + count
+            signs = shape.parents + count
             found = winners.cost(blocks, moves.children, signs, bits=bits, itemsize=itemsize)
-            kept = best.cost_of_keeping(about, pairs=count)
+            kept = best.cost_of_keeping(shape, pairs=count)
             total = total.then(found).then(taken.beside(kept))
-            total = total.then(parent_selection.cost(count, about))
-    total = total.then(best.cost_to_settle(about))
+            total = total.then(best.cost_of_selection(count, shape))
+    total = total.then(best.cost_to_settle(shape))
     if disclose_improvements:
         total = total.then(opening.cost_to_coordinator(generations, itemsize=1))
     return total

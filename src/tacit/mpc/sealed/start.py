@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from tacit.mpc.cost import Cost
 from tacit.mpc.protocols import shuffle
-from tacit.mpc.sealed.block_order import draw_block_order
 from tacit.mpc.sealed.moves import TableShape
 from tacit.mpc.sealed.state import SealedState, as_plans
 from tacit.mpc.session import Session
@@ -25,7 +24,7 @@ from tacit.mpc.shares import ArithmeticShare, public_share
 async def secret_start(
     session: Session,
     values: ArithmeticShare,
-    about: TableShape,
+    shape: TableShape,
     *,
     label: str,
     columns: NDArray[np.integer[Any]] | None = None,
@@ -37,30 +36,30 @@ async def secret_start(
 
     >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> values = deal_integers([[5, 1], [2, 7]])
-    >>> about = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
-    >>> run = run_parties(lambda s: secret_start(s, values[s.me], about, label="start"))
+    >>> shape = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
+    >>> run = run_parties(lambda s: secret_start(s, values[s.me], shape, label="start"))
     >>> sorted(reveal([state.table for state in run.results])[0].tolist())
     [[2, 7, 1], [5, 1, 0]]
     """
-    word = about.word
-    names = np.arange(about.columns) if columns is None else columns
+    word = shape.word
+    names = np.arange(shape.columns) if columns is None else columns
     ids = public_share(names.astype(word)[:, None], ArithmeticShare, me=session.me)
 
     def copies(value: NDArray[Any], id_: NDArray[Any]) -> NDArray[Any]:
-        return np.tile(np.concatenate([value.astype(word), id_], axis=1), (about.parents, 1))
+        return np.tile(np.concatenate([value.astype(word), id_], axis=1), (shape.parents, 1))
 
     lines = ArithmeticShare(copies(values.mine, ids.mine), copies(values.next, ids.next))
-    order = draw_block_order(session, about.parents, about.columns, label=f"{label}.order")
+    order = shuffle.draw_block_order(session, shape.parents, shape.columns, label=f"{label}.order")
     mixed = await shuffle.shuffle(session, lines, order, label=f"{label}.lines")
-    size = (about.parents, about.columns, about.rows + 1)
+    size = (shape.parents, shape.columns, shape.rows + 1)
     table = ArithmeticShare(mixed.mine.reshape(size), mixed.next.reshape(size))
-    if about.is_tour:
+    if shape.is_tour:
         across = ArithmeticShare(_transposed(table.mine), _transposed(table.next))
         mixed = await shuffle.shuffle(session, across, order, label=f"{label}.columns")
         table = ArithmeticShare(
             _transposed_back(mixed.mine, table.mine), _transposed_back(mixed.next, table.next)
         )
-    plans = as_plans(table, about)
+    plans = as_plans(table, shape)
     return SealedState(table, plans, plans[0])
 
 
@@ -77,10 +76,10 @@ def _transposed_back(lines: NDArray[Any], table: NDArray[Any]) -> NDArray[Any]:
     return np.concatenate([values, table[..., -1:]], axis=2)
 
 
-def cost(about: TableShape) -> Cost:
+def cost(shape: TableShape) -> Cost:
     """The cost of the start."""
-    size, lines = about.word.itemsize, about.parents * about.columns
-    total = shuffle.cost(lines, row_bytes=size * (about.rows + 1))
-    if about.is_tour:
-        total = total.then(shuffle.cost(lines, row_bytes=size * about.columns))
+    size, lines = shape.word.itemsize, shape.parents * shape.columns
+    total = shuffle.cost(lines, row_bytes=size * (shape.rows + 1))
+    if shape.is_tour:
+        total = total.then(shuffle.cost(lines, row_bytes=size * shape.columns))
     return total

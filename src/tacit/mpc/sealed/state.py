@@ -29,19 +29,13 @@ class SealedState:
     """The best of all, which may be opened."""
 
 
-def as_plans(table: ArithmeticShare, about: TableShape, /) -> ArithmeticShare:
-    """Shares of each parent's value and ids: sums of cells, without communication.
-
-    >>> from tacit.mpc.local import deal_integers, reveal
-    >>> about = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
-    >>> reveal([as_plans(t, about) for t in deal_integers([[[5, 1, 1], [2, 7, 0]]])])
-    array([[12,  1,  0]])
-    """
-    return ArithmeticShare(_plans(table.mine, about), _plans(table.next, about))
+def as_plans(table: ArithmeticShare, shape: TableShape, /) -> ArithmeticShare:
+    """Shares of each parent's value and ids: sums of cells, without communication."""
+    return ArithmeticShare(_plans(table.mine, shape), _plans(table.next, shape))
 
 
-def _plans(component: NDArray[Any], about: TableShape) -> NDArray[Any]:
-    at = np.arange(about.rows)
-    cells = component[:, at, (at + about.is_tour) % about.rows]
+def _plans(component: NDArray[Any], shape: TableShape) -> NDArray[Any]:
+    at = np.arange(shape.rows)
+    cells = component[:, at, (at + shape.is_tour) % shape.rows]
     totals = cells.sum(axis=1, keepdims=True, dtype=component.dtype)
-    return np.concatenate([totals, component[:, : about.rows, -1]], axis=1)
+    return np.concatenate([totals, component[:, : shape.rows, -1]], axis=1)

@@ -38,7 +38,7 @@ async def take_winners(
     table: ArithmeticShare,
     marks: ArithmeticShare,
     moves: Moves,
-    about: TableShape,
+    shape: TableShape,
     *,
     label: str,
 ) -> ArithmeticShare:
@@ -50,14 +50,14 @@ async def take_winners(
     >>> swap = SimpleNamespace(positions=np.array([[0, 1]]), children=2,
     ...                        moved_child=np.array([1, 1]), moved_to=np.array([0, 1]),
     ...                        moved_from=np.array([1, 0]))
-    >>> about = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
-    >>> reveal(run_parties(lambda s: take_winners(s, table[s.me], marks[s.me], swap, about,
+    >>> shape = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
+    >>> reveal(run_parties(lambda s: take_winners(s, table[s.me], marks[s.me], swap, shape,
     ...                                        label="u")).results)
     array([[[2, 7, 1],
             [5, 1, 0]]])
     """
     mine, following = (_changes(part, moves, table.mine.dtype) for part in (marks.mine, marks.next))
-    parent, at = np.divmod(moves.positions, about.columns)
+    parent, at = np.divmod(moves.positions, shape.columns)
     made = ArithmeticShare(table.mine.copy(), table.next.copy())
 
     async def change(cells: tuple[Any, ...], name: str) -> None:
@@ -69,15 +69,15 @@ async def take_winners(
         made.next[cells] = b + changed.next
 
     await change((parent, at), "lines")
-    if about.is_tour:
+    if shape.is_tour:
         await change((parent, slice(None), at), "columns")
     return made
 
 
-def cost(blocks: int, block: int, about: TableShape) -> Cost:
+def cost(blocks: int, block: int, shape: TableShape) -> Cost:
     """The cost of the update with this many positions in each block."""
-    size, lines = about.word.itemsize, blocks * block
-    total = multiply.cost(lines * (about.rows + 1), itemsize=size)
-    if about.is_tour:
-        total = total.then(multiply.cost(lines * about.columns, itemsize=size))
+    size, lines = shape.word.itemsize, blocks * block
+    total = multiply.cost(lines * (shape.rows + 1), itemsize=size)
+    if shape.is_tour:
+        total = total.then(multiply.cost(lines * shape.columns, itemsize=size))
     return total

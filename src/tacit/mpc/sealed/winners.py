@@ -25,7 +25,6 @@ from tacit.mpc.protocols import labels, less_than, shuffle
 from tacit.mpc.protocols.operands import known_part
 from tacit.mpc.rank.result import no_order
 from tacit.mpc.ring import public_word
-from tacit.mpc.sealed.block_order import draw_block_order
 from tacit.mpc.sealed.moves import Step
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare
@@ -39,15 +38,7 @@ def _pairs(children: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 
 def child_keys(table: ArithmeticShare, step: Step, *, me: int) -> ArithmeticShare:
-    """Shares of all children's keys: sums of cells and public numbers, without communication.
-
-    >>> from tacit.mpc.local import deal_integers, reveal
-    >>> from types import SimpleNamespace
-    >>> moves = SimpleNamespace(plus=np.array([[0], [1]]), minus=np.array([[0], [0]]))
-    >>> step = Step(moves, np.array([1, 0]), 10, 9)
-    >>> reveal([child_keys(t, step, me=i) for i, t in enumerate(deal_integers([[4, 6]]))])
-    array([ 1, 20])
-    """
+    """Shares of all children's keys: sums of cells and public numbers, without communication."""
     moves, word = step.moves, table.mine.dtype
     factor = public_word(step.factor).astype(word)
     public = step.offsets.astype(np.uint64).astype(word)
@@ -86,7 +77,7 @@ async def find_winners(
     array([0, 1, 0, 1, 0, 0])
     """
     blocks = len(keys) // children
-    order = draw_block_order(session, blocks, children, label=f"{label}.order")
+    order = shuffle.draw_block_order(session, blocks, children, label=f"{label}.order")
     mixed = await shuffle.shuffle(session, keys, order, label=f"{label}.shuffle")
     known = cut(known_part(session, mixed), bits=bits).reshape(blocks, children)
     left, right = _pairs(children)

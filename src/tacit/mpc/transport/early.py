@@ -24,14 +24,7 @@ class _Kept:
 
 
 class EarlyFrames:
-    """Frames by channel, until it is opened, they are too old, or there are too many.
-
-    >>> from tacit.mpc.transport.frame import Header
-    >>> early = EarlyFrames(limit=10_000, seconds=30)
-    >>> early.add(Frame(Header(Channel(bytes(16)), bytes(8), 1, 0, 3), b"abc"), now=0.0)
-    >>> len(early), len(early.take(Channel(bytes(16)))), len(early)
-    (1, 1, 0)
-    """
+    """Frames by channel, until it is opened, they are too old, or there are too many."""
 
     def __init__(self, *, limit: int, seconds: float) -> None:
         self.seconds = seconds

@@ -13,12 +13,7 @@ _OVERHEAD = 512  # bytes that a frame takes beside its payload, so that empty on
 
 
 def kept_bytes(frame: Frame, /) -> int:
-    """The memory that an unread frame takes.
-
-    >>> from tacit.mpc.transport.frame import Channel, Header
-    >>> kept_bytes(Frame(Header(Channel(bytes(16)), bytes(8), 1, 0, 3), b"abc"))
-    515
-    """
+    """The memory that an unread frame takes."""
     return frame.header.length + _OVERHEAD
 
 
@@ -57,12 +52,7 @@ class Inbox:
             self._waiter.set_result(None)
 
     async def get(self, *, timeout: float | None) -> Frame:
-        """The next frame, the error that ended the queue, or `PeerTimeoutError`.
-
-        >>> asyncio.run(Inbox("node 1").get(timeout=0.001))
-        Traceback (most recent call last):
-        tacit.errors.PeerTimeoutError: node 1: sent nothing for 0.001 s
-        """
+        """The next frame, the error that ended the queue, or `PeerTimeoutError`."""
         if not self._frames and self.failure is None:
             self._waiter = asyncio.get_running_loop().create_future()
             try:

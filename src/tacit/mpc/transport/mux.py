@@ -168,18 +168,7 @@ class Mux:
         return channel in self._closed or _whole(channel) in self._finished
 
     def watch(self, channel: Channel, handler: Callable[[PeerError], None] | None) -> None:
-        """Call the handler if the peer gives notice that this evaluation failed; None ends it.
-
-        >>> from tacit.mpc.transport.memory import memory_pair
-        >>> async def warn() -> str:
-        ...     here, there = (Mux(link) for link in memory_pair("node 0", "node 1"))
-        ...     told = asyncio.get_running_loop().create_future()
-        ...     there.watch(Channel(bytes(16)), told.set_result)
-        ...     await here.notify(Channel(bytes(16)), "node 2", timeout=1)
-        ...     return str(await told)
-        >>> asyncio.run(warn())
-        'node 2: failed in this evaluation, says node 0'
-        """
+        """Call the handler if the peer gives notice that this evaluation failed; None ends it."""
         if handler is None:
             self._watchers.pop(channel, None)
             return

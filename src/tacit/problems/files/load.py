@@ -1,14 +1,17 @@
-"""One call that reads a problem from any file we know, by its suffix."""
+"""One call that reads a problem from any file we know, by its suffix, or one of the package.
+
+The package has six 100-city tours of TSPLIB (Reinelt 1991).
+"""
 
 from __future__ import annotations
 
+from importlib.resources import as_file, files
 from pathlib import Path
 
 from tacit.errors import FileError, ParameterError
+from tacit.files import naming_file
 from tacit.problems.files.decimals import is_power_of_ten
-from tacit.problems.files.library import shipped_names, shipped_problem
 from tacit.problems.files.problem_from_file import read_problem_file
-from tacit.problems.files.reading import naming_file
 from tacit.problems.files.tsplib import read_tsplib
 from tacit.problems.files.weight_file import CSV_SUFFIXES, read_mask, read_weights
 from tacit.problems.model.assignment import Assignment
@@ -121,3 +124,26 @@ def _bare_assignment(
             column_names=table.column_names,
             forbidden=mask,
         )
+
+
+def shipped_names() -> tuple[str, ...]:
+    """Names of the problems in the package, in alphabetical order.
+
+    >>> shipped_names()
+    ('kroA100', 'kroB100', 'kroC100', 'kroD100', 'kroE100', 'rd100')
+    """
+    entries = (entry.name for entry in (files("tacit.problems") / "data").iterdir())
+    return tuple(sorted(name.removesuffix(".json") for name in entries if name.endswith(".json")))
+
+
+def shipped_problem(name: str, /) -> Problem:
+    """Read a problem of the package.
+
+    >>> shipped_problem("kroD100").optimum
+    21294
+    """
+    if name not in shipped_names():
+        known = ", ".join(shipped_names())
+        raise ParameterError(f"no problem {name!r} is shipped; use one of {known}")
+    with as_file(files("tacit.problems") / "data" / f"{name}.json") as path:
+        return read_problem_file(path)

@@ -22,10 +22,6 @@ def public_part(problem: Problem, /) -> Problem:
     """The problem without anybody's weights: all that a platform needs.
 
     Coordinates stay: where the cities of a tour lie is public.
-
-    >>> from tacit.problems import generate_assignment
-    >>> public_part(generate_assignment(1, rows=2)).objectives[0].weights is None
-    True
     """
     bare = tuple(replace(objective, weights=None) for objective in problem.objectives)
     return replace(problem, objectives=bare, optimum=None)

@@ -14,8 +14,7 @@ from typing import Literal, cast
 import msgspec
 
 from tacit.errors import FileError
-from tacit.files import read_text
-from tacit.problems.files.reading import naming_file
+from tacit.files import naming_file, read_text
 from tacit.problems.model.kinds import kind_named
 from tacit.problems.model.objective import Sense
 

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.disclosure import Disclosure, Sealed, parse_best_mode, parse_disclosure
+from tacit.disclosure import parse_best_mode, parse_disclosure
 from tacit.errors import FileError
+from tacit.files import naming_file
 from tacit.problems.files.csv_weights import WeightTable
 from tacit.problems.files.decimals import CellError, is_power_of_ten, scaled
 from tacit.problems.files.problem_file import (
@@ -20,7 +21,6 @@ from tacit.problems.files.problem_file import (
     ProblemFile,
     decode_problem_file,
 )
-from tacit.problems.files.reading import naming_file
 from tacit.problems.files.tsplib_distances import LARGEST_COORDINATE, METRICS
 from tacit.problems.files.weight_file import read_mask, read_weights
 from tacit.problems.model.kinds import kind_named
@@ -29,19 +29,7 @@ from tacit.problems.model.problem import MOST_PAIRS, Participant, Problem
 
 
 def read_problem_file(path: Path, /) -> Problem:
-    """Read a problem in our JSON format.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "p.json")
-    ...     _ = file.write_text(
-    ...         '{"format": "tacit-problem/1", "kind": "assignment", '
-    ...         '"objectives": [{"name": "pay", "weights": [[1, 9], [8, 3]]}]}'
-    ...     )
-    ...     problem = read_problem_file(file)
-    >>> problem.name, problem.rows, problem.columns
-    ('p', 2, 2)
-    """
+    """Read a problem in our JSON format."""
     return _Builder(path, decode_problem_file(path)).problem()
 
 
@@ -109,9 +97,7 @@ class _Builder:
         with naming_file(self.path, f"{place}.disclosure"):
             disclosure = parse_disclosure(entry.disclosure)
         with naming_file(self.path, f"{place}.best"):
-            best_mode = parse_best_mode(
-                _usual_best(disclosure) if entry.best is None else entry.best
-            )
+            best_mode = parse_best_mode(disclosure.usual_best if entry.best is None else entry.best)
         # Distances come later, from the metric; until then a bound of 0 stands in.
         awaits_distances = table is None and bound is None and self.content.metric is not None
         with naming_file(self.path, place):
@@ -266,8 +252,3 @@ class _Builder:
                 )
             mask[row, column] = True
         return mask
-
-
-def _usual_best(disclosure: Disclosure) -> str:
-    """What is told of the best where the file does not say: nothing of a sealed search."""
-    return "nothing" if isinstance(disclosure, Sealed) else "value"

@@ -25,34 +25,7 @@ def save_problem(problem: Problem, path: str | Path, /) -> None:
 
 
 def problem_text(problem: Problem, /) -> str:
-    """The JSON text of a problem.
-
-    >>> from tacit.problems import Assignment, Objective
-    >>> pay = Objective("pay", np.array([[15, 20]]), scale=10)
-    >>> print(problem_text(Assignment(name="tiny", rows=1, columns=2, objectives=(pay,))))
-    {
-      "format": "tacit-problem/1",
-      "kind": "assignment",
-      "name": "tiny",
-      "rows": 1,
-      "columns": 2,
-      "objectives": [
-        {
-          "name": "pay",
-          "sense": "maximize",
-          "confidential": true,
-          "disclosure": "none",
-          "best": "value",
-          "scale": 10,
-          "weight_bound": 2,
-          "weights": [
-            [1.5, 2]
-          ]
-        }
-      ]
-    }
-    <BLANKLINE>
-    """
+    """The JSON text of a problem; docs/problem-format.md shows one."""
     metric = _metric_of(problem)
     fields = {"format": _text(FORMAT), "kind": _text(problem.kind), "name": _text(problem.name)}
     if problem.source is not None:

@@ -9,11 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import FileError
+from tacit.files import naming_file
 from tacit.problems.files.decimals import CellError, parse_decimal, scale_needed, scaled
-from tacit.problems.files.reading import naming_file
 from tacit.problems.files.tsplib_distances import LARGEST_COORDINATE, METRICS
-from tacit.problems.files.tsplib_layouts import LAYOUTS, layout_size, matrix_from_layout
-from tacit.problems.files.tsplib_text import Token, TsplibText, read_tsplib_text
+from tacit.problems.files.tsplib_text import (
+    LAYOUTS,
+    Token,
+    TsplibText,
+    layout_size,
+    matrix_from_layout,
+    read_tsplib_text,
+)
 from tacit.problems.model.objective import FITNESS_BITS, Objective
 from tacit.problems.model.tour import Tour
 
@@ -25,17 +31,6 @@ def read_tsplib(path: Path, /, *, scale: int | None = None) -> Tour:
     r"""Read a TSPLIB problem as a tour to minimize.
 
     `scale` is for explicit weights with decimals, which some files have though TSPLIB knows none.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "a.tsp")
-    ...     _ = file.write_text(
-    ...         "NAME: a\nTYPE: TSP\nDIMENSION: 2\nEDGE_WEIGHT_TYPE: EUC_2D\n"
-    ...         "NODE_COORD_SECTION\n1 0 0\n2 3 4\nEOF\n"
-    ...     )
-    ...     tour = read_tsplib(file)
-    >>> tour.name, tour.objectives[0].weights.tolist()
-    ('a', [[0, 5], [5, 0]])
     """
     text = read_tsplib_text(path)
     _check_type(text)
@@ -72,15 +67,7 @@ def read_tsplib(path: Path, /, *, scale: int | None = None) -> Tour:
 
 
 def load_tour(path: str | Path, /) -> tuple[int, ...]:
-    r"""Read the first tour of a TSPLIB .tour file, its cities counted from 0 in order of their ids.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "a.opt.tour")
-    ...     _ = file.write_text("TYPE : TOUR\nDIMENSION : 3\nTOUR_SECTION\n1 3\n2 -1\nEOF\n")
-    ...     load_tour(file)
-    (0, 2, 1)
-    """
+    """Read the first tour of a .tour file, its cities counted from 0 in order of their ids."""
     path = Path(path)
     text = read_tsplib_text(path)
     if text.word("TYPE") not in (None, "TOUR"):

@@ -1,15 +1,31 @@
-"""The outer form of a TSPLIB file: keywords with values, and sections of numbers."""
+"""The outer form of a TSPLIB 95 file: keywords, sections of numbers, and layouts of a matrix."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tacit.errors import FileError
 from tacit.files import read_bytes
 
 _KEYWORD = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\s*(:?)\s*(.*)")
+LAYOUTS = (
+    "FULL_MATRIX",
+    "UPPER_ROW",
+    "LOWER_COL",
+    "UPPER_DIAG_ROW",
+    "LOWER_DIAG_COL",
+    "LOWER_ROW",
+    "UPPER_COL",
+    "LOWER_DIAG_ROW",
+    "UPPER_DIAG_COL",
+)
+"""All values of EDGE_WEIGHT_FORMAT that hold a matrix."""
 
 
 @dataclass(frozen=True)
@@ -97,3 +113,38 @@ def read_tsplib_text(path: Path, /) -> TsplibText:
 
 def _shown(line: str) -> str:
     return line if len(line) <= 40 else line[:37] + "..."
+
+
+def layout_size(layout: str, n: int, /) -> int:
+    """How many numbers a layout holds for n cities.
+
+    >>> layout_size("FULL_MATRIX", 4), layout_size("UPPER_ROW", 4), layout_size("UPPER_DIAG_ROW", 4)
+    (16, 6, 10)
+    """
+    if layout == "FULL_MATRIX":
+        return n * n
+    return n * (n + 1) // 2 if "DIAG" in layout else n * (n - 1) // 2
+
+
+def matrix_from_layout(layout: str, numbers: Sequence[int], n: int, /) -> NDArray[np.int64]:
+    """Put the numbers in their places.
+
+    The diagonal becomes 0: no tour uses it, and files put any large number there, which would
+    raise the bound on weights for nothing.
+
+    >>> matrix_from_layout("UPPER_ROW", [1, 2, 3], 3).tolist()
+    [[0, 1, 2], [1, 0, 3], [2, 3, 0]]
+    """
+    values = np.array(numbers, dtype=np.int64)
+    if layout == "FULL_MATRIX":
+        matrix = values.reshape(n, n)
+    else:
+        # The matrix is symmetric, so the columns of one triangle are the rows of the other.
+        is_upper = layout.startswith("UPPER") == layout.endswith("ROW")
+        beside = 0 if "DIAG" in layout else 1
+        rows, columns = np.triu_indices(n, beside) if is_upper else np.tril_indices(n, -beside)
+        matrix = np.zeros((n, n), dtype=np.int64)
+        matrix[rows, columns] = values
+        matrix[columns, rows] = values
+    np.fill_diagonal(matrix, 0)
+    return matrix

@@ -8,11 +8,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.jit import numba_is_here
+from tacit.jit import kernel, numba_is_here
 from tacit.problems.model.good_plans import good_tour
 from tacit.problems.model.objective import Sense
 from tacit.problems.model.problem import Cells, Plans, Problem
-from tacit.problems.model.sums import tour_loop
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -54,7 +53,7 @@ class Tour(Problem):
 
     def sums(self, weights: NDArray[np.int64], plans: NDArray[np.int32], /) -> NDArray[np.int64]:
         """Sum of weights[c, next city] over the closed tour."""
-        return tour_loop(weights, plans) if numba_is_here() else super().sums(weights, plans)
+        return _tour_loop(weights, plans) if numba_is_here() else super().sums(weights, plans)
 
     def good_plan(self, values: NDArray[np.float64], /) -> NDArray[np.int32]:
         """A tour that is a good local optimum."""
@@ -80,3 +79,17 @@ class Tour(Problem):
         in_order = np.sort(plans, axis=1, kind="stable")
         twice = (in_order[:, 1:] == in_order[:, :-1]).any(axis=1)
         return (twice, "takes a column twice") if twice.any() else None
+
+
+# The hot loop of the search; without Numba, `Problem.cell_sums` gives the same integers slower.
+@kernel
+def _tour_loop(weights: NDArray[np.int64], tours: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Sum weights[city, next city] around each closed tour."""
+    sums = np.empty(tours.shape[0], dtype=np.int64)
+    last = tours.shape[1] - 1
+    for i in range(tours.shape[0]):
+        total = np.int64(weights[tours[i, last], tours[i, 0]])
+        for step in range(last):
+            total += weights[tours[i, step], tours[i, step + 1]]
+        sums[i] = total
+    return sums

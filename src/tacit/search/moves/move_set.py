@@ -74,15 +74,7 @@ class MoveSet:
 
 
 def of_all_parents(sets: Sequence[MoveSet], /, *, lines: int, width: int) -> MoveSet:
-    """The children of several parents, whose tables of this many lines are stacked.
-
-    >>> swap = MoveSet(positions=np.array([[4, 7]]), children=2, plus=np.array([[0], [5]]),
-    ...                minus=np.array([[0], [6]]), moved_child=np.array([1, 1]),
-    ...                moved_to=np.array([0, 1]), moved_from=np.array([1, 0]))
-    >>> both = of_all_parents([swap, swap], lines=10, width=11)
-    >>> both.positions.tolist(), both.plus.ravel().tolist(), both.moved_child.tolist()
-    ([[4, 7], [14, 17]], [0, 5, 110, 115], [1, 1, 3, 3])
-    """
+    """The children of several parents, whose tables of this many lines are stacked."""
     if len(sets) == 1:
         return sets[0]
     minus = [np.broadcast_to(each.minus, each.plus.shape) for each in sets]

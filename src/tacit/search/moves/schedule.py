@@ -155,13 +155,7 @@ class Schedule:
         return Generation(moves, offsets, self._pairs(bits) if pairs else np.zeros((0, 2), np.intp))
 
     def selects_parents(self, number: int, /) -> bool:
-        """Whether a generation has parent selection, if anything moves.
-
-        >>> shape = PublicShape("assignment", rows=5, columns=5, low=0, spread=1000)
-        >>> schedule = Schedule(shape, SealedParameters(parents=2, meet_every=3), seed=1)
-        >>> [schedule.selects_parents(number) for number in range(6)]
-        [False, False, True, False, False, True]
-        """
+        """Whether a generation has parent selection, if anything moves."""
         every = self.parameters.meet_every
         return self.parameters.parents > 1 and every > 0 and number % every == every - 1
 

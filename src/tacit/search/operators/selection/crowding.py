@@ -1,4 +1,4 @@
-"""Crowding distance (Deb et al. 2002, section III.B)."""
+"""The crowded comparison of NSGA-II (Deb et al. 2002): by front, then by crowding distance."""
 
 from __future__ import annotations
 
@@ -6,13 +6,47 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.jit import kernel
+from tacit.search.random_words import RandomWords, below
+
+
+@kernel
+def binary_tournament(
+    front_of: NDArray[np.int32], crowding: NDArray[np.float64], words: RandomWords
+) -> NDArray[np.int32]:
+    """Hold one binary tournament per row of `words`; among equals the first drawn wins.
+
+    >>> draws = np.array([[0, 2**32 - 1]], np.uint32)
+    >>> binary_tournament(np.array([1, 0], np.int32), np.array([0.5, 0.1]), draws)
+    array([1], dtype=int32)
+    """
+    winners = np.empty(words.shape[0], dtype=np.int32)
+    for i in range(words.shape[0]):
+        winner = below(words[i, 0], front_of.shape[0])
+        rival = below(words[i, 1], front_of.shape[0])
+        if front_of[rival] < front_of[winner] or (
+            front_of[rival] == front_of[winner] and crowding[rival] > crowding[winner]
+        ):
+            winner = rival
+        winners[i] = winner
+    return winners
+
+
+def crowded_truncation(
+    front_of: NDArray[np.int32], crowding: NDArray[np.float64], survivors: int, /
+) -> NDArray[np.int64]:
+    """The indices of the survivors, best first; ties go to the lower index.
+
+    >>> crowded_truncation(np.array([1, 0, 0], np.int32), np.array([9.0, 0.1, 0.5]), 2)
+    array([2, 1])
+    """
+    return np.lexsort((-crowding, front_of))[:survivors]
 
 
 @kernel
 def crowding_distances(
     estimates: NDArray[np.float64], front_of: NDArray[np.int32]
 ) -> NDArray[np.float64]:
-    """The distance between the neighbours of each individual within its own front.
+    """The distance between the neighbours of each individual within its own front (section III.B).
 
     The ends of a front are infinitely far. Sorting is stable, so that equal individuals keep
     their order.

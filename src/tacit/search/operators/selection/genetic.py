@@ -1,4 +1,4 @@
-"""Tournament selection of parents (Eiben and Smith 2015, section 5.2.3)."""
+"""Tournaments choose parents (Eiben and Smith 2015, section 5.2.3), truncation survivors."""
 
 from __future__ import annotations
 
@@ -27,3 +27,12 @@ def tournament(estimates: NDArray[np.float64], words: RandomWords) -> NDArray[np
                 winner = candidate
         winners[i] = winner
     return winners
+
+
+def truncation(estimates: NDArray[np.float64], survivors: int, /) -> NDArray[np.int64]:
+    """The indices of the best, best first; ties go to the lower index.
+
+    >>> truncation(np.array([1.0, 3.0, 2.0, 3.0]), 3)
+    array([1, 3, 2])
+    """
+    return np.argsort(-estimates, kind="stable")[:survivors]

@@ -12,7 +12,7 @@ PROBE = """
 import json, sys
 from dataclasses import replace
 from tacit.problems import generate_assignment, generate_tour
-from tacit.runs import Limits
+from tacit.runs import Limits, solve
 from tacit.search.warming import warm_up
 
 def signatures():

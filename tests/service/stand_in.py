@@ -18,13 +18,12 @@ from tacit.service.storage import (
     set_state,
     set_submission_state,
 )
-from tacit.service.workflow.events import Announcer
 from tacit.service.workflow.lifecycle import State
 
 
 class StandIn:
-    def __init__(self, settings: Settings, database: Database, announcer: Announcer) -> None:
-        self.settings, self.database, self.announcer = settings, database, announcer
+    def __init__(self, settings: Settings, database: Database) -> None:
+        self.settings, self.database = settings, database
         self.started = False
         self.metrics = ServiceMetrics()
         self.calls: list[tuple[str, str]] = []
@@ -38,11 +37,17 @@ class StandIn:
     async def cluster_for_new_run(self) -> str:
         return self.settings.cluster[0].name
 
-    async def clusters(self) -> list[ClusterStatus]:
+    def clusters(self) -> list[ClusterStatus]:
         node = NodeStatus(
-            host="n", port=1, signing_key="a" * 64, sealing_key="b" * 64, certificate="c" * 64
+            host="n",
+            port=1,
+            signing_key="a" * 64,
+            sealing_key="b" * 64,
+            certificate="c" * 64,
+            reachable=False,
+            clock_offset_seconds=None,
         )
-        return [ClusterStatus(name="cluster", nodes=(node,) * 3, slots=4)]
+        return [ClusterStatus(name="cluster", nodes=(node,) * 3, slots=4, running=0, waiting=0)]
 
     async def agreed(self, run_id: str, /) -> None:
         self.calls.append(("agreed", run_id))

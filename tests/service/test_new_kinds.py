@@ -14,8 +14,8 @@ from tacit.participant.results import plan_rows
 from tacit.problems import Problem
 from tacit.problems.files.save import problem_text
 from tacit.service.api.answers import run_result
-from tacit.service.api.generate import Generate, generated_terms
 from tacit.service.api.routes.results import _result_csv
+from tacit.service.api.routes.status import Generate, generated_terms
 from tacit.service.api.terms import RunTerms
 from tacit.service.dashboard.drafts import Rules, drawn_problem, run_terms, uploaded_problem
 from tacit.service.dashboard.pages.run_plan import plan_markup

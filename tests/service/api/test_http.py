@@ -122,7 +122,7 @@ def test_headers_of_the_api_and_of_pages(world: World) -> None:
 
 
 def test_no_stack_trace_reaches_a_client(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def broken() -> None:
+    def broken() -> None:
         raise RuntimeError("the disk of /var/lib is full")
 
     monkeypatch.setattr(world.execution, "clusters", broken)

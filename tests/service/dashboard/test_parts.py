@@ -74,7 +74,7 @@ def test_names_from_outside_stay_text(kind: str) -> None:
         members_table(run["members"]),
         nodes_table({"name": EVIL, "nodes": [node]}),
         warnings_list([EVIL]),
-        terms_list(run),
+        terms_list(run, population=300),
         plan_markup(run, result),
         summary(run, result),
         plan_table([(EVIL, EVIL)], heads=("row", "gets"), owners=[EVIL]),
@@ -146,9 +146,9 @@ def test_what_was_disclosed_in_words() -> None:
         {"name": "risk", "disclosure": "none", "best": "value"},
     ]
     assert disclosed_so_far(objectives, 1, 300) == [
-        "cost: 1 answer about 300 plans each. Each told in which of 5 equally large groups, "
+        "cost: 1 answer about 300 plans each. Each disclosed in which of 5 equally large groups, "
         "by rank, each plan is, and whether the best value improved.",
-        "risk: 1 answer about 300 plans each. Each told the exact value of every plan of each "
+        "risk: 1 answer about 300 plans each. Each disclosed the exact value of every plan of each "
         "generation.",
     ]
 
@@ -164,7 +164,7 @@ def test_of_a_sealed_run_time_and_generations_are_shown() -> None:
     }  # fmt: skip
     shown = re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", figures(run, population=0))
     assert shown == [("Generations", "80"), ("Generations per second", "40")]
-    assert "Generations at most" in terms_list(run)
+    assert "Generations at most" in terms_list(run, population=0)
     result = {
         "state": "finished", "told": [None], "generation": 80, "evaluations": 0, "seconds": 2.0,
         "late_by_seconds": 0.0,
@@ -175,5 +175,5 @@ def test_of_a_sealed_run_time_and_generations_are_shown() -> None:
         "Sealed: nothing yet. In the end the plan is opened."
     ]
     assert disclosed_so_far(objectives, 1, 0) == [
-        "Only the plan was opened. Nothing else was told to anybody."
+        "Only the plan was opened. Nothing else was disclosed."
     ]

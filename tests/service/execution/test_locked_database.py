@@ -74,7 +74,7 @@ def test_an_answer_is_stored_as_soon_as_it_can_be(
     settings: Settings, database: Database, run_id: str
 ) -> None:
     executor = Executor(settings, database)
-    conducted = RunSupervisor(run_id, next(iter(executor._links.values())), executor._around)
+    conducted = RunSupervisor(run_id, next(iter(executor._links.values())), executor._services)
     report = Report(stage="running", generation=1, plans=[[1, 0]])
     answering = conducted._answer(report, agreed(run_id), time.monotonic())
 
@@ -90,15 +90,15 @@ def test_whatever_goes_wrong_a_run_is_not_left_running(
     settings: Settings, database: Database, run_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     executor = Executor(settings, database)
-    conducted = RunSupervisor(run_id, next(iter(executor._links.values())), executor._around)
+    conducted = RunSupervisor(run_id, next(iter(executor._links.values())), executor._services)
 
     async def broken() -> bool:
         raise RuntimeError("a mistake")
 
-    monkeypatch.setattr(conducted, "to_its_end", broken)
+    monkeypatch.setattr(conducted, "run", broken)
 
     async def work() -> None:
-        await asyncio.gather(while_held(settings), executor._tried(conducted, run_id))
+        await asyncio.gather(while_held(settings), executor._attempt(conducted, run_id))
 
     asyncio.run(work())
     assert stored_run(database, run_id).state == "interrupted"
@@ -107,13 +107,13 @@ def test_whatever_goes_wrong_a_run_is_not_left_running(
 def test_progress_is_told_again_afterwards(
     settings: Settings, database: Database, run_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(executing, "TELL_EVERY_SECONDS", 0.02)
+    monkeypatch.setattr(executing, "WRITE_EVERY_SECONDS", 0.02)
     executor = Executor(settings, database)
     links = next(iter(executor._links.values()))
-    executor._conducted[run_id] = RunSupervisor(run_id, links, executor._around)
+    executor._supervisors[run_id] = RunSupervisor(run_id, links, executor._services)
 
     async def work() -> None:
-        telling = asyncio.ensure_future(executor._tell_progress())
+        telling = asyncio.ensure_future(executor._write_progress())
         executor._progress[run_id] = Report(stage="running", generation=1)
         await while_held(settings)
         until = time.monotonic() + 10

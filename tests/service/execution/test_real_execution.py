@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.service.execution import make_execution
+from tacit.service.execution.executor import Executor
 from tacit.service.server.app import make_app
 from tacit.service.server.settings import Settings
 from tests.service.world import World, opened
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_runs_can_be_left_and_cancelled_while_nodes_are_away(settings: Settings) -> None:
-    with opened(make_app(settings, execution=make_execution)) as world:
+    with opened(make_app(settings, execution=Executor)) as world:
         world.add("op", "operator")
         left, cancelled, kept = world.agreed(), world.agreed(), world.agreed()
         gone = world.ok("POST", f"/runs/{left}/withdraw", "north")
@@ -29,7 +29,7 @@ def test_runs_can_be_left_and_cancelled_while_nodes_are_away(settings: Settings)
 
 
 def _is_kept(settings: Settings, before: World, run_id: str) -> None:
-    with opened(make_app(settings, execution=make_execution)) as world:
+    with opened(make_app(settings, execution=Executor)) as world:
         world.tokens = before.tokens
         assert world.ok("GET", f"/runs/{run_id}", "op")["state"] == "agreed"
         assert world.ok("GET", f"/runs/{run_id}/submission", "south")[0]["state"] == "waiting"
@@ -39,7 +39,7 @@ def test_logs_of_nodes_that_are_away_are_said_to_be_so(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tacit.service.execution.executor.LOG_SECONDS", 0.3)
-    with opened(make_app(settings, execution=make_execution)) as world:
+    with opened(make_app(settings, execution=Executor)) as world:
         world.add("op", "operator")
         run_id = world.agreed()
         early = world.call("POST", f"/runs/{run_id}/logs", "north", json={"nonce": "ab" * 16})

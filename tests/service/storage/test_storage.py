@@ -28,7 +28,7 @@ from tacit.service.storage import (
     set_submission_state,
     store_sealed,
 )
-from tacit.service.storage.writers_turn import WritersTurn
+from tacit.service.storage.database import WritersTurn
 from tacit.service.workflow.lifecycle import State
 from tests.service.postgres import new_database
 from tests.service.world import MakeWorld
@@ -157,7 +157,8 @@ def test_many_readers_and_writers_at_once_lose_nothing(tmp_path: Path) -> None:
         for each in done:
             each.result()
     with database.reading() as session:
-        reports = events_after(session, 0, run=run_id, kind="progress", limit=None)
+        events = events_after(session, 0, run=run_id, limit=None)
+        reports = [each for each in events if each.kind == "progress"]
     assert sorted(each.data["generation"] for each in reports) == list(range(100))
     assert numbers == sorted(numbers)
     other.close()
@@ -223,7 +224,8 @@ def test_of_progress_only_the_last_minute_is_kept_and_at_the_end_the_last_report
 
     def kept() -> list[int]:
         with database.reading() as session:
-            return [e.data["generation"] for e in events_after(session, 0, kind="progress")]
+            events = events_after(session, 0)
+            return [e.data["generation"] for e in events if e.kind == "progress"]
 
     assert kept() == [130, 140, 150, 160, 170, 180, 190]
     with database.writing() as session:

@@ -11,7 +11,7 @@ from tacit.engine.agreement.sealed import sealed_terms
 from tacit.engine.agreement.terms import Agreement, NodeTerms
 from tacit.errors import TacitError
 from tacit.search.moves import sealed_parameters_for
-from tacit.service.api.generate import Generate, generated_terms
+from tacit.service.api.routes.status import Generate, generated_terms
 from tacit.service.api.terms import RunTerms
 from tacit.service.workflow.drafting import agreement_of_terms, check_terms, population_of_terms
 from tests.service.example_terms import example_terms
@@ -71,8 +71,8 @@ def test_settings_of_a_sealed_search_can_be_chosen() -> None:
     ("changes", "words"),
     [
         ({"preset": "tuned-ap"}, "leave the preset out"),
-        ({"parameters": {"population": 20}}, "no parameter of a sealed search"),
-        ({"parameters": {"block": "six"}}, "parameters: "),
+        ({"parameters": {"population": 20}}, "'population' is not a setting"),
+        ({"parameters": {"block": "six"}}, "block is 'six'"),
         ({"parameters": {"heat_end": 900}}, "let it fall"),
         ({"weightings": ["3:1"]}, "does not fit"),
         ({"best": "improvement", "parameters": {"parents": 2}}, "with one parent"),

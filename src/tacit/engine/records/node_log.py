@@ -54,12 +54,26 @@ def verify_log(data: bytes, /) -> list[Event]:
     if lines.pop() != b"":
         raise LogError(f"line {len(lines) + 1} is cut off; the log was damaged")
     for number, line in enumerate(lines, start=1):
-        event = _read(number, line)
-        if event.previous != previous:
-            raise LogError(f"line {number} does not follow line {number - 1}; the log was changed")
-        events.append(event)
+        _check_chain(number, line, previous)
+        events.append(_read(number, line))
         previous = line_hash(line)
     return events
+
+
+class _Chained(msgspec.Struct):
+    """Of any line, what it follows."""
+
+    previous: str
+
+
+def _check_chain(number: int, line: bytes, previous: str) -> None:
+    """Before its type: whoever changed a line is found out, whatever it says now."""
+    try:
+        follows = msgspec.json.decode(line, type=_Chained).previous
+    except msgspec.DecodeError:
+        raise LogError(f"line {number} is not an event; the log was changed") from None
+    if follows != previous:
+        raise LogError(f"line {number} does not follow line {number - 1}; the log was changed")
 
 
 def _read(number: int, line: bytes) -> Event:
@@ -67,11 +81,9 @@ def _read(number: int, line: bytes) -> Event:
         event: Event = _READ.decode(line)
     except msgspec.ValidationError as error:
         raise LogError(
-            f"line {number} is no event of this version ({error}); the log was changed, or a newer "
-            "version wrote it"
+            f"line {number} is not an event of this version ({error}); the log was changed, or a "
+            "newer version wrote it"
         ) from None
-    except msgspec.DecodeError:
-        raise LogError(f"line {number} is no event; the log was changed") from None
     if isinstance(event, AgreementAccepted) and event.format > FORMAT:
         raise LogError(f"a newer version wrote this log (format {event.format}); use that one")
     return event

@@ -26,14 +26,21 @@ class JoiningKey:
 
 def invite(session: Session, account: str, /, *, hours: float) -> tuple[str, float]:
     """A new code, to be shown once, and when it expires; earlier open ones end."""
+    check_account(session, account)
+    end_invitations(session, account)
+    return new_invitation(session, account, hours=hours)
+
+
+def check_account(session: Session, account: str, /) -> None:
+    """Refuse an account that does not exist."""
     if session.get(Account, account) is None:
         raise NotThereError(f"there is no account {account!r}; see the list of accounts")
-    session.execute(
-        update(Invitation)
-        .where(Invitation.account == account, Invitation.used.is_(None))
-        .values(used=time.time())
-    )
-    return new_invitation(session, account, hours=hours)
+
+
+def end_invitations(session: Session, account: str, /) -> None:
+    """End an account's open codes."""
+    is_open = Invitation.account == account, Invitation.used.is_(None)
+    session.execute(update(Invitation).where(*is_open).values(used=time.time()))
 
 
 def new_invitation(session: Session, account: str, /, *, hours: float) -> tuple[str, float]:

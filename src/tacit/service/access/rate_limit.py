@@ -21,34 +21,30 @@ class _Bucket:
 
 
 class RateLimit:
-    """So many requests a minute for each key, all of them at once if they like.
+    """A number of requests a minute for each key; they may come all at once.
 
     >>> limit = RateLimit(2, clock=lambda: 0.0)
     >>> limit.take("north"), limit.take("north")
     (None, None)
     >>> limit.take("north")
     Traceback (most recent call last):
-    tacit.errors.TooManyError: more than 2 requests in a minute; come again in 30 s
+    tacit.errors.TooManyError: more than 2 requests in a minute; retry in 30 s
     """
 
     def __init__(self, per_minute: int, /, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._per_minute, self._clock = per_minute, clock
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
-    def check(self, key: str, /) -> None:
-        """Refuse if nothing is left."""
+    def take(self, key: str, /) -> None:
+        """Count a request, or refuse it."""
         bucket = self._filled(key)
         if bucket.left < 1:
             wait = math.ceil((1 - bucket.left) * 60 / self._per_minute)
             raise TooManyError(
-                f"more than {self._per_minute} requests in a minute; come again in {wait} s",
+                f"more than {self._per_minute} requests in a minute; retry in {wait} s",
                 retry_after=wait,
             )
-
-    def take(self, key: str, /) -> None:
-        """Count a request, or refuse it."""
-        self.check(key)
-        self._filled(key).left -= 1
+        bucket.left -= 1
 
     def _filled(self, key: str) -> _Bucket:
         now = self._clock()

@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from tacit.errors import CredentialError, NotThereError
-from tacit.service.access.credentials import TOKEN_PREFIX, is_same, new_secret, secret_hash
-from tacit.service.storage import Account, Invitation, Token
+from tacit.errors import CredentialError
+from tacit.service.access.credentials import TOKEN_PREFIX, new_secret, secret_hash
+from tacit.service.access.invitations import check_account, end_invitations
+from tacit.service.storage import Account, Token
 
 DAY_SECONDS = 86_400
-_MESSAGE = "the token does not count: it is unknown, revoked or has expired; join again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +41,22 @@ def issue_token(
 def who_has(session: Session, token: str, /) -> Who:
     """Whose token this is, or a `CredentialError` that does not say why it does not count."""
     row = session.get(Token, secret_hash(token))
-    if row is None or not is_same(row.hash, token):
-        raise CredentialError(_MESSAGE)
-    return _who(session, row)
+    if row is None or not _counts(row):
+        raise CredentialError(
+            "the token does not count: it is unknown, revoked or has expired; join again"
+        )
+    account = session.get_one(Account, row.account)
+    return Who(account.name, account.role, account.signing_key, row.expires, row.hash)
 
 
 def still_counts(session: Session, who: Who, /) -> bool:
     """Whether a token that counted before counts still."""
     row = session.get(Token, who.token_hash)
-    return row is not None and row.revoked is None and row.expires > time.time()
+    return row is not None and _counts(row)
 
 
-def _who(session: Session, row: Token) -> Who:
-    account = session.get(Account, row.account)
-    if row.revoked is not None or row.expires <= time.time() or account is None:
-        raise CredentialError(_MESSAGE)
-    return Who(account.name, account.role, account.signing_key, row.expires, row.hash)
+def _counts(row: Token) -> bool:
+    return row.revoked is None and row.expires > time.time()
 
 
 def accounts_that_joined(session: Session, /) -> set[str]:
@@ -73,14 +73,7 @@ def revoke_token(session: Session, token_hash: str, /) -> None:
 
 def revoke_all(session: Session, account: str, /) -> None:
     """End all tokens and open invitations of an account."""
-    if session.get(Account, account) is None:
-        raise NotThereError(f"there is no account {account!r}; see the list of accounts")
-    now = time.time()
-    for token in session.scalars(
-        select(Token).where(Token.account == account, Token.revoked.is_(None))
-    ):
-        token.revoked = now
-    for invitation in session.scalars(
-        select(Invitation).where(Invitation.account == account, Invitation.used.is_(None))
-    ):
-        invitation.used = now
+    check_account(session, account)
+    mine = Token.account == account, Token.revoked.is_(None)
+    session.execute(update(Token).where(*mine).values(revoked=time.time()))
+    end_invitations(session, account)

@@ -14,6 +14,8 @@ from tacit.service.api.terms import RunTerms
 from tacit.service.storage import Run, members_with_keys, read_run
 from tacit.service.workflow.drafting import problem_of_terms
 
+FIGURES = ("told", "generation", "evaluations", "seconds", "late_by_seconds")
+
 
 def run_summary(run: Run, /) -> RunSummary:
     """A run in the list."""
@@ -22,18 +24,9 @@ def run_summary(run: Run, /) -> RunSummary:
 
 def _summary(run: Run) -> dict[str, Any]:
     progress = run.progress or {}
-    return {
-        "id": run.id,
-        "name": run.name,
-        "state": run.state,
-        "reason": run.reason,
-        "created": run.created,
-        "running_since": run.running_since,
-        "deadline_at": run.deadline_at,
-        "ended": run.ended,
-        "generation": progress.get("generation"),
-        "best": progress.get("best"),
-    }
+    columns = ("id", "name", "state", "reason", "created", "running_since", "deadline_at", "ended")
+    known = {name: getattr(run, name) for name in columns}
+    return {**known, "generation": progress.get("generation"), "best": progress.get("best")}
 
 
 def run_answer(
@@ -71,7 +64,7 @@ def run_answer(
 
 
 def run_result(run: Run, /) -> RunResult:
-    """What came of a run, in the problem's own names."""
+    """The result of a run, in the problem's own names."""
     result = run.result or {}
     terms = RunTerms.model_validate(run.terms)
     items, front = result.get("items"), result.get("front")
@@ -83,11 +76,7 @@ def run_result(run: Run, /) -> RunResult:
             "state": run.state,
             "reason": run.reason,
             "plan": shown[0] if shown else None,
-            "told": result.get("told"),
-            "generation": result.get("generation"),
-            "evaluations": result.get("evaluations"),
-            "seconds": result.get("seconds"),
-            "late_by_seconds": result.get("late_by_seconds"),
+            **{name: result.get(name) for name in FIGURES},
             "front": None if front is None else shown[1:],
         }
     )

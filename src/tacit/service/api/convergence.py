@@ -7,7 +7,6 @@ time, behind everything else, and none twice.
 from __future__ import annotations
 
 import asyncio
-import csv
 import hashlib
 import io
 import json
@@ -18,6 +17,7 @@ from contextlib import suppress
 from typing import Any
 
 from tacit.errors import BusyError
+from tacit.service.execution.progress_file import progress_points
 from tacit.service.server.concurrency_limit import ConcurrencyLimit
 
 DRAW_SECONDS = 15.0
@@ -26,7 +26,7 @@ NICE = 10
 MOST_WAITING = 3
 """Plots that an account may wait for."""
 MOST_KEPT = 64
-NOTHING_TOLD = "no value of the best is told while this run goes on"
+NO_VALUES = "the best value is not disclosed while this run goes on"
 """In place of a curve, of a sealed search or where the best is withheld."""
 
 
@@ -39,13 +39,13 @@ class Plots:
         self.drawn = 0
 
     async def convergence(self, account: str, progress: str, names: Sequence[str], /) -> bytes:
-        """The told best values over time as a PNG, from a run's progress as CSV."""
+        """The disclosed best values over time as a PNG, from a run's progress as CSV."""
         asked = json.dumps({"progress": progress, "names": list(names)}).encode()
         digest = hashlib.sha256(asked).digest()
         if (kept := self._kept.get(digest)) is not None:
             return kept
         async with self._turns.of(account):
-            # Whoever had the turn before may have asked for the same.
+            # The request before may have been for the same plot.
             if digest not in self._kept:
                 self._kept[digest] = await _drawn_elsewhere(asked)
                 self.drawn += 1
@@ -81,7 +81,7 @@ async def _drawn_elsewhere(asked: bytes) -> bytes:
 
 
 def draw(asked: dict[str, Any], /) -> bytes:
-    r"""Draw it here."""
+    """Draw the plot in this process."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -89,26 +89,18 @@ def draw(asked: dict[str, Any], /) -> bytes:
     FigureCanvasAgg(figure)
     axes = figure.subplots(len(asked["names"]), squeeze=False, sharex=True)[:, 0]
     for number, (name, axis) in enumerate(zip(asked["names"], axes, strict=True)):
-        told = _told(asked["progress"], "best" if number == 0 else f"best_{number + 1}")
-        if told:
-            axis.step([at for at, _ in told], [value for _, value in told], where="post")
+        column = "best" if number == 0 else f"best_{number + 1}"
+        points = progress_points(asked["progress"], column=column)
+        if points:
+            axis.step(*zip(*points, strict=True), where="post")
         else:
-            axis.text(0.5, 0.5, NOTHING_TOLD, ha="center", va="center", transform=axis.transAxes)
+            axis.text(0.5, 0.5, NO_VALUES, ha="center", va="center", transform=axis.transAxes)
         axis.set_ylabel(name.replace("$", r"\$")[:60])
         axis.grid(visible=True, alpha=0.3)
     axes[-1].set_xlabel("seconds")
     picture = io.BytesIO()
     figure.savefig(picture, format="png", dpi=150)
     return picture.getvalue()
-
-
-def _told(progress: str, column: str) -> list[tuple[float, float]]:
-    """What of a column is a number; a best that is withheld is empty, or a word."""
-    told = []
-    for line in csv.DictReader(io.StringIO(progress)):
-        with suppress(ValueError, TypeError):
-            told.append((float(line["seconds"]), float(line[column])))
-    return told
 
 
 if __name__ == "__main__":

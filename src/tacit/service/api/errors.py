@@ -1,4 +1,4 @@
-"""What clients are told when something goes wrong: a code and a sentence, never a stack trace."""
+"""What clients read when something fails: a code and a sentence, never a stack trace."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ from tacit.service.api.shapes import ErrorAnswer
 
 log = logging.getLogger("tacit.service")
 
-CODES = {
-    400: "malformed",
-    404: "not_found",
-    405: "wrong_method",
-    408: "too_slow",
-    413: "too_large",
+HTTP_ERRORS = {
+    400: ("malformed", "the body cannot be read as JSON; correct it"),
+    404: ("not_found", "there is nothing at this address; see the API's document"),
+    405: ("wrong_method", "this method is not for this address; see the API's document"),
+    408: ("too_slow", "the body did not arrive in time; send it again"),
+    413: ("too_large", "the request is too large; send less"),
 }
+"""What the framework refuses, as clients read it."""
 LONGEST_MESSAGE = 500
 
 MEANINGS = {
@@ -42,7 +43,7 @@ MEANINGS = {
     413: "The request is too large.",
     422: "Well-formed, but refused.",
     429: "Too many requests; see Retry-After.",
-    503: "The nodes cannot be reached, or there is too much to do; come again.",
+    503: "The nodes cannot be reached, or there is too much to do; retry later.",
 }
 
 
@@ -54,11 +55,7 @@ def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 def error_answer(
     status: int, code: str, message: str, /, *, headers: dict[str, str] | None = None
 ) -> JSONResponse:
-    """An error in its one form.
-
-    >>> error_answer(404, "not_found", "there is no such run").body
-    b'{"error":"not_found","message":"there is no such run"}'
-    """
+    """An error in its one form."""
     content = {"error": code, "message": message[:LONGEST_MESSAGE]}
     return JSONResponse(content, status_code=status, headers=headers)
 
@@ -68,7 +65,7 @@ def add_error_handlers(app: FastAPI, /) -> None:
     app.add_exception_handler(TacitError, _tacit_error)
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(HTTPException, _http_error)
-    app.add_exception_handler(Exception, _unforeseen)
+    app.add_exception_handler(Exception, _internal_error)
 
 
 async def _tacit_error(request: Request, error: Exception) -> Response:
@@ -82,10 +79,10 @@ async def _tacit_error(request: Request, error: Exception) -> Response:
         return error_answer(error.status, error.code, message, headers=headers)
     if isinstance(error, (MpcError, RefusedError)):
         return error_answer(503, "nodes", message)
-    # A file's error names a place on our disk, which is nobody's business.
+    # A file's error names a path on the platform's disk, which clients must not see.
     if isinstance(error, (InputError, EngineError)) and not isinstance(error, FileError):
         return error_answer(422, "refused", message)
-    return await _unforeseen(request, error)
+    return await _internal_error(request, error)
 
 
 async def _malformed(_request: Request, error: Exception) -> Response:
@@ -100,21 +97,11 @@ async def _malformed(_request: Request, error: Exception) -> Response:
 async def _http_error(_request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
-    sentences = {
-        404: "there is nothing at this address; see the API's document",
-        405: "this method is not for this address; see the API's document",
-        408: "the body did not arrive in time; send it again",
-        413: "the request is too large; send less",
-    }
-    message = sentences.get(status, "the request is malformed; see the API's document")
-    if status == 400:
-        message = "the body cannot be read as JSON; correct it"
-    return error_answer(status, CODES.get(status, "malformed"), message, headers=headers)
+    other = ("malformed", "the request is malformed; see the API's document")
+    return error_answer(status, *HTTP_ERRORS.get(status, other), headers=headers)
 
 
-async def _unforeseen(request: Request, error: Exception) -> Response:
+async def _internal_error(request: Request, error: Exception) -> Response:
     number = request.scope.get("tacit_request", "-")
-    log.error("unforeseen error", exc_info=error, extra={"fields": {"request": number}})
-    return error_answer(
-        500, "internal", f"something went wrong here; tell the operator the number {number}"
-    )
+    log.error("internal error", exc_info=error, extra={"fields": {"request": number}})
+    return error_answer(500, "internal", f"internal error; give the operator the number {number}")

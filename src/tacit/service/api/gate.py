@@ -1,6 +1,6 @@
 """The gate in front of every route: who asks, may they, and how often.
 
-It stands before the body is read, so that nobody without a token can make us parse anything large,
+It stands before the body is read, so that nobody without a token has anything large parsed,
 and it looks up the table of permissions, so that no route can be added that is not in it.
 """
 
@@ -9,14 +9,16 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import Request, Response
+from fastapi import APIRouter, Depends, Path, Request, Response
 from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
 
 from tacit.errors import CredentialError, NotThereError
 from tacit.service.access.permissions import PERMISSIONS, Endpoint, check_role
 from tacit.service.access.tokens import Who, who_has
+from tacit.service.api.errors import error_responses
 from tacit.service.server.context import Platform
 from tacit.service.storage import read_member
 
@@ -91,7 +93,7 @@ def _is_local(request: Request, platform: Platform, address: str) -> bool:
     """Whether somebody on this machine asks without a token; behind a proxy all seem to."""
     if "authorization" in request.headers or platform.settings.behind_proxy:
         return False
-    # A proxy that nobody told us of.
+    # A proxy that the settings do not mention.
     if any(name in request.headers for name in ("forwarded", "x-forwarded-for", "via")):
         return False
     try:
@@ -115,13 +117,30 @@ def network_of(address: str, /) -> str:
     return str(ipaddress.ip_network((int(known), 64), strict=False))
 
 
-def who_asks(request: Request) -> Who:
-    """Whose request it is, as the gate found."""
+def _who_asks(request: Request) -> Who:
     who: Who = request.state.who
     return who
 
 
-def platform_of(request: Request) -> Platform:
-    """The platform that a request came to."""
+def _platform_of(request: Request) -> Platform:
     platform: Platform = request.app.state.platform
     return platform
+
+
+Asker = Annotated[Who, Depends(_who_asks)]
+ThePlatform = Annotated[Platform, Depends(_platform_of)]
+RunId = Annotated[str, Path(pattern=RUN_ID)]
+
+
+def gated_router(subject: str, /, *, anonymous: bool = False) -> APIRouter:
+    """A router whose routes stand behind the gate."""
+    # The gate has checked the token already; this tells the document's readers to send one.
+    bearer = HTTPBearer(auto_error=False, scheme_name="token")
+    always = (400, 413, 429) if anonymous else (400, 401, 403, 413, 429)
+    return APIRouter(
+        prefix=PREFIX,
+        tags=[subject],
+        route_class=GatedRoute,
+        dependencies=[] if anonymous else [Depends(bearer)],
+        responses=error_responses(*always),
+    )

@@ -20,9 +20,9 @@ from tacit.service.api.gate import PREFIX
 SMALL_BYTES = 64 * 1024
 """Most of what the API takes is a few lines; runs and submissions may be larger."""
 BODY_SECONDS = 20.0
-"""So long may a body pause; longer, and the client wants to hold us up."""
+"""The longest pause within a body; a slower client holds a connection on purpose."""
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
-"""Others are counted together: whoever asks could invent any number of them."""
+"""Others are counted together, since clients can invent any number of them."""
 API_POLICY = "default-src 'none'; frame-ancestors 'none'"
 PAGE_POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; "
@@ -43,7 +43,7 @@ log = logging.getLogger("tacit.service.requests")
 
 
 class SecurityHeaders:
-    """Sets what keeps browsers from doing more with an answer than we mean."""
+    """Sets the headers that restrict what browsers do with an answer."""
 
     def __init__(self, app: ASGIApp, *, https: bool) -> None:
         self._app, self._https = app, https
@@ -126,7 +126,7 @@ class RequestLog:
             await self._app(scope, receive, send)
             return
         started, status = time.perf_counter(), 0
-        # Asked for now, since an app that is mounted in ours puts itself here.
+        # Read before the call, since a mounted app replaces it.
         execution = scope["app"].state.platform.execution
         scope["tacit_request"] = secrets.token_hex(6)
 

@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
-from tacit.service.api.terms import RunTerms
+from tacit.service.api.terms import ParticipantName, RunTerms, Taken
+from tacit.service.storage.submissions import SubmissionState
+from tacit.service.workflow.lifecycle import State
 
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
 Key = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Signature = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{128}$")]
+Hex = Annotated[str, BeforeValidator(bytes.hex)]
 Reason = Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Role = Literal["operator", "participant", "viewer"]
-StateName = Literal[
-    "draft",
-    "invited",
-    "agreed",
-    "submitted",
-    "running",
-    "finished",
-    "interrupted",
-    "failed",
-    "cancelled",
-]
-SubmissionState = Literal["missing", "waiting", "accepted", "refused"]
-
-
-class Taken(BaseModel):
-    """Something a client sends: fields that we do not know are refused."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class ErrorAnswer(BaseModel):
@@ -82,7 +67,7 @@ class Me(BaseModel):
 class NewAccount(Taken):
     """An account to be invited."""
 
-    name: Name
+    name: ParticipantName
     role: Role
 
 
@@ -105,28 +90,6 @@ class AccountAnswer(BaseModel):
     created: float
 
 
-class NodeAnswer(BaseModel):
-    """A node as the platform last saw it."""
-
-    host: str
-    port: int
-    signing_key: str
-    sealing_key: str
-    certificate: str
-    reachable: bool
-    clock_offset_seconds: float | None
-
-
-class ClusterAnswer(BaseModel):
-    """Three nodes that work together, and how busy they are."""
-
-    name: str
-    nodes: list[NodeAnswer]
-    slots: int
-    running: int
-    waiting: int
-
-
 class Progress(BaseModel):
     """A run's last report."""
 
@@ -136,7 +99,7 @@ class Progress(BaseModel):
     evaluations: int
     evaluations_per_second: float
     best: list[float | bool | None]
-    """What each objective told of its best fitness, in the users' unit."""
+    """What each objective disclosed of its best fitness, in the users' unit."""
     seconds: float
 
 
@@ -145,7 +108,7 @@ class RunSummary(BaseModel):
 
     id: str
     name: str
-    state: StateName
+    state: State
     reason: str | None
     created: float
     running_since: float | None
@@ -224,9 +187,9 @@ class Plan(BaseModel):
 
 
 class RunResult(BaseModel):
-    """What came of a run; one that was interrupted or cancelled has its best so far."""
+    """The result of a run; one that was interrupted or cancelled has its best so far."""
 
-    state: StateName
+    state: State
     reason: str | None
     plan: Plan | None
     told: list[float | bool | None] | None
@@ -248,10 +211,10 @@ class LogOfNode(BaseModel):
     """A node's log (base64), signed for the nonce."""
 
     node: int
-    log: str
+    log: Annotated[str, BeforeValidator(lambda log: b64encode(log).decode())]
     seconds: int
-    nonce: str
-    signature: str
+    nonce: Hex
+    signature: Hex
 
 
 class ManifestAnswer(BaseModel):
@@ -259,8 +222,8 @@ class ManifestAnswer(BaseModel):
 
     participant: str
     objective: int
-    manifest: str
-    signature: str
+    manifest: Hex
+    signature: Hex
 
 
 class LogsAnswer(BaseModel):
@@ -268,7 +231,7 @@ class LogsAnswer(BaseModel):
 
     logs: list[LogOfNode]
     manifests: list[ManifestAnswer]
-    words: dict[str, str]
+    words: dict[int, str]
     """Per objective, what the nodes drew together for the seed."""
 
 

@@ -27,12 +27,13 @@ Weighting = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,7}(:[0-9]{1,7}){
 Whole = Annotated[int, Field(ge=-(2**53), le=2**53)]
 
 
-class _Taken(BaseModel):
-    # Strict: a client that sends "1" or true for 1 has made a mistake.
+class Taken(BaseModel):
+    """Something a client sends: strict, and unknown fields are refused."""
+
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
-class ProblemTerms(_Taken):
+class ProblemTerms(Taken):
     """What everybody may know of the problem."""
 
     name: Label
@@ -62,9 +63,12 @@ class ProblemTerms(_Taken):
 
 
 def draft_of_problem(
-    problem: Problem, owners: Mapping[str, Sequence[int]], /, *, disclosure: str, best: str
+    problem: Problem, owners: Mapping[str, Sequence[int]], /, **disclosed: str
 ) -> dict[str, Any]:
-    """What a draft says of a problem and its owners, which is nothing of its weights."""
+    """What a draft says of a problem and its owners, which is nothing of its weights.
+
+    `disclosed` is the `disclosure` and, if it is not the usual one, the `best` of each objective.
+    """
     public: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(public_problem(problem)))
     if not problem.between_places:
         del public["symmetric"]
@@ -76,8 +80,7 @@ def draft_of_problem(
             "sense": each.sense,
             "scale": each.scale,
             "weight_bound": each.weight_bound,
-            "disclosure": disclosure,
-            "best": best,
+            **disclosed,
         }
         for each in problem.objectives
     ]
@@ -86,17 +89,13 @@ def draft_of_problem(
 
 
 def public_of_terms(problem: Mapping[str, Any], /) -> PublicProblem:
-    """The public problem of a draft, of which fields may be missing.
-
-    >>> public_of_terms({"kind": "assignment", "rows": 2, "columns": 3}).columns
-    3
-    """
+    """The public problem of a draft, of which fields may be missing."""
     given = {k: v for k, v in problem.items() if v is not None and k != "coordinates"}
     ways = kind_named(given["kind"], given.get("version", 1)).between_places
     return msgspec.convert({"name": "", "symmetric": ways, **given}, PublicProblem)
 
 
-class ObjectiveTermsIn(_Taken):
+class ObjectiveTermsIn(Taken):
     """One objective; bound and weights are whole numbers, in the users' unit times `scale`."""
 
     name: Label
@@ -105,19 +104,20 @@ class ObjectiveTermsIn(_Taken):
     weight_bound: Annotated[int, Field(ge=0, le=2**48)]
     disclosure: Annotated[str, StringConstraints(max_length=40)] = "top:15"
     best: Literal["value", "improvement", "nothing"] = "value"
-    """What is told of the best value; of a sealed search nothing, where it is left out."""
+    """What is disclosed of the best value; left out in a sealed search, nothing."""
     confidential: Literal[True] = True
     """Objectives of a run on the platform are all confidential."""
 
     @model_validator(mode="before")
     @classmethod
-    def _sealed_tells_nothing(cls, given: object) -> object:
-        if isinstance(given, dict) and given.get("disclosure") == SEALED:
-            return {"best": "nothing", **given}
+    def _usual_best(cls, given: object) -> object:
+        usual = {SEALED: "nothing"}
+        if isinstance(given, dict) and (best := usual.get(str(given.get("disclosure")))):
+            return {"best": best, **given}
         return given
 
 
-class LimitTerms(_Taken):
+class LimitTerms(Taken):
     """What the nodes allow at most, or at least."""
 
     evaluations: Annotated[int, Field(ge=1, le=10_000_000)] = 10_000
@@ -127,7 +127,7 @@ class LimitTerms(_Taken):
     distinct_min: Annotated[int, Field(ge=1, le=100_000)] = 1
 
 
-class RunTerms(_Taken):
+class RunTerms(Taken):
     """A draft of a run."""
 
     name: Label

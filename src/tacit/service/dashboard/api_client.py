@@ -25,7 +25,7 @@ class RefusedError(TacitError):
 
 
 class ApiClient:
-    """Calls the API for a session, for as long as that goes on."""
+    """Calls the API for a session, for as long as that lasts."""
 
     def __init__(
         self, app: FastAPI, session: Session | None, /, *, address: str = "127.0.0.1"
@@ -67,7 +67,7 @@ class ApiClient:
 
 
 def refusal(response: httpx.Response, /) -> RefusedError:
-    """The error that an answer tells of.
+    """The error in an answer.
 
     >>> refusal(httpx.Response(409, json={"error": "state", "message": "it runs already"})).message
     'it runs already'

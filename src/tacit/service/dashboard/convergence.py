@@ -1,4 +1,4 @@
-"""The convergence plot as SVG: the best value told so far over time, drawn to follow the theme.
+"""The convergence plot as SVG: the best disclosed value over time, drawn to follow the theme.
 
 Colours come from the style sheet, so it needs no second picture for dark; nothing is fetched.
 """
@@ -43,10 +43,6 @@ def convergence_svg(
     """Draw values over seconds as a step line; `until` is where the time axis ends at least.
 
     Twice, for broad and for slim screens, since letters must not shrink with the picture.
-
-    >>> svg = convergence_svg([(0.1, 900), (0.4, 700), (1.2, 650)], label="delay cost")
-    >>> svg.count("<path"), svg.count("delay cost")
-    (4, 2)
     """
     if not points:
         return ""
@@ -80,7 +76,7 @@ def _drawing(points: Sequence[Point], frame: _Frame, ticks: Sequence[float], liv
 
 
 def thinned(points: Sequence[Point], /) -> list[Point]:
-    """Drop points between which nothing changes, then every so many; first and last stay.
+    """Drop points between which nothing changes, then keep every n-th; first and last stay.
 
     >>> thinned([(0, 9), (1, 9), (2, 9), (3, 5)])
     [(0, 9), (2, 9), (3, 5)]
@@ -95,8 +91,8 @@ def thinned(points: Sequence[Point], /) -> list[Point]:
     return kept if stride == 1 else [*kept[:-1:stride], kept[-1]]
 
 
-def round_ticks(low: float, high: float, /, *, about: int = 4) -> list[float]:
-    """Round values from at or below `low` to at or above `high`, about so many.
+def round_ticks(low: float, high: float, /) -> list[float]:
+    """Round values from at or below `low` to at or above `high`, about four.
 
     >>> round_ticks(632, 911)
     [600, 700, 800, 900, 1000]
@@ -105,7 +101,7 @@ def round_ticks(low: float, high: float, /, *, about: int = 4) -> list[float]:
     """
     if low == high:
         return [low - 1, low, low + 1]
-    raw = (high - low) / about
+    raw = (high - low) / 4
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= raw)
     first, last = math.floor(low / step), math.ceil(high / step)

@@ -11,7 +11,7 @@ from typing import Any
 
 from tacit.service.dashboard.api_client import ApiClient, RefusedError
 from tacit.service.dashboard.convergence import Point, thinned
-from tacit.service.dashboard.pages.run_parts import progress_points
+from tacit.service.execution.progress_file import progress_points
 
 SHORTEST_SECONDS, LONGEST_SECONDS = 2.0, 30.0
 SHARE = 0.1
@@ -28,11 +28,7 @@ class _Curve:
 
 
 class Curves:
-    """What is known of each run; who asks for one has just been shown the run by the API.
-
-    >>> Curves().pause(5.0), Curves().pause(100.0), Curves().pause(5000.0)
-    (2.0, 10.0, 30.0)
-    """
+    """What is known of each run; who asks for one has just been shown the run by the API."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -43,7 +39,7 @@ class Curves:
         return min(max(SHARE * seconds, SHORTEST_SECONDS), LONGEST_SECONDS)
 
     async def points(self, api: ApiClient, run: dict[str, Any], /) -> list[Point]:
-        """The curve of a run so far, fetched in the name of whoever asks if it is too old."""
+        """The curve of a run so far, fetched with the token of the visitor if it is too old."""
         curve = self._curves.setdefault(run["id"], _Curve())
         self._curves.move_to_end(run["id"])
         while len(self._curves) > MOST_CURVES:

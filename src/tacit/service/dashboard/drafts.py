@@ -1,4 +1,4 @@
-"""From a problem, drawn or uploaded, to the terms of a run, which hold nobody's weights."""
+"""From a problem, drawn or uploaded, to the terms of a run, which hold no weights."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from typing import Any
 from tacit.errors import ParameterError
 from tacit.problems import (
     MatrixFile,
-    Participant,
     Problem,
     decode_problem_file,
     generate_named,
@@ -47,23 +46,14 @@ class Rules:
 def drawn_problem(
     kind: str, /, *, rows: int, columns: int, participants: int, seed: int
 ) -> Problem:
-    """Draw a problem of one of `KINDS`.
-
-    >>> drawn_problem("delays", rows=4, columns=6, participants=2, seed=1).name
-    'delays4x6'
-    """
+    """Draw a problem of one of `KINDS`."""
     if kind not in KINDS:
         raise ParameterError(f"{kind!r} cannot be drawn; use one of {', '.join(KINDS)}")
     return generate_named(kind, seed, rows=rows, columns=columns, participants=participants)
 
 
 def uploaded_problem(content: bytes, /) -> Problem:
-    """Read an uploaded problem file, which may not refer to files of ours.
-
-    >>> uploaded_problem(b'{"format": "tacit-problem/1", "kind": "tour", "rows": 3, '
-    ...     b'"objectives": [{"name": "length", "weight_bound": 9}]}').rows
-    3
-    """
+    """Read an uploaded problem file, which may not refer to files of the platform."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "upload.json")
         file.write_bytes(content)
@@ -88,16 +78,12 @@ def account_name(name: str, /) -> str:
 
 
 def run_terms(problem: Problem, rules: Rules, /) -> dict[str, Any]:
-    """What the API takes as a draft.
-
-    >>> rules = Rules("test", "top:15", "value", 10.0, 1000, 24.0)
-    >>> terms = run_terms(drawn_problem("ap", rows=3, columns=4, participants=2, seed=1), rules)
-    >>> terms["participants"]
-    {'participant-1': [0, 1], 'participant-2': [2]}
-    >>> "weights" in str(terms).replace("weight_bound", "")
-    False
-    """
-    owners = {account_name(each.name): each.rows for each in _owners(problem)}
+    """What the API takes as a draft."""
+    owners = {account_name(each.name): each.rows for each in problem.participants}
+    if len(owners) < len(problem.participants):
+        raise ParameterError(
+            "two participants' names differ only in signs that accounts cannot have; rename one"
+        )
     draft = draft_of_problem(problem, owners, disclosure=rules.disclosure, best=rules.best)
     return {
         **draft,
@@ -120,12 +106,3 @@ def costs_archive(problem: Problem, /) -> bytes:
         for path in save_participants(problem, Path(folder)):
             archive.write(path, account_name(path.stem) + path.suffix)
     return packed.getvalue()
-
-
-def _owners(problem: Problem) -> list[Participant]:
-    names = [account_name(participant.name) for participant in problem.participants]
-    if len(set(names)) < len(names):
-        raise ParameterError(
-            "two participants' names differ only in signs that accounts cannot have; rename one"
-        )
-    return list(problem.participants)

@@ -1,4 +1,4 @@
-"""What every page has: who looks at it, a head with the way around, and how errors are told."""
+"""What every page has: who looks at it, a header with navigation, and how errors are shown."""
 
 from __future__ import annotations
 
@@ -36,14 +36,13 @@ class Visitor:
 
 
 @contextmanager
-def page_frame(title: str, visitor: Visitor | None, /, *, here: str = "") -> Iterator[Element]:
+def page_frame(title: str, visitor: Visitor, /, *, here: str = "") -> Iterator[Element]:
     """The frame of a page; what is made inside goes into its main part."""
     ui.page_title(f"{title} · tacit")
     ui.colors(primary=ACCENT)
     with ui.element("header").classes("top"), ui.element("div").classes("top-inner"):
         ui.link("tacit", "/").classes("brand").props('aria-label="tacit, list of runs"')
-        if visitor is not None:
-            _way_around(visitor, here)
+        _way_around(visitor, here)
     main = ui.element("main").classes("page")
     ui.skip_link("Skip to the content", target=main)
     with main:
@@ -74,9 +73,9 @@ def native(tag: str, text: str = "", /) -> ui.label:
     return element
 
 
-def html(content: str = "", /, *, tag: str = "div") -> ui.html:
-    """Markup that we made ourselves, with everything from outside escaped."""
-    return ui.html(content, sanitize=False, tag=tag)
+def html(content: str = "", /) -> ui.html:
+    """Markup in which everything from outside is escaped already."""
+    return ui.html(content, sanitize=False)
 
 
 def section(title: str, /, *, classes: str = "") -> Element:
@@ -87,21 +86,21 @@ def section(title: str, /, *, classes: str = "") -> Element:
     return card
 
 
-def tell_error(error: RefusedError, /) -> None:
+def show_error(error: RefusedError, /) -> None:
     """Show what went wrong until the visitor has seen it."""
     if error.status == 401:
         ui.navigate.to("/sign-in?why=expired")
         return
-    tell_problem(error.message)
+    show_problem(error.message)
 
 
-def tell_problem(text: str, /) -> None:
+def show_problem(text: str, /) -> None:
     """Show something that the visitor should read, until it is closed."""
     ui.notify(sentence(text), type="negative", timeout=0, close_button="Close", multi_line=True)
 
 
 def button(text: str, act: Callable[[], Awaitable[None]], /, *, kind: Kind = "plain") -> ui.button:
-    """A button that waits for what it does, is pressed once at a time, and tells refusals."""
+    """A button that waits for what it does, is pressed once at a time, and shows refusals."""
     # Dialogs and messages belong to the page: what is done may well remove the button.
     page = ui.context.client.content
 
@@ -114,7 +113,7 @@ def button(text: str, act: Callable[[], Awaitable[None]], /, *, kind: Kind = "pl
             try:
                 await act()
             except RefusedError as error:
-                tell_error(error)
+                show_error(error)
             finally:
                 if not made.is_deleted:
                     made.enable()
@@ -151,7 +150,7 @@ async def show_codes(title: str, text: str, codes: dict[str, str], /) -> None:
                 native("dt", name)
                 with ui.element("dd"):
                     native("code", code)
-                    copy_button(code, f"Copy the code of {name}")
+                    _copy_button(code, f"Copy the code of {name}")
         with ui.element("div").classes("actions"):
             done = "I have them" if len(codes) > 1 else "I have it"
             ui.button(done, on_click=lambda: dialog.submit(True)).props(
@@ -162,11 +161,9 @@ async def show_codes(title: str, text: str, codes: dict[str, str], /) -> None:
     dialog.delete()
 
 
-def copy_button(text: str, label: str, /, *, shown: str = "Copy") -> None:
-    """A button that puts a text on the visitor's clipboard."""
-
+def _copy_button(text: str, label: str) -> None:
     def copied() -> None:
         ui.clipboard.write(text)
         ui.notify("Copied", type="positive", timeout=1500)
 
-    ui.button(shown, on_click=copied).props(f'no-caps flat dense aria-label="{label}"')
+    ui.button("Copy", on_click=copied).props(f'no-caps flat dense aria-label="{label}"')

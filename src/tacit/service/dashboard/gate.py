@@ -2,18 +2,21 @@
 
 Plain ASGI, so that it stands before the pages' web socket too. Without a session there is only the
 sign-in page, and so many requests a minute of an address; everything that may change something must
-come from a page of ours.
+come from a page of the platform.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from http import HTTPStatus
+from inspect import isawaitable
+from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
-from nicegui import Client
+from nicegui import Client, core
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -28,6 +31,7 @@ SESSION = "tacit_session"
 SOCKET = "/_nicegui_ws/"
 OF_CLIENT = "/_nicegui/client/"
 FILES = "/_nicegui/"
+MESSAGES = ("handshake", "event", "javascript_response", "ack", "log")
 PATIENCE_SECONDS = 5.0
 OPEN_MESSAGE = {"sid": "none", "upgrades": [], "pingInterval": 25000, "pingTimeout": 20000}
 
@@ -38,7 +42,7 @@ class Gate:
     def __init__(
         self, app: ASGIApp, *, sessions: Sessions, by_address: RateLimit, url: str
     ) -> None:
-        """`url` is where browsers find us."""
+        """`url` is the platform's address for browsers."""
         self._app, self._sessions, self._by_address, self._url = app, sessions, by_address, url
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -81,7 +85,7 @@ class Gate:
         if (is_socket or scope["method"] not in ("GET", "HEAD")) and not comes_from(
             headers, self._url, is_socket=is_socket
         ):
-            text = "<p>This came from another site, or from something that is no browser.</p>"
+            text = "<p>This came from another site, or from something that is not a browser.</p>"
             return plain_page("Not from here", text, status=403)
         if path.startswith(SOCKET) and not is_socket:
             # A web socket says once whose it is; requests of a poll would have to do so each time.
@@ -107,7 +111,7 @@ def _client_id(scope: Scope) -> str | None:
 
 
 def has_page(session: Session, client_id: object, /) -> bool:
-    """Whether a page was made for this session, which goes on."""
+    """Whether a page was made for this session, which is still valid."""
     client = Client.instances.get(client_id) if isinstance(client_id, str) else None
     if client is None or session.token is None:
         return False
@@ -115,7 +119,7 @@ def has_page(session: Session, client_id: object, /) -> bool:
 
 
 def comes_from(headers: Headers, url: str, /, *, is_socket: bool) -> bool:
-    """Whether a browser says that a page of ours, at `url` or at the host asked, sent this.
+    """Whether a browser says that a page of the platform, at `url` or at the host asked, sent this.
 
     >>> ours = {"origin": "https://tacit.example", "host": "tacit.example"}
     >>> comes_from(Headers(ours), "https://tacit.example", is_socket=True)
@@ -135,7 +139,7 @@ def comes_from(headers: Headers, url: str, /, *, is_socket: bool) -> bool:
 
 
 async def ask_to_reload(receive: Receive, send: Send, /) -> None:
-    """Tell an old page, in the words of its protocol, to load itself anew: that leads to sign in.
+    """Tell an old page, in the words of its protocol, to reload, which leads to the sign-in.
 
     A refused connection would have it try again for ever.
     """
@@ -151,3 +155,26 @@ async def ask_to_reload(receive: Receive, send: Send, /) -> None:
     except TimeoutError:
         pass
     await send({"type": "websocket.close", "code": 1008})
+
+
+def guard_socket() -> None:
+    """Check that each message on the pages' web socket is about a page of its own session.
+
+    NiceGUI takes a page's number in a message for a proof; these numbers are in addresses, though,
+    which a proxy may write down.
+    """
+    handlers = core.sio.handlers["/"]
+    for name in MESSAGES:
+        core.sio.on(name, _guarded(handlers[name]))
+
+
+def _guarded(handle: Callable[..., Any]) -> Callable[..., Any]:
+    async def guarded(socket_id: str, message: object) -> object:
+        scope = core.sio.get_environ(socket_id)["asgi.scope"]
+        asked = message.get("client_id") if isinstance(message, dict) else None
+        if scope.get(SESSION) is None or not has_page(scope[SESSION], asked):
+            return False
+        done = handle(socket_id, message)
+        return await done if isawaitable(done) else done
+
+    return guarded

@@ -31,7 +31,7 @@ def inferred(terms: dict[str, Any], /) -> list[tuple[str, str]]:
 def _inferred(terms: RunTerms) -> list[tuple[str, str]]:
     problem, evaluations = terms.problem, terms.limits.evaluations
     population = population_of_terms(terms) or 1
-    told = []
+    explained = []
     for each in terms.objectives:
         expected = expected_leakage(
             each.disclosure,
@@ -50,18 +50,14 @@ def _inferred(terms: RunTerms) -> list[tuple[str, str]]:
             best=each.best,
             several=len(terms.objectives) > 1,
         )
-        told.append((each.name, paragraph))
-    return told
+        explained.append((each.name, paragraph))
+    return explained
 
 
-def inferred_markup(told: Sequence[tuple[str, str]], /) -> str:
-    """The paragraphs as a list; where there are several, each with its objective's name.
-
-    >>> inferred_markup([("cost", "a < b")]), inferred_markup([])
-    ('<ul class="sentences"><li>a &lt; b</li></ul>', '')
-    """
-    several = len(told) > 1
+def inferred_markup(explained: Sequence[tuple[str, str]], /) -> str:
+    """The paragraphs as a list; where there are several, each with its objective's name."""
+    several = len(explained) > 1
     items = "".join(
-        f"<li>{escape(f'{name}: {text}' if several else text)}</li>" for name, text in told
+        f"<li>{escape(f'{name}: {text}' if several else text)}</li>" for name, text in explained
     )
     return f'<ul class="sentences">{items}</ul>' if items else ""

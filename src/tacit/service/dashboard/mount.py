@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from urllib.parse import quote
 
 from fastapi import FastAPI, Request
@@ -11,16 +12,19 @@ from nicegui import ui
 
 from tacit.service.dashboard.api_client import RefusedError
 from tacit.service.dashboard.curves import Curves
-from tacit.service.dashboard.frame import STYLE, native, page_frame
-from tacit.service.dashboard.gate import Gate
+from tacit.service.dashboard.frame import STYLE, Visitor, native, page_frame
+from tacit.service.dashboard.gate import Gate, guard_socket
 from tacit.service.dashboard.pages.new_run_page import new_run_page
 from tacit.service.dashboard.pages.people_page import people_page
 from tacit.service.dashboard.pages.plain_pages import ICON, plain_page
 from tacit.service.dashboard.pages.run_page import run_page
 from tacit.service.dashboard.pages.runs_page import runs_page
-from tacit.service.dashboard.pages.signing_in import add_session_pages, visitor_or_sign_in
+from tacit.service.dashboard.pages.signing_in import (
+    access_page,
+    add_session_pages,
+    visitor_or_sign_in,
+)
 from tacit.service.dashboard.sessions import Sessions
-from tacit.service.dashboard.socket_guard import guard_socket
 from tacit.service.dashboard.words import sentence
 from tacit.service.server.context import Platform
 from tacit.service.server.settings import Settings
@@ -62,33 +66,23 @@ def mount(app: FastAPI, settings: Settings, /) -> None:
 
 
 def _add_pages(app: FastAPI, curves: Curves) -> None:
-    @ui.page("/")
-    async def runs(request: Request) -> Response | None:
-        visitor = await visitor_or_sign_in(app, request)
-        if isinstance(visitor, RedirectResponse):
-            return visitor
-        await runs_page(visitor)
-        return None
+    def add(
+        path: str, show: Callable[[Visitor], Awaitable[None]], *, for_operators: bool = False
+    ) -> None:
+        @ui.page(path)
+        async def page(request: Request) -> Response | None:
+            visitor = await visitor_or_sign_in(app, request)
+            if isinstance(visitor, RedirectResponse):
+                return visitor
+            if for_operators and not visitor.is_operator:
+                return RedirectResponse("/", status_code=303)
+            await show(visitor)
+            return None
 
-    @ui.page("/new")
-    async def new(request: Request) -> Response | None:
-        visitor = await visitor_or_sign_in(app, request)
-        if isinstance(visitor, RedirectResponse):
-            return visitor
-        if not visitor.is_operator:
-            return RedirectResponse("/", status_code=303)
-        new_run_page(visitor)
-        return None
-
-    @ui.page("/people")
-    async def people(request: Request) -> Response | None:
-        visitor = await visitor_or_sign_in(app, request)
-        if isinstance(visitor, RedirectResponse):
-            return visitor
-        if not visitor.is_operator:
-            return RedirectResponse("/", status_code=303)
-        await people_page(visitor)
-        return None
+    add("/", runs_page)
+    add("/new", new_run_page, for_operators=True)
+    add("/people", people_page, for_operators=True)
+    add("/access", access_page)
 
     @ui.page("/runs/{run_id}")
     async def run(request: Request, run_id: str) -> Response | None:
@@ -127,7 +121,7 @@ def _add_downloads(app: FastAPI) -> None:
 
 
 def _add_plain_errors() -> None:
-    """NiceGUI's own pages for errors are costly, and tell what the error said."""
+    """NiceGUI's own pages for errors are costly, and show the error's text."""
 
     async def not_there(_request: Request, _error: Exception) -> Response:
         return plain_page(
@@ -136,7 +130,7 @@ def _add_plain_errors() -> None:
 
     async def went_wrong(request: Request, _error: Exception) -> Response:
         number = request.scope.get("tacit_request", "-")
-        text = f"<p>Try again, or tell the operator the number {number}.</p>"
+        text = f"<p>Try again, or give the operator the number {number}.</p>"
         return plain_page("Something went wrong", text, status=500)
 
     pages.add_exception_handler(404, not_there)

@@ -1,6 +1,6 @@
 """Who is signed in: browsers hold a random number, and the tokens stay here, in memory alone.
 
-A platform that starts again knows no sessions, so everybody signs in anew.
+A platform that starts again knows no sessions, so everybody signs in again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from http.cookies import CookieError, SimpleCookie
 from fastapi import Response
 
 MOST_PER_ACCOUNT = 20
-"""Of more sessions than that the oldest end, so that nobody can fill our memory."""
+"""Of more sessions than that the oldest end, so that they cannot fill the memory."""
 
 
 @dataclass(eq=False)
@@ -29,12 +29,7 @@ class Session:
     expires: float = 0.0
 
     def keep(self) -> str | None:
-        """The token, for the visitor to keep; once.
-
-        >>> session = Session("tct_x", is_kept=False)
-        >>> session.keep(), session.keep()
-        ('tct_x', None)
-        """
+        """The token, for the visitor to keep; once."""
         if self.is_kept:
             return None
         self.is_kept = True
@@ -55,18 +50,18 @@ class Sessions:
         self._sessions: dict[str, Session] = {}
 
     def find(self, cookies: str, /) -> Session | None:
-        """The session of a Cookie header, if it still goes on."""
+        """The session of a Cookie header, if it is still valid."""
         try:
             morsel = SimpleCookie(cookies).get(self.cookie)
         except CookieError:
             return None
         session = self._sessions.get(morsel.value) if morsel else None
-        return session if session is not None and self._goes_on(session) else None
+        return session if session is not None and self._is_valid(session) else None
 
     def begin(self, session: Session, response: Response, /) -> list[Session]:
         """Give a browser its number, and say which sessions had to make room."""
         now = self._clock()
-        gone = [each for each in self._sessions.values() if not self._goes_on(each)]
+        gone = [each for each in self._sessions.values() if not self._is_valid(each)]
         mine = [each for each in self._sessions.values() if each.account == session.account]
         gone += [each for each in mine if each not in gone][: -(MOST_PER_ACCOUNT - 1)]
         for each in gone:
@@ -94,7 +89,7 @@ class Sessions:
         """Have the browser forget its number."""
         response.delete_cookie(self.cookie, httponly=True, secure=self._https, samesite="lax")
 
-    def _goes_on(self, session: Session) -> bool:
+    def _is_valid(self, session: Session) -> bool:
         return session.token is not None and session.expires > self._clock()
 
     def _forget(self, session: Session) -> None:

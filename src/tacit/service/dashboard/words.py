@@ -17,26 +17,18 @@ STATES = {
     "failed": ("Failed", "It ended without a plan."),
     "cancelled": ("Cancelled", "It will not go on."),
 }
-SEALED_WORDS = "sealed: nothing is told before the plan is opened"
+SEALED_WORDS = "sealed: nothing is disclosed before the plan is opened"
 WAY = ("draft", "invited", "agreed", "submitted", "running", "finished")
 """The states of a run in which nothing goes wrong, in their order."""
 
 
 def state_name(state: str, /) -> str:
-    """A state as people read it.
-
-    >>> state_name("submitted")
-    'Ready'
-    """
+    """A state as people read it."""
     return STATES[state][0] if state in STATES else state
 
 
 def state_meaning(state: str, /) -> str:
-    """What a state means, in a sentence.
-
-    >>> state_meaning("draft")
-    'Nobody has been invited yet.'
-    """
+    """What a state means, in a sentence."""
     return STATES[state][1] if state in STATES else ""
 
 
@@ -77,11 +69,7 @@ def time_left(seconds: float, /) -> str:
 
 
 def moment(seconds: float | None, /) -> str:
-    """A point in time.
-
-    >>> moment(0.0), moment(None)
-    ('1970-01-01 00:00 UTC', '–')
-    """
+    """A point in time."""
     if seconds is None:
         return "–"
     return datetime.fromtimestamp(seconds, tz=UTC).strftime("%Y-%m-%d %H:%M UTC")
@@ -104,11 +92,7 @@ def ago(seconds: float, /) -> str:
 
 
 def disclosure_words(disclosure: str, /) -> str:
-    """What one evaluation reveals under a disclosure.
-
-    >>> disclosure_words("top:15")
-    'which 15 plans of each generation are best'
-    """
+    """What one evaluation reveals under a disclosure."""
     method, k = split_disclosure(disclosure)
     return {
         "none": "the exact value of every plan of each generation",
@@ -122,11 +106,7 @@ def disclosure_words(disclosure: str, /) -> str:
 
 
 def best_words(best: str, /) -> str:
-    """What is told of the best value besides.
-
-    >>> best_words("improvement")
-    'whether the best value improved'
-    """
+    """What is disclosed of the best value besides."""
     return {
         "value": "the best value",
         "improvement": "whether the best value improved",
@@ -137,32 +117,30 @@ def best_words(best: str, /) -> str:
 def disclosed_so_far(
     objectives: list[dict[str, str]], generations: int, population: int, /
 ) -> list[str]:
-    """Per objective, what the platform has been told so far; what it was not told goes unsaid.
-
-    >>> disclosed_so_far([{"name": "cost", "disclosure": "top:15", "best": "nothing"}], 3, 300)[0]
-    'cost: 3 answers about 300 plans each. Each told which 15 plans of each generation are best.'
-    """
-    if any(objective["disclosure"] == SEALED for objective in objectives):
+    """Per objective, what the platform has learned so far; `population` is 0 in a sealed search."""
+    if not population:
         return [_opened_so_far(objectives, is_open=generations > 0)]
     sentences = []
     for objective in objectives:
         answers = f"{number(generations)} answer{'' if generations == 1 else 's'}"
-        about = f" about {number(population)} plans each" if population else ""
-        told = disclosure_words(objective["disclosure"])
+        about = f" about {number(population)} plans each"
+        shown = disclosure_words(objective["disclosure"])
         best = objective.get("best", "value")
         more = "" if best == "nothing" or objective["disclosure"] == "none" else best_words(best)
         tail = f", and {more}" if more else ""
         if not generations:
             sentences.append(
-                f"{objective['name']}: nothing yet. Each answer will tell {told}{tail}."
+                f"{objective['name']}: nothing yet. Each answer will disclose {shown}{tail}."
             )
         else:
-            sentences.append(f"{objective['name']}: {answers}{about}. Each told {told}{tail}.")
+            sentences.append(
+                f"{objective['name']}: {answers}{about}. Each disclosed {shown}{tail}."
+            )
     return sentences
 
 
 def _opened_so_far(objectives: list[dict[str, str]], *, is_open: bool) -> str:
-    """What a sealed search has told; several objectives open a plan for each weighting."""
+    """What a sealed search has disclosed; several objectives open a plan for each weighting."""
     best = objectives[0].get("best", "nothing")
     plans = "the plan" if len(objectives) == 1 else "the plans, one per weighting,"
     more = {
@@ -171,7 +149,7 @@ def _opened_so_far(objectives: list[dict[str, str]], *, is_open: bool) -> str:
     }.get(best, "")
     if is_open:
         were = "was" if len(objectives) == 1 else "were"
-        return f"Only {plans} {were} opened{more}. Nothing else was told to anybody."
-    told = "nothing yet" if best != "improvement" else "after each generation, whether it improved"
+        return f"Only {plans} {were} opened{more}. Nothing else was disclosed."
+    shown = "nothing yet" if best != "improvement" else "after each generation, whether it improved"
     are = "is" if len(objectives) == 1 else "are"
-    return f"Sealed: {told}. In the end {plans} {are} opened{more if best == 'value' else ''}."
+    return f"Sealed: {shown}. In the end {plans} {are} opened{more if best == 'value' else ''}."

@@ -22,7 +22,7 @@ class Answer:
 _SENTENCES = {
     "deadline": "the deadline came",
     "evaluations": "all evaluations that the agreement allows were made",
-    "nodes": "the nodes could not go on",
+    "nodes": "the nodes could not continue",
     "generations": "all generations that the agreement allows were made",
 }
 

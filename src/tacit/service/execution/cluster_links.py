@@ -6,6 +6,8 @@ import asyncio
 import logging
 from pathlib import Path
 
+import msgspec
+
 from tacit.engine.agreement import Agreement
 from tacit.engine.coordinator import Coordinator, NodeClient
 from tacit.engine.identity import CertificateFiles, load_cluster_config, read_certificate
@@ -94,11 +96,7 @@ class ClusterLinks:
         """As last seen."""
         nodes = tuple(
             NodeStatus(
-                host=terms.host,
-                port=terms.port,
-                signing_key=terms.signing_key,
-                sealing_key=terms.sealing_key,
-                certificate=terms.certificate,
+                **msgspec.structs.asdict(terms),
                 reachable=here,
                 clock_offset_seconds=client.clock_offset,
             )

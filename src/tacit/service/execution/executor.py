@@ -1,4 +1,4 @@
-"""The execution of a service: hands over, queues, conducts and recovers runs."""
+"""The execution of a service: provisions, queues, supervises and recovers runs."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from tacit.service.server.settings import Settings
 from tacit.service.storage import Database, read_run, runs_in_state, set_progress, set_state
 from tacit.service.workflow.lifecycle import BEFORE_RUNNING, State
 
-TELL_EVERY_SECONDS = 0.5
-"""Progress of all runs is written together, so often."""
+WRITE_EVERY_SECONDS = 0.5
+"""How often the progress of all runs is written, together."""
 QUIET_SECONDS = 0.3
-"""So long before an answer is due nobody else writes about progress."""
+"""No progress is written in this time before an answer is due."""
 LONGEST_SILENCE_SECONDS = 3.0
-AGAIN_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
-"""Pauses before a run that could not begin is tried again."""
+RETRY_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
+"""Pauses before retrying a run that could not begin."""
 LOG_SECONDS = 10.0
 log = logging.getLogger("tacit.service.execution")
 
 
 class Executor:
-    """Carries out the runs of one service; see `port.Execution`."""
+    """Executes the runs of one service; see `port.Execution`."""
 
     def __init__(self, settings: Settings, database: Database, /) -> None:
         self._database = database
@@ -52,32 +52,32 @@ class Executor:
         }
         self._queue = FairQueue({cluster.name: cluster.slots for cluster in settings.cluster})
         self._progress: dict[str, Report] = {}
-        self._around = RunServices(
+        self.metrics = ServiceMetrics()
+        self._services = RunServices(
             database=database,
             data=settings.data_folder,
             workers=WorkerPool(),
             on_progress=self._progress.__setitem__,
-            on_end=self._note_end,
+            metrics=self.metrics,
         )
-        self._liaisons: dict[str, Provisioner] = {}
-        self._conducted: dict[str, RunSupervisor] = {}
+        self._provisioners: dict[str, Provisioner] = {}
+        self._supervisors: dict[str, RunSupervisor] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._background: set[asyncio.Task[None]] = set()
         self._stopping = False
-        self.metrics = ServiceMetrics()
-        self.metrics.watch_clusters(self._statuses)
+        self.metrics.watch_clusters(self.clusters)
 
     # Beginning and ending.
 
     async def start(self) -> None:
-        """Recover from whatever ended us last time, then begin to work."""
-        found = await self._database.write(recover, self._around.data)
+        """Recover from the end of the last process, then begin to work."""
+        found = await self._database.write(recover, self._services.data)
         for run_id in found.interrupted:
-            log.info("interrupted by our end", extra={"fields": {"run": run_id}})
+            log.info("interrupted by the end of the platform", extra={"fields": {"run": run_id}})
         for links in self._links.values():
             links.start()
-        self._spawn(self._around.workers.open())
-        self._spawn(self._tell_progress())
+        self._spawn(self._services.workers.open())
+        self._spawn(self._write_progress())
         for run_id, cluster in found.to_hand_over:
             self._hand_over(run_id, cluster)
         for waiting in found.to_queue:
@@ -91,8 +91,8 @@ class Executor:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        self._around.workers.close()
-        await self._database.write(recover, self._around.data)
+        self._services.workers.close()
+        await self._database.write(recover, self._services.data)
         await asyncio.gather(*(links.stop() for links in self._links.values()))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -104,32 +104,28 @@ class Executor:
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._background.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("unforeseen error", exc_info=error)
+            log.error("internal error", exc_info=error)
 
-    def _note_end(self, report: Report, state: State, late_by: float) -> None:
-        self.metrics.run_ended(state.value, max(0.0, late_by))
-        self.metrics.evaluated(report.evaluations)
-
-    async def _tell_progress(self) -> None:
+    async def _write_progress(self) -> None:
         def write(session: Session, reports: dict[str, Report]) -> None:
             for run_id, report in reports.items():
                 set_progress(session, run_id, report.progress())
 
-        told = time.monotonic()
+        written = time.monotonic()
         while True:
-            await asyncio.sleep(TELL_EVERY_SECONDS)
-            soon = any(each.is_due_within(QUIET_SECONDS) for each in self._conducted.values())
-            if soon and time.monotonic() - told < LONGEST_SILENCE_SECONDS:
+            await asyncio.sleep(WRITE_EVERY_SECONDS)
+            soon = any(each.is_due_within(QUIET_SECONDS) for each in self._supervisors.values())
+            if soon and time.monotonic() - written < LONGEST_SILENCE_SECONDS:
                 continue  # answers come first, and writers take turns
-            reports = {k: v for k, v in self._progress.items() if k in self._conducted}
+            reports = {k: v for k, v in self._progress.items() if k in self._supervisors}
             self._progress.clear()
             if not reports:
                 continue
             try:
                 await self._database.write(write, reports)
-                told = time.monotonic()
+                written = time.monotonic()
             except Exception as error:
-                log.error("progress is not told", exc_info=error)
+                log.error("progress is not written", exc_info=error)
 
     # Clusters.
 
@@ -147,11 +143,8 @@ class Executor:
         loads = await self._database.read(load)
         return min(loads, key=lambda name: loads[name] / self._links[name].slots)
 
-    async def clusters(self) -> list[ClusterStatus]:
+    def clusters(self) -> list[ClusterStatus]:
         """All clusters, as last seen."""
-        return self._statuses()
-
-    def _statuses(self) -> list[ClusterStatus]:
         return [
             links.status(running=self._queue.running(name), waiting=self._queue.waiting(name))
             for name, links in self._links.items()
@@ -173,7 +166,7 @@ class Executor:
 
     async def submission(self, run_id: str, /) -> None:
         """New sealed rows are stored: hand them over; when all are in, have them checked."""
-        provisioner = self._liaisons.get(run_id)
+        provisioner = self._provisioners.get(run_id)
         if provisioner is not None:
             provisioner.look_again()
         else:
@@ -183,17 +176,17 @@ class Executor:
         if run_id in self._tasks or self._stopping:
             return
         provisioner = Provisioner(run_id, self._links_of(cluster), self._database)
-        self._liaisons[run_id] = provisioner
-        self.metrics.handing_over(len(self._liaisons))
-        self._tasks[run_id] = self._spawn(self._see_to(run_id, provisioner))
+        self._provisioners[run_id] = provisioner
+        self.metrics.handing_over(len(self._provisioners))
+        self._tasks[run_id] = self._spawn(self._provision(run_id, provisioner))
 
-    async def _see_to(self, run_id: str, provisioner: Provisioner) -> None:
+    async def _provision(self, run_id: str, provisioner: Provisioner) -> None:
         try:
             is_ready = await provisioner.hand_over()
         finally:
-            self._liaisons.pop(run_id, None)
+            self._provisioners.pop(run_id, None)
             self._tasks.pop(run_id, None)
-            self.metrics.handing_over(len(self._liaisons))
+            self.metrics.handing_over(len(self._provisioners))
         if is_ready:
             await self.resume(run_id)
 
@@ -210,37 +203,39 @@ class Executor:
         if self._stopping:
             return
         for waiting in self._queue.take():
-            self._tasks[waiting.run_id] = self._spawn(self._conduct(waiting))
+            self._tasks[waiting.run_id] = self._spawn(self._supervise(waiting))
 
-    async def _conduct(self, waiting: Waiting) -> None:
-        run_id, pauses = waiting.run_id, iter(AGAIN_SECONDS)
-        conducted = RunSupervisor(run_id, self._links_of(waiting.cluster), self._around)
-        self._conducted[run_id] = conducted
+    async def _supervise(self, waiting: Waiting) -> None:
+        run_id, pauses = waiting.run_id, iter(RETRY_SECONDS)
+        supervisor = RunSupervisor(run_id, self._links_of(waiting.cluster), self._services)
+        self._supervisors[run_id] = supervisor
         try:
-            while not await self._tried(conducted, run_id):
-                await asyncio.sleep(next(pauses, AGAIN_SECONDS[-1]))
+            while not await self._attempt(supervisor, run_id):
+                await asyncio.sleep(next(pauses, RETRY_SECONDS[-1]))
         finally:
-            self._conducted.pop(run_id, None)
+            self._supervisors.pop(run_id, None)
             self._tasks.pop(run_id, None)
             self._queue.release(run_id)
             self._dispatch()
 
-    async def _tried(self, conducted: RunSupervisor, run_id: str) -> bool:
+    async def _attempt(self, supervisor: RunSupervisor, run_id: str) -> bool:
         """One attempt; whatever goes wrong in it, the run is not left in between."""
         try:
-            return await conducted.to_its_end()
+            return await supervisor.run()
         except Exception as error:
-            log.error("unforeseen error", exc_info=error, extra={"fields": {"run": run_id}})
+            log.error("internal error", exc_info=error, extra={"fields": {"run": run_id}})
         # One that did not run yet is tried again.
         return await retry_until_written(
-            lambda: self._database.write(interrupt, run_id, self._around.data, "a mistake of ours"),
+            lambda: self._database.write(
+                interrupt, run_id, self._services.data, "an internal error"
+            ),
             run=run_id,
         )
 
     async def cancel(self, run_id: str, reason: str, /) -> None:
         """End a run, whatever it is doing, as `cancelled`; its best so far is kept."""
-        conducted = self._conducted.get(run_id)
-        last = conducted.last if conducted is not None else None
+        supervisor = self._supervisors.get(run_id)
+        last = supervisor.last if supervisor is not None else None
 
         def write(session: Session) -> None:
             run = read_run(session, run_id, for_update=True)

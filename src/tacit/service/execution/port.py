@@ -1,7 +1,7 @@
 """What the platform's API may ask of its execution, and what it gets back.
 
 One `Execution` per service process, on its event loop. It reads and writes the database and
-announces every change itself; whoever calls has stored first what the call is about.
+announces every change itself; callers store first what the call is about.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ class NodeStatus:
     sealing_key: str
     certificate: str
     """The SHA-256 of its TLS certificate."""
-    reachable: bool = False
-    clock_offset_seconds: float | None = None
-    """How much later its clock is than ours; None before it was ever heard."""
+    reachable: bool
+    clock_offset_seconds: float | None
+    """How far its clock is ahead of the platform's; None before the first answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterStatus:
-    """Three nodes that work together, and how busy they are with our runs."""
+    """Three nodes that work together, and how busy they are."""
 
     name: str
     nodes: tuple[NodeStatus, ...]
     slots: int
     """Runs at a time."""
-    running: int = 0
-    waiting: int = 0
+    running: int
+    waiting: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class SignedLog:
-    """A node's log of a run's agreement, signed for whoever drew the nonce."""
+    """A node's log of a run's agreement, signed for the nonce."""
 
     node: int
     log: bytes
@@ -72,48 +72,38 @@ class LogAnswer:
 
 
 class Execution(Protocol):
-    """Carries out runs. All of it on one event loop; nothing here takes long to return."""
+    """Executes runs. All of it on one event loop; nothing here takes long to return."""
 
     @property
     def metrics(self) -> ServiceMetrics:
         """The figures of this service; others may count here too."""
-        ...
 
     async def start(self) -> None:
-        """Recover from whatever ended us last time, then begin to work."""
-        ...
+        """Recover from the end of the last process, then begin to work."""
 
     async def stop(self) -> None:
         """End all workers; their runs are `interrupted` with their best so far."""
-        ...
 
     async def cluster_for_new_run(self) -> str:
         """The name of the least loaded cluster."""
-        ...
 
-    async def clusters(self) -> list[ClusterStatus]:
+    def clusters(self) -> list[ClusterStatus]:
         """All clusters, as last seen."""
-        ...
 
     async def agreed(self, run_id: str, /) -> None:
         """All have signed: hand the agreement to the nodes, however long that takes."""
-        ...
 
     async def submission(self, run_id: str, /) -> None:
         """New sealed rows are stored: hand them to the nodes; when all are in, have them checked.
 
         The run becomes `submitted` then, and waits for a slot.
         """
-        ...
 
     async def resume(self, run_id: str, /) -> None:
         """An interrupted run is `submitted` again: let it wait for a slot and go on."""
-        ...
 
     async def cancel(self, run_id: str, reason: str, /) -> None:
         """End a run, whatever it is doing, as `cancelled`; its best so far is kept."""
-        ...
 
     async def fetch_logs(self, run_id: str, nonce: bytes, /) -> LogAnswer:
         """The three nodes' logs, signed for this nonce; a `TacitError` if a node is away."""
-        ...

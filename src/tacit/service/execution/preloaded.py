@@ -1,6 +1,6 @@
 """What the server that workers are forked from imports, once: everything, compiled.
 
-This is the one module that works at import: a fork server can be told modules and nothing else, and
+This is the one module that works at import: a fork server takes modules and nothing else, and
 kernels that are compiled here need not be loaded by each worker.
 """
 

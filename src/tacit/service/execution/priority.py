@@ -10,7 +10,7 @@ log = logging.getLogger("tacit.service.execution")
 
 
 def come_first() -> None:
-    """Ask for the processor before everybody else, where we may; workers step back themselves."""
+    """Raise the priority of this process where allowed; workers lower their own."""
     try:
         os.setpriority(os.PRIO_PROCESS, 0, min(PRIORITY, os.getpriority(os.PRIO_PROCESS, 0)))
     except PermissionError:

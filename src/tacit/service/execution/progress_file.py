@@ -1,4 +1,4 @@
-"""How a run came to where it is: a CSV line per generation, thinned to a length that stays small.
+"""The progress of a run: a CSV line per generation, thinned to a length that stays small.
 
 The worker writes it, the API hands it out. A long run has a line for every second, fourth, eighth
 ... generation.
@@ -6,7 +6,10 @@ The worker writes it, the API hands it out. A long run has a line for every seco
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from tacit.files import replace_file
@@ -38,11 +41,7 @@ def line_of(progress: dict[str, object], /) -> str:
 
 
 def read_progress(folder: Path, last: dict[str, object] | None, /, *, objectives: int) -> str:
-    r"""A run's file as it is now, up to its last report.
-
-    >>> read_progress(Path("no-such-folder"), {"generation": 3, "best": [7.0]}, objectives=1)
-    'generation,seconds,evaluations,evaluations_per_second,best\n3,,,,7.0\n'
-    """
+    """A run's file as it is now, up to its last report."""
     lines = _lines(folder / PROGRESS)
     if last is not None:
         new = line_of(last)
@@ -51,8 +50,21 @@ def read_progress(folder: Path, last: dict[str, object] | None, /, *, objectives
     return header(objectives) + "".join(lines)
 
 
+def progress_points(text: str, /, *, column: str = "best") -> list[tuple[float, float]]:
+    r"""Seconds and best value from a run's file; lines that disclose no value are left out.
+
+    >>> progress_points("generation,seconds,best\n0,0.1,9\n1,0.2,\n2,0.3,True\n")
+    [(0.1, 9.0)]
+    """
+    points = []
+    for line in csv.DictReader(io.StringIO(text)):
+        with suppress(ValueError, TypeError, KeyError):
+            points.append((float(line["seconds"]), float(line[column])))
+    return points
+
+
 class ProgressFile:
-    """A run's file, as its worker writes it; it goes on where the run does.
+    """A run's file, as its worker writes it; it continues where the run does.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())

@@ -1,8 +1,8 @@
-"""Handing a run over to its nodes: the agreement, then the sealed rows, then the check.
+"""Provisioning the nodes with a run: the agreement, then the sealed rows, then the check.
 
-Nodes may be away, so everything is tried again, more and more slowly; nodes take the same thing
-twice, so nothing is lost if we die in between. What the nodes say of somebody's rows is put down
-for that participant, which may then seal them anew.
+Nodes may be away, so everything is retried, more and more slowly; nodes take the same thing twice,
+so nothing is lost if the platform dies in between. What the nodes say of somebody's rows is stored
+for that participant, which may then seal them again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HAND_OVER_SECONDS = 10.0
 PREPARE_SECONDS = 60.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 5.0
 WARN_AFTER = 4
-"""So many failures in a row are worth a warning on the run."""
+"""After so many failures in a row the run gets a warning."""
 log = logging.getLogger("tacit.service.execution")
 
 
@@ -58,7 +58,7 @@ class Provisioner:
                 if isinstance(error, EngineError) and not _may_pass(error):
                     await self._fail(str(error))
                     return False
-                # A node that is away, mostly; if it is a mistake of ours, the run is not lost.
+                # A node that is away, mostly; if it is an internal error, the run is not lost.
                 failures += 1
                 await self._note_trouble(error, failures)
                 self._news.set()
@@ -70,7 +70,9 @@ class Provisioner:
         fields = {"run": self._run_id, "what": what, "failures": failures}
         is_known = isinstance(error, TacitError | TimeoutError | OSError)
         log.warning(
-            "handing over goes on", exc_info=None if is_known else error, extra={"fields": fields}
+            "provisioning is retried",
+            exc_info=None if is_known else error,
+            extra={"fields": fields},
         )
         if failures == WARN_AFTER:
             warning = f"the nodes could not be given everything yet: {what}"
@@ -100,7 +102,7 @@ class Provisioner:
             if each.state != "refused" and each.key not in self._delivered:
                 await self._deliver(coordinator, each)
         stored = await self._database.read(stored_agreement, self._run_id)
-        # Also new ones may have come meanwhile, for which we are woken again.
+        # New ones may have come meanwhile, which set the event again.
         if not stored.is_complete or any(each.key not in self._delivered for each in stored.rows):
             return False
         if not await self._prepare(coordinator, stored):
@@ -141,7 +143,7 @@ class Provisioner:
         )
 
     async def _prepare(self, coordinator: Coordinator, stored: StoredAgreement) -> bool:
-        """Have everything checked and frozen; False if somebody has to seal anew."""
+        """Have everything checked and frozen; False if somebody has to seal again."""
         until = asyncio.get_running_loop().time() + PREPARE_SECONDS
         for objective in stored.agreement.confidential():
             try:

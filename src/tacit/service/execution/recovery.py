@@ -1,4 +1,4 @@
-"""After a start: what was going when the last process ended, however it did."""
+"""After a start: what was running when the last process ended."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tacit.service.workflow.lifecycle import State
 
 @dataclass(frozen=True)
 class Recovered:
-    """What goes on."""
+    """What continues after a start."""
 
     interrupted: list[str]
     to_hand_over: list[tuple[str, str]]
@@ -26,9 +26,9 @@ class Recovered:
 
 
 def interrupt(session: Session, run_id: str, data: Path, reason: str, /) -> bool:
-    """Put down that a run was interrupted, with its best so far, if it is running.
+    """Store that a run was interrupted, with its best so far, if it is running.
 
-    The answer is whether it was.
+    Returns whether it was.
     """
     run = read_run(session, run_id, for_update=True)
     if run.where is not State.RUNNING:
@@ -49,7 +49,7 @@ def interrupt(session: Session, run_id: str, data: Path, reason: str, /) -> bool
 
 
 def recover(session: Session, data: Path, /) -> Recovered:
-    """Put down what was interrupted, with its best so far, and tell what goes on."""
+    """Store what was interrupted, with its best so far; returns what continues."""
     interrupted = [run.id for run in runs_in_state(session, [State.RUNNING])]
     for run_id in interrupted:
         interrupt(session, run_id, data, "the platform ended while it ran")

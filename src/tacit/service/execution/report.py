@@ -78,7 +78,7 @@ def run_folder(data: Path, run_id: str, /) -> Path:
 
 
 def write_report(folder: Path, report: Report, /) -> None:
-    """Replace the last report. A crash of ours leaves the old one or the new one."""
+    """Replace the last report. A crash leaves the old one or the new one."""
     replace_file(folder / REPORT, msgspec.msgpack.encode(report))
 
 

@@ -1,4 +1,4 @@
-"""One run from its slot to its end: whatever its worker does, the answer comes at the deadline."""
+"""One run from its slot to its end: the answer comes at the deadline, whatever its worker does."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from tacit.service.execution.cluster_links import ClusterLinks
 from tacit.service.execution.report import Report, RunRequest, run_folder
 from tacit.service.execution.retry_until_written import retry_until_written
 from tacit.service.execution.worker_handle import WorkerHandle, WorkerPool
+from tacit.service.server.metrics import ServiceMetrics
 from tacit.service.storage import Database, add_warning, set_progress, set_state
 from tacit.service.workflow.lifecycle import State
 
 PREPARE_SECONDS = 60.0
-"""A worker that is not ready after so long starts anew."""
+"""A worker that is not ready after so long is started again."""
 log = logging.getLogger("tacit.service.execution")
 
 
@@ -34,15 +35,14 @@ class RunServices:
     data: Path
     workers: WorkerPool
     on_progress: Callable[[str, Report], None]
-    on_end: Callable[[Report, State, float], None]
-    """Told of each end, and how long after its deadline it was stored."""
+    metrics: ServiceMetrics
 
 
 class RunSupervisor:
     """One run that has its slot."""
 
-    def __init__(self, run_id: str, links: ClusterLinks, around: RunServices, /) -> None:
-        self._run_id, self._links, self._around = run_id, links, around
+    def __init__(self, run_id: str, links: ClusterLinks, services: RunServices, /) -> None:
+        self._run_id, self._links, self._services = run_id, links, services
         self._worker: WorkerHandle | None = None
         self._until: float | None = None
 
@@ -55,25 +55,25 @@ class RunSupervisor:
         """The last report, if there is one."""
         return None if self._worker is None else self._worker.last
 
-    async def to_its_end(self) -> bool:
-        """Conduct the run; False if it could not begin and may be tried again later."""
-        stored = await self._around.database.read(stored_agreement, self._run_id)
+    async def run(self) -> bool:
+        """Supervise the run; False if it could not begin and may be retried later."""
+        stored = await self._services.database.read(stored_agreement, self._run_id)
         if stored.state is not State.SUBMITTED:
             return True
-        worker = self._worker = WorkerHandle(self._around.workers, self._order(stored))
+        worker = self._worker = WorkerHandle(self._services.workers, self._request(stored))
         try:
             await worker.start()
             if not await self._is_ready(worker):
                 return False
-            await self._run(worker, stored)
+            await self._search(worker, stored)
         except WrongStateError:
             return True  # it was cancelled meanwhile
         finally:
             await asyncio.shield(worker.end())
         return True
 
-    def _order(self, stored: StoredAgreement) -> RunRequest:
-        folder = run_folder(self._around.data, self._run_id)
+    def _request(self, stored: StoredAgreement) -> RunRequest:
+        folder = run_folder(self._services.data, self._run_id)
         return RunRequest(
             run_id=self._run_id,
             folder=str(folder.absolute()),
@@ -88,11 +88,11 @@ class RunSupervisor:
             async with asyncio.timeout(PREPARE_SECONDS):
                 await worker.is_ready.wait()
         except TimeoutError:
-            await self._warn("its worker did not become ready; it starts anew")
+            await self._warn("its worker did not become ready; it starts again")
             return False
         report = worker.last
         if report.stage == "failed" and not report.can_retry:
-            await self._around.database.write(
+            await self._services.database.write(
                 set_state, self._run_id, State.FAILED, reason=report.error
             )
             return True
@@ -103,16 +103,16 @@ class RunSupervisor:
 
     async def _warn(self, message: str) -> None:
         log.warning(message, extra={"fields": {"run": self._run_id}})
-        await self._around.database.write(add_warning, self._run_id, message)
+        await self._services.database.write(add_warning, self._run_id, message)
 
-    async def _run(self, worker: WorkerHandle, stored: StoredAgreement) -> None:
+    async def _search(self, worker: WorkerHandle, stored: StoredAgreement) -> None:
         if worker.has_ended.is_set():
             return
         for warning in self._links.clock_warnings():
-            await self._around.database.write(add_warning, self._run_id, warning)
+            await self._services.database.write(add_warning, self._run_id, warning)
         since, begun = time.time(), time.monotonic()
         until = self._until = begun + stored.deadline_seconds
-        await self._around.database.write(
+        await self._services.database.write(
             set_state,
             self._run_id,
             State.RUNNING,
@@ -135,7 +135,7 @@ class RunSupervisor:
         while True:
             await asyncio.sleep(0.25)
             if worker.last.stage == "running":
-                self._around.on_progress(self._run_id, worker.last)
+                self._services.on_progress(self._run_id, worker.last)
 
     async def _answer(self, report: Report, stored: StoredAgreement, until: float) -> None:
         late_by = max(0.0, time.monotonic() - until)
@@ -155,10 +155,12 @@ class RunSupervisor:
             )
 
         await retry_until_written(
-            lambda: self._around.database.write_first(write), run=self._run_id
+            lambda: self._services.database.write_first(write), run=self._run_id
         )
         stored_late_by = time.monotonic() - until
-        self._around.on_end(report, answer.state, stored_late_by)
+        self._services.metrics.run_ended(
+            answer.state.value, late_by=stored_late_by, evaluations=report.evaluations
+        )
         fields = {
             "run": self._run_id,
             "state": answer.state.value,

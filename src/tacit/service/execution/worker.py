@@ -47,9 +47,9 @@ from tacit.service.execution.report import (
 )
 
 REPORT_SECONDS = 0.05
-"""Reports come at most so often; one more or less does not make an answer worse."""
+"""The shortest time between reports."""
 ANSWER_SECONDS = 0.05
-"""The search ends so long before the deadline, so that its last report is there in time."""
+"""The search ends this long before the deadline, so that its last report is in time."""
 LOCK_SECONDS = 10.0
 TRIES, LEAST_SECONDS = 3, 1.0
 """How often a run is resumed whose nodes refuse to go on, if so much of its time is left."""
@@ -57,10 +57,10 @@ SPEED_OVER = 20
 _PR_SET_PDEATHSIG = 1
 
 
-def work(line: socket.socket, order: RunRequest, /) -> None:
-    """Carry out a run; the process ends with it."""
+def work(line: socket.socket, request: RunRequest, /) -> None:
+    """Run a search; the process ends with it."""
     _end_with_the_platform()
-    worker = Worker(line, order)
+    worker = Worker(line, request)
     try:
         worker.run()
     except TacitError as error:
@@ -82,9 +82,9 @@ def _end_with_the_platform() -> None:
 class Worker:
     """One run, its pipe to the platform and its files."""
 
-    def __init__(self, line: socket.socket, order: RunRequest, /) -> None:
-        self._line, self._order = line, order
-        self._folder = Path(order.folder)
+    def __init__(self, line: socket.socket, request: RunRequest, /) -> None:
+        self._line, self._request = line, request
+        self._folder = Path(request.folder)
         self._started: SimpleQueue[float] = SimpleQueue()
         self._last = Report(stage="ready")
         self._reported = 0.0
@@ -93,7 +93,7 @@ class Worker:
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
-        """The platform says one thing: until when to search. When it is gone, so are we."""
+        """Receive until when to search; end the process when the platform is gone."""
         data = b""
         while len(data) < 8:
             part = self._line.recv(8 - len(data))
@@ -106,16 +106,16 @@ class Worker:
 
     def run(self) -> None:
         """Prepare, wait for the start, search, report."""
-        order = self._order
+        request = self._request
         agreed = Agreed(
-            agreement=read_agreement(order.agreement),
-            signatures=order.signatures,
-            manifests=order.manifests,
+            agreement=read_agreement(request.agreement),
+            signatures=request.signatures,
+            manifests=request.manifests,
         )
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock = (self._folder / LOCK).open("w")
         _take(lock)
-        cluster = load_cluster_config(Path(order.cluster))
+        cluster = load_cluster_config(Path(request.cluster))
         earlier = read_report(self._folder)
         self._before = 0.0 if earlier is None else earlier.seconds
         self._search(agreed, cluster)
@@ -147,7 +147,7 @@ class Worker:
                 again = reason is StopReason.NODES and driver.can_resume
                 if again and tries_left and until - time.monotonic() > LEAST_SECONDS:
                     continue
-                self._say(self._report(driver, "ended", reason))
+                self._publish(self._report(driver, "ended", reason))
                 driver.checkpoint()
                 return
 
@@ -159,7 +159,7 @@ class Worker:
         try:
             self._send(failed)
         except OSError:
-            return  # nobody is there to be told
+            return  # nobody listens any more
 
     def _observing(self, driver: SearchDriver) -> Callable[[Progress], None]:
         def observe(progress: Progress) -> None:
@@ -168,7 +168,7 @@ class Worker:
                 self._ends.append(now)
             self._progress.add(self._standing(driver, "running").progress())
             if now - self._reported >= REPORT_SECONDS:
-                self._say(self._report(driver, "running"))
+                self._publish(self._report(driver, "running"))
 
         return observe
 
@@ -203,7 +203,7 @@ class Worker:
             best=disclosed_to_user(driver.problem, now.best) if now.best else [],
         )
 
-    def _say(self, report: Report) -> None:
+    def _publish(self, report: Report) -> None:
         """Into the file first: what the platform has heard is there after its death."""
         self._reported = time.monotonic()
         write_report(self._folder, report)

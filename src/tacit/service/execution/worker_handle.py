@@ -24,18 +24,17 @@ LARGEST_REPORT = 64 << 20
 class WorkerPool:
     """Where workers come from; one per service.
 
-    All processes are started and buried by one thread: the standard library keeps account of them,
-    and does not expect several.
+    All processes are started and waited for by one thread, as the standard library expects.
     """
 
     def __init__(self) -> None:
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(PRELOADED)
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="workshop")
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="worker-pool")
 
     async def open(self) -> None:
         """Have the server import everything before the first worker is needed."""
-        await self.tombstone(await self.start(int))
+        await self.reap(await self.start(int))
 
     async def start(self, target: Callable[..., object], *arguments: object) -> BaseProcess:
         """A new process; the first waits until the server has imported everything."""
@@ -47,7 +46,7 @@ class WorkerPool:
 
         return await asyncio.get_running_loop().run_in_executor(self._thread, begin)
 
-    async def tombstone(self, process: BaseProcess, /) -> None:
+    async def reap(self, process: BaseProcess, /) -> None:
         """Wait for the end of a process, and forget it."""
 
         def wait() -> None:
@@ -61,24 +60,24 @@ class WorkerPool:
         self._thread.shutdown(wait=False)
 
 
-def _work(line: socket.socket, order: RunRequest) -> None:
+def _work(line: socket.socket, request: RunRequest) -> None:
     # Imported by the server the worker is forked from; here it would cost the platform seconds.
     from tacit.service.execution.worker import work
 
-    work(line, order)
+    work(line, request)
 
 
 class WorkerHandle:
     """One worker and its last report."""
 
-    def __init__(self, workshop: WorkerPool, order: RunRequest, /) -> None:
-        self._workshop, self._order = workshop, order
+    def __init__(self, pool: WorkerPool, request: RunRequest, /) -> None:
+        self._pool, self._request = pool, request
         self._process: BaseProcess | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._reading: asyncio.Task[None] | None = None
         self.last = Report(stage="ready")
         self.is_ready = asyncio.Event()
-        """Set when the worker may be told to begin, and when it has ended."""
+        """Set when the worker may begin, and when it has ended."""
         self.has_ended = asyncio.Event()
 
     async def start(self) -> None:
@@ -88,9 +87,9 @@ class WorkerHandle:
         try:
             reader, self._writer = await asyncio.open_connection(sock=ours)
             self._reading = asyncio.get_running_loop().create_task(self._read(reader))
-            starting = asyncio.ensure_future(self._workshop.start(_work, theirs, self._order))
+            starting = asyncio.ensure_future(self._pool.start(_work, theirs, self._request))
             starting.add_done_callback(lambda _: theirs.close())
-            # Whoever is cancelled here still has a process to end.
+            # If this is cancelled, the process must still be ended.
             self._process = await asyncio.shield(starting)
         except BaseException:
             if starting is not None and not starting.done():
@@ -127,7 +126,7 @@ class WorkerHandle:
             self._writer.close()
         if self._process is not None:
             self._process.kill()
-            await self._workshop.tombstone(self._process)
+            await self._pool.reap(self._process)
 
 
 def _kill_late(started: asyncio.Future[BaseProcess]) -> None:

@@ -109,7 +109,7 @@ def run_demo(
 
 
 def join_as(platform: LocalPlatform, name: str, code: str, /) -> Profile:
-    """Become a participant: a folder, a key, and the invitation handed in."""
+    """Join as a participant, with a new key in a folder of its own."""
     folder: Path = platform.folder / "participants" / name
     new_key_file(name, folder)
     return join(platform.url, code, profile=folder, ca=platform.certificate)

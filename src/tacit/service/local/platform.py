@@ -84,7 +84,7 @@ class LocalPlatform:
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
-                # Ctrl-C is for us; the platform stops when we do.
+                # Ctrl-C is for the parent; the platform stops with it.
                 start_new_session=True,
             )
         deadline = time.monotonic() + START_SECONDS

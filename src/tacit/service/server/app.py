@@ -29,7 +29,7 @@ from tacit.service.storage import Database
 from tacit.service.workflow.events import Announcer
 
 MEGABYTE = 1_000_000
-MakeExecution = Callable[[Settings, Database, Announcer], Execution]
+MakeExecution = Callable[[Settings, Database], Execution]
 
 
 def make_app(settings: Settings, /, *, execution: MakeExecution) -> FastAPI:
@@ -40,7 +40,7 @@ def make_app(settings: Settings, /, *, execution: MakeExecution) -> FastAPI:
         settings,
         database,
         announcer,
-        execution(settings, database, announcer),
+        execution(settings, database),
         by_account=RateLimit(settings.requests_per_minute),
         by_address=RateLimit(settings.anonymous_requests_per_minute),
     )

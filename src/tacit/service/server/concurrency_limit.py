@@ -1,4 +1,4 @@
-"""Work that takes long enough to be in the way: so much of it at a time, and everybody in turn."""
+"""A limit for long work: how much of it runs at a time, and how much an account may ask for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tacit.errors import BusyError, TooManyError
 
 
 class ConcurrencyLimit:
-    """Lets so many in at a time; of one account so many are in or wait, and none for too long."""
+    """Limits how many run at a time, how many an account has in it, and how long they wait."""
 
     def __init__(self, what: str, /, *, at_once: int, each: int, within: float) -> None:
         self.what, self._each, self._within = what, each, within
@@ -43,5 +43,5 @@ class ConcurrencyLimit:
                 await self._room.acquire()
         except TimeoutError:
             raise BusyError(
-                f"too many others have asked for {self.what}; come again in a minute"
+                f"too many others have asked for {self.what}; retry in a minute"
             ) from None

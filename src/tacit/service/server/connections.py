@@ -1,4 +1,4 @@
-"""Connections that cost us something without asking for anything: so few, and so briefly.
+"""Idle connections: how many there may be, and for how long.
 
 The web server waits for a request as long as its client likes, and so do TLS handshakes, almost.
 """
@@ -16,14 +16,14 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from tacit.service.api.gate import network_of
 
 HEAD_SECONDS = 10.0
-"""So long may a handshake take, and so long the head of a request once there is a connection."""
+"""The longest time for a handshake, and for the head of a request on an open connection."""
 GOODBYE_SECONDS = 5.0
 MOST_CONNECTIONS = 4000
-"""Of all together; whoever asks on one more is told to come again."""
+"""In total; one more is asked to retry later."""
 
 
 def connection_class(most: int | None, /) -> type[asyncio.Protocol]:
-    """How the web server treats a connection, with so many per address, or any number if None."""
+    """The protocol class of the web server; `most` connections per address, None for no limit."""
     network = lru_cache(maxsize=2 * MOST_CONNECTIONS)(network_of)
 
     class Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
@@ -93,7 +93,7 @@ class ImpatientLoop(asyncio.SelectorEventLoop):
 
 
 def allow_many_files() -> int:
-    """Open as many files and connections as the system lets us; the answer is how many."""
+    """Raise the limit of open files to what the system allows; returns it."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     return most

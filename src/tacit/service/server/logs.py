@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import sys
 import traceback
-from typing import TextIO
 
 import msgspec
 
@@ -44,13 +42,13 @@ def names_no_page(record: logging.LogRecord, /) -> bool:
     return '"WebSocket ' not in str(record.msg)
 
 
-def set_up_logs(stream: TextIO | None = None, /, *, level: str = "INFO") -> None:
-    """Have the platform and its web server log to a stream, standard error if none is given."""
-    handler = logging.StreamHandler(stream or sys.stderr)
+def set_up_logs() -> None:
+    """Have the platform and its web server log to standard error."""
+    handler = logging.StreamHandler()
     handler.setFormatter(JsonLines())
     handler.addFilter(names_no_page)
     for name in ("tacit", "uvicorn", "uvicorn.error"):
         logger = logging.getLogger(name)
         logger.handlers = [handler] if name != "uvicorn.error" else []
-        logger.setLevel(level)
+        logger.setLevel(logging.INFO)
         logger.propagate = name == "uvicorn.error"

@@ -22,13 +22,7 @@ REQUEST_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 
 
 class ServiceMetrics:
-    """Counts and times without a name of any participant.
-
-    >>> metrics = ServiceMetrics()
-    >>> metrics.run_ended("finished", 0.0)
-    >>> b'tacit_runs_ended_total{state="finished"} 1.0' in metrics.render()
-    True
-    """
+    """Counts and times without a name of any participant."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -57,25 +51,21 @@ class ServiceMetrics:
         )
 
     def watch_clusters(self, statuses: Callable[[], Iterable[ClusterStatus]], /) -> None:
-        """Tell of the clusters whenever somebody looks."""
+        """Report the clusters at every scrape."""
         self._registry.register(_Clusters(statuses))
 
     def request(self, method: str, status: int, seconds: float, /) -> None:
         """One request was answered."""
         self._requests.labels(method, str(status)).observe(seconds)
 
-    def run_ended(self, state: str, late_by: float | None, /) -> None:
-        """A run came to an end, so long after its deadline if that had come."""
+    def run_ended(self, state: str, /, *, late_by: float, evaluations: int) -> None:
+        """A run ended after so many evaluations; `late_by` is how long after its deadline."""
         self._ended.labels(state).inc()
-        if late_by is not None:
-            self._late.observe(late_by)
-
-    def evaluated(self, count: int, /) -> None:
-        """So many more populations were evaluated."""
-        self._evaluations.inc(max(count, 0))
+        self._late.observe(max(0.0, late_by))
+        self._evaluations.inc(evaluations)
 
     def handing_over(self, count: int, /) -> None:
-        """So many runs are being handed over now."""
+        """How many runs are being handed over now."""
         self._handing_over.set(count)
 
     def render(self) -> bytes:

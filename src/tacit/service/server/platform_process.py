@@ -18,11 +18,7 @@ from tacit.service.server.settings import load_settings
 
 
 def main(arguments: list[str], /) -> int:
-    """Serve as a config file says until the standard input ends.
-
-    >>> main(["no-such.toml"])
-    2
-    """
+    """Serve as a config file says until the standard input ends."""
     try:
         settings = load_settings(Path(arguments[0]))
         threading.Thread(target=_stop_at_the_end_of_input, daemon=True).start()

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from tacit.engine.identity import parse_address
 from tacit.files import check_secret
-from tacit.service.execution import make_execution
+from tacit.service.execution.executor import Executor
 from tacit.service.server.app import MakeExecution, make_app
 from tacit.service.server.connections import (
     MOST_CONNECTIONS,
@@ -71,7 +71,7 @@ def make_server(settings: Settings, app: FastAPI, /) -> uvicorn.Server:
     return _Server(config, app.state.platform)
 
 
-def serve(settings: Settings, /, *, execution: MakeExecution = make_execution) -> None:
+def serve(settings: Settings, /, *, execution: MakeExecution = Executor) -> None:
     """Serve until Ctrl-C or SIGTERM."""
     set_up_logs()
     # Before the database is touched: a start interrupts what was running.

@@ -69,7 +69,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
     @property
     def is_https(self) -> bool:
-        """Whether browsers see HTTPS, be it ours or a proxy's."""
+        """Whether browsers see HTTPS, from the platform or from a proxy."""
         return self.tls_certificate is not None or self.url.startswith("https:")
 
 
@@ -109,15 +109,7 @@ def _check(settings: Settings, path: Path) -> None:
 
 
 def write_settings(folder: Path, /, *, clusters: list[Path], listen: str, url: str | None) -> Path:
-    """Write a new `service.toml` with a self-signed certificate.
-
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp()) / "platform"
-    >>> made = write_settings(folder, clusters=[Path("cluster.toml")],
-    ...                       listen="127.0.0.1:8443", url=None)
-    >>> load_settings(made).cluster[0].slots
-    4
-    """
+    """Write a new `service.toml` with a self-signed certificate."""
     host, port = parse_address(listen)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = folder / FILE_NAME

@@ -17,7 +17,7 @@ from tacit.service.storage.database import SQLITE, cannot_be_opened
 
 LOCK = "service.lock"
 ADVISORY_KEY = 0x7461636974
-"""PostgreSQL's locks have numbers; this one spells our name."""
+"""PostgreSQL's locks have numbers; this one spells tacit."""
 
 
 @contextmanager
@@ -62,7 +62,7 @@ def _advisory_lock(url: str) -> Iterator[None]:
         raise cannot_be_opened(error) from None
     with connection:
         if make_url(url).get_backend_name() == "postgresql":
-            # The server notices within a minute if our whole machine is gone.
+            # The server notices within a minute if this machine is gone.
             for name, value in (("idle", 30), ("interval", 10), ("count", 3)):
                 connection.execute(text(f"SET tcp_keepalives_{name} = {value}"))
             taken = connection.scalar(text("SELECT pg_try_advisory_lock(:k)"), {"k": ADVISORY_KEY})

@@ -8,6 +8,7 @@ deadline come first, in a thread that nothing else can take.
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -23,7 +24,6 @@ from tacit.errors import InputError
 from tacit.service.storage.events import NEW_EVENTS
 from tacit.service.storage.migrations import HEAD
 from tacit.service.storage.models import Event
-from tacit.service.storage.writers_turn import WritersTurn
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -33,6 +33,30 @@ READERS = 4
 SQLITE = "sqlite:///"
 BUSY_SECONDS = 10
 """How long a writer waits for another process, such as the command line's."""
+
+
+class WritersTurn:
+    """One writer at a time; urgent ones wait only for the one who is writing."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._urgent = 0
+        self.is_taken = False
+
+    @contextmanager
+    def taken(self, *, first: bool = False) -> Iterator[None]:
+        """Have the turn for as long as the block lasts."""
+        with self._changed:
+            self._urgent += first
+            self._changed.wait_for(lambda: not self.is_taken and (first or not self._urgent))
+            self._urgent -= first
+            self.is_taken = True
+        try:
+            yield
+        finally:
+            with self._changed:
+                self.is_taken = False
+                self._changed.notify_all()
 
 
 class Database:
@@ -176,7 +200,7 @@ def _open(url: str) -> Engine:
 
 
 def _set_up_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 - the driver's own
-    # Transactions are begun by us: the driver's own would begin late, and could then not write.
+    # Transactions begin explicitly: the driver's own would begin late, and could then not write.
     connection.isolation_level = None
     for setting in (
         f"busy_timeout = {BUSY_SECONDS * 1000}",

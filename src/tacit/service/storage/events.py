@@ -15,7 +15,7 @@ NEW_EVENTS = "new events"
 
 
 def add_event(session: Session, run_id: str, kind: str, data: dict[str, Any], /) -> Event:
-    """Write down that something happened to a run; whoever watches it is told at the commit."""
+    """Write down that something happened to a run; watchers learn of it at the commit."""
     added = Event(run=run_id, at=time.time(), kind=kind, data=data)
     session.add(added)
     session.info.setdefault(NEW_EVENTS, []).append(added)
@@ -29,15 +29,12 @@ def events_after(
     *,
     run: str | None = None,
     participant: str | None = None,
-    kind: str | None = None,
     limit: int | None = 1000,
 ) -> list[Event]:
     """The next events after a number, of one run or of all that a participant takes part in."""
     query = select(Event).where(Event.id > after).order_by(Event.id).limit(limit)
     if run is not None:
         query = query.where(Event.run == run)
-    if kind is not None:
-        query = query.where(Event.kind == kind)
     if participant is not None:
         query = query.where(
             Event.run.in_(select(Member.run).where(Member.participant == participant))
@@ -46,9 +43,9 @@ def events_after(
 
 
 def drop_progress(session: Session, run_id: str, /, *, before: float | None = None) -> None:
-    """Forget what was told of a run's progress before an instant, or all but the last of it.
+    """Delete the events of a run's progress before an instant, or all but the last of it.
 
-    Whoever watches wants to know where a run stands; how it came there is in the run's own file.
+    Watchers need the current state of a run; its history is in its progress file.
     """
     mine = (Event.run == run_id, Event.kind == "progress")
     old = (

@@ -58,7 +58,7 @@ def runs_of_participant(session: Session, participant: str, /) -> set[str]:
 
 
 def set_signature(session: Session, run_id: str, participant: str, signature: bytes, /) -> bool:
-    """Put down a participant's signature; the answer is whether all have signed now."""
+    """Store a participant's signature; returns whether all have signed now."""
     member = read_member(session, run_id, participant)
     member.signature, member.signed = signature, time.time()
     add_event(session, run_id, "member", {"participant": participant, "signed": True})

@@ -1,4 +1,4 @@
-"""Queries about runs. Whatever changes one also writes the event that tells of it."""
+"""Queries about runs. Whatever changes one also writes its event."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tacit.service.storage.models import Member, Run
 from tacit.service.workflow.lifecycle import State, check_state, check_transition
 
 KEEP_PROGRESS_SECONDS = 60.0
-"""A watcher who was away for longer is told where a run stands, not each step there."""
+"""A watcher who was away for longer learns where a run stands, not each step there."""
 
 
 def new_run_id() -> str:
@@ -112,7 +112,7 @@ def set_state(
 
 
 def set_agreement(session: Session, run_id: str, agreement: bytes, agreement_hash: str, /) -> Run:
-    """Put down what is to be signed; signatures under an earlier draft are dropped."""
+    """Store what is to be signed; signatures under an earlier draft are dropped."""
     run = read_run(session, run_id, for_update=True)
     check_state(run.where, frozenset({State.INVITED}), to="draft its agreement")
     run.agreement, run.agreement_hash = agreement, agreement_hash
@@ -123,7 +123,7 @@ def set_agreement(session: Session, run_id: str, agreement: bytes, agreement_has
 
 
 def set_progress(session: Session, run_id: str, progress: dict[str, Any], /) -> None:
-    """Put down a run's last report and tell of it."""
+    """Store a run's last report with its event."""
     # Without reading the run, which has its whole agreement in it: this happens twice a second.
     session.execute(update(Run).where(Run.id == run_id).values(progress=progress))
     drop_progress(session, run_id, before=time.time() - KEEP_PROGRESS_SECONDS)

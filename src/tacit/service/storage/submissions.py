@@ -17,7 +17,7 @@ SubmissionState = Literal["missing", "waiting", "accepted", "refused"]
 
 
 def store_sealed(session: Session, sealed: Sealed, /) -> None:
-    """Put down a participant's boxes for an objective, instead of earlier ones."""
+    """Store a participant's boxes for an objective, in place of earlier ones."""
     sealed.state, sealed.reason = "waiting", None
     session.merge(sealed)
     session.flush()
@@ -53,10 +53,10 @@ def set_submission_state(
     reason: str | None = None,
     objective: int | None = None,
 ) -> None:
-    """Put down how the nodes took a participant's rows, of one objective or of all it sent."""
-    for sealed in sealed_of(session, run_id, participant):
-        if objective is None or sealed.objective == objective:
-            sealed.state, sealed.reason = state, reason
+    """Store how the nodes took a participant's rows, of one objective or of all it sent."""
+    for rows in sealed_of(session, run_id, participant):
+        if objective in (None, rows.objective):
+            rows.state, rows.reason = state, reason
     session.flush()
     _summarize(session, read_member(session, run_id, participant))
 

@@ -65,20 +65,17 @@ def parameters_of_terms(terms: RunTerms, /) -> SearchParameters:
     return changed(preset_named(preset), terms.parameters)
 
 
-def is_sealed(terms: RunTerms, /) -> bool:
-    """Whether an objective asks for a sealed search; the agreement then wants all to be."""
-    return any(each.disclosure == SEALED for each in terms.objectives)
-
-
 def population_of_terms(terms: RunTerms, /) -> int:
-    """How many plans an evaluation is about; none in a sealed search."""
-    return 0 if is_sealed(terms) else parameters_of_terms(terms).evaluated_per_generation
+    """How many plans an evaluation is about; none where the nodes search by themselves."""
+    evaluates = all(each.disclosure != SEALED for each in terms.objectives)
+    return parameters_of_terms(terms).evaluated_per_generation if evaluates else 0
 
 
 def _search_of_terms(terms: RunTerms, problem: Problem) -> tuple[PinnedSearch, list[int]]:
     """The search that is pinned, and how many plans an evaluation of it has, from and to."""
-    if is_sealed(terms):
-        if not all(each.disclosure == SEALED for each in terms.objectives):
+    if not population_of_terms(terms):
+        searches = {each.disclosure == SEALED for each in terms.objectives}
+        if len(searches) > 1:
             raise ParameterError("one objective is sealed and another is not; seal all or none")
         if terms.limits.distinct_min > 1:
             raise ParameterError("a sealed search has no populations; leave distinct_min out")

@@ -1,23 +1,22 @@
-"""Who watches what happens: every committed event reaches every listener, in order."""
+"""Event streams: every committed event reaches every listener, in order."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
-from tacit.service.storage import Database, Event, add_event
+from tacit.service.storage import Database, Event
 
 MOST_UNREAD = 1000
-"""A listener that is so many events behind is let go; it can come again and read on."""
+"""A listener with so many unread events is dropped; it can reconnect and read on."""
 
 
 class Announcer:
     """Hands the database's events to those who listen.
 
     Queries that change a run (`set_state`, `set_progress`, `add_warning`, `set_signature` and the
-    like) write their event themselves; `tell` is for what no query tells of.
+    like) write their event themselves.
     """
 
     def __init__(self, database: Database, /) -> None:
@@ -31,13 +30,9 @@ class Announcer:
         self._database.on_events = self._from_thread
 
     def stop(self) -> None:
-        """Let all listeners go."""
+        """Disconnect all listeners."""
         self._database.on_events = None
         self._hand_on([None])
-
-    async def tell(self, run_id: str, kind: str, data: dict[str, Any], /) -> None:
-        """Write an event down and hand it on."""
-        await self._database.write(add_event, run_id, kind, data)
 
     @contextmanager
     def listening(self) -> Iterator[asyncio.Queue[Event | None]]:

@@ -1,4 +1,4 @@
-"""How a draft comes to an agreement: members are invited, join, and the text is drawn up."""
+"""From a draft to an agreement: members are invited, join, and the text is drafted."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tacit.service.workflow.lifecycle import State, check_state
 def invite_members(
     session: Session, settings: Settings, run_id: str, cluster: str, /
 ) -> dict[str, str]:
-    """Invite a draft's participants; the answer has the codes of those who are new here."""
+    """Invite a draft's participants; returns the codes of those who are new."""
     run = read_run(session, run_id, for_update=True)
     check_state(run.where, frozenset({State.DRAFT}), to="invite")
     terms = RunTerms.model_validate(run.terms)
@@ -72,9 +72,9 @@ def _accounts(session: Session, names: list[str]) -> list[Account]:
 def join(
     session: Session, settings: Settings, code: str, /, *, key: JoiningKey | None, label: str
 ) -> tuple[str, float, Account]:
-    """Turn a code into a token; agreements that waited for this account are drawn up.
+    """Turn a code into a token; agreements that waited for this account are drafted.
 
-    A key that is part of an agreement which is not carried out yet stays: others may have signed.
+    A key in an agreement that has not run yet stays: others may have signed.
     """
     account, has_new_key = redeem(session, code, key=key)
     if has_new_key:
@@ -84,7 +84,7 @@ def join(
 
 
 def _key_is_known(session: Session, settings: Settings, account: Account) -> None:
-    """Draw up what waited for this key; what was drawn up with an earlier one cannot change."""
+    """Draft what waited for this key; what was drafted with an earlier one cannot change."""
     runs = list_runs(session, participant=account.name)
     for run in runs:
         if run.agreement_hash is not None and run.where in (State.INVITED, State.AGREED):

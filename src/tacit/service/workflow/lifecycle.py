@@ -19,11 +19,7 @@ from tacit.errors import WrongStateError
 
 
 class State(StrEnum):
-    """Where a run stands.
-
-    >>> State("running").is_end
-    False
-    """
+    """Where a run stands."""
 
     DRAFT = "draft"
     INVITED = "invited"
@@ -37,7 +33,7 @@ class State(StrEnum):
 
     @property
     def is_end(self) -> bool:
-        """Whether the run is over; an interrupted one can be taken up again."""
+        """Whether the run is over; an interrupted one can be resumed."""
         return self in ENDS
 
 
@@ -61,13 +57,7 @@ TRANSITIONS: dict[State, frozenset[State]] = {
 
 
 def check_transition(before: State, after: State, /) -> None:
-    """Refuse a step that no run may take.
-
-    >>> check_transition(State.RUNNING, State.FINISHED)
-    >>> check_transition(State.FINISHED, State.RUNNING)
-    Traceback (most recent call last):
-    tacit.errors.WrongStateError: the run is finished and cannot become running; nothing follows
-    """
+    """Refuse a step that no run may take."""
     if after not in TRANSITIONS[before]:
         possible = " or ".join(sorted(TRANSITIONS[before])) or "nothing"
         raise WrongStateError(f"the run is {before} and cannot become {after}; {possible} follows")

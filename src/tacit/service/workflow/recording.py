@@ -1,7 +1,7 @@
 """The record of a platform's run, for `tacit audit`: made afterwards, from files that are there.
 
-The ledger, the agreement and the seed tell every candidate again, so nothing has to be kept while a
-run goes on, and nothing is slower for it. It also means that a platform which promises not to
+The ledger, the agreement and the seed give every candidate again, so nothing has to be kept while a
+run is running, and nothing is slower for it. It also means that a platform which promises not to
 record could still do so at any time.
 """
 

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from sqlalchemy.orm import Session
 
 from tacit.engine.agreement import (
-    Agreement,
     agreement_hash,
     box_hash,
     is_signed,
@@ -51,7 +50,7 @@ def agreement_bytes(session: Session, run_id: str, /) -> tuple[bytes, str]:
 
 
 def check_signature(session: Session, run_id: str, participant: str, signature: bytes, /) -> str:
-    """See that a signature is good; the answer is the hash of the agreement that it is under.
+    """Check a signature; returns the hash of the agreement that it is under.
 
     Agreements are long, so this is not done while others wait to write.
     """
@@ -71,16 +70,16 @@ def check_signature(session: Session, run_id: str, participant: str, signature: 
 def sign(
     session: Session, run_id: str, participant: str, signature: bytes, /, *, digest: str
 ) -> bool:
-    """Put down a signature that is good under the agreement with this hash.
+    """Store a signature that is valid under the agreement with this hash.
 
-    The answer is whether it was the last, so that the run is agreed. The same signature again
+    Returns whether it was the last, so that the run is agreed. The same signature again
     changes nothing.
     """
     run = read_run(session, run_id, for_update=True)
     if _is_signed_already(session, run, participant, signature):
         return False
     if run.agreement_hash != digest:
-        raise _not_under_this()  # it was drawn up anew meanwhile
+        raise _not_under_this()  # it was drafted again meanwhile
     if not set_signature(session, run_id, participant, signature):
         return False
     set_state(session, run_id, State.AGREED)
@@ -112,19 +111,18 @@ def sealed_from(
     boxes: Sequence[str],
 ) -> Sealed:
     """Sealed rows, after checking all that can be seen from outside the boxes."""
-    run = read_run(session, run_id)
-    agreement = _agreement(session, run)
-    told = read_manifest(agreement, manifest, signature)
-    if told.participant != participant:
-        raise SealError(f"the manifest is one of {told.participant!r}; seal rows of your own")
-    if told.objective != objective:
-        raise SealError(f"the manifest is for objective {told.objective}, not for {objective}")
+    agreement = read_agreement(agreement_bytes(session, run_id)[0])
+    named = read_manifest(agreement, manifest, signature)
+    if named.participant != participant:
+        raise SealError(f"the manifest is one of {named.participant!r}; seal rows of your own")
+    if named.objective != objective:
+        raise SealError(f"the manifest is for objective {named.objective}, not for {objective}")
     opened = [_decoded(box) for box in boxes]
     rows = len(agreement.rows_of(participant, objective))
     most = BYTES_PER_WEIGHT * rows * agreement.problem.columns + ROOM_PER_ROW * rows + ROOM_PER_BOX
     if any(len(box) > most for box in opened):
         raise SealError(f"a box is larger than {rows} rows need; seal your rows again")
-    if [box_hash(box) for box in opened] != told.boxes:
+    if [box_hash(box) for box in opened] != named.boxes:
         raise SealError("the boxes are not those that the manifest names; seal your rows again")
     return Sealed(
         run=run_id,
@@ -135,21 +133,19 @@ def sealed_from(
         box0=opened[0],
         box1=opened[1],
         box2=opened[2],
-        state="waiting",
-        reason=None,
     )
 
 
-def submit(session: Session, sealed: Sealed, /) -> tuple[Sealed, bool]:
-    """Put down sealed rows; the answer is what is stored, and whether that is new.
+def submit(session: Session, rows: Sealed, /) -> tuple[Sealed, bool]:
+    """Store sealed rows; returns what is stored, and whether that is new.
 
     The same rows again change nothing; others only after the nodes have refused the first.
     """
-    run = read_run(session, sealed.run, for_update=True)
-    for earlier in sealed_of(session, sealed.run, sealed.participant):
-        if earlier.objective != sealed.objective:
+    run = read_run(session, rows.run, for_update=True)
+    for earlier in sealed_of(session, rows.run, rows.participant):
+        if earlier.objective != rows.objective:
             continue
-        if earlier.manifest == sealed.manifest:
+        if earlier.manifest == rows.manifest:
             return earlier, False
         if earlier.state != "refused":
             raise WrongStateError(
@@ -157,13 +153,8 @@ def submit(session: Session, sealed: Sealed, /) -> tuple[Sealed, bool]:
                 "nodes have checked them"
             )
     check_state(run.where, frozenset({State.AGREED}), to="submit")
-    store_sealed(session, sealed)
-    return sealed, True
-
-
-def _agreement(session: Session, run: Run) -> Agreement:
-    data, _ = agreement_bytes(session, run.id)
-    return read_agreement(data)
+    store_sealed(session, rows)
+    return rows, True
 
 
 def _decoded(box: str) -> bytes:

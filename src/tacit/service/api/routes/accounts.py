@@ -7,13 +7,12 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 from sqlalchemy.orm import Session
 
-from tacit.errors import NotThereError
 from tacit.service.access.invitations import invite
 from tacit.service.access.tokens import accounts_that_joined, revoke_all
 from tacit.service.api.errors import error_responses
-from tacit.service.api.routing import ThePlatform, gated_router
+from tacit.service.api.gate import ThePlatform, gated_router
 from tacit.service.api.shapes import AccountAnswer, Invited, NewAccount
-from tacit.service.storage import Account, create_account, find_account, list_accounts
+from tacit.service.storage import Account, create_account, list_accounts
 
 AccountName = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
 
@@ -24,10 +23,8 @@ def _add(session: Session, name: str, role: str, hours: float) -> tuple[Account,
 
 
 def _invite_again(session: Session, name: str, hours: float) -> tuple[Account, str, float]:
-    account = find_account(session, name)
-    if account is None:
-        raise NotThereError(f"there is no account {name!r}; see the list of accounts")
-    return account, *invite(session, name, hours=hours)
+    code = invite(session, name, hours=hours)
+    return session.get_one(Account, name), *code
 
 
 def _all(session: Session) -> list[AccountAnswer]:

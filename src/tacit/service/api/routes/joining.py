@@ -8,7 +8,7 @@ import tacit
 from tacit.service.access.invitations import JoiningKey
 from tacit.service.access.tokens import revoke_token
 from tacit.service.api.errors import error_responses
-from tacit.service.api.routing import Asker, ThePlatform, gated_router
+from tacit.service.api.gate import Asker, ThePlatform, gated_router
 from tacit.service.api.shapes import Health, Join, Joined, Me
 from tacit.service.workflow.inviting import join
 
@@ -42,14 +42,7 @@ def joining_router() -> list[APIRouter]:
     @known.get("/me")
     async def me(who: Asker) -> Me:
         """Whose token this is."""
-        return Me.model_validate(
-            {
-                "account": who.account,
-                "role": who.role,
-                "signing_key": who.signing_key,
-                "expires": who.expires,
-            }
-        )
+        return Me.model_validate(who, from_attributes=True)
 
     @known.delete("/me/token", status_code=204)
     async def give_back(who: Asker, platform: ThePlatform) -> None:

@@ -1,26 +1,22 @@
-"""What comes of a run: the result, its files, the ledger, the nodes' logs."""
+"""The results of a run: its plan and files, the ledger, the nodes' logs."""
 
 from __future__ import annotations
 
 import asyncio
-from base64 import b64encode
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from fastapi import APIRouter, Response
 from fastapi.responses import StreamingResponse
 
+from tacit.participant import plain_cell
 from tacit.service.api.answers import run_result
-from tacit.service.api.downloads import csv_text, download, whole_lines
 from tacit.service.api.errors import error_responses
-from tacit.service.api.routing import Asker, RunId, ThePlatform, gated_router
-from tacit.service.api.shapes import (
-    LogOfNode,
-    LogQuestion,
-    LogsAnswer,
-    ManifestAnswer,
-    RunResult,
-)
+from tacit.service.api.gate import Asker, RunId, ThePlatform, gated_router
+from tacit.service.api.shapes import LogQuestion, LogsAnswer, RunResult
 from tacit.service.api.terms import RunTerms
-from tacit.service.execution.port import LogAnswer
 from tacit.service.execution.progress_file import read_progress
 from tacit.service.execution.report import run_folder
 from tacit.service.server.context import Platform
@@ -29,6 +25,7 @@ from tacit.service.workflow.drafting import problem_of_terms
 from tacit.service.workflow.lifecycle import ENDS, State, check_state
 from tacit.service.workflow.submitting import agreement_bytes
 
+CHUNK = 256 * 1024
 HAS_LOGS = frozenset(State) - {State.DRAFT, State.INVITED}
 
 
@@ -53,7 +50,7 @@ def _result_csv(run: Run) -> str:
     named = problem.column_names or (problem.between_places and problem.row_names)
     header = [first, *(["row_name"] if row_named else []), second]
     header += [("name" if problem.between_places else "column_name")] if named else []
-    return csv_text(
+    return _csv_text(
         header,
         (
             (a, *([rows[a]] if row_named else []), b, *([columns[b]] if named else []))
@@ -68,29 +65,49 @@ async def _progress(platform: Platform, run: Run) -> str:
     return await asyncio.to_thread(read_progress, folder, run.progress, objectives=objectives)
 
 
-def _logs(answer: LogAnswer) -> LogsAnswer:
-    return LogsAnswer(
-        logs=[
-            LogOfNode(
-                node=each.node,
-                log=b64encode(each.log).decode(),
-                seconds=each.seconds,
-                nonce=each.nonce.hex(),
-                signature=each.signature.hex(),
-            )
-            for each in answer.logs
-        ],
-        manifests=[
-            ManifestAnswer(
-                participant=each.participant,
-                objective=each.objective,
-                manifest=each.manifest.hex(),
-                signature=each.signature.hex(),
-            )
-            for each in answer.manifests
-        ],
-        words={str(objective): word for objective, word in answer.words.items()},
+def _csv_text(header: Sequence[str], lines: Iterable[Sequence[object]], /) -> str:
+    r"""A table as CSV.
+
+    >>> _csv_text(["row", "name"], [(0, "@a"), (1, "b")])
+    "row,name\n0,'@a\n1,b\n"
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(
+        [plain_cell(cell) if isinstance(cell, str) else cell for cell in line] for line in lines
     )
+    return text.getvalue()
+
+
+def _download(data: str | bytes, name: str, media_type: str, /) -> Response:
+    """An answer that browsers save; the name holds no text from clients."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(data, media_type=media_type, headers=headers)
+
+
+def _whole_lines(path: Path, /) -> Iterator[bytes]:
+    r"""A file that somebody may be appending to, as far as its last whole line.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "lines"
+    >>> _ = file.write_bytes(b"one\ntwo\nthr")
+    >>> b"".join(_whole_lines(file))
+    b'one\ntwo\n'
+    >>> list(_whole_lines(file.with_name("none")))
+    []
+    """
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        return
+    with file:
+        left, rest = path.stat().st_size, b""
+        while left > 0 and (chunk := file.read(min(CHUNK, left))):
+            left -= len(chunk)
+            whole, newline, rest = (rest + chunk).rpartition(b"\n")
+            if newline:
+                yield whole + newline
 
 
 def results_router() -> APIRouter:
@@ -99,7 +116,7 @@ def results_router() -> APIRouter:
 
     @router.get("/runs/{run_id}/result", responses=error_responses(404, 409))
     async def result(run_id: RunId, platform: ThePlatform) -> RunResult:
-        """What came of a run that has ended; an interrupted one has its best so far."""
+        """The result of a run that has ended; an interrupted one has its best so far."""
         return run_result(await _ended(platform, run_id))
 
     @router.get(
@@ -110,7 +127,7 @@ def results_router() -> APIRouter:
     async def result_csv(run_id: RunId, platform: ThePlatform) -> Response:
         """The plan as CSV."""
         run = await _ended(platform, run_id)
-        return download(_result_csv(run), f"{run.id}-result.csv", "text/csv")
+        return _download(_result_csv(run), f"{run.id}-result.csv", "text/csv")
 
     @router.get(
         "/runs/{run_id}/progress.csv",
@@ -118,12 +135,12 @@ def results_router() -> APIRouter:
         responses={**_content("text/csv", "A line per generation."), **error_responses(404)},
     )
     async def progress_csv(run_id: RunId, platform: ThePlatform) -> Response:
-        """How it came about as CSV, also while it runs; `best` is that of the first objective.
+        """Progress as CSV, also while it runs; `best` is that of the first objective.
 
         A run with more than 2,000 generations has a line for every second, fourth, ... of them.
         """
         run = await platform.database.read(read_run, run_id)
-        return download(await _progress(platform, run), f"{run.id}-progress.csv", "text/csv")
+        return _download(await _progress(platform, run), f"{run.id}-progress.csv", "text/csv")
 
     @router.get(
         "/runs/{run_id}/convergence.png",
@@ -131,13 +148,13 @@ def results_router() -> APIRouter:
         responses={**_content("image/png", "The plot."), **error_responses(404, 503)},
     )
     async def convergence(run_id: RunId, who: Asker, platform: ThePlatform) -> Response:
-        """How the told best value came about."""
+        """The disclosed best value over time."""
         run = await platform.database.read(read_run, run_id)
         names = [each["name"] for each in run.terms["objectives"]]
         picture = await platform.plots.convergence(
             who.account, await _progress(platform, run), names
         )
-        return download(picture, f"{run.id}-convergence.png", "image/png")
+        return _download(picture, f"{run.id}-convergence.png", "image/png")
 
     @router.get(
         "/runs/{run_id}/ledger",
@@ -150,7 +167,7 @@ def results_router() -> APIRouter:
     async def ledger(run_id: RunId, platform: ThePlatform) -> StreamingResponse:
         """Everything that the nodes have disclosed so far, one entry per line."""
         run = await platform.database.read(read_run, run_id)
-        lines = whole_lines(run_folder(platform.settings.data_folder, run.id) / "ledger.jsonl")
+        lines = _whole_lines(run_folder(platform.settings.data_folder, run.id) / "ledger.jsonl")
         return StreamingResponse(lines, media_type="application/x-ndjson")
 
     @router.post("/runs/{run_id}/logs", responses=error_responses(404, 409, 422, 503))
@@ -164,6 +181,6 @@ def results_router() -> APIRouter:
         nonce = bytes.fromhex(body.nonce)
         async with platform.logs.of(who.account):
             answer = await platform.execution.fetch_logs(run_id, nonce)
-            return await asyncio.to_thread(_logs, answer)
+            return await asyncio.to_thread(LogsAnswer.model_validate, answer, from_attributes=True)
 
     return router

@@ -12,7 +12,7 @@ from tacit.errors import WrongStateError
 from tacit.service.access.permissions import PARTICIPANT
 from tacit.service.api.answers import run_answer, run_summary
 from tacit.service.api.errors import error_responses
-from tacit.service.api.routing import Asker, RunId, ThePlatform, gated_router
+from tacit.service.api.gate import Asker, RunId, ThePlatform, gated_router
 from tacit.service.api.shapes import RunAnswer, RunInvited, RunSummary, Why
 from tacit.service.api.terms import RunTerms
 from tacit.service.storage import Event, Run, create_run, list_runs, read_run, set_state

@@ -14,7 +14,7 @@ from tacit.errors import TooManyError
 from tacit.service.access.permissions import PARTICIPANT
 from tacit.service.access.tokens import Who, still_counts
 from tacit.service.api.errors import error_responses
-from tacit.service.api.routing import Asker, RunId, ThePlatform, gated_router
+from tacit.service.api.gate import Asker, RunId, ThePlatform, gated_router
 from tacit.service.server.context import Platform
 from tacit.service.storage import Event, events_after, read_run, runs_of_participant
 from tacit.service.storage.events import last_event

@@ -24,15 +24,16 @@ from tacit.service.dashboard.frame import (
     native,
     page_frame,
     section,
-    tell_problem,
+    show_problem,
 )
 from tacit.service.dashboard.pages.rules_form import RulesForm, whole_number
+from tacit.service.dashboard.pages.run_parts import table
 from tacit.service.dashboard.words import number
 
 MOST_UPLOADED = 16_000_000
 
 
-def new_run_page(visitor: Visitor, /) -> None:
+async def new_run_page(visitor: Visitor, /) -> None:
     """Build the page."""
     with page_frame("New run", visitor, here="/new"):
         native("h1", "New run")
@@ -66,9 +67,9 @@ class _NewRun:
                 auto_upload=True,
                 max_file_size=MOST_UPLOADED,
                 on_upload=self._uploaded,
-                on_rejected=lambda: tell_problem("this file is too large, or is no .json file"),
+                on_rejected=lambda: show_problem("this file is too large, or is not a .json file"),
             ).props('accept=".json"')
-            # Its own buttons have no names for those who do not see them; ours has. Hidden by
+            # Its own buttons have no names for screen readers; this one has. Hidden by
             # style alone, since nothing can be uploaded to what is invisible to the server.
             upload.style("display: none")
             ui.button("Choose a problem file (.json)").props("no-caps outline").on(
@@ -93,7 +94,7 @@ class _NewRun:
                     seed=int(seed.value or 0),
                 )
             except TacitError as error:
-                tell_problem(str(error))
+                show_problem(str(error))
                 return
             self._take(problem, is_drawn=True)
 
@@ -104,7 +105,7 @@ class _NewRun:
             content = await event.file.read()
             problem = await asyncio.to_thread(uploaded_problem, content)
         except TacitError as error:
-            tell_problem(str(error))
+            show_problem(str(error))
             return
         self._take(problem, is_drawn=False)
 
@@ -129,17 +130,11 @@ class _NewRun:
                     "This file held costs. They were dropped and are not stored; each "
                     "participant submits its own.",
                 ).classes("problem")
-            lines = "".join(
-                f'<tr><th scope="row">{escape(each.name)}</th><td>{number(len(each.rows))}</td>'
-                f"<td>{escape(_row_names(problem, each.rows))}</td></tr>"
+            rows = [
+                [escape(each.name), number(len(each.rows)), escape(_row_names(problem, each.rows))]
                 for each in problem.participants
-            )
-            html(
-                '<div class="scroll" tabindex="0" role="region" aria-label="Participants">'
-                '<table class="data"><thead><tr><th scope="col">Participant</th>'
-                f'<th scope="col">Rows</th><th scope="col">Which</th></tr></thead>'
-                f"<tbody>{lines}</tbody></table></div>"
-            )
+            ]
+            html(table(["Participant", "Rows", "Which"], rows, "Participants"))
             if self._is_drawn:
                 native(
                     "p", "The drawn costs are for trying things out. Hand each participant its own."
@@ -159,7 +154,7 @@ class _NewRun:
                 try:
                     terms = run_terms(problem, form.rules())
                 except TacitError as error:
-                    tell_problem(str(error))
+                    show_problem(str(error))
                     return
                 made = await self._visitor.api.post("/runs", terms)
                 ui.navigate.to(f"/runs/{made['id']}")

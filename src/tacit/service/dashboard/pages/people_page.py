@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from nicegui import ui
@@ -53,16 +54,12 @@ class _People:
                 what += ", has joined" if account["joined"] else ", has not joined yet"
             native("span", what).classes("run-detail")
         with ui.element("div").classes("actions"):
-
-            async def invite() -> None:
-                await self._invite(name)
-
-            async def revoke() -> None:
-                await self._revoke(name)
-
-            button("New code", invite).props(f'aria-label="New code for {name}"')
+            button("New code", partial(self._invite, name)).props(
+                f'aria-label="New code for {name}"'
+            )
             if name != self._visitor.account:
-                button("Revoke", revoke, kind="danger").props(f'aria-label="Revoke {name}"')
+                revoke = button("Revoke", partial(self._revoke, name), kind="danger")
+                revoke.props(f'aria-label="Revoke {name}"')
 
     async def _invite(self, name: str) -> None:
         made = await self._visitor.api.post(f"/accounts/{name}/invitation")

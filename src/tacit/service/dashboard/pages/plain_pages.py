@@ -24,7 +24,7 @@ ICON = (
 def plain_page(
     title: str, content: str, /, *, status: int = 200, headers: dict[str, str] | None = None
 ) -> HTMLResponse:
-    """A page around markup of our own, with everything from outside escaped."""
+    """A page around markup in which everything from outside is escaped already."""
     icon = f"data:image/svg+xml,{quote(ICON)}"
     return HTMLResponse(
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)} · '
@@ -40,16 +40,12 @@ def plain_page(
 
 
 def sign_in_page(problem: str | None, after: str, /) -> HTMLResponse:
-    """The page that asks for a code or a token, and then leads to `after`.
-
-    >>> b'value="/runs/r-1"' in sign_in_page(None, "/runs/r-1").body
-    True
-    """
-    told = f'<p class="problem" role="alert">{escape(problem)}</p>' if problem else ""
+    """The page that asks for a code or a token, and then leads to `after`."""
+    alert = f'<p class="problem" role="alert">{escape(problem)}</p>' if problem else ""
     return plain_page(
         "Sign in",
         '<p class="lead">With the one-time code of your invitation, or with your token.</p>'
-        f'{told}<form method="post" action="/sign-in" class="stack">'
+        f'{alert}<form method="post" action="/sign-in" class="stack">'
         '<label for="code">Code or token</label><input id="code" name="code" type="password" '
         'required autocomplete="current-password" autofocus spellcheck="false">'
         f'<input type="hidden" name="next" value="{escape(after)}">'
@@ -58,12 +54,8 @@ def sign_in_page(problem: str | None, after: str, /) -> HTMLResponse:
 
 
 def sign_out_page(problem: str | None, /, *, is_kept: bool) -> HTMLResponse:
-    """The page that says what signing out means before it is done.
-
-    >>> b"used up" in sign_out_page(None, is_kept=False).body
-    True
-    """
-    told = f'<p class="problem" role="alert">{escape(problem)}</p>' if problem else ""
+    """The page that says what signing out means before it is done."""
+    alert = f'<p class="problem" role="alert">{escape(problem)}</p>' if problem else ""
     meaning = "<p>You come in again with your token.</p>"
     if not is_kept:
         meaning = (
@@ -74,7 +66,7 @@ def sign_out_page(problem: str | None, /, *, is_kept: bool) -> HTMLResponse:
         )
     return plain_page(
         "Sign out",
-        f'{told}{meaning}<form method="post" action="/sign-out" class="stack">'
+        f'{alert}{meaning}<form method="post" action="/sign-out" class="stack">'
         '<input type="hidden" name="sure" value="yes">'
         '<button type="submit" class="main-button">Sign out</button></form>',
     )

@@ -12,11 +12,7 @@ MATRIX_LIMIT = 60
 def plan_table(
     pairs: Sequence[tuple[str, str]], /, *, heads: tuple[str, str], owners: Sequence[str] | None
 ) -> str:
-    """What each row gets, with its owner where one is told.
-
-    >>> "<td>06:03</td>" in plan_table([("a 1", "06:03")], heads=("row", "gets"), owners=["a"])
-    True
-    """
+    """What each row gets, with its owner where one is given."""
     head = [heads[0], *(["participant"] if owners else []), heads[1]]
     lines = []
     for i, (row, item) in enumerate(pairs):
@@ -37,11 +33,7 @@ def plan_matrix(
     column_names: Sequence[str],
     forbidden: frozenset[tuple[int, int]] = frozenset(),
 ) -> str:
-    """An assignment as a picture: a filled square where a row has its column.
-
-    >>> plan_matrix([1, 0], row_names="ab", column_names="xy").count('class="taken"')
-    2
-    """
+    """An assignment as a picture: a filled square where a row has its column."""
     rows, columns = len(row_names), len(column_names)
     if rows > MATRIX_LIMIT or columns > MATRIX_LIMIT:
         return ""
@@ -74,12 +66,7 @@ def plan_matrix(
 def tour_map(
     tour: Sequence[int], coordinates: Sequence[Sequence[float]], names: Sequence[str], /
 ) -> str:
-    """A tour through its cities.
-
-    >>> svg = tour_map([0, 1, 2], [[0, 0], [4, 0], [4, 3]], ["a", "b", "c"])
-    >>> svg.count("<circle"), svg.count("<polygon")
-    (3, 1)
-    """
+    """A tour through its cities."""
     xs, ys = [point[0] for point in coordinates], [point[1] for point in coordinates]
     scale = 560 / max(max(xs) - min(xs), max(ys) - min(ys), 1e-9)
     placed = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 from nicegui import ui
 
@@ -14,16 +15,25 @@ from tacit.service.dashboard.frame import html, native
 from tacit.service.dashboard.leakage import inferred, inferred_markup
 from tacit.service.dashboard.words import best_words, disclosure_words
 
+
+class Method(NamedTuple):
+    """A disclosure in a few words, with a k to start from where it takes one."""
+
+    text: str
+    k: int | None = None
+    compares_plans: bool = True
+    """Whether the platform learns of plans which are better, so that it keeps a best."""
+
+
 METHODS = {
-    "top": ("Which k are best", 15),
-    "quantiles": ("Which of k groups by rank", 5),
-    "order": ("The whole order", None),
-    "buckets": ("Which of k ranges", 5),
-    "above": ("Which reach k % of the range", 90),
-    "none": ("Every exact value", None),
-    SEALED: ("Nothing: a sealed search", None),
+    "top": Method("Which k are best", 15),
+    "quantiles": Method("Which of k groups by rank", 5),
+    "order": Method("The whole order"),
+    "buckets": Method("Which of k ranges", 5),
+    "above": Method("Which reach k % of the range", 90),
+    "none": Method("Every exact value"),
+    SEALED: Method("Nothing: a sealed search", compares_plans=False),
 }
-"""Each disclosure in a few words, with a k to start from where it takes one."""
 BEST = {"value": "The best value", "improvement": "Whether it improved", "nothing": "Nothing"}
 
 
@@ -35,14 +45,14 @@ class RulesForm:
         with ui.element("div").classes("fields"):
             self._name = ui.input("Name of the run", value=problem.name).props("outlined dense")
             self._method = ui.select(
-                {key: text for key, (text, _) in METHODS.items()},
+                {key: method.text for key, method in METHODS.items()},
                 value="top",
                 label="An evaluation discloses",
                 on_change=self._method_changed,
             ).props("outlined dense")
             self._k = whole_number("k", 15, 1, 1000).on_value_change(self._say)
             self._k.bind_visibility_from(
-                self._method, "value", backward=lambda value: METHODS[value][1] is not None
+                self._method, "value", backward=lambda value: METHODS[value].k is not None
             )
             self._best = ui.select(
                 BEST, value="value", label="And of the best value", on_change=self._say
@@ -56,7 +66,7 @@ class RulesForm:
             self._expiry = whole_number("Signatures expire after hours", 48, 1, 8760)
         self._reveal = ui.checkbox("At the end, reveal which of the best-known plans is truly best")
         self._reveal.bind_visibility_from(
-            self._method, "value", backward=lambda value: value != SEALED
+            self._method, "value", backward=lambda value: METHODS[value].compares_plans
         )
         self._said = native("p").classes("lead").props('aria-live="polite"')
         self._inferred = html().props('aria-live="polite"')
@@ -76,11 +86,12 @@ class RulesForm:
 
     def _disclosure(self) -> str:
         method = str(self._method.value)
-        return method if METHODS[method][1] is None else f"{method}:{int(self._k.value or 0)}"
+        return method if METHODS[method].k is None else f"{method}:{int(self._k.value or 0)}"
 
     def _method_changed(self) -> None:
-        self._k.value = METHODS[str(self._method.value)][1] or 1
-        if self._method.value == SEALED:
+        method = METHODS[str(self._method.value)]
+        self._k.value = method.k or 1
+        if not method.compares_plans:
             self._best.value, self._reveal.value = "nothing", False
         self._say()
 
@@ -94,13 +105,7 @@ class RulesForm:
 
 
 def inferred_from(problem: Problem, rules: Rules, /) -> str:
-    """How much could be inferred under these rules, as markup; nothing while they are wrong.
-
-    >>> from tacit.problems import generate_assignment
-    >>> rules = Rules("", "order", "value", 10.0, 300, 24.0)
-    >>> "almost exactly" in inferred_from(generate_assignment(1, rows=100), rules)
-    True
-    """
+    """How much could be inferred under these rules, as markup; nothing while they are wrong."""
     try:
         # Whatever the run will be called.
         terms = run_terms(problem, replace(rules, name="draft"))

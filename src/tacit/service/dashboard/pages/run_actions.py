@@ -62,13 +62,13 @@ class RunActions:
             await self._look_again()
 
     async def _resume(self) -> None:
-        text = "It goes on where it stopped, as soon as nodes are free, with its deadline anew."
+        text = "It resumes where it stopped, as soon as nodes are free, with a new deadline."
         if await confirmed("Resume this run?", text, do="Resume"):
             await self._api.post(f"{self._path}/resume")
             await self._look_again()
 
     async def _delete(self) -> None:
-        text = "Nobody has been invited yet, so nobody will miss it."
+        text = "Nobody has been invited yet."
         if await confirmed("Delete this draft?", text, do="Delete", danger=True):
             await self._api.delete(self._path)
             ui.navigate.to("/")

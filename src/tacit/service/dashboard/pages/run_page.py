@@ -11,13 +11,12 @@ from nicegui import ui
 from tacit.service.dashboard.api_client import RefusedError
 from tacit.service.dashboard.convergence import Point, convergence_svg
 from tacit.service.dashboard.curves import Curves
-from tacit.service.dashboard.frame import Visitor, html, native, page_frame, section, tell_error
+from tacit.service.dashboard.frame import Visitor, html, native, page_frame, section, show_error
 from tacit.service.dashboard.leakage import inferred, inferred_markup
 from tacit.service.dashboard.pages.run_actions import RunActions
 from tacit.service.dashboard.pages.run_parts import (
     figures,
     hint,
-    is_sealed,
     members_of,
     members_table,
     nodes_table,
@@ -50,7 +49,7 @@ async def run_page(visitor: Visitor, run: Run, curves: Curves, /) -> None:
 
 
 class _RunPage:
-    """Parts are made once; what changes is their content, and only if it differs."""
+    """Parts are made once; NiceGUI sends a content only if it differs from the last."""
 
     def __init__(self, visitor: Visitor, run: Run, curves: Curves) -> None:
         self._visitor, self._id = visitor, run["id"]
@@ -58,7 +57,6 @@ class _RunPage:
         self._curves = curves
         self._points: list[Point] = []
         self._ticks = 0
-        self._shown: dict[str, str] = {}
         self._plan_of: str | None = None
         self._inferred_from: dict[str, Any] | None = None
         with ui.element("div").classes("title-line"):
@@ -93,7 +91,7 @@ class _RunPage:
             await self.refresh(await self._visitor.api.get(f"/runs/{self._id}"))
         except RefusedError as error:
             if error.status != 429:
-                tell_error(error)
+                show_error(error)
 
     async def refresh(self, run: Run, /) -> None:
         """Show a run as it is now."""
@@ -103,30 +101,25 @@ class _RunPage:
         self._state.classes(replace=f"state {run['state']}")
         why = sentence(run["reason"]) if run["reason"] else state_meaning(run["state"])
         self._meaning.set_text(why)
-        self._set("way", self._way, way_of(run["state"]))
-        self._set("warnings", self._warnings, warnings_list(run["warnings"]))
+        self._way.set_content(way_of(run["state"]))
+        self._warnings.set_content(warnings_list(run["warnings"]))
         self._countdown(run)
         self._draw(run)
-        self._set("figures", self._figures, figures(run, population=self._population))
-        self._set("members", self._members, members_table(members_of(run)))
+        self._figures.set_content(figures(run, population=self._population))
+        self._members.set_content(members_table(members_of(run)))
         if self._ticks % 5 == 1:
-            self._set("nodes", self._nodes, nodes_table(await self._cluster(run)))
-        self._set("disclosed", self._disclosed, self._ledger(run))
+            self._nodes.set_content(nodes_table(await self._cluster(run)))
+        self._disclosed.set_content(self._ledger(run))
         if run["terms"] != self._inferred_from:
             self._inferred_from = run["terms"]
-            self._set("inferred", self._inferred, inferred_markup(inferred(run["terms"])))
-        self._set("terms", self._terms, terms_list(run))
+            self._inferred.set_content(inferred_markup(inferred(run["terms"])))
+        self._terms.set_content(terms_list(run, population=self._population))
         self.actions.show(run)
         await self._show_plan(run)
 
-    def _set(self, key: str, element: ui.html, content: str) -> None:
-        if self._shown.get(key) != content:
-            self._shown[key] = content
-            element.set_content(content)
-
     async def _learn_points(self, run: Run) -> None:
         progress = run["progress"]
-        if progress is None or is_sealed(run):
+        if progress is None or not self._population:
             return
         shared = await self._curves.points(self._visitor.api, run)
         until = shared[-1][0] if shared else -1.0
@@ -153,7 +146,7 @@ class _RunPage:
 
     def _draw(self, run: Run) -> None:
         objective = run["terms"]["objectives"][0]
-        if is_sealed(run):
+        if not self._population:
             plot = hint(sentence(SEALED_WORDS))
         elif self._points:
             is_live = run["state"] == "running"
@@ -165,12 +158,12 @@ class _RunPage:
             plot = hint("The curve of the best value appears here while the run goes on.")
         else:
             plot = hint("There is no curve: nothing was evaluated.")
-        self._set("plot", self._plot, plot)
+        self._plot.set_content(plot)
 
     def _ledger(self, run: Run) -> str:
         progress = run["progress"]
         answers = 0 if progress is None else progress["generation"] + 1
-        if is_sealed(run):
+        if not self._population:
             answers = int(run["state"] == "finished")
         lines = disclosed_so_far(run["terms"]["objectives"], answers, self._population)
         items = "".join(f"<li>{escape(line)}</li>" for line in lines)
@@ -187,7 +180,7 @@ class _RunPage:
 
     async def _show_plan(self, run: Run) -> None:
         if run["state"] not in ("finished", "interrupted", "cancelled", "failed"):
-            # A run that is taken up again has no plan until it ends again.
+            # A run that is resumed has no plan until it ends again.
             self._plan_of = None
             self._plan.hide()
             return

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from tacit.disclosure import SEALED
 from tacit.service.api.terms import RunTerms
-from tacit.service.dashboard.convergence import Point
 from tacit.service.dashboard.words import WAY, best_words, disclosure_words, number, state_name
 from tacit.service.workflow.drafting import population_of_terms
 
@@ -19,11 +15,7 @@ CLOCK_SECONDS = 2.0
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]], label: str, /) -> str:
-    """A table whose cells are markup already; the first of each row is its head.
-
-    >>> table(["name"], [["a"]], "people").count("<th")
-    3
-    """
+    """A table whose cells are markup already; the first of each row is its head."""
     head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
     body = "".join(
         f'<tr><th scope="row">{row[0]}</th>{"".join(f"<td>{cell}</td>" for cell in row[1:])}</tr>'
@@ -36,20 +28,12 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], label: str, /) ->
 
 
 def hint(text: str, /) -> str:
-    """A quiet sentence where there is nothing to show.
-
-    >>> hint("Nothing yet.")
-    '<p class="hint">Nothing yet.</p>'
-    """
+    """A quiet sentence where there is nothing to show."""
     return f'<p class="hint">{escape(text)}</p>'
 
 
 def way_of(state: str, /) -> str:
-    """The states of a run in their order, with the one it is in.
-
-    >>> way_of("agreed").count('class="done"'), way_of("failed")
-    (2, '')
-    """
+    """The states of a run in their order, with the one it is in."""
     if state not in WAY:
         return ""
     here = WAY.index(state)
@@ -62,11 +46,7 @@ def way_of(state: str, /) -> str:
 
 
 def warnings_list(warnings: Sequence[str], /) -> str:
-    """Warnings, if there are any.
-
-    >>> warnings_list([]), warnings_list(["a & b"]).count("&amp;")
-    ('', 1)
-    """
+    """Warnings, if there are any."""
     if not warnings:
         return ""
     items = "".join(f"<li>{escape(text)}</li>" for text in warnings)
@@ -74,11 +54,7 @@ def warnings_list(warnings: Sequence[str], /) -> str:
 
 
 def members_of(run: dict[str, Any], /) -> list[dict[str, Any]]:
-    """The members of a run; those of a draft are to be.
-
-    >>> members_of({"members": [], "terms": {"participants": {"a": [0]}}})[0]["joined"]
-    False
-    """
+    """The members of a run; those of a draft are to be."""
     if run["members"]:
         return list(run["members"])
     nothing = {"joined": False, "signed": False, "submission_state": "missing"}
@@ -87,13 +63,7 @@ def members_of(run: dict[str, Any], /) -> list[dict[str, Any]]:
 
 
 def members_table(members: Sequence[dict[str, Any]], /) -> str:
-    """How far each participant is.
-
-    >>> one = {"name": "a", "rows": [0], "joined": True, "signed": False,
-    ...        "submission_state": "missing"}
-    >>> members_table([one]).count("tick")
-    1
-    """
+    """How far each participant is."""
     costs = {
         "missing": _mark(False, "not yet"),
         "waiting": _mark(None, "being checked"),
@@ -115,11 +85,7 @@ def members_table(members: Sequence[dict[str, Any]], /) -> str:
 
 
 def nodes_table(cluster: dict[str, Any] | None, /) -> str:
-    """How the nodes are.
-
-    >>> nodes_table(None)
-    '<p class="hint">Nodes are chosen when participants are invited.</p>'
-    """
+    """How the nodes are."""
     if cluster is None:
         return hint("Nodes are chosen when participants are invited.")
     rows = []
@@ -139,36 +105,23 @@ def nodes_table(cluster: dict[str, Any] | None, /) -> str:
 
 
 def population_of(terms: dict[str, Any], /) -> int:
-    """How many plans an evaluation is about."""
+    """How many plans an evaluation is about; none if nothing is evaluated for the platform."""
     return population_of_terms(RunTerms.model_validate(terms))
 
 
-def is_sealed(run: dict[str, Any], /) -> bool:
-    """Whether nothing is told of a run before its plan is opened.
-
-    >>> is_sealed({"terms": {"objectives": [{"disclosure": "sealed"}]}})
-    True
-    """
-    return any(each["disclosure"] == SEALED for each in run["terms"]["objectives"])
-
-
 def figures(run: dict[str, Any], /, *, population: int) -> str:
-    """How fast the search is and how far it got.
-
-    >>> figures({"progress": None}, population=300)
-    ''
-    """
+    """How fast the search is and how far it got."""
     progress = run["progress"]
     if progress is None:
         return ""
     seconds = progress["seconds"]
     rate = progress["generation"] / seconds if seconds > 0 else 0.0
-    told = [
+    disclosed = [
         (objective["name"], best)
         for objective, best in zip(run["terms"]["objectives"], progress["best"], strict=False)
         if best is not None and not isinstance(best, bool)
     ]
-    items = [(f"Best {name}", number(best)) for name, best in told]
+    items = [(f"Best {name}", number(best)) for name, best in disclosed]
     items += [
         ("Generations", number(progress["generation"])),
         ("Generations per second", number(round(rate, 1))),
@@ -183,7 +136,7 @@ def figures(run: dict[str, Any], /, *, population: int) -> str:
     return f'<dl class="figures">{cells}</dl>'
 
 
-def terms_list(run: dict[str, Any], /) -> str:
+def terms_list(run: dict[str, Any], /, *, population: int) -> str:
     """What the run is about and what its rules are."""
     terms = run["terms"]
     problem, limits = terms["problem"], terms["limits"]
@@ -199,7 +152,7 @@ def terms_list(run: dict[str, Any], /) -> str:
     items += [
         ("Deadline", f"{number(terms['deadline_seconds'])} s from the start of the search"),
         (
-            "Generations at most" if is_sealed(run) else "Evaluations at most",
+            "Evaluations at most" if population else "Generations at most",
             number(limits["evaluations"]),
         ),
         ("Signatures expire", f"after {number(limits['expiry_hours'])} hours"),
@@ -210,22 +163,6 @@ def terms_list(run: dict[str, Any], /) -> str:
         items.append(("Agreement", run["agreement_hash"]))
     cells = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in items)
     return f'<dl class="terms">{cells}</dl>'
-
-
-def progress_points(text: str, /) -> list[Point]:
-    r"""Seconds and best value from a run's progress as CSV; lines without a value are left out.
-
-    >>> progress_points("generation,seconds,best\n0,0.1,9\n1,0.2,\n2,0.3,7\n")
-    [(0.1, 9.0), (0.3, 7.0)]
-    """
-    points = []
-    for line in csv.DictReader(io.StringIO(text)):
-        best = next((value for key, value in line.items() if key and key.startswith("best")), None)
-        try:
-            points.append((float(line["seconds"]), float(best or "")))
-        except (ValueError, KeyError):
-            continue
-    return points
 
 
 def _mark(is_done: bool | None, text: str) -> str:

@@ -1,4 +1,4 @@
-"""The plan of a run that has ended: what came out, as a table and a picture, and downloads."""
+"""The plan of a run that has ended: the plan as a table and a picture, and downloads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from tacit.problems import Objective, problem_without_weights
 from tacit.service.api.terms import public_of_terms
 from tacit.service.dashboard.frame import html, native, section
 from tacit.service.dashboard.pages.plan_views import plan_matrix, plan_table, tour_map
-from tacit.service.dashboard.pages.run_parts import is_sealed
 from tacit.service.dashboard.words import number
 
 DOWNLOADS = {
@@ -36,7 +35,7 @@ class RunPlan:
         self._box.set_visibility(False)
 
     def show(self, run: dict[str, Any], result: dict[str, Any] | None, /) -> None:
-        """Show what came of the run."""
+        """Show the result of the run."""
         self._box.clear()
         self._box.set_visibility(True)
         with self._box:
@@ -46,38 +45,30 @@ class RunPlan:
                 return
             html(summary(run, result))
             if result["front"] and len(result["front"]) > 1:
-                which = "of which none beats another"
-                if is_sealed(run):
-                    which = "one per agreed weighting of the objectives"
+                which = "one per agreed weighting of the objectives"
+                if result["evaluations"]:
+                    which = "of which none beats another"
                 front = f"There are {len(result['front'])} plans, {which}."
                 native("p", f"{front} This is the first; the JSON has all.")
-            self._links(run)
+            best = [each["best"] for each in run["terms"]["objectives"]]
+            self._links(has_curve=bool(result["evaluations"]) and set(best) == {"value"})
             html(plan_markup(run, result))
 
-    def _links(self, run: dict[str, Any]) -> None:
+    def _links(self, *, has_curve: bool) -> None:
         with ui.element("p").classes("downloads"):
             for name, text in DOWNLOADS.items():
-                values = all(each["best"] == "value" for each in run["terms"]["objectives"])
-                if name == "convergence.png" and (is_sealed(run) or not values):
-                    continue
-                ui.link(text, f"/runs/{self._id}/files/{name}").props("download")
+                if has_curve or name != "convergence.png":
+                    ui.link(text, f"/runs/{self._id}/files/{name}").props("download")
 
 
 def summary(run: dict[str, Any], result: dict[str, Any], /) -> str:
-    """The result in a sentence.
-
-    >>> run = {"terms": {"objectives": [{"name": "cost", "disclosure": "top:15"}]}}
-    >>> summary(run, {"state": "finished", "told": [12], "generation": 3, "evaluations": 9,
-    ...               "seconds": 1.0, "late_by_seconds": 0.012})
-    '<p>Best cost 12, after 3 generations and 9 evaluations in 1.0 s; answered 12 ms after \
-the deadline.</p>'
-    """
-    told = [
+    """The result in a sentence."""
+    disclosed = [
         f"{objective['name']} {number(value)}"
         for objective, value in zip(run["terms"]["objectives"], result["told"] or [], strict=False)
         if value is not None and not isinstance(value, bool)
     ]
-    parts = [f"Best {' and '.join(told)}" if told else "Done"]
+    parts = [f"Best {' and '.join(disclosed)}" if disclosed else "Done"]
     if result["generation"] is not None and result["seconds"] is not None:
         evaluations = result["evaluations"]
         asked = f" and {number(evaluations)} evaluations" if evaluations else ""

@@ -8,7 +8,7 @@ from typing import Any
 from nicegui import ui
 
 from tacit.service.dashboard.api_client import RefusedError
-from tacit.service.dashboard.frame import Visitor, native, page_frame, tell_error
+from tacit.service.dashboard.frame import Visitor, native, page_frame, show_error
 from tacit.service.dashboard.words import ago, number, state_name, time_left
 
 EVERY_SECONDS = 2.0
@@ -55,7 +55,7 @@ class _RunList:
         try:
             runs = await self._visitor.api.get("/runs")
         except RefusedError as error:
-            tell_error(error)
+            show_error(error)
             return
         runs.sort(key=lambda run: -run["created"])
         order = [run["id"] for run in runs]

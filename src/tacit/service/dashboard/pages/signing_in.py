@@ -1,4 +1,4 @@
-"""Signing in and out. The browser gets a session; the token behind it stays on our side."""
+"""Signing in and out. The browser gets a session; the token behind it stays on the platform."""
 
 from __future__ import annotations
 
@@ -83,18 +83,9 @@ def add_session_pages(app: FastAPI, sessions: Sessions, /) -> None:
         sessions.take_cookie(response)
         return response
 
-    @ui.page("/access", title="Your access · tacit")
-    async def access(request: Request) -> RedirectResponse | None:
-        visitor = await visitor_or_sign_in(app, request)
-        if isinstance(visitor, RedirectResponse):
-            return visitor
-        with page_frame("Your access", visitor):
-            _access(visitor)
-        return None
-
 
 def own_path(path: str, /) -> str:
-    """A path of ours, or the list of runs: nobody is led elsewhere by a link.
+    """A path of the platform, or the list of runs: no link leads to another site.
 
     >>> own_path("/runs/r-1"), own_path("//elsewhere.example"), own_path("https://elsewhere")
     ('/runs/r-1', '/', '/')
@@ -110,7 +101,7 @@ async def read_form(request: Request, /) -> dict[str, str]:
         body += part
         if len(body) > MOST_BYTES:
             return {}
-    # Whatever is no UTF-8 becomes something that no code contains.
+    # Bytes that are not UTF-8 become a character that no code contains.
     fields = parse_qs(body.decode("ascii", "replace"), errors="replace", max_num_fields=None)
     return {name: values[0] for name, values in fields.items()}
 
@@ -144,6 +135,12 @@ async def _end(app: FastAPI, sessions: Sessions, session: Session) -> bool:
                 return False
     sessions.end(session)
     return True
+
+
+async def access_page(visitor: Visitor, /) -> None:
+    """What a visitor may do, and the token to keep."""
+    with page_frame("Your access", visitor):
+        _access(visitor)
 
 
 def _access(visitor: Visitor) -> None:
@@ -186,6 +183,6 @@ def _access(visitor: Visitor) -> None:
 def _token_is_kept() -> None:
     native(
         "p",
-        "You have it; it is not shown again, and goes on after you sign out. If you lose it, ask "
-        "an operator for a new code, and to revoke your access first if somebody may have it.",
+        "You have it; it is not shown again, and stays valid after you sign out. If you lose it, "
+        "ask an operator for a new code, and to revoke your access first if somebody may have it.",
     )

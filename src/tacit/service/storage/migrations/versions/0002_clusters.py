@@ -12,7 +12,7 @@ depends_on = None
 
 def upgrade() -> None:
     """Go on from the step before."""
-    # Not as a batch, which makes the table anew: members and events refer to the one that is there.
+    # Not as a batch, which creates a new table: members and events refer to the one that is there.
     op.execute("ALTER TABLE run RENAME COLUMN trio TO cluster")
 
 

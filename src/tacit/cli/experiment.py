@@ -181,13 +181,7 @@ def interruptible() -> Iterator[None]:
 
 
 def require_extra(*modules: str) -> None:
-    """Refuse to start without the libraries of the extra, and say how to get them.
-
-    >>> require_extra("no_such_library")
-    Traceback (most recent call last):
-    tacit.errors.TacitError: experiments need no_such_library, which is not installed; run pip \
-install 'tacit[experiments]'
-    """
+    """Refuse to start without the libraries of the extra, and say how to get them."""
     missing = [name for name in modules if find_spec(name) is None]
     if missing:
         raise TacitError(

@@ -50,13 +50,7 @@ class Description(msgspec.Struct):
 
 
 def describe(problem: Problem, /) -> Description:
-    """Put a problem into figures.
-
-    >>> from tacit.problems import shipped_problem
-    >>> description = describe(shipped_problem("rd100"))
-    >>> description.kind, description.rows, description.optimum
-    ('tour', 100, 7910)
-    """
+    """Put a problem into figures."""
     forbidden = problem.forbidden
     return Description(
         name=problem.name,

@@ -46,13 +46,6 @@ def check_generations_asked(logs: Sequence[Log], /) -> int:
 
     What was asked for last may not have reached all of them, if no plan was opened after it: no
     node computes it alone.
-
-    >>> one, two = GenerationsBegun(0, 0, 4, 9), GenerationsBegun(0, 4, 2, 9)
-    >>> check_generations_asked([[one], [one, two], [one]])
-    6
-    >>> check_generations_asked([[one, two], [one, GenerationsBegun(0, 4, 3, 9)]])
-    Traceback (most recent call last):
-    tacit.errors.LogError: the nodes were asked for different generations; their logs disagree
     """
     courses = [_course(log) for log in logs]
     searches = {search for course in courses for search in course}
@@ -190,9 +183,6 @@ def check_asked(logs: Sequence[Log], /) -> str:
 
     The temperature follows from how many the platform says there will be. Whoever is told
     improvements could steer by it; one that keeps to its deadline names numbers that settle down.
-
-    >>> check_asked([[], [], []])
-    'no generation was asked for'
     """
     horizons = list(dict.fromkeys(e.horizon for log in logs for e in _of(GenerationsBegun, log)))
     if not horizons:
@@ -254,11 +244,7 @@ def _confirm_plans(
 
 
 def check_plan(logs: Sequence[Log], ledger: Sequence[LedgerEntry], claim: Claim, /) -> str:
-    """The plan must be one that was opened, after as many generations as the platform says.
-
-    >>> check_plan([[], [], []], [], Claim())
-    'the nodes searched by themselves; no plan is shown'
-    """
+    """The plan must be one that was opened, after as many generations as the platform says."""
     claim.check_shown()
     if claim.plan is None:
         return "the nodes searched by themselves; no plan is shown"

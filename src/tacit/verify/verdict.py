@@ -49,11 +49,7 @@ class Finding:
 
     @classmethod
     def of(cls, about: str, check: Callable[..., str], *arguments: object) -> Finding:
-        """Carry a check out: it returns words, or raises a `LogError`.
-
-        >>> Finding.of("search", lambda: "all well").ok
-        True
-        """
+        """Carry a check out: it returns words, or raises a `LogError`."""
         try:
             return cls(about, True, check(*arguments))
         except LogError as error:
@@ -71,11 +67,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verdict:
-    """All findings about a run.
-
-    >>> Verdict("r-1", "finished", [Finding("search", True, "followed")]).ok
-    False
-    """
+    """All findings about a run."""
 
     run: str
     state: str

@@ -10,15 +10,7 @@ from tacit.problems import Problem
 
 
 class ClearObjective:
-    """Exact fitness, openly computed.
-
-    >>> from tacit.problems import Assignment, Objective
-    >>> pay = Objective("pay", np.array([[1, 9], [8, 3]]), confidential=False)
-    >>> problem = Assignment(name="p", rows=2, columns=2, objectives=(pay,))
-    >>> plans = np.array([[1, 0], [0, 1]], dtype=np.int32)
-    >>> ClearObjective(problem, 0).evaluate(plans, until=None).estimates
-    array([17.,  4.])
-    """
+    """Exact fitness, openly computed."""
 
     best_so_far: int | None = None
 

@@ -20,14 +20,7 @@ def as_evaluation(
     best_mode: BestMode,
     estimator: Estimator,
 ) -> ObjectiveEvaluation:
-    """What labels and best fitness mean; `best` is a value, a bit or nothing, as it was told.
-
-    >>> from tacit.disclosure import linear, parse_disclosure
-    >>> told = as_evaluation(np.array([0, 1]), 9, disclosure=parse_disclosure("top:1"),
-    ...                      best_mode=BestMode.VALUE, estimator=linear)
-    >>> told.disclosed, told.estimates
-    (array([False,  True]), array([-9.,  9.]))
-    """
+    """What labels and best fitness mean; `best` is a value, a bit or nothing, as it was told."""
     disclosed: NDArray[Any] = labels
     if disclosure.method in ("top", "above"):
         disclosed = labels.astype(np.bool_)
@@ -41,12 +34,7 @@ def as_evaluation(
 def told_best(
     value: int | None, improved: bool | None, disclosure: Disclosure, best_mode: BestMode, /
 ) -> int | bool | None:
-    """What counts as told of the best; exact fitness shows its best in any mode.
-
-    >>> from tacit.disclosure import parse_disclosure
-    >>> told_best(None, True, parse_disclosure("order"), BestMode.IMPROVEMENT)
-    True
-    """
+    """What counts as told of the best; exact fitness shows its best in any mode."""
     if best_mode is BestMode.IMPROVEMENT and not isinstance(disclosure, Exact):
         return improved
     return value

@@ -53,16 +53,7 @@ class StartsEarly(Protocol):
 
 
 class SideBySide:
-    """One evaluator made of one per objective.
-
-    >>> from tacit.engine.evaluators import ClearObjective
-    >>> from tacit.problems import Assignment, Objective
-    >>> pay = Objective("pay", np.array([[1, 9], [8, 3]]))
-    >>> problem = Assignment(name="p", rows=2, columns=2, objectives=(pay,))
-    >>> evaluator = SideBySide((ClearObjective(problem, 0),))
-    >>> evaluator.evaluate(np.array([[1, 0]], dtype=np.int32), until=None).best
-    (17,)
-    """
+    """One evaluator made of one per objective."""
 
     def __init__(self, objectives: tuple[ObjectiveEvaluator, ...], /) -> None:
         self.objectives = objectives

@@ -12,12 +12,7 @@ LOGGER = "tacit.node"
 
 
 class JsonLines(logging.Formatter):
-    """A record as one line of JSON; `extra={"fields": {...}}` adds fields.
-
-    >>> record = logging.LogRecord(LOGGER, 20, "", 0, "started", None, None)
-    >>> JsonLines().format(record).endswith('"event":"started"}')
-    True
-    """
+    """A record as one line of JSON; `extra={"fields": {...}}` adds fields."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The line."""

@@ -89,12 +89,6 @@ def tombstone(data: Path, agreement: bytes, /) -> None:
     """Remember that an agreement was here, before anything of it goes.
 
     A clock that ran ahead may be set back, and the same agreement would be good again.
-
-    >>> import tempfile
-    >>> place = Path(tempfile.mkdtemp())
-    >>> tombstone(place, b"hash")
-    >>> has_tombstone(place, b"hash"), has_tombstone(place, b"other")
-    (True, False)
     """
     (data / EXPIRED).mkdir(exist_ok=True, mode=0o700)
     replace_secret(data / EXPIRED / agreement.hex(), b"")

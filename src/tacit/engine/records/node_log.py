@@ -35,19 +35,7 @@ def line_hash(line: bytes, /) -> str:
 
 
 def verify_log(data: bytes, /) -> list[Event]:
-    """All events of an unbroken chain, or a `LogError` with the first broken line.
-
-    >>> import tempfile
-    >>> from tacit.engine.records.events import NodeStarted
-    >>> log = NodeLog(Path(tempfile.mkdtemp()) / "log.jsonl")
-    >>> log.append(NodeStarted(0))
-    >>> log.append(NodeStarted(0))
-    >>> [event.name for event in verify_log(log.path.read_bytes())]
-    ['started', 'started']
-    >>> verify_log(log.path.read_bytes().replace(b'"node":0', b'"node":1'))
-    Traceback (most recent call last):
-    tacit.errors.LogError: line 2 does not follow line 1; the log was changed
-    """
+    """All events of an unbroken chain, or a `LogError` with the first broken line."""
     events: list[Event] = []
     previous = FIRST
     lines = data.split(b"\n")
@@ -78,15 +66,7 @@ def _read(number: int, line: bytes) -> Event:
 
 
 class NodeLog:
-    """The log of a node about one agreement, or about itself.
-
-    >>> import tempfile
-    >>> from tacit.engine.records.events import EpochBegun
-    >>> place = Path(tempfile.mkdtemp()) / "log.jsonl"
-    >>> NodeLog(place).append(EpochBegun(1))
-    >>> NodeLog(place).events[0].name
-    'epoch'
-    """
+    """The log of a node about one agreement, or about itself."""
 
     def __init__(self, path: Path, /) -> None:
         self.path = path

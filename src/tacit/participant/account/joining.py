@@ -23,13 +23,7 @@ def new_key_file(name: str, folder: Path, /) -> Path:
 
 
 def find_key_file(folder: Path, /) -> Path:
-    """The only key in a profile's folder.
-
-    >>> find_key_file(Path("no-such-folder"))
-    Traceback (most recent call last):
-    tacit.errors.FileError: no-such-folder: there is no key in it; run tacit participant keys new \
-NAME first
-    """
+    """The only key in a profile's folder."""
     found = sorted(folder.glob("*.key"))
     if not found:
         remedy = "run tacit participant keys new NAME first"
@@ -52,11 +46,6 @@ def join(
     """Hand in an invitation; the token comes into the profile's folder and is shown nowhere.
 
     Whoever has joined before, and whose token has expired, joins again with a new code.
-
-    >>> join("https://platform.example", "code", profile=Path("no-such-folder"))
-    Traceback (most recent call last):
-    tacit.errors.FileError: no-such-folder: there is no key in it; run tacit participant keys new \
-NAME first
     """
     folder = profile or default_folder()
     url = checked_url(url)

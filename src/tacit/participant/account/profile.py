@@ -162,13 +162,7 @@ class Profile:
 
 
 def load_profile(folder: Path | None = None, /) -> Profile:
-    """Read the profile in a folder.
-
-    >>> load_profile(Path("no-such-folder"))
-    Traceback (most recent call last):
-    tacit.errors.FileError: no-such-folder: there is no profile in it; run tacit participant join \
-with your invitation
-    """
+    """Read the profile in a folder."""
     folder = folder or default_folder()
     path = folder / "profile.json"
     if not path.exists():

@@ -10,12 +10,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tacit.engine.agreement import Agreement, schedule_of, sealed_terms, table_of
+from tacit.engine.agreement import Agreement, sealed_terms
 from tacit.engine.records import (
     Event,
     GenerationsBegun,
@@ -26,9 +23,10 @@ from tacit.engine.records import (
     OpenedPlan,
     PlanBound,
     PlanSent,
+    join_parts,
 )
-from tacit.errors import LogError, UnprovenError
-from tacit.mpc import NODES, from_ring
+from tacit.errors import AbortError, LogError, UnprovenError
+from tacit.mpc import NODES
 from tacit.verify.answer_log import digests_of, is_hash_of
 from tacit.verify.verdict import Claim
 
@@ -119,11 +117,16 @@ def _confirm(agreement: Agreement, logs: Sequence[Log], entry: OpenedPlan) -> in
     searches = range(len(sealed_terms(agreement).weightings))
     if len(entry.parts) != len(NODES) or entry.search not in searches:
         raise LogError("the ledger has not kept what the nodes sent for a plan")
-    components = _components(agreement, entry)
-    if _told(agreement, components) != (entry.plan, entry.value):
+    try:
+        joined = join_parts(agreement, entry.search, entry.parts)
+    except AbortError as error:
+        raise LogError(
+            f"the parts of the plan in the ledger do not fit ({error}); it was changed"
+        ) from None
+    if (joined.plan, joined.value) != (entry.plan, entry.value):
         raise LogError("the nodes opened another plan than the ledger says; it was changed")
     # Two nodes send all components, so what the third sent is known whether it was kept or not.
-    hashes = {k: hashlib.sha256(words.tobytes()).digest() for k, words in components.items()}
+    hashes = [hashlib.sha256(component).digest() for component in joined.components]
     sent = [[hashes[node], hashes[(node + 1) % 3]] for node in NODES]
     confirmed = 0
     for log in logs:
@@ -133,34 +136,6 @@ def _confirm(agreement: Agreement, logs: Sequence[Log], entry: OpenedPlan) -> in
                 raise LogError("a node logged another part of the plan than the ledger keeps")
         confirmed += bool(events)
     return confirmed
-
-
-def _components(
-    agreement: Agreement, entry: OpenedPlan
-) -> dict[int, NDArray[np.unsignedinteger[Any]]]:
-    """All three components of an opened plan, where the nodes' parts fit together."""
-    word = table_of(schedule_of(agreement, entry.search, seed=0)).word
-    due = (agreement.problem.rows + (agreement.objectives[0].best == "value")) * word.itemsize
-    components: dict[int, NDArray[np.unsignedinteger[Any]]] = {}
-    for node, substreams in enumerate(entry.parts):
-        for offset, part in enumerate(substreams[0][1] if substreams else []):
-            if len(part) != due:
-                raise LogError("the ledger has a part that is no part of a plan; it was changed")
-            words = np.frombuffer(part, dtype=word)
-            if not np.array_equal(components.setdefault((node + offset) % 3, words), words):
-                raise LogError("the ledger has parts of two plans; a search opens one")
-    if len(components) < len(NODES):
-        raise LogError("the ledger lacks a part of a plan; two nodes send all")
-    return components
-
-
-def _told(
-    agreement: Agreement, components: dict[int, NDArray[np.unsignedinteger[Any]]]
-) -> tuple[list[int], int | None]:
-    """The plan, and its value where that was agreed."""
-    values = from_ring(components[0] + components[1] + components[2])
-    plan = [int(v) for v in values[-agreement.problem.rows :]]
-    return plan, int(values[0]) if agreement.objectives[0].best == "value" else None
 
 
 def _confirm_bits(logs: Sequence[Log], entry: ImprovementBits) -> None:

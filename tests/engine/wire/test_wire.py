@@ -41,7 +41,9 @@ def test_what_is_no_message_is_refused_with_the_name_of_its_sender() -> None:
 def test_candidates_come_back_as_they_were_packed() -> None:
     problem = generate_assignment(1, rows=2, columns=3)
     plans = np.array([[2, 0], [1, 2]])
-    assert np.array_equal(unpack(problem, pack_candidates(problem, plans)), plans)
+    unpacked = unpack(problem, pack_candidates(problem, plans))
+    assert unpacked is not None
+    assert np.array_equal(unpacked, plans)
     assert unpack(problem, b"\x00\x01\x02") is None
     assert len(candidate_hashes(np.array([[0, 1], [1, 0], [0, 1]]))) == 2
 

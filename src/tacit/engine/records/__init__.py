@@ -36,5 +36,6 @@ if TYPE_CHECKING:
     )
     from tacit.engine.records.log_receipt import check_log, is_of
     from tacit.engine.records.node_log import FIRST, Log, line_hash, verify_log
+    from tacit.engine.records.opened_plan import join_parts
 else:
     __getattr__ = lazily(__name__)

@@ -93,7 +93,7 @@ def test_what_a_newer_version_wrote_is_refused() -> None:
     ]
     with pytest.raises(LogError, match=r"a newer version wrote this log \(format 2\)"):
         verify_log(line(event="agreed", agreement="ab", format=2))
-    with pytest.raises(LogError, match=r"no event of this version \(Invalid value 'merged'"):
+    with pytest.raises(LogError, match=r"not an event of this version \(Invalid value 'merged'"):
         verify_log(line(event="merged"))
     with pytest.raises(LogError, match=r"no entry of a ledger \(Invalid value 'pareto'"):
         read_ledger(b'{"entry":"pareto"}\n', sealed=False)

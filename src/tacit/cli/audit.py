@@ -44,7 +44,7 @@ def audit_command(
         ),
     ],
     objective: Annotated[
-        str | None, typer.Option(help="Which one, where several are confidential.")
+        str | None, typer.Option(help="Objective, if several are confidential.")
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Draw how leakage grows, as PNG, SVG or PDF.")

@@ -79,10 +79,10 @@ def record(
 
 @app.command()
 def invite(
-    name: Annotated[str, typer.Argument(help="Whom.")],
+    name: Annotated[str, typer.Argument(help="Account to invite.")],
     config: ConfigOption,
     role: Annotated[
-        str, typer.Option(help="operator, participant or viewer; of a new account.")
+        str, typer.Option(help="Role of a new account: operator, participant or viewer.")
     ] = "operator",
 ) -> None:
     """Print a one-time code for an account, which is made if there is none: the first operator."""
@@ -107,8 +107,8 @@ def _code(session: Session, name: str, role: str, hours: float) -> str:
         asked = NewAccount.model_validate({"name": name, "role": role})
     except ValidationError:
         raise InputError(
-            f"{name!r} as {role!r} is no account; a name has up to 63 letters, digits, dots and "
-            "dashes, a role is operator, participant or viewer"
+            f"{name!r} as {role!r} is not a valid account; a name has up to 63 letters, digits, "
+            "dots and dashes, a role is operator, participant or viewer"
         ) from None
     account = find_account(session, name)
     if account is None:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from tacit.participant.account.profile import Profile, default_folder, load_profile
     from tacit.participant.account.trust import Trust, load_trust, save_trust, seen_trust
     from tacit.participant.checking import check_logs
-    from tacit.participant.explanations import leakage_words
     from tacit.participant.plain_text import plain_cell, plain_line
     from tacit.participant.results import plan_csv, plan_rows, result, runs
     from tacit.participant.review_words import review_json, review_lines

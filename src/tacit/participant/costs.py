@@ -24,7 +24,7 @@ def read_costs(
     terms, problem = agreement.objectives[objective], agreement.problem
     rows = agreement.rows_of(participant, objective)
     if not rows:
-        raise InputError(f"{participant!r} owns no rows of {terms.name!r}; see the review")
+        raise InputError(f"{participant!r} owns no rows of {terms.name!r}; give --objective")
     table = _read(path, terms, problem.columns)
     if table.weights.shape[1] != problem.columns:
         raise FileError(

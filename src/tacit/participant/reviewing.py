@@ -98,7 +98,7 @@ def fetch_agreement(client: PlatformClient, run: str, /) -> Agreement:
 
 
 def clock_warnings(who: str, offset: float | None, /) -> list[str]:
-    """A word about a clock that is not ours.
+    """A warning if another clock differs from ours.
 
     >>> clock_warnings("the platform", 65.0)
     ["the platform's clock is 65 s ahead of yours; deadlines may not be when you think"]

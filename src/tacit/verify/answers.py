@@ -1,4 +1,4 @@
-"""Did the nodes tell what the ledger says? Put their parts together again, compare with logs.
+"""Did the nodes disclose what the ledger says? Add up their parts again, compare with the logs.
 
 A ledger keeps the parts that the nodes sent, and each node logs a hash of its own. With the logs of
 all three nodes an answer is proven. With fewer it is not: whoever invents the missing parts can
@@ -16,9 +16,8 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tacit.disclosure import parse_best_mode, parse_disclosure
 from tacit.engine.agreement import Agreement
-from tacit.engine.evaluators import told_best
+from tacit.engine.evaluators import disclosed_best
 from tacit.engine.records import EvaluationAnswer, LedgerEntry, Log, RevealedBest
 from tacit.engine.wire import NO_ATTEMPT, Attempt
 from tacit.errors import AbortError, LogError, PeerError, UnprovenError
@@ -28,7 +27,7 @@ from tacit.verify.answer_log import AnswerLog, Key, entry_key
 
 UNPROVEN = (
     "a node failed before it had logged its part, or was cut off by the platform, which can then "
-    "tell what it likes; ask the nodes' operators what happened"
+    "claim anything; ask the nodes' operators what happened"
 )
 
 
@@ -130,17 +129,17 @@ def _check_may_be_disclosed(
 ) -> None:
     """An entry must be about something that is disclosed, and that every node was asked."""
     if not isinstance(entry, EvaluationAnswer | RevealedBest):
-        raise LogError("the ledger tells of a sealed search, and none was agreed; it was changed")
+        raise LogError("the ledger has a sealed search, and none was agreed; it was changed")
     is_empty = isinstance(entry, EvaluationAnswer) and not entry.disclosed
     if entry.objective not in agreement.confidential() or is_empty:
         raise LogError(
-            f"the ledger tells of objective {entry.objective}, of which nothing is disclosed; "
-            "the platform changed it"
+            f"the ledger has objective {entry.objective}, of which nothing is disclosed; the "
+            "platform changed it"
         )
     for node, log in enumerate(nodes):
         if isinstance(entry, EvaluationAnswer) and not log.was_asked(entry):
             raise LogError(
-                f"the ledger tells of evaluation {entry.number}, and node {node} was not asked "
+                f"the ledger has evaluation {entry.number}, and node {node} was not asked "
                 "that; the platform invented it"
             )
 
@@ -158,7 +157,7 @@ def _check_nothing_left_out(nodes: Sequence[AnswerLog], told: set[Key]) -> bool:
     if hidden:
         raise LogError(
             f"the nodes answered evaluation {hidden[0]}, which the ledger leaves out; the platform "
-            "knows more than it tells"
+            "knows more than it shows"
         )
     return bool(sent - told)
 
@@ -168,7 +167,7 @@ def _content(entry: EvaluationAnswer) -> tuple[str, list[int], int | bool | None
 
 
 def _check_parts(agreement: Agreement, entry: EvaluationAnswer) -> None:
-    """What an entry tells must be what its parts add up to."""
+    """What an entry discloses must be what its parts add up to."""
     if len(entry.parts) != 3:
         raise LogError(
             f"the ledger has not kept what the nodes sent for evaluation {entry.number}; "
@@ -176,13 +175,13 @@ def _check_parts(agreement: Agreement, entry: EvaluationAnswer) -> None:
         )
     if _told_again(agreement, entry) != (entry.disclosed, entry.best):
         raise LogError(
-            f"evaluation {entry.number} told something else than the ledger says; the "
+            f"evaluation {entry.number} disclosed something else than the ledger says; the "
             "platform changed it"
         )
 
 
 def _sender(node: AnswerLog, ledger: Sequence[EvaluationAnswer]) -> set[int]:
-    """Whose log it is: the node whose parts it tells of."""
+    """The node whose log it is: the one whose parts it names."""
     senders = {0, 1, 2}
     for entry in ledger:
         senders = senders & node.senders(entry) or senders
@@ -254,6 +253,6 @@ def _told_again(
         outcome = asyncio.run(put_together())
     except PeerError as error:
         raise LogError(f"evaluation {entry.number}: {error}; the platform changed it") from None
-    disclosure, mode = parse_disclosure(terms.disclosure), parse_best_mode(terms.best)
-    best = told_best(outcome.best_value, outcome.improved, disclosure, mode)
+    objective = agreement.known_problem.objectives[entry.objective]
+    best = disclosed_best(outcome.best_value, outcome.improved, objective)
     return [int(label) for label in outcome.labels], best

@@ -113,7 +113,7 @@ def check_search(
     claim.check_shown()
     if not AnswerLog.of(log).begun:
         if claim.plan is not None:
-            raise LogError("there is a plan, and the nodes evaluated nothing; where is it from?")
+            raise LogError("there is a plan, but the nodes evaluated nothing; ask the operator")
         return "nothing was evaluated"
     found = replay(agreement, log, ledger, public=public)
     if found.differs:
@@ -137,7 +137,7 @@ def check_search(
     plans = agreement.known_problem.plans(found.best_known[claim.generation].genomes)
     if claim.plan not in plans.tolist():
         raise LogError(
-            "the plan is none of the best that the agreed search found; ask the operator"
+            "the plan is not among the best that the agreed search found; ask the operator"
         )
     when = f"generation {claim.generation} of {len(found.best_known) - 1}"
     return f"{words}, and the plan is one of its best after {when}"
@@ -166,13 +166,8 @@ def _evaluation(
         return ClearObjective(problem, k).evaluate(plans, until=None)
     if entry is None:
         return None
-    return as_evaluation(
-        np.array(entry.disclosed, dtype=np.int64),
-        entry.best,
-        disclosure=objective.disclosure,
-        best_mode=objective.best_mode,
-        estimator=estimator,
-    )
+    labels = np.array(entry.disclosed, dtype=np.int64)
+    return as_evaluation(labels, entry.best, objective, estimator)
 
 
 def _logged_requests(agreement: Agreement, log: Log) -> dict[int, dict[int, str]]:

@@ -81,20 +81,21 @@ def _check_nothing_left_out(
 ) -> None:
     """A plan that a node opened, and improvements that all told, should be in the ledger.
 
-    A platform that is killed just then loses them too, so it is no proof of bad will.
+    A platform that is killed just then loses them too, so it does not prove bad intent.
     """
     missing = {event.search for log in logs for event in _of(PlanSent, log)} - opened
     if missing:
         raise UnprovenError(
             f"a node opened the plan of search {min(missing)}, which the ledger leaves out: the "
-            "platform knows more than it tells, unless it was interrupted just then"
+            "platform knows more than it shows, unless it was interrupted just then"
         )
     bits = [{(e.search, e.number) for e in _of(ImprovementsSent, log)} for log in logs]
     hidden = sorted(set.intersection(*bits) - told) if bits else []
     if hidden:
         raise UnprovenError(
-            f"the nodes told improvements after generation {hidden[0][1] - 1}, which the ledger "
-            "leaves out: the platform knows more than it tells, unless it was interrupted just then"
+            f"the nodes disclosed improvements after generation {hidden[0][1] - 1}, which the "
+            "ledger leaves out: the platform knows more than it shows, unless it was "
+            "interrupted just then"
         )
 
 
@@ -107,7 +108,9 @@ def _course(log: Log) -> dict[int, list[tuple[int, int, int]]]:
         if run in runs:
             continue
         if run[0] != (runs[-1][0] + runs[-1][1] if runs else 0):
-            raise LogError(f"generations after {run[0]} do not follow those before; see the node")
+            raise LogError(
+                f"generations after {run[0]} do not follow the earlier ones; ask its operator"
+            )
         runs.append(run)
     return course
 
@@ -182,8 +185,7 @@ def check_opened(
     tells_bits = agreement.objectives[0].best == "improvement"
     if len(opened) + len(told) < len(ledger) or (told and not tells_bits):
         raise LogError(
-            "the ledger tells of more than plans, and nothing else was agreed; the platform "
-            "changed it"
+            "the ledger has more than plans, and nothing else was agreed; the platform changed it"
         )
     check_generations_asked(logs)
     confirmed = _confirm_plans(agreement, logs, opened)
@@ -224,7 +226,7 @@ def check_plan(logs: Sequence[Log], ledger: Sequence[LedgerEntry], claim: Claim,
     if claim.plan is None:
         return "the nodes searched by themselves; no plan is shown"
     if claim.plan not in [entry.plan for entry in ledger if isinstance(entry, OpenedPlan)]:
-        raise LogError("the plan is none that the nodes opened; where is it from?")
+        raise LogError("the nodes opened another plan than this; ask the operator")
     generations = check_generations_asked(logs)
     if claim.generation != generations:
         raise LogError(

@@ -32,8 +32,8 @@ class Claim:
         """The plan must be the one that was shown before."""
         if self.shown is not None and self.plan != self.shown:
             raise LogError(
-                "the plan is another than tacit participant result has shown here; see both, and "
-                "ask the operator, unless the run was resumed in between"
+                "the plan is another than tacit participant result has shown here; compare both "
+                "and ask the operator, unless the run was resumed in between"
             )
 
 
@@ -55,7 +55,7 @@ class Finding:
         except LogError as error:
             return cls(about, False, str(error), unproven=isinstance(error, UnprovenError))
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-            # What is checked comes from others, and whatever is not even well-formed is no good.
+            # What is checked comes from others, and whatever is not well-formed counts as wrong.
             what = f"{about}: what was sent cannot be checked ({type(error).__name__}: {error})"
             return cls(about, False, f"{what}; ask the operator for the whole of it")
 

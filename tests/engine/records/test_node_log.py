@@ -55,7 +55,7 @@ def test_a_cut_line_is_found_and_dropped_by_the_node(log: NodeLog) -> None:
 
 
 def test_something_else_is_no_log() -> None:
-    with pytest.raises(LogError, match="no event"):
+    with pytest.raises(LogError, match="not an event"):
         verify_log(b"hello\n")
 
 

@@ -109,7 +109,7 @@ def read_manifest(agreement: Agreement, data: bytes, signature: bytes) -> Manife
     try:
         manifest = msgspec.json.decode(data, type=Manifest)
     except msgspec.DecodeError:
-        raise SealError("this is no manifest; let the participant seal its rows again") from None
+        raise SealError("this is not a manifest; let the participant seal its rows again") from None
     if manifest.agreement != agreement_hash(agreement).hex():
         raise SealError(f"the manifest of {manifest.participant!r} belongs to another agreement")
     if manifest.objective not in agreement.confidential() or len(manifest.boxes) != 3:
@@ -117,7 +117,7 @@ def read_manifest(agreement: Agreement, data: bytes, signature: bytes) -> Manife
     if not agreement.rows_of(manifest.participant, manifest.objective):
         raise SealError(
             f"{manifest.participant!r} owns no rows of objective {manifest.objective}; "
-            "see the agreement"
+            "seal rows that the agreement gives it"
         )
     key = agreement.participant(manifest.participant).signing_key
     if not is_signed(key, "manifest", data, signature):

@@ -293,9 +293,7 @@ class Coordinator:
             what = f"has not answered for {silent.silent_for():.1f} s, and time is up"
             return PeerTimeoutError(silent.name, what)
         if gone is not None:
-            return PeerTimeoutError(
-                gone.name, "cannot be reached, and time is up; see whether it runs"
-            )
+            return PeerTimeoutError(gone.name, "cannot be reached, and time is up; start it")
         if isinstance(trouble, PeerError):
             return PeerTimeoutError(trouble.peer, f"{trouble.what}, and time is up")
         return PeerTimeoutError("the nodes", "did not finish in time")

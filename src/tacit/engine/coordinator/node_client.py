@@ -71,7 +71,7 @@ class NodeClient:
     def mux(self) -> Mux:
         """The link, which must be up."""
         if self._line is None:
-            raise PeerLostError(self.name, "is not connected; see whether it runs")
+            raise PeerLostError(self.name, "is not connected; start it")
         return self._line.mux
 
     def silent_for(self) -> float:
@@ -154,7 +154,7 @@ class NodeClient:
     async def ask(self, request: Request[R], /) -> asyncio.Future[R]:
         """Send a request; the future has the reply, or a `RefusedError` or `PeerError`."""
         if self._line is None:
-            raise PeerLostError(self.name, "is not connected; see whether it runs")
+            raise PeerLostError(self.name, "is not connected; start it")
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         # Whoever gave up waiting does not come back for the error.
         future.add_done_callback(lambda done: done.cancelled() or done.exception())

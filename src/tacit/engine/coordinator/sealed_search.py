@@ -53,7 +53,7 @@ class Advanced:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The one plan, and its value where that is told."""
+    """The one plan, and its value where that is disclosed."""
 
     plan: list[int]
     value: int | None
@@ -181,7 +181,7 @@ class SealedSearch:
             return []
         bits = await receive_opened(session, batch.count, dtype=np.uint8, xor=True)
         if (bits > 1).any():
-            raise AbortError("the nodes", "sent improvements that are neither yes nor no")
+            raise AbortError("the nodes", "sent improvements that are not bits")
         return [bool(bit) for bit in bits]
 
     def _finish(self, replies: list[GenerationsDone]) -> None:

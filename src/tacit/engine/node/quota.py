@@ -59,7 +59,7 @@ class Quota:
         if len(self._of(platform)) >= self._most_agreements:
             raise refuse(
                 f"{self._most_agreements} agreements are kept for this platform already; wait "
-                "until some have expired, or ask whoever runs the node",
+                "until some have expired, or ask the operator of the node",
                 kind=RefusalKind.FULL,
             )
         self.check_room(platform)
@@ -70,7 +70,7 @@ class Quota:
         if used > self._most_bytes or self.is_full(platform):
             raise refuse(
                 f"{self._most_bytes // MEGABYTE} MB are kept for this platform already; wait until "
-                "some agreements have expired, or ask whoever runs the node",
+                "some agreements have expired, or ask the operator of the node",
                 kind=RefusalKind.FULL,
             )
         # Until the next look, so that nobody slips in between two.

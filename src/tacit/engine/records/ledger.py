@@ -83,15 +83,15 @@ class _FirstVersion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def entry(self, *, sealed: bool) -> LedgerEntry:
         """The entry that it is, in a run of this kind."""
-        if self.number != REVEAL_NUMBER:
-            if sealed:
-                return ImprovementBits(
-                    self.objective, self.number, self.request, self.disclosed, self.parts
-                )
-            return EvaluationAnswer(*msgspec.structs.astuple(self))
-        if sealed:
-            return OpenedPlan(self.objective, self.disclosed, self.best, self.parts)
-        return RevealedBest(self.objective, self.disclosed[0])
+        about, disclosed = self.objective, self.disclosed
+        match sealed, self.number == REVEAL_NUMBER:
+            case True, True:
+                return OpenedPlan(about, disclosed, self.best, self.parts)
+            case True, False:
+                return ImprovementBits(about, self.number, self.request, disclosed, self.parts)
+            case False, True:
+                return RevealedBest(about, disclosed[0])
+        return EvaluationAnswer(*msgspec.structs.astuple(self))
 
 
 _READ = msgspec.json.Decoder(LedgerEntry)

@@ -55,11 +55,11 @@ def _read(number: int, line: bytes) -> Event:
         event: Event = _READ.decode(line)
     except msgspec.ValidationError as error:
         raise LogError(
-            f"line {number} is no event of this version ({error}); the log was changed, or a newer "
-            "version wrote it"
+            f"line {number} is not an event of this version ({error}); the log was changed, or a "
+            "newer version wrote it"
         ) from None
     except msgspec.DecodeError:
-        raise LogError(f"line {number} is no event; the log was changed") from None
+        raise LogError(f"line {number} is not an event; the log was changed") from None
     if isinstance(event, AgreementAccepted) and event.format > FORMAT:
         raise LogError(f"a newer version wrote this log (format {event.format}); use that one")
     return event
@@ -112,7 +112,7 @@ class NodeLog:
         except OSError as error:
             self._take_back()
             raise LogError(
-                f"the log cannot be written ({error.strerror}); see the node's disk"
+                f"the log cannot be written ({error.strerror}); check the node's disk"
             ) from error
         self._size += len(data)
 
@@ -140,5 +140,5 @@ class NodeLog:
             os.fsync(self._file)
         except OSError as error:
             raise LogError(
-                f"the log cannot be synced ({error.strerror}); see the node's disk"
+                f"the log cannot be synced ({error.strerror}); check the node's disk"
             ) from error

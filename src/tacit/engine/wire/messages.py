@@ -199,4 +199,4 @@ def decode(
     try:
         return decoder.decode(data)
     except msgspec.DecodeError:
-        raise FrameError(peer, f"sent something that is no {what}; is its version ours?") from None
+        raise FrameError(peer, f"sent what is not a {what}; run the same version on both") from None

@@ -37,7 +37,7 @@ def pack_candidates(problem: Problem, plans: NDArray[np.integer[Any]], /) -> byt
 
 
 def unpack_candidates(problem: Problem, data: bytes, /) -> NDArray[np.integer[Any]] | None:
-    """Plans from their bytes, or None if these are no whole number of plans."""
+    """Plans from their bytes, or None if they are not a whole number of plans."""
     dtype = _dtype(problem.columns)
     size = problem.plan_length * dtype.itemsize
     if not data or len(data) % size or len(data) // size > MOST_CANDIDATES:

@@ -168,7 +168,7 @@ def checked_url(url: str, /) -> str:
     """The address of a platform without a slash at its end; a token never travels unencrypted."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InputError(f"{url!r} is no address of a platform; write https://host:port")
+        raise InputError(f"{url!r} is not the address of a platform; write https://host:port")
     if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
         raise InputError(
             f"{url} is not encrypted, and your token would travel in the open; use https://"
@@ -177,9 +177,9 @@ def checked_url(url: str, /) -> str:
 
 
 def tls_context(ca: Path | None, /) -> ssl.SSLContext:
-    """Whom to trust: a pinned certificate alone, or without one what this computer trusts.
+    """Trust a pinned certificate alone, or without one what this computer trusts.
 
-    A certificate that is no authority is the platform's own, and then says by itself who it is,
+    A certificate that is not an authority's is the platform's own. It then identifies the platform
     whatever the address.
     """
     if ca is None:

@@ -15,7 +15,7 @@ from tacit.participant.account.shapes import Joined
 def new_key_file(name: str, folder: Path, /) -> Path:
     """Draw keys into NAME.key in a profile's folder, readable by its owner alone."""
     if not name or Path(name).name != name:
-        raise InputError(f"{name!r} is no name for a key; use letters and digits")
+        raise InputError(f"{name!r} is not a name for a key; use letters and digits")
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = folder / f"{name}.key"
     save_keys(Keys.new(name), path)

@@ -99,7 +99,7 @@ class Profile:
 
     def _run_folder(self, run: str) -> Path:
         if not _RUN.fullmatch(run):
-            raise InputError(f"{run[:70]!r} is no run; see tacit participant runs")
+            raise InputError(f"{run[:70]!r} is not a run; tacit participant runs lists yours")
         return self.folder / "runs" / run
 
     def signed_agreement(self, run: str, /) -> Agreement | None:
@@ -172,7 +172,7 @@ def load_profile(folder: Path | None = None, /) -> Profile:
     try:
         stored = msgspec.json.decode(path.read_bytes(), type=_ProfileFile)
     except (OSError, msgspec.DecodeError) as error:
-        raise FileError(path, None, f"is no profile ({error})", "join again") from None
+        raise FileError(path, None, f"is not a profile ({error})", "join again") from None
     return Profile(
         folder, stored.url, stored.account, stored.token, stored.expires, folder / stored.key
     )

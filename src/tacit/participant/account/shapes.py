@@ -72,7 +72,7 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What came of a run, or how it stands."""
+    """The result of a run, or its state so far."""
 
     state: str
     reason: str | None = None

@@ -92,7 +92,7 @@ def check_epoch(number: int, last: int, /) -> None:
 def check_population(agreement: Agreement, asked: Asked, /) -> None:
     """Refuse another disclosure, and a population that is too small, too large or too uniform."""
     terms, limits = agreement.objectives[asked.objective], agreement.limits
-    if terms.sealed:
+    if asked.objective not in agreement.evaluated():
         raise refuse(f"{terms.name!r} is sealed: nothing of it is evaluated for anybody")
     if (asked.disclosure, asked.best) != (terms.disclosure, terms.best):
         raise refuse(
@@ -122,7 +122,7 @@ def count_distinct(problem: Problem, plans: NDArray[np.integer[Any]], /) -> int:
 
 
 def check_feasible(problem: Problem, plans: NDArray[np.integer[Any]], /) -> None:
-    """Refuse candidates that are no plans of the problem."""
+    """Refuse candidates that are not valid plans of the problem."""
     fault = problem.fault(plans)
     if fault is not None:
         raise refuse(f"candidate {fault[0]} {fault[1]}")

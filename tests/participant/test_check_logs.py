@@ -15,8 +15,7 @@ import pytest
 
 from tacit.engine.agreement.sealing import seal_rows
 from tacit.engine.records.events import AnswerSent
-from tacit.engine.records.log_receipt import check_log
-from tacit.engine.records.node_log import FIRST, line_hash
+from tacit.engine.records.node_log import FIRST, check_log, line_hash
 from tacit.participant import check_logs
 from tests.participant.conftest import Tacit, World
 from tests.participant.platform import RUN

@@ -15,8 +15,7 @@ from tacit.participant.costs import check_weights, show_rows
 from tacit.participant.explanations import disclosure_words, search_words
 from tacit.participant.results import plan_rows
 from tacit.participant.review_words import review_json, review_lines
-from tacit.participant.reviewing import Review, changed_parts
-from tacit.participant.signing import check_is_expected
+from tacit.participant.reviewing import Review, changed_parts, check_is_expected
 from tacit.participant.submission import chosen_objective
 from tacit.search.moves import SealedParameters
 from tests.engine.fixtures import example_cast

@@ -132,7 +132,7 @@ def solve_command(
         bool,
         engine_option(
             "--reveal-best",
-            help="At the end, let the engine tell which of the best-known plans is truly best.",
+            help="At the end, have the engine disclose which of the best-known plans is truly best.",
         ),
     ] = False,
     ledger: Annotated[

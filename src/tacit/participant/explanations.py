@@ -63,7 +63,7 @@ def disclosure_words(terms: ObjectiveTerms, population: int, /) -> str:
     """What one evaluation of an objective discloses to the platform."""
     kind, number = split_disclosure(terms.disclosure)
     plans = f"{population:,} plans"
-    told = {
+    shown = {
         "none": f"the total of each of {plans}, exactly",
         "order": f"the order of {plans} from best to worst, not by how much they differ",
         "quantiles": f"which of {number} groups of equal size, from best to worst, each of {plans} "
@@ -80,7 +80,7 @@ def disclosure_words(terms: ObjectiveTerms, population: int, /) -> str:
         "improvement": "whether the best plan is better than all before it",
         "nothing": "",
     }[terms.best]
-    return told if kind == "none" or not best else f"{told}; and {best}"
+    return shown if kind == "none" or not best else f"{shown}; and {best}"
 
 
 def opened_words(agreement: Agreement, /) -> list[str]:
@@ -135,14 +135,14 @@ def _counts(terms: ObjectiveTerms, agreement: Agreement) -> str:
     most = leakage(
         terms.disclosure, population=limits.population_max, evaluations=limits.evaluations
     )
-    told = f"{terms.name!r}: from {limits.evaluations:,} evaluations of up to "
-    told += f"{limits.population_max:,} plans, "
+    counted = f"{terms.name!r}: from {limits.evaluations:,} evaluations of up to "
+    counted += f"{limits.population_max:,} plans, "
     if most.inequations is None:
         pairs = limits.population_max * (limits.population_max - 1) // 2 * limits.evaluations
         return (
-            f"{told}fewer than {pairs:,} inequations; how many depends on the run, since the "
+            f"{counted}fewer than {pairs:,} inequations; how many depends on the run, since the "
             "groups vary in size, and a group of one plan next to a disclosed best is an equation."
         )
     inequations = most.inequations + most.across_populations
     equations = most.equations if terms.best == "value" or terms.disclosure == "none" else 0
-    return f"{told}at most {equations:,} equations and {inequations:,} inequations."
+    return f"{counted}at most {equations:,} equations and {inequations:,} inequations."

@@ -66,24 +66,24 @@ def check_answers(
     agreement: Agreement, logs: Sequence[Log], ledger: Sequence[LedgerEntry], /
 ) -> Answers:
     """Compare a ledger with verified logs of different nodes; a `LogError` names what differs."""
-    told: dict[Key, list[EvaluationAnswer]] = {}
+    answered: dict[Key, list[EvaluationAnswer]] = {}
     for entry in _answers(ledger):
         _check_parts(agreement, entry)
-        told.setdefault(entry_key(entry), []).append(entry)
+        answered.setdefault(entry_key(entry), []).append(entry)
     nodes = [AnswerLog.of(log) for log in logs]
     senders = [_sender(node, _answers(ledger)) for node in nodes]
     known = [next(iter(each)) for each in senders if len(each) == 1]
     if len(set(known)) < len(known):
         raise LogError("two of the logs are of the same node; give one of each")
-    last = dict(sorted(told))
+    last = dict(sorted(answered))
     unconfirmed = 0
-    for key, same in told.items():
+    for key, same in answered.items():
         if any((e.request, e.disclosed, e.best) != _content(same[0]) for e in same):
             raise LogError(f"the ledger has two answers to evaluation {key[1]}; one is invented")
         if not any(_is_proven(entry, nodes, senders) for entry in same):
             _check_may_lack_proof(same, nodes, senders, is_last=key[1] == last[key[0]])
             unconfirmed += 1
-    return Answers(len(told) - unconfirmed, unconfirmed)
+    return Answers(len(answered) - unconfirmed, unconfirmed)
 
 
 def _answers(ledger: Sequence[LedgerEntry]) -> list[EvaluationAnswer]:
@@ -106,7 +106,7 @@ def check_populations(logs: Sequence[Log], /) -> str:
 def check_disclosed(
     agreement: Agreement, logs: Sequence[Log], ledger: Sequence[LedgerEntry], /
 ) -> str:
-    """Ledger and logs must tell of the same answers; `UnprovenError` if they do not prove all."""
+    """Ledger and logs must have the same answers; `UnprovenError` if they do not prove all."""
     nodes = [AnswerLog.of(log) for log in logs]
     for entry in ledger:
         _check_may_be_disclosed(agreement, entry, nodes)
@@ -144,22 +144,24 @@ def _check_may_be_disclosed(
             )
 
 
-def _check_nothing_left_out(nodes: Sequence[AnswerLog], told: set[Key]) -> bool:
+def _check_nothing_left_out(nodes: Sequence[AnswerLog], answered: set[Key]) -> bool:
     """Whether the ledger lacks the last answer; any other must be there."""
     sent = set.intersection(*(set(node.sent) for node in nodes))
-    last = max((number for _, number in sent | told), default=0)
+    last = max((number for _, number in sent | answered), default=0)
     # The same population may have been asked for again under another number, after a power cut.
     requests = nodes[0].requests
-    known = {(key[0], requests.get(key)) for key in told}
+    known = {(key[0], requests.get(key)) for key in answered}
     hidden = sorted(
-        key[1] for key in sent - told if key[1] != last and (key[0], requests.get(key)) not in known
+        key[1]
+        for key in sent - answered
+        if key[1] != last and (key[0], requests.get(key)) not in known
     )
     if hidden:
         raise LogError(
             f"the nodes answered evaluation {hidden[0]}, which the ledger leaves out; the platform "
             "knows more than it shows"
         )
-    return bool(sent - told)
+    return bool(sent - answered)
 
 
 def _content(entry: EvaluationAnswer) -> tuple[str, list[int], int | bool | None]:

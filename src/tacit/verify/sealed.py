@@ -77,9 +77,9 @@ def _opened_after(logs: Sequence[Log], search: int) -> int | None:
 
 
 def _check_nothing_left_out(
-    logs: Sequence[Log], opened: set[int], told: set[tuple[int, int]]
+    logs: Sequence[Log], opened: set[int], improvements: set[tuple[int, int]]
 ) -> None:
-    """A plan that a node opened, and improvements that all told, should be in the ledger.
+    """A plan that a node opened, and improvements that all disclosed, should be in the ledger.
 
     A platform that is killed just then loses them too, so it does not prove bad intent.
     """
@@ -90,7 +90,7 @@ def _check_nothing_left_out(
             "platform knows more than it shows, unless it was interrupted just then"
         )
     bits = [{(e.search, e.number) for e in _of(ImprovementsSent, log)} for log in logs]
-    hidden = sorted(set.intersection(*bits) - told) if bits else []
+    hidden = sorted(set.intersection(*bits) - improvements) if bits else []
     if hidden:
         raise UnprovenError(
             f"the nodes disclosed improvements after generation {hidden[0][1] - 1}, which the "
@@ -159,7 +159,7 @@ def _confirm_bits(logs: Sequence[Log], entry: ImprovementBits) -> None:
 def check_asked(logs: Sequence[Log], /) -> str:
     """All nodes must have been asked for the same generations.
 
-    The temperature follows from how many the platform says there will be. Whoever is told
+    The temperature follows from how many the platform says there will be. Whoever learns of
     improvements could steer by it; one that keeps to its deadline names numbers that settle down.
     """
     horizons = list(dict.fromkeys(e.horizon for log in logs for e in _of(GenerationsBegun, log)))
@@ -181,23 +181,23 @@ def check_opened(
     if not ledger and not any(_of(GenerationsBegun, log) for log in logs):
         return "sealed: nothing was opened"
     opened = [entry for entry in ledger if isinstance(entry, OpenedPlan)]
-    told = [entry for entry in ledger if isinstance(entry, ImprovementBits)]
-    tells_bits = agreement.objectives[0].best == "improvement"
-    if len(opened) + len(told) < len(ledger) or (told and not tells_bits):
+    improvements = [entry for entry in ledger if isinstance(entry, ImprovementBits)]
+    discloses_bits = agreement.objectives[0].best == "improvement"
+    if len(opened) + len(improvements) < len(ledger) or (improvements and not discloses_bits):
         raise LogError(
             "the ledger has more than plans, and nothing else was agreed; the platform changed it"
         )
     check_generations_asked(logs)
     confirmed = _confirm_plans(agreement, logs, opened)
-    for entry in told:
+    for entry in improvements:
         _confirm_bits(logs, entry)
-    _check_nothing_left_out(logs, set(confirmed), {(e.search, e.number) for e in told})
+    _check_nothing_left_out(logs, set(confirmed), {(e.search, e.number) for e in improvements})
     senders = sum(confirmed.values())
     words = "sealed: no plan was opened"
     if confirmed:
         plans = "the plan was" if len(confirmed) == 1 else f"{len(confirmed)} plans were"
         words = f"sealed: only {plans} opened, as {senders} parts in the logs confirm"
-    bits = {(entry.search, entry.number): len(entry.improved) for entry in told}
+    bits = {(entry.search, entry.number): len(entry.improved) for entry in improvements}
     if bits:
         words += f"; besides, {sum(bits.values())} times whether the best had improved"
     if senders < min(ENOUGH, len(logs)) * len(confirmed):

@@ -13,7 +13,7 @@ WOULD_SHOW = {
     "log of node 2": "the same",
     "inputs": "other rows in place of yours, or different ones at different nodes",
     "populations": "nodes played off against each other",
-    "answers": "a ledger that tells something else, or less, than the nodes disclosed",
+    "answers": "a ledger with something else, or less, than the nodes disclosed",
     "search": "a platform that asked for more than the agreed search, or chose another plan",
 }
 """What each check would have shown."""

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
         Manifest,
         SealedRows,
         box_hash,
+        manifests_digest,
         read_manifest,
         seal_rows,
+        search_seed,
     )
-    from tacit.engine.agreement.seed import manifests_digest, search_seed
     from tacit.engine.agreement.signatures import (
         is_joining_signed,
         is_signed,

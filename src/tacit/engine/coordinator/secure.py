@@ -1,7 +1,7 @@
 """Evaluation on three nodes behind the same synchronous call as everything else.
 
 The coordinator lives on an event loop of its own in a background thread; the search waits for it
-outside, never longer than it was told to.
+outside, never longer than agreed.
 """
 
 from __future__ import annotations

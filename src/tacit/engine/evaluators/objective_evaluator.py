@@ -64,14 +64,14 @@ class SideBySide:
             objective.begin(candidates, until=until) if isinstance(objective, StartsEarly) else None
             for objective in self.objectives
         ]
-        told = [
+        evaluations = [
             wait() if wait is not None else objective.evaluate(candidates, until=until)
             for objective, wait in zip(self.objectives, started, strict=True)
         ]
         return Evaluation(
-            estimates=np.stack([each.estimates for each in told], axis=1),
-            disclosed=tuple(each.disclosed for each in told),
-            best=tuple(each.best for each in told),
+            estimates=np.stack([each.estimates for each in evaluations], axis=1),
+            disclosed=tuple(each.disclosed for each in evaluations),
+            best=tuple(each.best for each in evaluations),
         )
 
     @property

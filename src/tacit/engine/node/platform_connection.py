@@ -27,7 +27,7 @@ from tacit.engine.records.events import (
     RequestFailed,
     RequestRefused,
 )
-from tacit.engine.records.log_receipt import sign_head
+from tacit.engine.records.node_log import sign_head
 from tacit.engine.wire.messages import (
     TALK,
     Advance,

@@ -157,11 +157,11 @@ class PlatformClient:
 
     def _note_clock(self, answer: httpx.Response) -> None:
         try:
-            told = parsedate_to_datetime(answer.headers["Date"]).timestamp()
+            sent_at = parsedate_to_datetime(answer.headers["Date"]).timestamp()
         except (KeyError, ValueError):
             return
         # The header has whole seconds, cut off: on average half a second is missing.
-        self.clock_offset = told + 0.5 - time.time()
+        self.clock_offset = sent_at + 0.5 - time.time()
 
 
 def checked_url(url: str, /) -> str:
@@ -208,8 +208,8 @@ def _is_authority(certificate: x509.Certificate) -> bool:
 def _refusal(answer: httpx.Response, content: bytes, url: str) -> PlatformError:
     status = answer.status_code
     try:
-        told = msgspec.json.decode(content, type=dict[str, Any])
-        message = plain_line(told.get("message", ""))
+        answered = msgspec.json.decode(content, type=dict[str, Any])
+        message = plain_line(answered.get("message", ""))
     except msgspec.DecodeError:
         message = ""
     if status == 401:

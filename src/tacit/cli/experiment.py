@@ -20,7 +20,7 @@ from tacit.runs import show_duration
 app = typer.Typer(no_args_is_help=True, help="Run studies, and the paper's evaluation.")
 
 Workers = Annotated[
-    int | None, typer.Option(min=1, help="Processes on this machine; one per core if left out.")
+    int | None, typer.Option(min=1, help="Processes on this machine. Default: one per core.")
 ]
 Scheduler = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.")
@@ -74,7 +74,7 @@ def reproduce(
         typer.Option(
             metavar="FILE",
             help="Times of our engine as 'tacit bench engine --json' prints them, one object or a "
-            "list for several delays; measured here if left out.",
+            "list for several delays. Default: measured here.",
         ),
     ] = None,
 ) -> None:

@@ -34,7 +34,7 @@ def verify(path: LogPath) -> None:
 def replay(
     path: LogPath,
     agreement: Annotated[Path, typer.Option(help="The agreement, agreement.json.")],
-    ledger: Annotated[Path, typer.Option(help="What the platform says was revealed.")],
+    ledger: Annotated[Path, typer.Option(help="The platform's ledger of what was disclosed.")],
     problem: Annotated[
         str | None, typer.Option(help="The problem file, if it has public objectives.")
     ] = None,

@@ -22,14 +22,14 @@ app.add_typer(keys_app, name="keys")
 
 Folder = Annotated[
     Path | None,
-    typer.Option("--profile", help="Your folder. Without: ~/.config/tacit", show_default=False),
+    typer.Option("--profile", help="Your folder. Default: ~/.config/tacit", show_default=False),
 ]
 Run = Annotated[str, typer.Argument(help="The run, by its id or its name, as runs lists them.")]
 TrustPath = Annotated[
     Path | None,
     typer.Option(help="Keys that the others gave you (TOML): any other key is refused."),
 ]
-Costs = Annotated[Path | None, typer.Option(help="Your CSV, to see whether it fits.")]
+Costs = Annotated[Path | None, typer.Option(help="Your CSV, to check that it fits.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -79,7 +79,7 @@ def keys_new(
 
 @keys_app.command("show", epilog=_example("keys show"))
 def keys_show(
-    key: Annotated[Path | None, typer.Option(help="A key file. Without: yours.")] = None,
+    key: Annotated[Path | None, typer.Option(help="A key file. Default: yours.")] = None,
     profile: Folder = None,
 ) -> None:
     """Show your public key and its fingerprint, for the others to pin."""
@@ -129,7 +129,8 @@ def review(
     run: Run,
     trust: TrustPath = None,
     write_trust: Annotated[
-        Path | None, typer.Option(help="Write the keys as shown here, to compare them elsewhere.")
+        Path | None,
+        typer.Option(help="Write the keys shown here to a file, to compare them elsewhere."),
     ] = None,
     costs: Costs = None,
     profile: Folder = None,
@@ -164,7 +165,7 @@ def sign(
         bool, typer.Option("--yes", help="Do not ask: sign what review has shown.")
     ] = False,
     agreement: Annotated[
-        str | None, typer.Option(help="The hash of the agreement to sign, and of no other.")
+        str | None, typer.Option(help="Sign only the agreement with this hash.")
     ] = None,
     profile: Folder = None,
 ) -> None:

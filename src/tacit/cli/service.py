@@ -22,12 +22,10 @@ ConfigOption = Annotated[
 @app.command()
 def init(
     folder: Annotated[Path, typer.Argument(help="A new folder for the platform.")],
-    cluster: Annotated[
-        list[Path], typer.Option(help="The cluster.toml of a cluster; repeat for more.")
-    ],
+    cluster: Annotated[list[Path], typer.Option(help="The cluster.toml of a cluster; repeatable.")],
     listen: Annotated[str, typer.Option(help="host:port to listen at.")] = "127.0.0.1:8443",
     url: Annotated[
-        str | None, typer.Option(help="Where others find it; without: https and listen.")
+        str | None, typer.Option(help="Public address. Default: https and --listen.")
     ] = None,
 ) -> None:
     """Write service.toml with a self-signed certificate."""
@@ -44,7 +42,7 @@ def run(config: ConfigOption) -> None:
     """Run the platform until Ctrl-C or SIGTERM; what it knows stays in its database."""
     from tacit.service import come_first
 
-    come_first()  # before all else: after a crash, somebody waits to hear what came of a run
+    come_first()  # before all else: after a crash, somebody waits for the result of a run
     from tacit.service import load_settings, serve
 
     settings = load_settings(config)
@@ -63,10 +61,10 @@ def migrate(config: ConfigOption) -> None:
 
 @app.command()
 def record(
-    run_id: Annotated[str, typer.Argument(metavar="RUN", help="A run that has ended, as r-...")],
+    run_id: Annotated[str, typer.Argument(metavar="RUN", help="A run that has ended (r-...).")],
     config: ConfigOption,
     out: Annotated[
-        Path | None, typer.Option(help="Where to; without: run.record in the run's folder.")
+        Path | None, typer.Option(help="File to write. Default: run.record in the run's folder.")
     ] = None,
 ) -> None:
     """Write all that the platform has seen of a run, for tacit audit; no weights are in it."""

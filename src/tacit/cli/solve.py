@@ -97,7 +97,7 @@ def solve_command(
     preset: Annotated[
         str | None,
         search_option(
-            help="A tuned parameter set: paper-ap, paper-tsp, paper-moap, tuned-ap or tuned-tsp. Chosen by the kind of problem if left out."
+            help="A tuned parameter set: paper-ap, paper-tsp, paper-moap, tuned-ap or tuned-tsp. Default: by the kind of problem."
         ),
     ] = None,
     algorithm: Annotated[
@@ -108,16 +108,16 @@ def solve_command(
         str | None,
         stop_option(help="A time such as 30s, 2m or 500ms, counted from the start of the search."),
     ] = None,
-    generations: Annotated[int | None, stop_option(help="500 if no limit is given at all.")] = None,
-    evaluations: Annotated[
-        int | None, stop_option(help="Sets of candidates evaluated in all.")
+    generations: Annotated[
+        int | None, stop_option(help="Default: 500 if there is no limit.")
     ] = None,
+    evaluations: Annotated[int | None, stop_option(help="Most populations to evaluate.")] = None,
     target: Annotated[
         float | None, stop_option(help="Stop when the disclosed best reaches this.")
     ] = None,
     stall: Annotated[
         int | None,
-        stop_option(help="Stop after so many generations without a better disclosed best."),
+        stop_option(help="Stop after this many generations without a better disclosed best."),
     ] = None,
     engine: Annotated[
         str,

@@ -38,23 +38,21 @@ def tune_command(
     ],
     trials: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="In all, those in the storage included; as the study says if left out."
-        ),
+        typer.Option(min=1, help="Trials in all, with those in the storage. Default: the study's."),
     ] = None,
     storage: Annotated[
         str | None,
         typer.Option(
             help="A journal file or a database address that processes and machines share; "
-            "out/tune/STUDY.journal if left out. Trials in it are continued."
+            "trials in it are continued. Default: out/tune/STUDY.journal."
         ),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Sets assessed at a time; one per core if left out.")
+        int | None, typer.Option(min=1, help="Sets assessed at a time. Default: one per core.")
     ] = None,
     disclose: Annotated[
         str | None,
-        typer.Option(help="Tune under this disclosure; none if left out, or sealed as the study."),
+        typer.Option(help="Tune under this disclosure. Default: none, or sealed as the study."),
     ] = None,
     budget: Annotated[
         bool,
@@ -71,7 +69,7 @@ def tune_command(
         typer.Option(
             min=1,
             metavar="RUNS",
-            help="Then try the best set and the preset's on the evaluation instances, with so many seeds.",
+            help="Then try the best set and the preset's on the evaluation instances, with this many seeds.",
         ),
     ] = None,
     out: Annotated[

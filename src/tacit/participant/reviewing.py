@@ -126,7 +126,7 @@ def _own_refusals(profile: Profile, run: str, agreement: Agreement) -> list[str]
         found.append(f"the agreement contradicts itself: {error}")
     try:
         settings = {"algorithm": agreement.search.algorithm, **agreement.search.parameters}
-        if not agreement.sealed:  # what a sealed search may be is checked above, and nodes hold it
+        if agreement.evaluated():  # a sealed search is checked above, and not replayed
             msgspec.convert(settings, type=SearchParameters)
     except (InputError, msgspec.ValidationError) as error:
         found.append(f"the agreed search could not be replayed here ({error})")

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
+from tacit.experiments.execution.store import versions, write_whole
 from tacit.experiments.leakage.pictures import draw_growth, draw_privacy
 from tacit.experiments.leakage.plan import LeakageJob, LeakageStudy
 from tacit.experiments.leakage.run_job import (
@@ -21,7 +22,6 @@ from tacit.experiments.leakage.run_job import (
 )
 from tacit.experiments.leakage.tables import attack_table, leakage_table_entries, leakage_tables
 from tacit.experiments.report.table import ReportTable
-from tacit.experiments.results.store import versions, write_whole
 
 Kind = TypeVar("Kind")
 

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tacit.experiments.execution.store import Store
 from tacit.experiments.paper import COLUMNS, Column
 from tacit.experiments.report.column_figures import ColumnFigures, Curves, measured_figures
-from tacit.experiments.results.store import Store
 from tacit.experiments.study.study import Study
 
 Fronts = Mapping[str, NDArray[np.float64]]

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from tacit.experiments.engine_times import EngineTimes
+from tacit.experiments.execution.store import versions, write_whole
 from tacit.experiments.execution.time_budget import PAPER_BUDGET, comparison_generations
 from tacit.experiments.report.agreement import AllFigures, Assessed, assess, rankings, within_spread
 from tacit.experiments.report.column_figures import published_figures
@@ -26,7 +27,6 @@ from tacit.experiments.report.pictures import draw_convergence, draw_fronts
 from tacit.experiments.report.result_tables import all_result_tables
 from tacit.experiments.report.results import Results
 from tacit.experiments.report.table import ReportTable
-from tacit.experiments.results.store import versions, write_whole
 
 PICTURES = {"ap": 2, "tsp": 3, "moap-one gd+": 4, "moap-one igd+": 5, "moap-two gd+": 7,
             "moap-two igd+": 8}  # fmt: skip

@@ -15,9 +15,8 @@ import msgspec
 
 from tacit.disclosure import PAPER_CONFIGURATIONS, parse_disclosure
 from tacit.errors import FileError, InputError, ParameterError
-from tacit.experiments.execution.job import Job
+from tacit.experiments.execution.job import Conditions, Job
 from tacit.experiments.execution.time_budget import TimeBudget
-from tacit.experiments.study.conditions import Conditions
 from tacit.experiments.study.instances import InstanceSpec, expanded, named_problem
 from tacit.experiments.study.plugins import load_plugins
 from tacit.experiments.study.settings import Settings, check_disclosure, is_sealed, preset_settings

@@ -1,4 +1,4 @@
-"""The findings of section 5.4: two objectives, both obfuscated."""
+"""The findings of sections 5.3 and 5.4: two objectives, one of them or both obfuscated."""
 
 from __future__ import annotations
 
@@ -25,6 +25,121 @@ from tacit.experiments.report.evidence import (
     improvement_after,
     show,
 )
+
+
+def one_beats_order_in_gd(evidence: Evidence) -> tuple[bool, str]:
+    """One obfuscated: A80, Q5 and Q10 are among the best in GD+ and have more wins than order."""
+    wins = evidence.wins_of(f"{ONE} gd+")
+    named = {
+        name: float(wins[name]) for name in ("above:80", "quantiles:5", "quantiles:10", "order")
+    }
+    return min(named[name] for name in list(named)[:3]) > named["order"], f"wins: {show(named)}"
+
+
+def one_closer_but_poor_cover(evidence: Evidence) -> tuple[bool, str]:
+    """One obfuscated: lower GD+ than without (A95 apart), but much higher IGD+."""
+    names = [name for name in CONFIGURABLE if name != "above:95"]
+    closer = [
+        n for n in names if evidence.final(f"{ONE} gd+", n) < evidence.final(f"{ONE} gd+", "none")
+    ]
+    worse = [
+        n for n in CONFIGURABLE
+        if evidence.final(f"{ONE} igd+", n) > 1.2 * evidence.final(f"{ONE} igd+", "none")
+    ]  # fmt: skip
+    return len(closer) == len(names) and len(worse) == len(CONFIGURABLE), (
+        f"GD+ lower for {len(closer)} of {len(names)}, IGD+ higher for {len(worse)} of "
+        f"{len(CONFIGURABLE)}"
+    )
+
+
+def one_twins_differ(evidence: Evidence) -> tuple[bool, str]:
+    """One obfuscated: quantiles and top start with different sets."""
+    initial = evidence.figures[f"{ONE} gd+"].initial
+    pairs = zip(METHODS["quantiles"], METHODS["top"], strict=True)
+    equal = [pair for pair in pairs if initial[pair[0]] == initial[pair[1]]]
+    return not equal, f"{len(equal)} of 3 pairs are equal"
+
+
+def one_binary_runs_deviate(evidence: Evidence) -> tuple[bool, str]:
+    """One obfuscated: GD+ of A95, T15, T30 and T60 deviates most from the median curve."""
+    spread = {n: 100 * deviation(runs) for n, runs in evidence.curves[f"{ONE} gd+"].items()}
+    named = ["above:95", *METHODS["top"]]
+    rest = [value for name, value in spread.items() if name not in named]
+    mean = float(np.mean([spread[name] for name in named]))
+    return mean > float(np.mean(rest)), (
+        f"mean IQR {mean:.1f} % of the median curve against {np.mean(rest):.1f} %"
+    )
+
+
+def one_groups_stagnate(evidence: Evidence) -> tuple[bool, str]:
+    """One obfuscated: IGD+ of buckets and quantiles hardly improves in the second half."""
+    curves = evidence.curves[f"{ONE} igd+"]
+    late = {n: 100 * improvement_after(curves[n], 0.5)
+            for n in METHODS["buckets"] + METHODS["quantiles"]}  # fmt: skip
+    return max(late.values()) < 10, (
+        f"at most {max(late.values()):.1f} % of the improvement comes in the second half"
+    )
+
+
+def one_binary_get_worse(evidence: Evidence) -> tuple[bool, str]:
+    """One obfuscated: IGD+ of above and top increases at some point."""
+    curves = evidence.curves[f"{ONE} igd+"]
+    risen = {}
+    for name in METHODS["above"] + METHODS["top"]:
+        curve = np.median(curves[name], axis=0)
+        risen[name] = 100 * float(curve[-1] / curve.min() - 1)
+    return min(risen.values()) > 0, f"rise above the lowest point, in %: {show(risen)}"
+
+
+def one_skewed(evidence: Evidence) -> tuple[bool, str]:
+    """One obfuscated: sets lean towards the objective in the clear; none and order do not."""
+    skews = {name: skew(points) for name, points in evidence.fronts[ONE].items()}
+    balanced = max(abs(skews["none"]), abs(skews["order"]))
+    leaning = [name for name in CONFIGURABLE if skews[name] > max(balanced, 0.1)]
+    return balanced < 0.2 and len(leaning) >= 11, (
+        f"{len(leaning)} of 12 lean towards objective 2; none {skews['none']:.2f}, "
+        f"order {skews['order']:.2f}"
+    )
+
+
+def one_findings() -> list[Finding]:
+    """Section 5.3."""
+    findings: list[tuple[str, str, Check, bool]] = [
+        ("binary runs deviate", "GD+ of runs with A95, T15, T30 and T60 deviates considerably from "
+         "the median curve.", one_binary_runs_deviate, True),
+        ("groups stagnate", "IGD+ of fitness buckets and order quantiles stagnates early.",
+         one_groups_stagnate, True),
+        ("binary get worse", "IGD+ of above threshold and top individuals increases at some point.",
+         one_binary_get_worse, True),
+        ("coarser is closer", "GD+ at the last generation improves with fewer buckets, quantiles "
+         "or top individuals, or a lower threshold.",
+         trend(f"{ONE} gd+", {"buckets": False, "above": False, "quantiles": False, "top": True}),
+         False),
+        ("finer covers more", "IGD+ at the last generation improves with more buckets, quantiles "
+         "or top individuals.",
+         trend(f"{ONE} igd+", {"buckets": True, "quantiles": True, "top": False}), False),
+        ("twins differ", "Initial populations perform differently under corresponding quantiles "
+         "and top individuals.", one_twins_differ, False),
+        ("closer, poor cover", "With obfuscation GD+ ends lower than without, except for A95, but "
+         "IGD+ is poor.", one_closer_but_poor_cover, False),
+        ("skewed", "Sets are skewed towards the objective that is not obfuscated, except with none "
+         "and order.", one_skewed, True),
+        ("gd+ beats order", "By GD+ A80, Q5 and Q10 are among the best and outperform order.",
+         one_beats_order_in_gd, False),
+        ("gd+ buckets worst", "By GD+ fitness buckets are among the worst.",
+         worst_of_all(f"{ONE} gd+", METHODS["buckets"], 4), False),
+        ("igd+ best", "By IGD+ Q20 and B20 are among the best of the configurable.",
+         best_of_configurable(f"{ONE} igd+", ("quantiles:20", "buckets:20"), 3), False),
+        ("igd+ top worst", "By IGD+ top individuals are among the worst.",
+         worst_of_all(f"{ONE} igd+", METHODS["top"], 4), False),
+        ("cost of obfuscation", "Within the time budget obfuscation worsens GD+ and IGD+: no "
+         "obfuscation wins against all.", none_beats_all(ONE), False),
+        ("metrics disagree", "What is good by GD+ may be poor by IGD+, and vice versa.",
+         metrics_disagree(ONE), False),
+        ("most wins", "Q20 has most wins of the configurable when those of GD+ and IGD+ are added.",
+         most_wins_in_sum(ONE, ("quantiles:20",), 1), False),
+    ]  # fmt: skip
+    return [Finding("5.3", f"{ONE}: {n}", t, check, (ONE,), runs) for n, t, check, runs in findings]
 
 
 def two_against_one(evidence: Evidence) -> tuple[bool, str]:

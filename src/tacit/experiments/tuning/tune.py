@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tacit.disclosure import SEALED
 from tacit.errors import ParameterError
 from tacit.experiments.execution.job import Conditions
 from tacit.experiments.execution.run_job import run_job
@@ -21,7 +20,7 @@ from tacit.experiments.study.settings import (
     Settings,
     changed,
     check_disclosure,
-    is_sealed,
+    kind_of,
     preset_settings,
 )
 from tacit.experiments.study.study import Study
@@ -136,17 +135,16 @@ def tuning_task(
     plan = study.tuning
     if plan is None:
         raise ParameterError(f"the study {study.name} has no tuning; add a [tuning] table")
-    sealed = is_sealed(study.search)
-    usual = SEALED if sealed else "none"
-    disclosure = disclosure or usual
+    kind = kind_of(study.search)
+    disclosure = disclosure or kind.usual_disclosure
     check_disclosure(study.search, disclosure)
     conditions = study.conditions(disclosure)
     if within_budget and conditions.budget is None:
         raise ParameterError(f"the study {study.name} has no budget; add a [budget] table")
-    if not (within_budget or sealed):
+    if not (within_budget or kind.settings_take_time):
         conditions = msgspec.structs.replace(conditions, budget=None)
     assessment = Assessment(instances=plan.instances, runs=plan.runs, conditions=conditions)
-    name = study.name if disclosure == usual else f"{study.name} {disclosure}"
+    name = study.name if disclosure == kind.usual_disclosure else f"{study.name} {disclosure}"
     budget = conditions.budget
     return TuningTask(
         name=name if budget is None else f"{name} in {budget.seconds:g} s",

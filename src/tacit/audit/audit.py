@@ -23,9 +23,8 @@ from tacit.audit.attacks import (
 from tacit.audit.record.record import Record
 from tacit.audit.record.view import Cells, View, view_of
 from tacit.audit.score.counts import counts_of
-from tacit.audit.score.measure import Score, Truth
+from tacit.audit.score.measure import Score, Truth, unit_of
 from tacit.audit.score.report import AuditReport, Growth, Measured
-from tacit.audit.score.scale import unit_of
 from tacit.disclosure import Leakage
 
 POINTS = (1 / 30, 1 / 10, 1 / 3)

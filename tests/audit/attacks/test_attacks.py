@@ -23,8 +23,7 @@ from tacit.audit.attacks import (
     unfaithful,
 )
 from tacit.audit.record.view import View, view_of
-from tacit.audit.score.measure import Truth
-from tacit.audit.score.scale import unit_of
+from tacit.audit.score.measure import Truth, unit_of
 from tacit.problems import Problem, generate_assignment, generate_tour
 from tests.audit.example import example_record
 

@@ -17,7 +17,7 @@ from tacit.audit.attacks.disclosed import by_what_is_disclosed
 from tacit.audit.attacks.undisclosed import gene_frequency
 from tacit.audit.record.view import Cells, View
 from tacit.audit.score.fit import Prior
-from tacit.audit.score.scale import cell_spread
+from tacit.audit.score.measure import cell_spread
 
 MOST_EQUATIONS = 200
 ITERATIONS = 60

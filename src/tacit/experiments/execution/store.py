@@ -134,11 +134,11 @@ class Store:
         described = msgspec.to_builtins(study)
         described["parameters"] = msgspec.to_builtins(study.search)
         described["yardsticks"] = dict(_references(study))
-        write_whole(self.folder / "study.json", _json(described))
+        write_json(self.folder / "study.json", described)
         path = self.folder / "versions.json"
         known = msgspec.json.decode(path.read_bytes()) if path.exists() else []
         if versions() not in known:
-            write_whole(path, _json([*known, versions()]))
+            write_json(path, [*known, versions()])
 
     def merge(self, study: Study, /) -> None:
         """Make the Parquet files from the runs, in the order of the study."""
@@ -174,8 +174,9 @@ def write_whole(path: Path, content: bytes, /) -> None:
     replace_file(path, content)
 
 
-def _json(value: object) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n"
+def write_json(path: Path, value: object, /) -> None:
+    """Write a value as indented JSON, whole or not at all."""
+    write_whole(path, msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n")
 
 
 def _references(study: Study) -> Iterator[tuple[str, dict[str, object]]]:

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
-from tacit.experiments.report.checks import (
-    ONE,
-    TWO,
-    best_of_configurable,
-    metrics_disagree,
-    most_wins_in_sum,
-    none_beats_all,
-    skew,
-    trend,
-    worst_of_all,
-)
 from tacit.experiments.report.evidence import (
     CONFIGURABLE,
     METHODS,
+    ONE,
+    TWO,
     Check,
     Evidence,
     Finding,
+    best_of_configurable,
     deviation,
     improvement_after,
+    metrics_disagree,
+    most_wins_in_sum,
+    none_beats_all,
     show,
+    skew,
+    trend,
+    worst_of_all,
 )
 
 
@@ -113,11 +113,10 @@ def one_findings() -> list[Finding]:
          one_binary_get_worse, True),
         ("coarser is closer", "GD+ at the last generation improves with fewer buckets, quantiles "
          "or top individuals, or a lower threshold.",
-         trend(f"{ONE} gd+", {"buckets": False, "above": False, "quantiles": False, "top": True}),
-         False),
+         partial(trend, f"{ONE} gd+", dict.fromkeys(METHODS, False) | {"top": True}), False),
         ("finer covers more", "IGD+ at the last generation improves with more buckets, quantiles "
          "or top individuals.",
-         trend(f"{ONE} igd+", {"buckets": True, "quantiles": True, "top": False}), False),
+         partial(trend, f"{ONE} igd+", {"buckets": True, "quantiles": True, "top": False}), False),
         ("twins differ", "Initial populations perform differently under corresponding quantiles "
          "and top individuals.", one_twins_differ, False),
         ("closer, poor cover", "With obfuscation GD+ ends lower than without, except for A95, but "
@@ -127,17 +126,17 @@ def one_findings() -> list[Finding]:
         ("gd+ beats order", "By GD+ A80, Q5 and Q10 are among the best and outperform order.",
          one_beats_order_in_gd, False),
         ("gd+ buckets worst", "By GD+ fitness buckets are among the worst.",
-         worst_of_all(f"{ONE} gd+", METHODS["buckets"], 4), False),
+         partial(worst_of_all, f"{ONE} gd+", METHODS["buckets"], 4), False),
         ("igd+ best", "By IGD+ Q20 and B20 are among the best of the configurable.",
-         best_of_configurable(f"{ONE} igd+", ("quantiles:20", "buckets:20"), 3), False),
+         partial(best_of_configurable, f"{ONE} igd+", ("quantiles:20", "buckets:20"), 3), False),
         ("igd+ top worst", "By IGD+ top individuals are among the worst.",
-         worst_of_all(f"{ONE} igd+", METHODS["top"], 4), False),
+         partial(worst_of_all, f"{ONE} igd+", METHODS["top"], 4), False),
         ("cost of obfuscation", "Within the time budget obfuscation worsens GD+ and IGD+: no "
-         "obfuscation wins against all.", none_beats_all(ONE), False),
+         "obfuscation wins against all.", partial(none_beats_all, ONE), False),
         ("metrics disagree", "What is good by GD+ may be poor by IGD+, and vice versa.",
-         metrics_disagree(ONE), False),
+         partial(metrics_disagree, ONE), False),
         ("most wins", "Q20 has most wins of the configurable when those of GD+ and IGD+ are added.",
-         most_wins_in_sum(ONE, ("quantiles:20",), 1), False),
+         partial(most_wins_in_sum, ONE, ("quantiles:20",), 1), False),
     ]  # fmt: skip
     return [Finding("5.3", f"{ONE}: {n}", t, check, (ONE,), runs) for n, t, check, runs in findings]
 
@@ -243,9 +242,9 @@ def two_findings() -> list[Finding]:
          "deviates.", two_binary_stagnate, (TWO,), True),
         ("more is closer", "GD+ at the last generation improves with more buckets, quantiles or "
          "top individuals, or a higher threshold.",
-         trend(f"{TWO} gd+", finer | {"above": True, "top": False}), (TWO,), False),
+         partial(trend, f"{TWO} gd+", finer | {"above": True, "top": False}), (TWO,), False),
         ("finer covers more", "IGD+ at the last generation improves with more buckets or "
-         "quantiles.", trend(f"{TWO} igd+", finer), (TWO,), False),
+         "quantiles.", partial(trend, f"{TWO} igd+", finer), (TWO,), False),
         ("fewer top cover more", "IGD+ at the last generation improves, a little, with fewer top "
          "individuals.", two_fewer_top_cover_more, (TWO,), False),
         ("against one", "With both obfuscated GD+ is mostly larger and IGD+ smaller than with one.",
@@ -255,16 +254,17 @@ def two_findings() -> list[Finding]:
         ("centre and extremes", "Buckets and quantiles end in the centre, above threshold and top "
          "individuals towards the extremes.", two_centre_and_extremes, (TWO,), True),
         ("gd+ top best", "By GD+ T60 and T30 are among the best of the configurable.",
-         best_of_configurable(f"{TWO} gd+", ("top:60", "top:30"), 3), (TWO,), False),
+         partial(best_of_configurable, f"{TWO} gd+", ("top:60", "top:30"), 3), (TWO,), False),
         ("gd+ buckets worst", "By GD+ fitness buckets are among the worst.",
-         worst_of_all(f"{TWO} gd+", METHODS["buckets"], 4), (TWO,), False),
+         partial(worst_of_all, f"{TWO} gd+", METHODS["buckets"], 4), (TWO,), False),
         ("igd+ order of methods", "By IGD+ quantiles perform best, then buckets; above threshold "
          "and top individuals worst.", two_quantiles_then_buckets, (TWO,), False),
         ("cost of obfuscation", "Within the time budget obfuscation worsens GD+ and IGD+: no "
-         "obfuscation wins against all.", none_beats_all(TWO), (TWO,), False),
+         "obfuscation wins against all.", partial(none_beats_all, TWO), (TWO,), False),
         ("metrics disagree", "What is good by GD+ may be poor by IGD+, and vice versa.",
-         metrics_disagree(TWO), (TWO,), False),
+         partial(metrics_disagree, TWO), (TWO,), False),
         ("most wins", "Q20 and Q10 have most wins of the configurable when those of GD+ and IGD+ "
-         "are added.", most_wins_in_sum(TWO, ("quantiles:20", "quantiles:10"), 2), (TWO,), False),
+         "are added.", partial(most_wins_in_sum, TWO, ("quantiles:20", "quantiles:10"), 2), (TWO,),
+         False),
     ]  # fmt: skip
     return [Finding("5.4", f"{TWO}: {n}", t, check, s, runs) for n, t, check, s, runs in findings]

@@ -137,7 +137,7 @@ def test_nobody_but_those_who_compose_imports_the_command_line() -> None:
         ("from tacit import search", ["tacit.search"]),
         ("from tacit import generate_assignment", ["tacit"]),
         ("from tacit.search import evolution", ["tacit.search.evolution"]),
-        ("from . import clear", ["tacit.engine.evaluators.clear"]),
+        ("from . import decode", ["tacit.engine.evaluators.decode"]),
         ("from ...search import Evolution", ["tacit.search"]),
         ("def f():\n    from tacit.cli import main", ["tacit.cli.main"]),
         ("from tacitly import x\nimport tacitly", []),

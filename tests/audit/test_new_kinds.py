@@ -16,7 +16,8 @@ from tacit.audit.record.view import view_of
 from tacit.audit.score.measure import Truth
 from tacit.errors import InputError
 from tacit.problems import Problem, generate_capacitated, generate_routing
-from tacit.runs import solve
+from tacit.runs import Limits
+from tests.support.simulated import solve
 
 PROBLEMS: dict[str, Callable[[], Problem]] = {
     "capacitated": lambda: generate_capacitated(3, rows=8, columns=3, participants=2),
@@ -26,8 +27,9 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
 
 def recorded(problem: Problem) -> Record:
     recorder = Recorder()
-    limits = {"generations": 3, "seed": 1, "engine": "simulated"}
-    result = solve(problem, disclose="top:15", observe=recorder, **limits)  # type: ignore[arg-type]
+    result = solve(
+        problem, disclose="top:15", observe=recorder, limits=Limits(generations=3), seed=1
+    )
     return decoded(recorder.record(result.plan).encoded())
 
 
@@ -60,7 +62,7 @@ def test_records_of_unknown_kinds_and_overloaded_vehicles_are_refused() -> None:
     for changes, why in (
         ({"kind": "knapsack"}, "the kind 'knapsack' is unknown here"),
         ({"data": {**msgspec.to_builtins(record.problem)["data"], "capacities": [200, 1, 1]}},
-         "loads a vehicle|no plans of its problem"),
+         "loads a vehicle|not plans of its problem"),
     ):  # fmt: skip
         problem = msgspec.structs.replace(record.problem, **changes)
         with pytest.raises(InputError, match=why):

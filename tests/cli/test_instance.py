@@ -81,7 +81,7 @@ def test_new_series_of_tours() -> None:
         ("ap --up-to -5", "weights up to -5 cannot be drawn"),
         ("ap --out ap.csv", "ap.csv is not a .json file"),
         ("ap --size 3 --out none/ap.json", "none/ap.json: cannot be written"),
-        ("ap --size 3 --count 2 --out file", "file cannot be made a folder"),
+        ("ap --size 3 --count 2 --out file", "file cannot be created; name another folder"),
         ("tour --size 5x6", "a tour is not 5x6; give one number, the cities"),
         ("tour --size 5 --disclose order --disclose none", "a tour problem has one objective"),
     ],

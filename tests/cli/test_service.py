@@ -97,7 +97,7 @@ def test_names_roles_and_clusters_are_checked(
     config = tmp_path / "p" / "service.toml"
     service.migrate(config)
     assert capsys.readouterr().out.endswith("the database is up to date\n")
-    with pytest.raises(InputError, match="is no account"):
+    with pytest.raises(InputError, match="is not a valid account"):
         service.invite("a b", config)
     service.invite("op", config)
     with pytest.raises(InputError, match="invite it with --role operator"):

@@ -95,5 +95,5 @@ def test_what_a_newer_version_wrote_is_refused() -> None:
         verify_log(line(event="agreed", agreement="ab", format=2))
     with pytest.raises(LogError, match=r"not an event of this version \(Invalid value 'merged'"):
         verify_log(line(event="merged"))
-    with pytest.raises(LogError, match=r"no entry of a ledger \(Invalid value 'pareto'"):
+    with pytest.raises(LogError, match=r"not a ledger entry \(Invalid value 'pareto'"):
         read_ledger(b'{"entry":"pareto"}\n', sealed=False)

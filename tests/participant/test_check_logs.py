@@ -15,8 +15,7 @@ import pytest
 
 from tacit.engine.agreement.sealing import seal_rows
 from tacit.engine.records.events import AnswerSent
-from tacit.engine.records.log_receipt import check_log
-from tacit.engine.records.node_log import FIRST, line_hash
+from tacit.engine.records.node_log import FIRST, check_log, line_hash
 from tacit.participant import check_logs
 from tests.participant.conftest import Tacit, World
 from tests.participant.platform import RUN
@@ -109,7 +108,7 @@ ATTACKS: list[tuple[str, str, Callable[[Any], Any], str]] = [
             msgspec.structs.replace(entries[0], disclosed=entries[0].disclosed[::-1]),
             *entries[1:],
         ],
-        "evaluation 1 told something else than the ledger says; the platform changed it",
+        "evaluation 1 disclosed something else than the ledger says; the platform changed it",
     ),
     (
         "ledger without one evaluation",
@@ -127,7 +126,7 @@ ATTACKS: list[tuple[str, str, Callable[[Any], Any], str]] = [
         "another plan",
         "result",
         lambda told: {**told, "plan": {"items": told["plan"]["items"][::-1], "named": None}},
-        "the plan is none of the best that the agreed search found",
+        "the plan is not among the best that the agreed search found",
     ),
     (
         "a manifest withheld",

@@ -158,7 +158,7 @@ def test_keys_are_written_for_comparison_and_read_again(world: World, tacit: Tac
     keys.write_text(keys.read_text() + "\nnonsense = 1\n")
     said = tacit("review", RUN, "--trust", keys, "--profile", world.north.folder)
     assert said.code == 2
-    assert "is no list of keys" in said.err
+    assert "is not a list of keys" in said.err
 
 
 def test_sign_asks_and_keeps_what_was_signed(

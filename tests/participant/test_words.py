@@ -12,11 +12,10 @@ from tacit.errors import InputError, TrustError
 from tacit.participant.account.shapes import Outcome, Plan, RunView
 from tacit.participant.account.trust import Trust, seen_trust, trust_refusals
 from tacit.participant.costs import check_weights, show_rows
-from tacit.participant.explanations import disclosure_words, leakage_words, sealed_words
+from tacit.participant.explanations import disclosure_words, search_words
 from tacit.participant.results import plan_rows
 from tacit.participant.review_words import review_json, review_lines
-from tacit.participant.reviewing import Review, changed_parts
-from tacit.participant.signing import check_is_expected
+from tacit.participant.reviewing import Review, changed_parts, check_is_expected
 from tacit.participant.submission import chosen_objective
 from tacit.search.moves import SealedParameters
 from tests.engine.fixtures import example_cast
@@ -36,7 +35,7 @@ def test_what_is_disclosed(agreement: Agreement) -> None:
     assert disclosure_words(agreement.objectives[0], 100) == (
         "which 1 of 100 plans is best, not by how much; and the total of the best plan, as a number"
     )
-    assert leakage_words(agreement)[1] == (
+    assert search_words(agreement).inferred[1] == (
         "'pay': from 10 evaluations of up to 100 plans, at most 0 equations and 990 inequations."
     )
 
@@ -44,7 +43,7 @@ def test_what_is_disclosed(agreement: Agreement) -> None:
 def test_what_a_sealed_search_discloses(agreement: Agreement) -> None:
     pay = replace(agreement.objectives[0], disclosure="sealed", best="nothing")
     sealed = replace(agreement, objectives=[pay], search=pin_sealed(SealedParameters()))
-    assert sealed_words(sealed) == [
+    assert search_words(sealed).disclosed == [
         "once, at the end: the plan that was found, and nothing else; "
         "not its total, nor anything about any other plan"
     ]

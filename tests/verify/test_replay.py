@@ -109,10 +109,10 @@ def test_a_ledger_that_lies_is_found_out(recorded: Path) -> None:
         return [*ledger[:2], msgspec.structs.replace(ledger[2], **changes), *ledger[3:]]
 
     # Another answer than the one that the parts add up to.
-    with pytest.raises(LogError, match="told something else"):
+    with pytest.raises(LogError, match="disclosed something else"):
         check_answers(agreement, logs, lie(disclosed=ledger[2].disclosed[::-1]))
     assert isinstance(ledger[2].best, int)
-    with pytest.raises(LogError, match="told something else"):
+    with pytest.raises(LogError, match="disclosed something else"):
         check_answers(agreement, logs, lie(best=ledger[2].best - 1))
     # Parts that fit the lie: the node whose part was invented logged another.
     turned = [

@@ -79,8 +79,8 @@ def test_logs_and_ledger_are_compared(cluster: LocalCluster) -> None:
     forged = [[(k, [bytes(len(f)) for f in frames]) for k, frames in s] for s in bits.parts]
     lies: tuple[tuple[list[LedgerEntry], str], ...] = (
         ([msgspec.structs.replace(opening, plan=swapped)], "another plan than the ledger"),
-        ([msgspec.structs.replace(opening, parts=other)], "another plan than the ledger"),
-        ([msgspec.structs.replace(opening, parts=cut)], "no part of a plan"),
+        ([msgspec.structs.replace(opening, parts=other)], "something that is not a plan"),
+        ([msgspec.structs.replace(opening, parts=cut)], "not part of a plan"),
         ([opening, msgspec.structs.replace(opening, plan=swapped)], "two plans of one search"),
         ([bits], "opened the plan of search 0, which the ledger leaves out"),
         ([opening], "improvements after generation 0, which the ledger leaves out"),

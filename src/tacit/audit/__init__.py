@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from tacit.audit.record.truth_file import load_truth
     from tacit.audit.record.view import View, view_of
     from tacit.audit.score.counts import counts_of
-    from tacit.audit.score.plots import plot_growth
-    from tacit.audit.score.report import AuditReport, Measured
-    from tacit.audit.score.scale import unit_of
+    from tacit.audit.score.measure import unit_of
+    from tacit.audit.score.report import AuditReport, Measured, plot_growth
 else:
     __getattr__ = lazily(__name__)

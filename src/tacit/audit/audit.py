@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tacit.audit.attacks import (
     ATTACKS,
     BASELINE,
-    known_range,
+    anchor,
     known_rows,
     main_attacks,
     node_view,
@@ -23,9 +23,8 @@ from tacit.audit.attacks import (
 from tacit.audit.record.record import Record
 from tacit.audit.record.view import Cells, View, view_of
 from tacit.audit.score.counts import counts_of
-from tacit.audit.score.measure import Score, Truth
+from tacit.audit.score.measure import Score, Truth, unit_of
 from tacit.audit.score.report import AuditReport, Growth, Measured
-from tacit.audit.score.scale import unit_of
 from tacit.disclosure import Leakage
 
 POINTS = (1 / 30, 1 / 10, 1 / 3)
@@ -45,7 +44,7 @@ class Audit:
         """The attacks of a platform that follows the agreed search."""
         found: dict[str, Cells] = {}
         measured = {}
-        for name, attack in (ATTACKS | {"known range": known_range.recover}).items():
+        for name, attack in (ATTACKS | {"known range": anchor.recover_in_range}).items():
             estimate = attack(self.view, found)
             if estimate is not None:
                 found[name] = estimate
@@ -139,8 +138,9 @@ def audit_record(
 ) -> AuditReport:
     """Try all attacks and report; the strongest of a semi-honest platform is the headline."""
     audit = audit_of(record, weights, objective=objective, optimum=optimum)
-    if not record.sizes:
-        return _plan_only_report(audit, record, objective)
+    if not record.sizes:  # a sealed search can be attacked through the opened plans only
+        baseline = audit.plan_only()
+        return _report(record, objective, {BASELINE: baseline}, BASELINE, [Growth(0, baseline)], {})
     _ = audit.view.design, audit.truth.counts, audit.truth.best_fitness  # shared by both threads
     parts: list[Callable[[], dict[str, Measured]]] = [
         audit.unfaithful, audit.honest, audit.informed,
@@ -153,42 +153,34 @@ def audit_record(
     tried = {name: each for name, each in honestly.items() if name != BASELINE}
     strongest = max(tried, key=lambda name: tried[name].correlation)
     whole = Growth(audit.view.evaluations, tried[strongest])
-    recorded = record.objectives[objective]
+    attacks = honestly | informedly | unfaithfully
+    grown = [*growth.result(), whole]
+    return _report(record, objective, attacks, strongest, grown, counts.result())
+
+
+def _report(
+    record: Record,
+    objective: int,
+    attacks: dict[str, Measured],
+    strongest: str,
+    growth: list[Growth],
+    counts: dict[str, Leakage],
+) -> AuditReport:
+    recorded, headline = record.objectives[objective], attacks[strongest]
     return AuditReport(
         disclosure=recorded.disclosure,
         best=recorded.best,
         problem=record.problem.name,
-        evaluations=audit.view.evaluations,
+        evaluations=len(record.sizes),
         candidates=record.candidates,
-        correlation=tried[strongest].correlation,
-        nrmse=tried[strongest].nrmse,
-        best_columns=tried[strongest].best_columns,
-        attacker_plan_quality=tried[strongest].plan_quality,
+        correlation=headline.correlation,
+        nrmse=headline.nrmse,
+        best_columns=headline.best_columns,
+        attacker_plan_quality=headline.plan_quality,
         strongest=strongest,
-        attacks=honestly | informedly | unfaithfully,
-        growth=[*growth.result(), whole],
-        counts=counts.result(),
-    )
-
-
-def _plan_only_report(audit: Audit, record: Record, objective: int) -> AuditReport:
-    """A sealed search can be attacked through the opened plans only."""
-    baseline = audit.plan_only()
-    recorded = record.objectives[objective]
-    return AuditReport(
-        disclosure=recorded.disclosure,
-        best=recorded.best,
-        problem=record.problem.name,
-        evaluations=0,
-        candidates=0,
-        correlation=baseline.correlation,
-        nrmse=baseline.nrmse,
-        best_columns=baseline.best_columns,
-        attacker_plan_quality=baseline.plan_quality,
-        strongest=BASELINE,
-        attacks={BASELINE: baseline},
-        growth=[Growth(0, baseline)],
-        counts={},
+        attacks=attacks,
+        growth=growth,
+        counts=counts,
     )
 
 

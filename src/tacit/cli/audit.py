@@ -44,14 +44,14 @@ def audit_command(
         ),
     ],
     objective: Annotated[
-        str | None, typer.Option(help="Which one, where several are confidential.")
+        str | None, typer.Option(help="Objective, if several are confidential.")
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Draw how leakage grows, as PNG, SVG or PDF.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
-    """Play the curious platform on a recorded run, and tell how much of the secret it finds."""
+    """Play the curious platform on a recorded run, and report how much of the secret it finds."""
     from tacit.audit import audit_record, load_record, load_truth, plot_growth
     from tacit.cli.solve_options import check_writable
     from tacit.runs import check_plot_name
@@ -102,10 +102,10 @@ def _caption(report: AuditReport) -> str:
     if report.growth[:-1]:
         lines.append("after n: the strongest of the main attacks after n evaluations")
     for how, counted in report.counts.items():
-        told = f"{counted.equations:,} equations, {counted.inequations or 0:,} inequations"
+        counts = f"{counted.equations:,} equations, {counted.inequations or 0:,} inequations"
         if counted.across_populations:
-            told += f", {counted.across_populations:,} across populations"
-        lines.append(f"could be written down, {how}: {told}")
+            counts += f", {counted.across_populations:,} across populations"
+        lines.append(f"could be written down, {how}: {counts}")
     return "\n".join(lines)
 
 

@@ -24,7 +24,7 @@ def engine(
     latency: Annotated[
         str | None, typer.Option(help="Delay added to every message, such as 10ms.")
     ] = None,
-    against: Annotated[str | None, typer.Option(help="mpyc, to compare with it.")] = None,
+    against: Annotated[str | None, typer.Option(help="Compare with this engine: mpyc.")] = None,
     best: Annotated[str, typer.Option(help="value, improvement or nothing.")] = "value",
     repeats: Annotated[int, typer.Option(min=1, help="Evaluations per disclosure.")] = 20,
     json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,

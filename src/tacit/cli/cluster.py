@@ -24,7 +24,7 @@ def new(
     folder: Annotated[Path, typer.Argument(help="A new folder for all files.")],
     host: Annotated[
         list[str] | None,
-        typer.Option(help="host:port of a node; give three. Without: this machine."),
+        typer.Option(help="host:port of a node; give three. Default: this machine."),
     ] = None,
 ) -> None:
     """Make keys, pinned certificates, node-0.toml to node-2.toml and cluster.toml in one go.

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from tacit import experiments
 from tacit.errors import TacitError
 from tacit.runs import show_duration
-
-if TYPE_CHECKING:
-    from tacit.experiments import EngineTimes
 
 app = typer.Typer(no_args_is_help=True, help="Run studies, and the paper's evaluation.")
 
 Workers = Annotated[
-    int | None, typer.Option(min=1, help="Processes on this machine; one per core if left out.")
+    int | None, typer.Option(min=1, help="Processes on this machine. Default: one per core.")
 ]
 Scheduler = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.")
@@ -48,14 +47,11 @@ def run(
 ) -> None:
     """Run a study, or what is left of it: finished runs are never computed twice."""
     require_extra("polars", "moocore")
-    from tacit.experiments import StudyProgress, executor, run_study, study_named
-
-    chosen = study_named(study)
+    chosen = experiments.study_named(study)
     chosen = chosen.quick() if quick else chosen
-    console = Console(stderr=True)
-    progress = StudyProgress(console, {chosen.name: len(list(chosen.jobs()))})
-    with interruptible(), executor(workers=workers, scheduler=scheduler) as pool, progress:
-        done = run_study(
+    count = len(list(chosen.jobs()))
+    with computing({chosen.name: count}, workers, scheduler) as (pool, progress):
+        done = experiments.run_study(
             chosen, out, pool, advance=lambda runs: progress.advance(chosen.name, runs)
         )
     typer.echo(
@@ -78,31 +74,20 @@ def reproduce(
         typer.Option(
             metavar="FILE",
             help="Times of our engine as 'tacit bench engine --json' prints them, one object or a "
-            "list for several delays; measured here if left out.",
+            "list for several delays. Default: measured here.",
         ),
     ] = None,
 ) -> None:
     """Run the paper's evaluation and set our figures beside its own: report.html, summary.json."""
     require_extra("polars", "moocore", "matplotlib")
-    from tacit.experiments import (
-        StudyProgress,
-        executor,
-        paper_studies,
-        shipped_leakage_study,
-    )
-    from tacit.experiments import (
-        reproduce as reproduce_paper,
-    )
-
-    studies = paper_studies(quick=quick)
-    leakage = shipped_leakage_study()
+    studies = experiments.paper_studies(quick=quick)
+    leakage = experiments.shipped_leakage_study()
     leakage = leakage.quick() if quick else leakage
     folder = out / "quick" if quick and out == Path("out/reproduce") else out
     runs = {study.name: len(list(study.jobs())) for study in studies}
     runs[leakage.name] = leakage.runs
-    progress = StudyProgress(Console(stderr=True), runs)
-    with interruptible(), executor(workers=workers, scheduler=scheduler) as pool, progress:
-        done = reproduce_paper(
+    with computing(runs, workers, scheduler) as (pool, progress):
+        done = experiments.reproduce(
             studies, folder, pool, engine=_engine(engine_times, quick=quick), latex=latex,
             leakage=leakage, advance=progress.advance,
         )  # fmt: skip
@@ -129,20 +114,13 @@ def leakage(
 ) -> None:
     """Attack recorded runs under every disclosure: the tables and plots of docs/leakage.md."""
     require_extra("polars", "moocore", "matplotlib")
-    from tacit.experiments import (
-        StudyProgress,
-        executor,
-        read_leakage_study,
-        run_leakage_study,
-        shipped_leakage_study,
-    )
-
-    chosen = shipped_leakage_study() if study is None else read_leakage_study(study)
+    chosen = experiments.shipped_leakage_study()
+    if study is not None:
+        chosen = experiments.read_leakage_study(study)
     chosen = chosen.quick() if quick else chosen
     folder = out / "quick" if quick else out
-    progress = StudyProgress(Console(stderr=True), {chosen.name: chosen.runs})
-    with interruptible(), executor(workers=workers, scheduler=scheduler) as pool, progress:
-        done = run_leakage_study(
+    with computing({chosen.name: chosen.runs}, workers, scheduler) as (pool, progress):
+        done = experiments.run_leakage_study(
             chosen, folder, pool, advance=lambda runs: progress.advance(chosen.name, runs)
         )
     typer.echo(
@@ -156,18 +134,30 @@ def leakage(
 def list_studies() -> None:
     """Show the studies of the package."""
     require_extra("polars", "moocore")
-    from tacit.experiments import shipped_studies, shipped_study
-
     table = Table(box=None)
     for heading in ("study", "what", "instances", "configurations", "seeds", "runs"):
         table.add_column(heading)
-    for name in shipped_studies():
-        study = shipped_study(name)
+    for name in experiments.shipped_studies():
+        study = experiments.shipped_study(name)
         table.add_row(
             name, study.title, str(len(study.instances)), str(len(study.disclosures)),
             str(study.seeds.count), str(len(list(study.jobs()))),
         )  # fmt: skip
     Console().print(table)
+
+
+@contextmanager
+def computing(
+    runs: dict[str, int], workers: int | None, scheduler: str | None
+) -> Iterator[tuple[Executor, experiments.StudyProgress]]:
+    """Processes to compute so many runs of each study with, and a line that shows how far it is."""
+    progress = experiments.StudyProgress(Console(stderr=True), runs)
+    with (
+        interruptible(),
+        experiments.executor(workers=workers, scheduler=scheduler) as pool,
+        progress,
+    ):
+        yield pool, progress
 
 
 @contextmanager
@@ -181,13 +171,7 @@ def interruptible() -> Iterator[None]:
 
 
 def require_extra(*modules: str) -> None:
-    """Refuse to start without the libraries of the extra, and say how to get them.
-
-    >>> require_extra("no_such_library")
-    Traceback (most recent call last):
-    tacit.errors.TacitError: experiments need no_such_library, which is not installed; run pip \
-install 'tacit[experiments]'
-    """
+    """Refuse to start without the libraries of the extra, and say how to get them."""
     missing = [name for name in modules if find_spec(name) is None]
     if missing:
         raise TacitError(
@@ -196,15 +180,10 @@ install 'tacit[experiments]'
         )
 
 
-def _engine(file: Path | None, *, quick: bool) -> Callable[[], Sequence[EngineTimes]]:
-    from tacit.experiments import (
-        LATENCIES_MS,
-        QUICK_LATENCIES_MS,
-        measure_engine,
-        read_engine_times,
-    )
-
+def _engine(file: Path | None, *, quick: bool) -> Callable[[], Sequence[experiments.EngineTimes]]:
     if file is None:
-        return lambda: measure_engine(QUICK_LATENCIES_MS if quick else LATENCIES_MS)
-    times = read_engine_times(file)
+        return lambda: experiments.measure_engine(
+            experiments.QUICK_LATENCIES_MS if quick else experiments.LATENCIES_MS
+        )
+    times = experiments.read_engine_times(file)
     return lambda: times

@@ -222,7 +222,7 @@ def _write(problem: Problem, out: Path | None, *, into_folder: bool) -> str:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError:
-            raise ParameterError(f"{folder} cannot be made a folder; name another one") from None
+            raise ParameterError(f"{folder} cannot be created; name another folder") from None
         path = folder / f"{problem.name}.json"
     else:
         path = out or Path(f"{problem.name}.json")

@@ -1,4 +1,4 @@
-"""What `tacit instance show` tells of a problem."""
+"""What `tacit instance show` prints of a problem."""
 
 from __future__ import annotations
 
@@ -50,13 +50,7 @@ class Description(msgspec.Struct):
 
 
 def describe(problem: Problem, /) -> Description:
-    """Put a problem into figures.
-
-    >>> from tacit.problems import shipped_problem
-    >>> description = describe(shipped_problem("rd100"))
-    >>> description.kind, description.rows, description.optimum
-    ('tour', 100, 7910)
-    """
+    """Put a problem into figures."""
     forbidden = problem.forbidden
     return Description(
         name=problem.name,
@@ -92,10 +86,10 @@ def print_description(description: Description, console: Console, /) -> None:
     console.print(facts)
     table = Table("objective", "sense", "disclosure", "best", "weights", "bound", "scale")
     for o in d.objectives:
-        told = o.disclosure if o.confidential else "public"
+        shown = o.disclosure if o.confidential else "public"
         spread = "with owners" if o.least is None else f"{o.least:,} to {o.most:,}"
         name = escape(o.name)
-        table.add_row(name, o.sense, told, o.best, spread, f"{o.weight_bound:,}", f"{o.scale:,}")
+        table.add_row(name, o.sense, shown, o.best, spread, f"{o.weight_bound:,}", f"{o.scale:,}")
     console.print(table)
 
 

@@ -12,8 +12,8 @@ app = typer.Typer(no_args_is_help=True, help="Make and show key files.")
 
 @app.command()
 def new(
-    name: Annotated[str, typer.Argument(help="Whose keys they are.")],
-    out: Annotated[Path, typer.Option(help="Where to write them, readable by you alone.")],
+    name: Annotated[str, typer.Argument(help="Name of the owner.")],
+    out: Annotated[Path, typer.Option(help="File to write, readable by you alone.")],
 ) -> None:
     """Draw a key to sign with and a key that others seal to."""
     from tacit.engine.identity import Keys, save_keys

@@ -34,7 +34,7 @@ def verify(path: LogPath) -> None:
 def replay(
     path: LogPath,
     agreement: Annotated[Path, typer.Option(help="The agreement, agreement.json.")],
-    ledger: Annotated[Path, typer.Option(help="What the platform says was revealed.")],
+    ledger: Annotated[Path, typer.Option(help="The platform's ledger of what was disclosed.")],
     problem: Annotated[
         str | None, typer.Option(help="The problem file, if it has public objectives.")
     ] = None,
@@ -55,9 +55,9 @@ def replay(
     logs = [verify_log(read_bytes(each)) for each in (path, *(other or []))]
     if not all(is_of(agreed, log) for log in logs):
         raise LogError("the log belongs to another agreement; give the one it names")
-    told = load_ledger(ledger, sealed=agreed.sealed)
+    entries = load_ledger(ledger, sealed=agreed.sealed)
     public = None if problem is None else load_problem(problem)
-    findings = check_run(agreed, logs, told, Claim(), public=public)
+    findings = check_run(agreed, logs, entries, Claim(), public=public)
     for found in findings:
         if found.ok:
             typer.echo(found.detail)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from tacit.participant import Profile, Trust
+from tacit import participant
+from tacit.errors import InputError, PlatformError
+from tacit.participant import plain_line
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -21,42 +22,35 @@ app.add_typer(keys_app, name="keys")
 
 Folder = Annotated[
     Path | None,
-    typer.Option("--profile", help="Your folder. Without: ~/.config/tacit", show_default=False),
+    typer.Option("--profile", help="Your folder. Default: ~/.config/tacit", show_default=False),
 ]
-Run = Annotated[str, typer.Argument(help="The run, by its id or its name; see runs.")]
+Run = Annotated[str, typer.Argument(help="The run, by its id or its name, as runs lists them.")]
 TrustPath = Annotated[
     Path | None,
     typer.Option(help="Keys that the others gave you (TOML): any other key is refused."),
 ]
-Costs = Annotated[Path | None, typer.Option(help="Your CSV, to see whether it fits.")]
-AsJson = Annotated[bool, typer.Option("--json", help="For a script.")]
+Costs = Annotated[Path | None, typer.Option(help="Your CSV, to check that it fits.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def _folder(profile: Path | None) -> Path:
-    from tacit.participant import default_folder
-
-    return profile or default_folder()
+    return profile or participant.default_folder()
 
 
-def _open(profile: Path | None, run: str | None = None) -> tuple[Profile, str]:
+def _open(profile: Path | None, run: str | None = None) -> tuple[participant.Profile, str]:
     """The profile, and the id of a run that was given by its id or its name."""
-    from tacit.errors import InputError
-    from tacit.participant import load_profile, runs
-
-    loaded = load_profile(_folder(profile))
+    loaded = participant.load_profile(_folder(profile))
     if run is None or run.startswith("r-"):
         return loaded, run or ""
-    found = [each.id for each in runs(loaded) if each.name == run]
+    found = [each.id for each in participant.runs(loaded) if each.name == run]
     if len(found) != 1:
         many = "several runs have" if found else "no run of yours has"
         raise InputError(f"{many} the name {run!r}; give the id that tacit participant runs shows")
     return loaded, found[0]
 
 
-def _trust(path: Path | None) -> Trust | None:
-    from tacit.participant import load_trust
-
-    return None if path is None else load_trust(path)
+def _trust(path: Path | None) -> participant.Trust | None:
+    return None if path is None else participant.load_trust(path)
 
 
 def _echo_json(value: Any) -> None:  # noqa: ANN401 - whatever msgspec can write
@@ -78,22 +72,18 @@ def keys_new(
     name: Annotated[str, typer.Argument(help="Your organisation.")], profile: Folder = None
 ) -> None:
     """Draw your keys into NAME.key in your folder, and show the public halves."""
-    from tacit.participant import new_key_file
-
-    path = new_key_file(name, _folder(profile))
+    path = participant.new_key_file(name, _folder(profile))
     typer.echo(f"made {path}: readable by you alone, keep a copy of it in a safe place", err=True)
     _show_key(path)
 
 
 @keys_app.command("show", epilog=_example("keys show"))
 def keys_show(
-    key: Annotated[Path | None, typer.Option(help="A key file. Without: yours.")] = None,
+    key: Annotated[Path | None, typer.Option(help="A key file. Default: yours.")] = None,
     profile: Folder = None,
 ) -> None:
     """Show your public key and its fingerprint, for the others to pin."""
-    from tacit.participant import find_key_file
-
-    _show_key(key or find_key_file(_folder(profile)))
+    _show_key(key or participant.find_key_file(_folder(profile)))
 
 
 def _show_key(path: Path) -> None:
@@ -115,9 +105,7 @@ def join(
     """Hand in your invitation. If your access has expired, ask for a new code and join again."""
     import time
 
-    from tacit.participant import join as hand_in
-
-    made = hand_in(url, code, profile=_folder(profile), key=key, ca=ca)
+    made = participant.join(url, code, profile=_folder(profile), key=key, ca=ca)
     until = time.strftime("%Y-%m-%d", time.localtime(made.expires))
     typer.echo(f"you are {made.account!r} at {made.url} until {until}; profile in {made.folder}")
 
@@ -125,10 +113,7 @@ def join(
 @app.command(epilog=_example("runs"))
 def runs(profile: Folder = None, as_json: AsJson = False) -> None:
     """List your runs."""
-    from tacit.participant import plain_line
-    from tacit.participant import runs as list_runs
-
-    found = list_runs(_open(profile)[0])
+    found = participant.runs(_open(profile)[0])
     if as_json:
         _echo_json(found)
         return
@@ -144,7 +129,8 @@ def review(
     run: Run,
     trust: TrustPath = None,
     write_trust: Annotated[
-        Path | None, typer.Option(help="Write the keys as shown here, to compare them elsewhere.")
+        Path | None,
+        typer.Option(help="Write the keys shown here to a file, to compare them elsewhere."),
     ] = None,
     costs: Costs = None,
     profile: Folder = None,
@@ -154,23 +140,20 @@ def review(
 
     Keys given with --trust are remembered if they fit, and count for sign too.
     """
-    from tacit.participant import review as look
-    from tacit.participant import review_json, review_lines, save_trust, seen_trust
-
     loaded, run = _open(profile, run)
     pinned = _trust(trust)
-    made = look(loaded, run, trust=pinned, costs=costs)
+    made = participant.review(loaded, run, trust=pinned, costs=costs)
     if as_json:
-        _echo_json(review_json(made))
+        _echo_json(participant.review_json(made))
     else:
-        typer.echo("\n".join(review_lines(made)))
+        typer.echo("\n".join(participant.review_lines(made)))
     loaded.keep_reviewed(run, made.hash)
     if write_trust is not None:
         note = f"as the platform shows them for {run}: compare each with its owner before you trust"
-        save_trust(seen_trust(made.agreement), write_trust, note=note)
+        participant.save_trust(participant.seen_trust(made.agreement), write_trust, note=note)
     made.check()
     if pinned is not None:
-        save_trust(pinned, loaded.trust_file)
+        participant.save_trust(pinned, loaded.trust_file)
 
 
 @app.command(epilog=_example("sign r-abcdefghij"))
@@ -182,7 +165,7 @@ def sign(
         bool, typer.Option("--yes", help="Do not ask: sign what review has shown.")
     ] = False,
     agreement: Annotated[
-        str | None, typer.Option(help="The hash of the agreement to sign, and of no other.")
+        str | None, typer.Option(help="Sign only the agreement with this hash.")
     ] = None,
     profile: Folder = None,
 ) -> None:
@@ -190,29 +173,17 @@ def sign(
 
     With --yes it signs the agreement that review has shown last, or the one named, and no other.
     """
-    from tacit.participant import (
-        check_is_expected,
-        plain_line,
-        review_lines,
-    )
-    from tacit.participant import (
-        review as look,
-    )
-    from tacit.participant import (
-        sign as put_name,
-    )
-
     loaded, run = _open(profile, run)
-    made = look(loaded, run, trust=_trust(trust), costs=costs)
+    made = participant.review(loaded, run, trust=_trust(trust), costs=costs)
     if not yes:
-        typer.echo("\n".join(review_lines(made)))
+        typer.echo("\n".join(participant.review_lines(made)))
         loaded.keep_reviewed(run, made.hash)
     made.check()
     if yes or agreement is not None:
-        check_is_expected(made, agreement or loaded.reviewed_hash(run))
+        participant.check_is_expected(made, agreement or loaded.reviewed_hash(run))
     if not yes:
         typer.confirm(f"\nSign agreement {made.hash[:16]}... as {made.account!r}?", abort=True)
-    after = put_name(loaded, run, seen=made)
+    after = participant.sign(loaded, run, seen=made)
     typer.echo(plain_line(f"signed {made.hash} as {made.account!r}; the run is {after.state}"))
 
 
@@ -220,16 +191,13 @@ def sign(
 def submit(
     run: Run,
     costs: Annotated[Path, typer.Argument(help="Your CSV: your rows only, by name or number.")],
-    objective: Annotated[str | None, typer.Option(help="Which, if there are several.")] = None,
+    objective: Annotated[str | None, typer.Option(help="Objective, if there are several.")] = None,
     profile: Folder = None,
     as_json: AsJson = False,
 ) -> None:
     """Check your costs, split and seal them to the three nodes, and upload the sealed boxes."""
-    from tacit.participant import plain_line
-    from tacit.participant import submit as hand_in
-
     loaded, run = _open(profile, run)
-    done = hand_in(loaded, run, costs, objective=objective)
+    done = participant.submit(loaded, run, costs, objective=objective)
     if as_json:
         _echo_json(done)
         return
@@ -243,18 +211,15 @@ def submit(
 @app.command(epilog=_example('withdraw r-abcdefghij --reason "wrong rows"'))
 def withdraw(
     run: Run,
-    reason: Annotated[str, typer.Option(help="Told to the others.")] = "",
+    reason: Annotated[str, typer.Option(help="Reason that the others are shown.")] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     profile: Folder = None,
 ) -> None:
     """Leave a run before it starts; it ends for everybody."""
-    from tacit.participant import plain_line
-    from tacit.participant import withdraw as leave
-
     loaded, run = _open(profile, run)
     if not yes:
         typer.confirm(f"Withdraw from {run}? It ends for all participants.", abort=True)
-    after = leave(loaded, run, reason=reason)
+    after = participant.withdraw(loaded, run, reason=reason)
     typer.echo(plain_line(f"withdrawn; the run is {after.state}"))
 
 
@@ -268,13 +233,9 @@ def result(
     """Show the plan; your own rows are marked, and log then checks this very plan."""
     import msgspec
 
-    from tacit.errors import PlatformError
-    from tacit.participant import plain_line, plan_csv, plan_rows
-    from tacit.participant import result as fetch
-
     loaded, run = _open(profile, run)
-    outcome = fetch(loaded, run)
-    rows = plan_rows(outcome, loaded.signed_agreement(run), loaded.account)
+    outcome = participant.result(loaded, run)
+    rows = participant.plan_rows(outcome, loaded.signed_agreement(run), loaded.account)
     if as_json:
         _echo_json({**msgspec.structs.asdict(outcome), "rows": rows})
         return
@@ -284,7 +245,7 @@ def result(
     if outcome.plan is None:
         raise PlatformError(f"{run} is {outcome.state} and has no plan; try again when it has run")
     if as_csv:
-        typer.echo(plan_csv(rows), nl=False)
+        typer.echo(participant.plan_csv(rows), nl=False)
         return
     width = max(len(row) for row, _, _ in rows)
     for row, column, whose in rows:
@@ -298,10 +259,8 @@ def log(run: Run, profile: Folder = None, as_json: AsJson = False) -> None:
 
     Ends with an exit code other than 0 if anything is off.
     """
-    from tacit.participant import check_logs, plain_line
-
     loaded, run = _open(profile, run)
-    verdict = check_logs(loaded, run)
+    verdict = participant.check_logs(loaded, run)
     if as_json:
         shown = {"run": run, "state": verdict.state, "ok": verdict.ok}
         _echo_json({**shown, "findings": verdict.findings, "notes": verdict.notes})

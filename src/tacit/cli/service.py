@@ -22,12 +22,10 @@ ConfigOption = Annotated[
 @app.command()
 def init(
     folder: Annotated[Path, typer.Argument(help="A new folder for the platform.")],
-    cluster: Annotated[
-        list[Path], typer.Option(help="The cluster.toml of a cluster; repeat for more.")
-    ],
+    cluster: Annotated[list[Path], typer.Option(help="The cluster.toml of a cluster; repeatable.")],
     listen: Annotated[str, typer.Option(help="host:port to listen at.")] = "127.0.0.1:8443",
     url: Annotated[
-        str | None, typer.Option(help="Where others find it; without: https and listen.")
+        str | None, typer.Option(help="Public address. Default: https and --listen.")
     ] = None,
 ) -> None:
     """Write service.toml with a self-signed certificate."""
@@ -44,7 +42,7 @@ def run(config: ConfigOption) -> None:
     """Run the platform until Ctrl-C or SIGTERM; what it knows stays in its database."""
     from tacit.service import come_first
 
-    come_first()  # before all else: after a crash, somebody waits to hear what came of a run
+    come_first()  # before all else: after a crash, somebody waits for the result of a run
     from tacit.service import load_settings, serve
 
     settings = load_settings(config)
@@ -63,10 +61,10 @@ def migrate(config: ConfigOption) -> None:
 
 @app.command()
 def record(
-    run_id: Annotated[str, typer.Argument(metavar="RUN", help="A run that has ended, as r-...")],
+    run_id: Annotated[str, typer.Argument(metavar="RUN", help="A run that has ended (r-...).")],
     config: ConfigOption,
     out: Annotated[
-        Path | None, typer.Option(help="Where to; without: run.record in the run's folder.")
+        Path | None, typer.Option(help="File to write. Default: run.record in the run's folder.")
     ] = None,
 ) -> None:
     """Write all that the platform has seen of a run, for tacit audit; no weights are in it."""
@@ -79,10 +77,10 @@ def record(
 
 @app.command()
 def invite(
-    name: Annotated[str, typer.Argument(help="Whom.")],
+    name: Annotated[str, typer.Argument(help="Account to invite.")],
     config: ConfigOption,
     role: Annotated[
-        str, typer.Option(help="operator, participant or viewer; of a new account.")
+        str, typer.Option(help="Role of a new account: operator, participant or viewer.")
     ] = "operator",
 ) -> None:
     """Print a one-time code for an account, which is made if there is none: the first operator."""
@@ -107,8 +105,8 @@ def _code(session: Session, name: str, role: str, hours: float) -> str:
         asked = NewAccount.model_validate({"name": name, "role": role})
     except ValidationError:
         raise InputError(
-            f"{name!r} as {role!r} is no account; a name has up to 63 letters, digits, dots and "
-            "dashes, a role is operator, participant or viewer"
+            f"{name!r} as {role!r} is not a valid account; a name has up to 63 letters, digits, "
+            "dots and dashes, a role is operator, participant or viewer"
         ) from None
     account = find_account(session, name)
     if account is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -55,7 +56,10 @@ tacit solve ap.json --disclose sealed --set parents=4 --deadline 40s
 tacit solve ap.json --disclose top:15 --set population=100 --set crossover=order
 """
 
-SEARCH, STOP, ENGINE, FILES = "What to search", "When to stop", "Who evaluates", "Files"
+search_option = partial(typer.Option, rich_help_panel="What to search")
+stop_option = partial(typer.Option, rich_help_panel="When to stop")
+engine_option = partial(typer.Option, rich_help_panel="Who evaluates")
+files_option = partial(typer.Option, rich_help_panel="Files")
 
 
 def solve_command(
@@ -68,155 +72,107 @@ def solve_command(
     ],
     disclose: Annotated[
         list[str] | None,
-        typer.Option(
-            help="What an evaluation reveals: none, order, quantiles:K, buckets:K, top:K, above:P, or sealed (nothing but the plan in the end); for one objective NAME=..., repeatable.",
-            rich_help_panel=SEARCH,
+        search_option(
+            help="What an evaluation reveals: none, order, quantiles:K, buckets:K, top:K, above:P, or sealed (nothing but the plan in the end); for one objective NAME=..., repeatable."
         ),
     ] = None,
     best: Annotated[
         str | None,
-        typer.Option(
-            help="What is disclosed of the best fitness: value, improvement or nothing.",
-            rich_help_panel=SEARCH,
-        ),
+        search_option(help="What is disclosed of the best fitness: value, improvement or nothing."),
     ] = None,
     weighting: Annotated[
         list[str] | None,
-        typer.Option(
-            help="For a sealed search of several objectives, the factors of one plan, such as 3:1; repeatable.",
-            rich_help_panel=SEARCH,
+        search_option(
+            help="For a sealed search of several objectives, the factors of one plan, such as 3:1; repeatable."
         ),
     ] = None,
     change: Annotated[
         list[str] | None,
-        typer.Option(
+        search_option(
             "--set",
             metavar="NAME=VALUE",
             help="A setting that differs from the preset, such as population=100, or of a sealed search parents=4; repeatable. An unknown name lists all; docs/search.md explains them.",
-            rich_help_panel=SEARCH,
         ),
     ] = None,
     preset: Annotated[
         str | None,
-        typer.Option(
-            help="A tuned parameter set: paper-ap, paper-tsp, paper-moap, tuned-ap or tuned-tsp. Chosen by the kind of problem if left out.",
-            rich_help_panel=SEARCH,
+        search_option(
+            help="A tuned parameter set: paper-ap, paper-tsp, paper-moap, tuned-ap or tuned-tsp. Default: by the kind of problem."
         ),
     ] = None,
     algorithm: Annotated[
-        str | None,
-        typer.Option(
-            help="genetic, nsga2, or exact for public objectives.", rich_help_panel=SEARCH
-        ),
+        str | None, search_option(help="genetic, nsga2, or exact for public objectives.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed.", rich_help_panel=SEARCH)] = 0,
+    seed: Annotated[int, search_option(min=0, help="Random seed.")] = 0,
     deadline: Annotated[
         str | None,
-        typer.Option(
-            help="A time such as 30s, 2m or 500ms, counted from the start of the search.",
-            rich_help_panel=STOP,
-        ),
+        stop_option(help="A time such as 30s, 2m or 500ms, counted from the start of the search."),
     ] = None,
     generations: Annotated[
-        int | None, typer.Option(help="500 if no limit is given at all.", rich_help_panel=STOP)
+        int | None, stop_option(help="Default: 500 if there is no limit.")
     ] = None,
-    evaluations: Annotated[
-        int | None, typer.Option(help="Sets of candidates evaluated in all.", rich_help_panel=STOP)
-    ] = None,
+    evaluations: Annotated[int | None, stop_option(help="Most populations to evaluate.")] = None,
     target: Annotated[
-        float | None,
-        typer.Option(help="Stop when the disclosed best reaches this.", rich_help_panel=STOP),
+        float | None, stop_option(help="Stop when the disclosed best reaches this.")
     ] = None,
     stall: Annotated[
         int | None,
-        typer.Option(
-            help="Stop after so many generations without a better disclosed best.",
-            rich_help_panel=STOP,
-        ),
+        stop_option(help="Stop after this many generations without a better disclosed best."),
     ] = None,
     engine: Annotated[
         str,
-        typer.Option(
-            help="nodes: three nodes started on this machine. simulated: the same answers without secrecy.",
-            rich_help_panel=ENGINE,
+        engine_option(
+            help="nodes: three nodes started on this machine. simulated: the same answers without secrecy."
         ),
     ] = "nodes",
     nodes: Annotated[
-        Path | None,
-        typer.Option(help="The cluster.toml of nodes elsewhere.", rich_help_panel=ENGINE),
+        Path | None, engine_option(help="The cluster.toml of nodes elsewhere.")
     ] = None,
     reveal_best: Annotated[
         bool,
-        typer.Option(
+        engine_option(
             "--reveal-best",
-            help="At the end, let the engine tell which of the best-known plans is truly best.",
-            rich_help_panel=ENGINE,
+            help="At the end, have the engine disclose which of the best-known plans is truly best.",
         ),
     ] = False,
     ledger: Annotated[
-        Path | None,
-        typer.Option(help="Write everything that the nodes reveal.", rich_help_panel=ENGINE),
+        Path | None, engine_option(help="Write everything that the nodes reveal.")
     ] = None,
     minimize: Annotated[
-        bool, typer.Option("--minimize", help="A bare matrix holds costs.", rich_help_panel=FILES)
+        bool, files_option("--minimize", help="A bare matrix holds costs.")
     ] = False,
     scale: Annotated[
-        int | None,
-        typer.Option(
-            help="Decimals of a bare matrix are multiplied by this.", rich_help_panel=FILES
-        ),
+        int | None, files_option(help="Decimals of a bare matrix are multiplied by this.")
     ] = None,
     forbidden: Annotated[
-        Path | None,
-        typer.Option(
-            help="A matrix of 0 and 1 for a bare matrix; 1 forbids the pair.", rich_help_panel=FILES
-        ),
+        Path | None, files_option(help="A matrix of 0 and 1 for a bare matrix; 1 forbids the pair.")
     ] = None,
     header: Annotated[
         bool | None,
-        typer.Option(
+        files_option(
             "--header/--no-header",
             help="Whether a bare CSV starts with column names; detected by default.",
-            rich_help_panel=FILES,
         ),
     ] = None,
     ids: Annotated[
         bool | None,
-        typer.Option(
+        files_option(
             "--ids/--no-ids",
             help="Whether the rows of a bare CSV start with names; detected by default.",
-            rich_help_panel=FILES,
         ),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Write the result as JSON.", rich_help_panel=FILES)
-    ] = None,
+    out: Annotated[Path | None, files_option(help="Write the result as JSON.")] = None,
     plot: Annotated[
-        Path | None,
-        typer.Option(
-            help="Draw convergence (and the front) as PNG, SVG or PDF.", rich_help_panel=FILES
-        ),
+        Path | None, files_option(help="Draw convergence (and the front) as PNG, SVG or PDF.")
     ] = None,
     record: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write all that the platform sees, for 'tacit audit'.", rich_help_panel=FILES
-        ),
+        Path | None, files_option(help="Write all that the platform sees, for 'tacit audit'.")
     ] = None,
-    checkpoint: Annotated[
-        Path | None, typer.Option(help="Save the run here as it goes.", rich_help_panel=FILES)
-    ] = None,
-    checkpoint_every: Annotated[
-        int, typer.Option(help="Generations between checkpoints.", rich_help_panel=FILES)
-    ] = 50,
-    resume: Annotated[
-        Path | None, typer.Option(help="Resume from a checkpoint.", rich_help_panel=FILES)
-    ] = None,
+    checkpoint: Annotated[Path | None, files_option(help="Save the run here as it goes.")] = None,
+    checkpoint_every: Annotated[int, files_option(help="Generations between checkpoints.")] = 50,
+    resume: Annotated[Path | None, files_option(help="Resume from a checkpoint.")] = None,
     json: Annotated[
-        bool,
-        typer.Option(
-            "--json", help="Print the result as JSON and nothing else.", rich_help_panel=FILES
-        ),
+        bool, files_option("--json", help="Print the result as JSON and nothing else.")
     ] = False,
 ) -> None:
     """Find a good plan for PROBLEM before the deadline. Ctrl-C returns the best so far."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import msgspec
 import typer
@@ -11,10 +11,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from tacit import experiments
 from tacit.cli.experiment import Scheduler, interruptible, require_extra
-
-if TYPE_CHECKING:
-    from tacit.experiments import Study, Tuned
 
 EPILOG = """
 [bold]Examples[/bold]
@@ -40,23 +38,21 @@ def tune_command(
     ],
     trials: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="In all, those in the storage included; as the study says if left out."
-        ),
+        typer.Option(min=1, help="Trials in all, with those in the storage. Default: the study's."),
     ] = None,
     storage: Annotated[
         str | None,
         typer.Option(
             help="A journal file or a database address that processes and machines share; "
-            "out/tune/STUDY.journal if left out. Trials in it are continued."
+            "trials in it are continued. Default: out/tune/STUDY.journal."
         ),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Sets assessed at a time; one per core if left out.")
+        int | None, typer.Option(min=1, help="Sets assessed at a time. Default: one per core.")
     ] = None,
     disclose: Annotated[
         str | None,
-        typer.Option(help="Tune under this disclosure; none if left out, or sealed as the study."),
+        typer.Option(help="Tune under this disclosure. Default: none, or sealed as the study."),
     ] = None,
     budget: Annotated[
         bool,
@@ -67,13 +63,13 @@ def tune_command(
         ),
     ] = False,
     scheduler: Scheduler = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the sampler.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Sampler seed.")] = 0,
     held_out: Annotated[
         int | None,
         typer.Option(
             min=1,
             metavar="RUNS",
-            help="Then try the best set and the preset's on the evaluation instances, with so many seeds.",
+            help="Then try the best set and the preset's on the evaluation instances, with this many seeds.",
         ),
     ] = None,
     out: Annotated[
@@ -85,24 +81,14 @@ def tune_command(
 ) -> None:
     """Tune a study's search as the paper does: random sets first, then a multivariate TPE."""
     require_extra("optuna", "polars", "moocore")
-    from tacit.experiments import (
-        PAPER_BUDGET,
-        executor,
-        held_out_values,
-        study_named,
-        tune,
-        tuning_task,
-        usable_cores,
-    )
-
-    chosen = study_named(study)
+    chosen = experiments.study_named(study)
     if budget and chosen.budget is None:
-        chosen = msgspec.structs.replace(chosen, budget=PAPER_BUDGET)
+        chosen = msgspec.structs.replace(chosen, budget=experiments.PAPER_BUDGET)
     place = storage or str(Path("out/tune") / f"{chosen.name}.journal")
-    task = tuning_task(
+    task = experiments.tuning_task(
         chosen, place, trials=trials, disclosure=disclose, within_budget=budget, sampler_seed=seed
     )
-    count = workers or usable_cores()
+    count = workers or experiments.usable_cores()
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
@@ -113,28 +99,26 @@ def tune_command(
     with (
         interruptible(),
         Progress(*columns, console=console) as bar,
-        executor(workers=None if scheduler else count, scheduler=scheduler) as pool,
+        experiments.executor(workers=None if scheduler else count, scheduler=scheduler) as pool,
     ):
         line = bar.add_task(task.name, total=task.trials)
 
-        def watch(tuned: Tuned) -> None:
+        def watch(tuned: experiments.Tuned) -> None:
             best = f", best {min(each.total for each in tuned.trials):.4f}" if tuned.trials else ""
             bar.update(line, completed=len(tuned.trials), description=f"{task.name}{best}")
 
-        tuned = tune(task, pool, workers=count, watch=watch)
+        tuned = experiments.tune(task, pool, workers=count, watch=watch)
         held: dict[str, tuple[float, ...]] = {}
         if held_out is not None:
             sets: dict[str, dict[str, int | str]] = {
                 "ours": tuned.best[0].settings,
                 chosen.preset: {},
             }
-            held = held_out_values(chosen, task, sets, pool, runs=held_out)
+            held = experiments.held_out_values(chosen, task, sets, pool, runs=held_out)
     content = {"task": task, "best": tuned.best, "held_out": held, "trials": tuned.trials}
     encoded = msgspec.json.encode(content)
     if out is not None:
-        from tacit.experiments import write_whole
-
-        write_whole(out, msgspec.json.format(encoded, indent=1) + b"\n")
+        experiments.write_whole(out, msgspec.json.format(encoded, indent=1) + b"\n")
     if as_json:
         typer.echo(encoded.decode())
         return
@@ -143,15 +127,13 @@ def tune_command(
         typer.echo(f"on the evaluation instances, {name}: {', '.join(f'{v:.4f}' for v in values)}")
 
 
-def show_tuned(tuned: Tuned, study: Study, console: Console, /) -> None:
+def show_tuned(tuned: experiments.Tuned, study: experiments.Study, console: Console, /) -> None:
     """Print the best set beside the paper's, or the preset's where the paper has none."""
-    from tacit.experiments import known_set, rows_beside
-
-    whose, theirs = known_set(study)
+    whose, theirs = experiments.known_set(study)
     table = Table(box=None, title=f"{len(tuned.trials)} trials", title_justify="left")
     for heading in ("setting", "ours", whose):
         table.add_column(heading)
-    for row in rows_beside(theirs, tuned):
+    for row in experiments.rows_beside(theirs, tuned):
         table.add_row(*row)
     console.print(table)
     for other in tuned.best[1:]:

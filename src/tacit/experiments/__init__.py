@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from tacit.experiments.execution.executors import executor, usable_cores
     from tacit.experiments.execution.progress import StudyProgress
     from tacit.experiments.execution.run_study import run_study
+    from tacit.experiments.execution.store import write_whole
     from tacit.experiments.execution.time_budget import PAPER_BUDGET
     from tacit.experiments.leakage.plan import read_leakage_study, shipped_leakage_study
     from tacit.experiments.leakage.run_study import run_leakage_study
     from tacit.experiments.reproduction import paper_studies, reproduce
-    from tacit.experiments.results.store import write_whole
     from tacit.experiments.study.study import Study, shipped_studies, shipped_study, study_named
     from tacit.experiments.tuning.beside_paper import known_set, rows_beside
     from tacit.experiments.tuning.tune import Tuned, held_out_values, tune, tuning_task

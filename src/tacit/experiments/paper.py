@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -52,33 +51,3 @@ def published() -> dict[str, Any]:
     raw = (files("tacit.experiments") / "data" / "paper.json").read_bytes()
     decoded: dict[str, Any] = msgspec.json.decode(raw)
     return decoded
-
-
-def published_summary(column: Column, /) -> Mapping[str, Mapping[str, float]]:
-    """Per disclosure `initial_median`, `initial_iqr`, `gen500_median` and `gen500_iqr`.
-
-    >>> published_summary(COLUMNS["tsp"])["order"]["gen500_median"]
-    22513.0
-    """
-    table: Mapping[str, Mapping[str, float]] = published()[f"{column.paper_key}/summary"]
-    return table
-
-
-def published_comparison(column: Column, /) -> Mapping[str, Mapping[str, Any]]:
-    """Per disclosure `median`, `iqr` and `rank_biserial` against those before it.
-
-    >>> published_comparison(COLUMNS["tsp"])["order"]["median"]
-    25795.0
-    """
-    table: Mapping[str, Mapping[str, Any]] = published()[f"{column.paper_key}/comparison"]
-    return table
-
-
-def published_optimum(column: Column, /) -> int | None:
-    """The optimum of the paper's instance, where it has one.
-
-    >>> published_optimum(COLUMNS["ap"])
-    98680
-    """
-    optima: dict[str, int] = published()["optimum"]
-    return optima.get(column.paper_key)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tacit.experiments.engine_times import EngineTimes
@@ -65,12 +66,12 @@ def reproduce(
     started = time.monotonic()
     finished = {}
     for study in studies:
-        told = None if advance is None else _advance_of(advance, study.name)
+        told = None if advance is None else partial(advance, study.name)
         finished[study.name] = run_study(study, out, pool, advance=told)
     runs_seconds = time.monotonic() - started
     given_away: list[Block] = []
     if leakage is not None:
-        told = None if advance is None else _advance_of(advance, leakage.name)
+        told = None if advance is None else partial(advance, leakage.name)
         given_away = _leakage_blocks(run_leakage_study(leakage, out, pool, advance=told))
     measured = list(engine())
     order = sorted(studies, key=lambda study: study.name)
@@ -105,10 +106,6 @@ def _leakage_blocks(done: LeakageStudyRun) -> list[Block]:
         (f"{name}/privacy.png", "Privacy against the quality of the solution"),
         (f"{name}/growth.png", "Leakage against evaluations"),
     ]
-
-
-def _advance_of(advance: Callable[[str, int], None], name: str) -> Callable[[int], None]:
-    return lambda runs: advance(name, runs)
 
 
 def _engine_entry(times: EngineTimes) -> dict[str, object]:

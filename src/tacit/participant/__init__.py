@@ -16,12 +16,10 @@ if TYPE_CHECKING:
     from tacit.participant.account.profile import Profile, default_folder, load_profile
     from tacit.participant.account.trust import Trust, load_trust, save_trust, seen_trust
     from tacit.participant.checking import check_logs
-    from tacit.participant.explanations import leakage_words
     from tacit.participant.plain_text import plain_cell, plain_line
     from tacit.participant.results import plan_csv, plan_rows, result, runs
     from tacit.participant.review_words import review_json, review_lines
-    from tacit.participant.reviewing import Review, review
-    from tacit.participant.signing import check_is_expected, sign
+    from tacit.participant.reviewing import Review, check_is_expected, review, sign
     from tacit.participant.submission import submissions, submit, withdraw
 else:
     __getattr__ = lazily(__name__)

@@ -1,6 +1,6 @@
 """Afterwards: whether nodes and platform did what was signed.
 
-The nodes' logs tell, and the platform that carries them can neither forge nor withhold a line of
+The nodes' logs show it, and the platform that carries them can neither forge nor withhold a line of
 them unseen.
 """
 
@@ -29,12 +29,12 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
     with profile.connect() as client:
         outcome = client.get(f"/runs/{run}/result", Outcome)
         if outcome.state not in ENDED:
-            # Until then something may always be on its way, and nothing be told to be missing.
+            # Until then something may always be on its way, so nothing counts as missing.
             raise PlatformError(
                 f"{run} is {plain_line(outcome.state)}, says the platform, and can be checked when "
                 "it has ended; if it should have by now, ask the others what they see"
             )
-        # The ledger comes first: whatever it tells of must then be in the logs.
+        # The ledger comes first: whatever it has must then be in the logs.
         data = client.send("GET", f"/runs/{run}/ledger", bulk=True)
         ledger = read_ledger(data, sealed=agreement.sealed)
         asked = {"nonce": nonce.hex()}

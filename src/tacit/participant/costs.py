@@ -24,7 +24,7 @@ def read_costs(
     terms, problem = agreement.objectives[objective], agreement.problem
     rows = agreement.rows_of(participant, objective)
     if not rows:
-        raise InputError(f"{participant!r} owns no rows of {terms.name!r}; see the review")
+        raise InputError(f"{participant!r} owns no rows of {terms.name!r}; give --objective")
     table = _read(path, terms, problem.columns)
     if table.weights.shape[1] != problem.columns:
         raise FileError(
@@ -89,19 +89,19 @@ def _lines_of_rows(
         return list(range(len(rows)))
     by_name = {} if names is None else {name: row for row, name in enumerate(names)}
     place: dict[int, int] = {}
-    for line, told in enumerate(table.row_names):
-        row = by_name.get(told)
-        if row is None and told.isdecimal():
-            row = int(told)
+    for line, given in enumerate(table.row_names):
+        row = by_name.get(given)
+        if row is None and given.isdecimal():
+            row = int(given)
         if row is None or row not in rows:
             raise FileError(
                 path,
-                f"row {told!r}",
+                f"row {given!r}",
                 f"is not a row of {participant!r}",
                 f"give yours only: {show_rows(agreement, rows)}",
             )
         if row in place:
-            raise FileError(path, f"row {told!r}", "stands twice", "keep one of them")
+            raise FileError(path, f"row {given!r}", "stands twice", "keep one of them")
         place[row] = line
     missing = [row for row in rows if row not in place]
     if missing:
@@ -110,15 +110,15 @@ def _lines_of_rows(
 
 
 def _columns(
-    path: Path, told: Sequence[str] | None, names: Sequence[str] | None, count: int
+    path: Path, given: Sequence[str] | None, names: Sequence[str] | None, count: int
 ) -> list[int]:
     """Which column of the file is each column of the agreement."""
-    if told is None or names is None:
+    if given is None or names is None:
         return list(range(count))
-    place = {name: column for column, name in enumerate(told)}
-    unknown = [name for name in told if name not in set(names)]
-    if unknown or len(place) < len(told):
-        wrong = unknown[0] if unknown else next(n for n in told if list(told).count(n) > 1)
+    place = {name: column for column, name in enumerate(given)}
+    unknown = [name for name in given if name not in set(names)]
+    if unknown or len(place) < len(given):
+        wrong = unknown[0] if unknown else next(n for n in given if list(given).count(n) > 1)
         raise FileError(
             path,
             f"column {wrong!r}",

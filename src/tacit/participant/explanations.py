@@ -1,21 +1,69 @@
-"""What an agreement gives away, in plain words: for somebody who is about to sign it.
-
-`leakage_words` is the one place that says how much can be inferred: what the audit has measured
-comes first, then the paper's counts.
-"""
+"""What an agreement gives away, in plain words: for somebody who is about to sign it."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from tacit.audit import explain_leakage
 from tacit.disclosure import leakage, split_disclosure
 from tacit.engine.agreement import Agreement, ObjectiveTerms, sealed_terms
 
 
+@dataclass(frozen=True)
+class SearchWords:
+    """What the kind of search that was agreed means for a participant."""
+
+    disclosed: list[str]
+    """What the platform learns."""
+    node: str
+    """What a single node learns."""
+    limit: str
+    checked: str
+    """How the search is checked afterwards."""
+    inferred: list[str]
+    """How much can be inferred: what the audit has measured, then the paper's counts."""
+
+
+def search_words(agreement: Agreement, /) -> SearchWords:
+    """The words for an agreement's search."""
+    return _sealed_words(agreement) if agreement.sealed else _evaluating_words(agreement)
+
+
+def _evaluating_words(agreement: Agreement) -> SearchWords:
+    limits = agreement.limits
+    disclosed = [
+        f"{agreement.objectives[k].name!r}, at each of at most {limits.evaluations:,} evaluations: "
+        + disclosure_words(agreement.objectives[k], limits.population_max)
+        for k in agreement.confidential()
+    ]
+    if agreement.reveal_best:
+        disclosed.append("once, at the end: which of the best plans that it found is truly best")
+    return SearchWords(
+        disclosed,
+        node="Each node: which plans were compared, no cost; it can guess much of their order from "
+        "the plans that follow.",
+        limit=f"at most {limits.evaluations:,} evaluations of {limits.population_min:,} to "
+        f"{limits.population_max:,} plans, at least {limits.distinct_min:,} of them distinct",
+        checked="tacit participant log replays it",
+        inferred=[*explain_leakage(agreement), *_counts_of_all(agreement)],
+    )
+
+
+def _sealed_words(agreement: Agreement) -> SearchWords:
+    return SearchWords(
+        opened_words(agreement),
+        node="Each node: nothing of any plan or cost; how many generations there were.",
+        limit=f"at most {agreement.limits.evaluations:,} generations, then one opening",
+        checked="the nodes search by themselves, and tacit participant log checks what they opened",
+        inferred=explain_leakage(agreement),
+    )
+
+
 def disclosure_words(terms: ObjectiveTerms, population: int, /) -> str:
-    """What one evaluation of an objective tells the platform."""
+    """What one evaluation of an objective discloses to the platform."""
     kind, number = split_disclosure(terms.disclosure)
     plans = f"{population:,} plans"
-    told = {
+    shown = {
         "none": f"the total of each of {plans}, exactly",
         "order": f"the order of {plans} from best to worst, not by how much they differ",
         "quantiles": f"which of {number} groups of equal size, from best to worst, each of {plans} "
@@ -32,11 +80,11 @@ def disclosure_words(terms: ObjectiveTerms, population: int, /) -> str:
         "improvement": "whether the best plan is better than all before it",
         "nothing": "",
     }[terms.best]
-    return told if kind == "none" or not best else f"{told}; and {best}"
+    return shown if kind == "none" or not best else f"{shown}; and {best}"
 
 
-def sealed_words(agreement: Agreement, /) -> list[str]:
-    """What a sealed search tells the platform."""
+def opened_words(agreement: Agreement, /) -> list[str]:
+    """What a sealed search discloses to the platform."""
     plans = len(sealed_terms(agreement).weightings)
     what = "the plan that was found"
     if plans > 1:
@@ -58,14 +106,10 @@ def sealed_words(agreement: Agreement, /) -> list[str]:
     return lines
 
 
-def leakage_words(agreement: Agreement, /) -> list[str]:
-    """How much can be inferred from all that an agreement allows to be disclosed."""
-    if agreement.sealed:
-        return explain_leakage(agreement)
+def _counts_of_all(agreement: Agreement) -> list[str]:
     limits = agreement.limits
     secrets = agreement.problem.rows * agreement.problem.columns
-    lines = explain_leakage(agreement)
-    lines += [_counts(agreement.objectives[k], agreement) for k in agreement.confidential()]
+    lines = [_counts(agreement.objectives[k], agreement) for k in agreement.confidential()]
     lines.append(
         "An equation tells by exactly how much one plan is better than another; an inequation "
         "tells only which of two is better. All participants together hide "
@@ -91,14 +135,14 @@ def _counts(terms: ObjectiveTerms, agreement: Agreement) -> str:
     most = leakage(
         terms.disclosure, population=limits.population_max, evaluations=limits.evaluations
     )
-    told = f"{terms.name!r}: from {limits.evaluations:,} evaluations of up to "
-    told += f"{limits.population_max:,} plans, "
+    counted = f"{terms.name!r}: from {limits.evaluations:,} evaluations of up to "
+    counted += f"{limits.population_max:,} plans, "
     if most.inequations is None:
         pairs = limits.population_max * (limits.population_max - 1) // 2 * limits.evaluations
         return (
-            f"{told}fewer than {pairs:,} inequations; how many depends on the run, since the "
-            "groups vary in size, and a group of one plan next to a told best is an equation."
+            f"{counted}fewer than {pairs:,} inequations; how many depends on the run, since the "
+            "groups vary in size, and a group of one plan next to a disclosed best is an equation."
         )
     inequations = most.inequations + most.across_populations
     equations = most.equations if terms.best == "value" or terms.disclosure == "none" else 0
-    return f"{told}at most {equations:,} equations and {inequations:,} inequations."
+    return f"{counted}at most {equations:,} equations and {inequations:,} inequations."

@@ -1,4 +1,4 @@
-"""The runs one takes part in, and what came of them."""
+"""A participant's runs and their results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def runs(profile: Profile, /) -> list[RunSummary]:
 
 
 def result(profile: Profile, run: str, /) -> Outcome:
-    """What came of a run, or how it stands."""
+    """The result of a run, or its state so far."""
     with profile.connect() as client:
         outcome = client.get(f"/runs/{run}/result", Outcome)
     if outcome.plan is not None:
@@ -42,7 +42,7 @@ def plan_rows(outcome: Outcome, agreement: Agreement | None, account: str, /) ->
     problem = agreement.known_problem
     if not problem.have_the_form(np.array([items], dtype=np.int64)):
         raise TrustError(
-            "what the platform shows is no plan for the problem that was signed; ask the operator"
+            "the platform does not show a plan for the problem that was signed; ask the operator"
         )
     rows, columns = problem.labels
     own = {row for k in agreement.confidential() for row in agreement.rows_of(account, k)}

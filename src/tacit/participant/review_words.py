@@ -8,7 +8,7 @@ from typing import Any
 from tacit.engine.identity import key_fingerprint
 from tacit.participant.account.trust import node_address
 from tacit.participant.costs import show_rows
-from tacit.participant.explanations import disclosure_words, leakage_words, sealed_words
+from tacit.participant.explanations import SearchWords, search_words
 from tacit.participant.plain_text import plain_line
 from tacit.participant.reviewing import Review
 from tacit.problems import unscaled_text
@@ -18,15 +18,16 @@ MOST_PAIRS = 20
 
 def review_lines(review: Review, /) -> list[str]:
     """A review in plain words, line by line."""
+    words = search_words(review.agreement)
     sections = {
         "You": _own(review),
-        "What the platform learns, and with it all participants (the ledger is open to them)": [
-            *_told(review),
-        ],
-        "What nodes and others learn": _others(review),
-        "How much can be inferred from it": leakage_words(review.agreement),
-        "Limits": _limits(review),
-        "The search that the platform promises to follow": _search(review),
+        "What the platform learns, and with it all participants (the ledger is open to them)": (
+            words.disclosed
+        ),
+        "What nodes and others learn": _others(words),
+        "How much can be inferred from it": words.inferred,
+        "Limits": _limits(review, words),
+        "The search that the platform promises to follow": _search(review, words),
         "Nodes": _nodes(review),
         "Participants": _participants(review),
     }
@@ -52,36 +53,16 @@ def _own(review: Review) -> list[str]:
     return lines
 
 
-def _told(review: Review) -> list[str]:
-    agreement, limits = review.agreement, review.agreement.limits
-    if agreement.sealed:
-        return sealed_words(agreement)
-    lines = [
-        f"{agreement.objectives[k].name!r}, at each of at most {limits.evaluations:,} evaluations: "
-        + disclosure_words(agreement.objectives[k], limits.population_max)
-        for k in agreement.confidential()
-    ]
-    if agreement.reveal_best:
-        lines.append("once, at the end: which of the best plans that it found is truly best")
-    return lines
-
-
-def _others(review: Review) -> list[str]:
-    node = (
-        "Each node: which plans were compared, no cost; it can guess much of their order from the "
-        "plans that follow."
-    )
-    if review.agreement.sealed:
-        node = "Each node: nothing of any plan or cost; how many generations there were."
+def _others(words: SearchWords) -> list[str]:
     return [
-        node,
+        words.node,
         "Two nodes together, if they break their promise: everything.",
         "Participants and viewers: the plan that is chosen, and the ledger.",
         "All of it adds up if you give the same costs to another run.",
     ]
 
 
-def _limits(review: Review) -> list[str]:
+def _limits(review: Review, words: SearchWords) -> list[str]:
     limits, forbidden = review.agreement.limits, review.agreement.problem.forbidden
     seconds = review.run.deadline_seconds
     lines = []
@@ -92,13 +73,7 @@ def _limits(review: Review) -> list[str]:
     left = (limits.expires - time.time()) / 3600
     until = time.strftime("%Y-%m-%d %H:%M", time.localtime(limits.expires))
     lines.append(f"after {until} (in {left:.1f} hours) the nodes evaluate nothing more")
-    if review.agreement.sealed:
-        lines.append(f"at most {limits.evaluations:,} generations, then one opening")
-    else:
-        lines.append(
-            f"at most {limits.evaluations:,} evaluations of {limits.population_min:,} to "
-            f"{limits.population_max:,} plans, at least {limits.distinct_min:,} of them distinct"
-        )
+    lines.append(words.limit)
     lines += [f"no plan may have {pair}" for pair in _some(_pairs(review))]
     if not forbidden:
         lines.append("no pair of a row and a column is forbidden")
@@ -120,13 +95,10 @@ def _some(lines: list[str]) -> list[str]:
     return lines if left <= 0 else [*lines[:MOST_PAIRS], f"any of {left:,} more pairs, see --json"]
 
 
-def _search(review: Review) -> list[str]:
+def _search(review: Review, words: SearchWords) -> list[str]:
     search = review.agreement.search
     seed = "seed drawn by the nodes" if search.seed is None else f"seed {search.seed}"
-    how = "tacit participant log replays it"
-    if review.agreement.sealed:
-        how = "the nodes search by themselves, and tacit participant log checks what they opened"
-    lines = [f"{search.algorithm}, {seed}; {how}"]
+    lines = [f"{search.algorithm}, {seed}; {words.checked}"]
     return lines + [f"{name}: {value}" for name, value in sorted(search.parameters.items())]
 
 
@@ -152,8 +124,8 @@ def _participants(review: Review) -> list[str]:
 
 
 def review_json(review: Review, /) -> dict[str, Any]:
-    """A review for a script."""
-    agreement, limits = review.agreement, review.agreement.limits
+    """A review as JSON."""
+    agreement, words = review.agreement, search_words(review.agreement)
     return {
         "run": review.run.id,
         "name": review.run.name,
@@ -161,10 +133,10 @@ def review_json(review: Review, /) -> dict[str, Any]:
         "agreement": review.hash,
         "account": review.account,
         "rows": review.own_rows,
-        "disclosed": _told(review),
-        "inferred": leakage_words(agreement),
+        "disclosed": words.disclosed,
+        "inferred": words.inferred,
         "deadline_seconds": review.run.deadline_seconds,
-        "limits": limits,
+        "limits": agreement.limits,
         "forbidden": agreement.problem.forbidden,
         "search": agreement.search,
         "nodes": [

@@ -12,7 +12,13 @@ from pathlib import Path
 
 import msgspec
 
-from tacit.engine.agreement import Agreement, agreement_hash, check_agreement, read_agreement
+from tacit.engine.agreement import (
+    Agreement,
+    agreement_hash,
+    check_agreement,
+    read_agreement,
+    sign_agreement,
+)
 from tacit.errors import InputError, TacitError, TrustError
 from tacit.participant.account.client import PlatformClient
 from tacit.participant.account.profile import Profile
@@ -98,7 +104,7 @@ def fetch_agreement(client: PlatformClient, run: str, /) -> Agreement:
 
 
 def clock_warnings(who: str, offset: float | None, /) -> list[str]:
-    """A word about a clock that is not ours.
+    """A warning if another clock differs from ours.
 
     >>> clock_warnings("the platform", 65.0)
     ["the platform's clock is 65 s ahead of yours; deadlines may not be when you think"]
@@ -120,7 +126,7 @@ def _own_refusals(profile: Profile, run: str, agreement: Agreement) -> list[str]
         found.append(f"the agreement contradicts itself: {error}")
     try:
         settings = {"algorithm": agreement.search.algorithm, **agreement.search.parameters}
-        if not agreement.sealed:  # what a sealed search may be is checked above, and nodes hold it
+        if agreement.evaluated():  # a sealed search is checked above, and not replayed
             msgspec.convert(settings, type=SearchParameters)
     except (InputError, msgspec.ValidationError) as error:
         found.append(f"the agreed search could not be replayed here ({error})")
@@ -190,3 +196,36 @@ def _warnings(made: Review) -> list[str]:
             f"search needs {population:,} or twice that"
         )
     return found
+
+
+def sign(
+    profile: Profile, run: str, /, *, trust: Trust | None = None, seen: Review | None = None
+) -> RunView:
+    """Sign a run's agreement and hand the signature in; what was signed stays in the profile.
+
+    `seen` is the review that somebody has just read: its agreement is signed and no other.
+    """
+    made = seen if seen is not None else review(profile, run, trust=trust)
+    made.check()
+    agreement = made.agreement
+    # First kept, then sent: whatever the platform has a signature for is known here.
+    profile.keep_agreement(run, agreement)
+    signature = sign_agreement(agreement, profile.keys().signing)
+    with profile.connect() as client:
+        return client.post(f"/runs/{run}/signature", {"signature": signature.hex()}, RunView)
+
+
+def check_is_expected(made: Review, expected: str | None, /) -> None:
+    """Refuse to sign another agreement than the one that somebody has read, unseen."""
+    run = made.run.id
+    if expected is None:
+        raise TrustError(
+            f"nobody has read the agreement of {run} here; run tacit participant review {run}, or "
+            "name it with --agreement HASH"
+        )
+    if made.hash != expected.strip().lower():
+        raise TrustError(
+            f"the platform now shows agreement {made.hash[:16]}... for {run}, and not "
+            f"{expected[:16]}..., which is the one to sign; nothing was signed: run tacit "
+            f"participant review {run} and see what is different"
+        )

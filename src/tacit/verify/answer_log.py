@@ -56,12 +56,7 @@ class AnswerLog:
 
     @classmethod
     def of(cls, log: Log, /) -> AnswerLog:
-        """Gather the lines of a verified log.
-
-        >>> lines = AnswerLog.of([EvaluationBegun(0, 1, "ab", Attempt("1:1:1"))])
-        >>> lines.requests, lines.begun
-        ({(0, 1): 'ab'}, {(0, 1): {'1:1:1'}})
-        """
+        """Gather the lines of a verified log."""
         found = cls()
         for event in log:
             match event:

@@ -1,4 +1,4 @@
-"""Did the nodes tell what the ledger says? Put their parts together again, compare with logs.
+"""Did the nodes disclose what the ledger says? Add up their parts again, compare with the logs.
 
 A ledger keeps the parts that the nodes sent, and each node logs a hash of its own. With the logs of
 all three nodes an answer is proven. With fewer it is not: whoever invents the missing parts can
@@ -16,7 +16,6 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tacit.disclosure import parse_best_mode, parse_disclosure
 from tacit.engine.agreement import Agreement
 from tacit.engine.evaluators import disclosed_best
 from tacit.engine.records import EvaluationAnswer, LedgerEntry, Log, RevealedBest
@@ -28,7 +27,7 @@ from tacit.verify.answer_log import AnswerLog, Key, entry_key
 
 UNPROVEN = (
     "a node failed before it had logged its part, or was cut off by the platform, which can then "
-    "tell what it likes; ask the nodes' operators what happened"
+    "claim anything; ask the nodes' operators what happened"
 )
 
 
@@ -67,24 +66,24 @@ def check_answers(
     agreement: Agreement, logs: Sequence[Log], ledger: Sequence[LedgerEntry], /
 ) -> Answers:
     """Compare a ledger with verified logs of different nodes; a `LogError` names what differs."""
-    told: dict[Key, list[EvaluationAnswer]] = {}
+    answered: dict[Key, list[EvaluationAnswer]] = {}
     for entry in _answers(ledger):
         _check_parts(agreement, entry)
-        told.setdefault(entry_key(entry), []).append(entry)
+        answered.setdefault(entry_key(entry), []).append(entry)
     nodes = [AnswerLog.of(log) for log in logs]
     senders = [_sender(node, _answers(ledger)) for node in nodes]
     known = [next(iter(each)) for each in senders if len(each) == 1]
     if len(set(known)) < len(known):
         raise LogError("two of the logs are of the same node; give one of each")
-    last = dict(sorted(told))
+    last = dict(sorted(answered))
     unconfirmed = 0
-    for key, same in told.items():
+    for key, same in answered.items():
         if any((e.request, e.disclosed, e.best) != _content(same[0]) for e in same):
             raise LogError(f"the ledger has two answers to evaluation {key[1]}; one is invented")
         if not any(_is_proven(entry, nodes, senders) for entry in same):
             _check_may_lack_proof(same, nodes, senders, is_last=key[1] == last[key[0]])
             unconfirmed += 1
-    return Answers(len(told) - unconfirmed, unconfirmed)
+    return Answers(len(answered) - unconfirmed, unconfirmed)
 
 
 def _answers(ledger: Sequence[LedgerEntry]) -> list[EvaluationAnswer]:
@@ -92,11 +91,7 @@ def _answers(ledger: Sequence[LedgerEntry]) -> list[EvaluationAnswer]:
 
 
 def check_populations(logs: Sequence[Log], /) -> str:
-    """All nodes must have been asked the same.
-
-    >>> check_populations([[], [], []])
-    'all nodes were asked the same, 0 times'
-    """
+    """All nodes must have been asked the same."""
     requests = [AnswerLog.of(log).requests for log in logs]
     everything = {key for each in requests for key in each}
     for key in sorted(everything):
@@ -111,7 +106,7 @@ def check_populations(logs: Sequence[Log], /) -> str:
 def check_disclosed(
     agreement: Agreement, logs: Sequence[Log], ledger: Sequence[LedgerEntry], /
 ) -> str:
-    """Ledger and logs must tell of the same answers; `UnprovenError` if they do not prove all."""
+    """Ledger and logs must have the same answers; `UnprovenError` if they do not prove all."""
     nodes = [AnswerLog.of(log) for log in logs]
     for entry in ledger:
         _check_may_be_disclosed(agreement, entry, nodes)
@@ -134,37 +129,39 @@ def _check_may_be_disclosed(
 ) -> None:
     """An entry must be about something that is disclosed, and that every node was asked."""
     if not isinstance(entry, EvaluationAnswer | RevealedBest):
-        raise LogError("the ledger tells of a sealed search, and none was agreed; it was changed")
+        raise LogError("the ledger has a sealed search, and none was agreed; it was changed")
     is_empty = isinstance(entry, EvaluationAnswer) and not entry.disclosed
     if entry.objective not in agreement.confidential() or is_empty:
         raise LogError(
-            f"the ledger tells of objective {entry.objective}, of which nothing is disclosed; "
-            "the platform changed it"
+            f"the ledger has objective {entry.objective}, of which nothing is disclosed; the "
+            "platform changed it"
         )
     for node, log in enumerate(nodes):
         if isinstance(entry, EvaluationAnswer) and not log.was_asked(entry):
             raise LogError(
-                f"the ledger tells of evaluation {entry.number}, and node {node} was not asked "
+                f"the ledger has evaluation {entry.number}, and node {node} was not asked "
                 "that; the platform invented it"
             )
 
 
-def _check_nothing_left_out(nodes: Sequence[AnswerLog], told: set[Key]) -> bool:
+def _check_nothing_left_out(nodes: Sequence[AnswerLog], answered: set[Key]) -> bool:
     """Whether the ledger lacks the last answer; any other must be there."""
     sent = set.intersection(*(set(node.sent) for node in nodes))
-    last = max((number for _, number in sent | told), default=0)
+    last = max((number for _, number in sent | answered), default=0)
     # The same population may have been asked for again under another number, after a power cut.
     requests = nodes[0].requests
-    known = {(key[0], requests.get(key)) for key in told}
+    known = {(key[0], requests.get(key)) for key in answered}
     hidden = sorted(
-        key[1] for key in sent - told if key[1] != last and (key[0], requests.get(key)) not in known
+        key[1]
+        for key in sent - answered
+        if key[1] != last and (key[0], requests.get(key)) not in known
     )
     if hidden:
         raise LogError(
             f"the nodes answered evaluation {hidden[0]}, which the ledger leaves out; the platform "
-            "knows more than it tells"
+            "knows more than it shows"
         )
-    return bool(sent - told)
+    return bool(sent - answered)
 
 
 def _content(entry: EvaluationAnswer) -> tuple[str, list[int], int | bool | None]:
@@ -172,7 +169,7 @@ def _content(entry: EvaluationAnswer) -> tuple[str, list[int], int | bool | None
 
 
 def _check_parts(agreement: Agreement, entry: EvaluationAnswer) -> None:
-    """What an entry tells must be what its parts add up to."""
+    """What an entry discloses must be what its parts add up to."""
     if len(entry.parts) != 3:
         raise LogError(
             f"the ledger has not kept what the nodes sent for evaluation {entry.number}; "
@@ -180,13 +177,13 @@ def _check_parts(agreement: Agreement, entry: EvaluationAnswer) -> None:
         )
     if _told_again(agreement, entry) != (entry.disclosed, entry.best):
         raise LogError(
-            f"evaluation {entry.number} told something else than the ledger says; the "
+            f"evaluation {entry.number} disclosed something else than the ledger says; the "
             "platform changed it"
         )
 
 
 def _sender(node: AnswerLog, ledger: Sequence[EvaluationAnswer]) -> set[int]:
-    """Whose log it is: the node whose parts it tells of."""
+    """The node whose log it is: the one whose parts it names."""
     senders = {0, 1, 2}
     for entry in ledger:
         senders = senders & node.senders(entry) or senders
@@ -258,6 +255,6 @@ def _told_again(
         outcome = asyncio.run(put_together())
     except PeerError as error:
         raise LogError(f"evaluation {entry.number}: {error}; the platform changed it") from None
-    disclosure, mode = parse_disclosure(terms.disclosure), parse_best_mode(terms.best)
-    best = disclosed_best(outcome.best_value, outcome.improved, disclosure, mode)
+    objective = agreement.known_problem.objectives[entry.objective]
+    best = disclosed_best(outcome.best_value, outcome.improved, objective)
     return [int(label) for label in outcome.labels], best

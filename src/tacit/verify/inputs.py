@@ -29,15 +29,15 @@ def check_inputs(
         return "no inputs are frozen yet"
     known = True
     for objective in agreement.confidential():
-        told = frozen[0].get(objective)
-        if told is None or any(each.get(objective) != told for each in frozen):
+        common = frozen[0].get(objective)
+        if common is None or any(each.get(objective) != common for each in frozen):
             raise LogError(
                 f"the nodes did not freeze the same inputs of objective {objective}; the result "
                 "means nothing, ask their operators"
             )
         manifests = _manifests(agreement, shown, objective)
         digest = manifests_digest(data for data, _ in manifests.values())
-        if told[0] != digest:
+        if common[0] != digest:
             raise LogError(
                 f"the nodes froze other inputs of objective {objective} than the manifests that "
                 "the platform shows; it hides whose rows were used"

@@ -38,7 +38,7 @@ class Replay:
     If it is not, and yet not all were followed, the ledger lacks an answer to go on with.
     """
     best_known: list[BestKnown] = field(default_factory=list)
-    """The best-known set after each generation that the ledger tells of."""
+    """The best-known set after each generation that the ledger has answers of."""
 
     @property
     def complete(self) -> bool:
@@ -62,7 +62,7 @@ def replay(
     logged = _logged_requests(agreement, log)
     if not logged:
         raise LogError("the log has no evaluation; give the log of this agreement")
-    told = {(e.number, e.objective): e for e in ledger if isinstance(e, EvaluationAnswer)}
+    answers = {(e.number, e.objective): e for e in ledger if isinstance(e, EvaluationAnswer)}
     settings = {"algorithm": agreement.search.algorithm, **agreement.search.parameters}
     parameters = msgspec.convert(settings, type=SearchParameters)
     frozen = {e.objective: e for e in log if isinstance(e, InputsFrozen)}
@@ -76,14 +76,14 @@ def replay(
     unanswered = False
     for done, number in enumerate(sorted(logged)):
         # After a power cut nodes leave numbers out, and what was not answered under one is asked
-        # for again under another: the same population, so it tells nothing else.
+        # for again under another: the same population, so it discloses nothing else.
         if not unanswered:
             genomes = search.ask(state, rng)
             plans = problem.plans(genomes)
         if not _was_asked(agreement, plans, logged[number]):
             return Replay(len(logged), done, differs=not unanswered, best_known=known)
         parts = [
-            _evaluation(problem, k, plans, told.get((number, k)), estimator)
+            _evaluation(problem, k, plans, answers.get((number, k)), estimator)
             for k in range(len(problem.objectives))
         ]
         evaluated = [part for part in parts if part is not None]
@@ -113,7 +113,7 @@ def check_search(
     claim.check_shown()
     if not AnswerLog.of(log).begun:
         if claim.plan is not None:
-            raise LogError("there is a plan, and the nodes evaluated nothing; where is it from?")
+            raise LogError("there is a plan, but the nodes evaluated nothing; ask the operator")
         return "nothing was evaluated"
     found = replay(agreement, log, ledger, public=public)
     if found.differs:
@@ -123,7 +123,7 @@ def check_search(
         )
     if not found.complete:
         raise LogError(
-            f"the ledger tells of {len(found.best_known)} generations and the nodes of "
+            f"the ledger has {len(found.best_known)} generations and the nodes have "
             f"{found.generations}; the platform leaves something out"
         )
     words = f"all {found.followed} populations are those of the agreed search"
@@ -131,13 +131,13 @@ def check_search(
         return words
     if claim.generation is None or not 0 <= claim.generation < len(found.best_known):
         raise LogError(
-            f"the result is of generation {claim.generation}, and the ledger tells of "
+            f"the result is of generation {claim.generation}, and the ledger has "
             f"{len(found.best_known)}; ask the operator for the whole ledger"
         )
     plans = agreement.known_problem.plans(found.best_known[claim.generation].genomes)
     if claim.plan not in plans.tolist():
         raise LogError(
-            "the plan is none of the best that the agreed search found; ask the operator"
+            "the plan is not among the best that the agreed search found; ask the operator"
         )
     when = f"generation {claim.generation} of {len(found.best_known) - 1}"
     return f"{words}, and the plan is one of its best after {when}"
@@ -160,19 +160,14 @@ def _evaluation(
     entry: EvaluationAnswer | None,
     estimator: Estimator,
 ) -> ObjectiveEvaluation | None:
-    """What the search was told of an objective, or None if the ledger does not say."""
+    """What was disclosed of an objective to the search, or None if it is not in the ledger."""
     objective = problem.objectives[k]
     if not objective.confidential:
         return ClearObjective(problem, k).evaluate(plans, until=None)
     if entry is None:
         return None
-    return as_evaluation(
-        np.array(entry.disclosed, dtype=np.int64),
-        entry.best,
-        disclosure=objective.disclosure,
-        best_mode=objective.best_mode,
-        estimator=estimator,
-    )
+    labels = np.array(entry.disclosed, dtype=np.int64)
+    return as_evaluation(labels, entry.best, objective, estimator)
 
 
 def _logged_requests(agreement: Agreement, log: Log) -> dict[int, dict[int, str]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from tacit.engine.agreement import Agreement
 from tacit.engine.records import LedgerEntry, Log
@@ -26,18 +27,18 @@ def check_run(
 
     `logs` are of different nodes, `public` has the weights of public objectives.
     """
+    checks: dict[str, Callable[[], str]] = {
+        "populations": partial(check_populations, logs),
+        "answers": partial(check_disclosed, agreement, logs, ledger),
+        "search": partial(check_search, agreement, logs[0], ledger, claim, public=public),
+    }
     if agreement.sealed:
-        asked = Finding.of("populations", sealed.check_asked, logs)
-        told = Finding.of("answers", sealed.check_opened, agreement, logs, ledger)
-    else:
-        asked = Finding.of("populations", check_populations, logs)
-        told = Finding.of("answers", check_disclosed, agreement, logs, ledger)
-    if not told.ok and not told.unproven:  # a search that was told lies goes anywhere
-        return [asked, told]
-
-    def search() -> str:
-        if agreement.sealed:
-            return sealed.check_plan(logs, ledger, claim)
-        return check_search(agreement, logs[0], ledger, claim, public=public)
-
-    return [asked, told, Finding.of("search", search)]
+        checks = {
+            "populations": partial(sealed.check_asked, logs),
+            "answers": partial(sealed.check_opened, agreement, logs, ledger),
+            "search": partial(sealed.check_plan, logs, ledger, claim),
+        }
+    findings = [Finding.of(about, checks[about]) for about in ("populations", "answers")]
+    if findings[-1].ok or findings[-1].unproven:  # wrong answers lead a search anywhere
+        findings.append(Finding.of("search", checks["search"]))
+    return findings

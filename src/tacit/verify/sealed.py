@@ -10,12 +10,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tacit.engine.agreement import Agreement, schedule_of, sealed_terms, table_of
+from tacit.engine.agreement import Agreement, sealed_terms
 from tacit.engine.records import (
     Event,
     GenerationsBegun,
@@ -26,9 +23,10 @@ from tacit.engine.records import (
     OpenedPlan,
     PlanBound,
     PlanSent,
+    join_parts,
 )
-from tacit.errors import LogError, UnprovenError
-from tacit.mpc import NODES, from_ring
+from tacit.errors import AbortError, LogError, UnprovenError
+from tacit.mpc import NODES
 from tacit.verify.answer_log import digests_of, is_hash_of
 from tacit.verify.verdict import Claim
 
@@ -46,13 +44,6 @@ def check_generations_asked(logs: Sequence[Log], /) -> int:
 
     What was asked for last may not have reached all of them, if no plan was opened after it: no
     node computes it alone.
-
-    >>> one, two = GenerationsBegun(0, 0, 4, 9), GenerationsBegun(0, 4, 2, 9)
-    >>> check_generations_asked([[one], [one, two], [one]])
-    6
-    >>> check_generations_asked([[one, two], [one, GenerationsBegun(0, 4, 3, 9)]])
-    Traceback (most recent call last):
-    tacit.errors.LogError: the nodes were asked for different generations; their logs disagree
     """
     courses = [_course(log) for log in logs]
     searches = {search for course in courses for search in course}
@@ -86,24 +77,25 @@ def _opened_after(logs: Sequence[Log], search: int) -> int | None:
 
 
 def _check_nothing_left_out(
-    logs: Sequence[Log], opened: set[int], told: set[tuple[int, int]]
+    logs: Sequence[Log], opened: set[int], improvements: set[tuple[int, int]]
 ) -> None:
-    """A plan that a node opened, and improvements that all told, should be in the ledger.
+    """A plan that a node opened, and improvements that all disclosed, should be in the ledger.
 
-    A platform that is killed just then loses them too, so it is no proof of bad will.
+    A platform that is killed just then loses them too, so it does not prove bad intent.
     """
     missing = {event.search for log in logs for event in _of(PlanSent, log)} - opened
     if missing:
         raise UnprovenError(
             f"a node opened the plan of search {min(missing)}, which the ledger leaves out: the "
-            "platform knows more than it tells, unless it was interrupted just then"
+            "platform knows more than it shows, unless it was interrupted just then"
         )
     bits = [{(e.search, e.number) for e in _of(ImprovementsSent, log)} for log in logs]
-    hidden = sorted(set.intersection(*bits) - told) if bits else []
+    hidden = sorted(set.intersection(*bits) - improvements) if bits else []
     if hidden:
         raise UnprovenError(
-            f"the nodes told improvements after generation {hidden[0][1] - 1}, which the ledger "
-            "leaves out: the platform knows more than it tells, unless it was interrupted just then"
+            f"the nodes disclosed improvements after generation {hidden[0][1] - 1}, which the "
+            "ledger leaves out: the platform knows more than it shows, unless it was "
+            "interrupted just then"
         )
 
 
@@ -116,7 +108,9 @@ def _course(log: Log) -> dict[int, list[tuple[int, int, int]]]:
         if run in runs:
             continue
         if run[0] != (runs[-1][0] + runs[-1][1] if runs else 0):
-            raise LogError(f"generations after {run[0]} do not follow those before; see the node")
+            raise LogError(
+                f"generations after {run[0]} do not follow the earlier ones; ask its operator"
+            )
         runs.append(run)
     return course
 
@@ -126,11 +120,16 @@ def _confirm(agreement: Agreement, logs: Sequence[Log], entry: OpenedPlan) -> in
     searches = range(len(sealed_terms(agreement).weightings))
     if len(entry.parts) != len(NODES) or entry.search not in searches:
         raise LogError("the ledger has not kept what the nodes sent for a plan")
-    components = _components(agreement, entry)
-    if _told(agreement, components) != (entry.plan, entry.value):
+    try:
+        joined = join_parts(agreement, entry.search, entry.parts)
+    except AbortError as error:
+        raise LogError(
+            f"the parts of the plan in the ledger do not fit ({error}); it was changed"
+        ) from None
+    if (joined.plan, joined.value) != (entry.plan, entry.value):
         raise LogError("the nodes opened another plan than the ledger says; it was changed")
     # Two nodes send all components, so what the third sent is known whether it was kept or not.
-    hashes = {k: hashlib.sha256(words.tobytes()).digest() for k, words in components.items()}
+    hashes = [hashlib.sha256(component).digest() for component in joined.components]
     sent = [[hashes[node], hashes[(node + 1) % 3]] for node in NODES]
     confirmed = 0
     for log in logs:
@@ -140,34 +139,6 @@ def _confirm(agreement: Agreement, logs: Sequence[Log], entry: OpenedPlan) -> in
                 raise LogError("a node logged another part of the plan than the ledger keeps")
         confirmed += bool(events)
     return confirmed
-
-
-def _components(
-    agreement: Agreement, entry: OpenedPlan
-) -> dict[int, NDArray[np.unsignedinteger[Any]]]:
-    """All three components of an opened plan, where the nodes' parts fit together."""
-    word = table_of(schedule_of(agreement, entry.search, seed=0)).word
-    due = (agreement.problem.rows + (agreement.objectives[0].best == "value")) * word.itemsize
-    components: dict[int, NDArray[np.unsignedinteger[Any]]] = {}
-    for node, substreams in enumerate(entry.parts):
-        for offset, part in enumerate(substreams[0][1] if substreams else []):
-            if len(part) != due:
-                raise LogError("the ledger has a part that is no part of a plan; it was changed")
-            words = np.frombuffer(part, dtype=word)
-            if not np.array_equal(components.setdefault((node + offset) % 3, words), words):
-                raise LogError("the ledger has parts of two plans; a search opens one")
-    if len(components) < len(NODES):
-        raise LogError("the ledger lacks a part of a plan; two nodes send all")
-    return components
-
-
-def _told(
-    agreement: Agreement, components: dict[int, NDArray[np.unsignedinteger[Any]]]
-) -> tuple[list[int], int | None]:
-    """The plan, and its value where that was agreed."""
-    values = from_ring(components[0] + components[1] + components[2])
-    plan = [int(v) for v in values[-agreement.problem.rows :]]
-    return plan, int(values[0]) if agreement.objectives[0].best == "value" else None
 
 
 def _confirm_bits(logs: Sequence[Log], entry: ImprovementBits) -> None:
@@ -188,11 +159,8 @@ def _confirm_bits(logs: Sequence[Log], entry: ImprovementBits) -> None:
 def check_asked(logs: Sequence[Log], /) -> str:
     """All nodes must have been asked for the same generations.
 
-    The temperature follows from how many the platform says there will be. Whoever is told
+    The temperature follows from how many the platform says there will be. Whoever learns of
     improvements could steer by it; one that keeps to its deadline names numbers that settle down.
-
-    >>> check_asked([[], [], []])
-    'no generation was asked for'
     """
     horizons = list(dict.fromkeys(e.horizon for log in logs for e in _of(GenerationsBegun, log)))
     if not horizons:
@@ -213,24 +181,23 @@ def check_opened(
     if not ledger and not any(_of(GenerationsBegun, log) for log in logs):
         return "sealed: nothing was opened"
     opened = [entry for entry in ledger if isinstance(entry, OpenedPlan)]
-    told = [entry for entry in ledger if isinstance(entry, ImprovementBits)]
-    tells_bits = agreement.objectives[0].best == "improvement"
-    if len(opened) + len(told) < len(ledger) or (told and not tells_bits):
+    improvements = [entry for entry in ledger if isinstance(entry, ImprovementBits)]
+    discloses_bits = agreement.objectives[0].best == "improvement"
+    if len(opened) + len(improvements) < len(ledger) or (improvements and not discloses_bits):
         raise LogError(
-            "the ledger tells of more than plans, and nothing else was agreed; the platform "
-            "changed it"
+            "the ledger has more than plans, and nothing else was agreed; the platform changed it"
         )
     check_generations_asked(logs)
     confirmed = _confirm_plans(agreement, logs, opened)
-    for entry in told:
+    for entry in improvements:
         _confirm_bits(logs, entry)
-    _check_nothing_left_out(logs, set(confirmed), {(e.search, e.number) for e in told})
+    _check_nothing_left_out(logs, set(confirmed), {(e.search, e.number) for e in improvements})
     senders = sum(confirmed.values())
     words = "sealed: no plan was opened"
     if confirmed:
         plans = "the plan was" if len(confirmed) == 1 else f"{len(confirmed)} plans were"
         words = f"sealed: only {plans} opened, as {senders} parts in the logs confirm"
-    bits = {(entry.search, entry.number): len(entry.improved) for entry in told}
+    bits = {(entry.search, entry.number): len(entry.improved) for entry in improvements}
     if bits:
         words += f"; besides, {sum(bits.values())} times whether the best had improved"
     if senders < min(ENOUGH, len(logs)) * len(confirmed):
@@ -254,16 +221,12 @@ def _confirm_plans(
 
 
 def check_plan(logs: Sequence[Log], ledger: Sequence[LedgerEntry], claim: Claim, /) -> str:
-    """The plan must be one that was opened, after as many generations as the platform says.
-
-    >>> check_plan([[], [], []], [], Claim())
-    'the nodes searched by themselves; no plan is shown'
-    """
+    """The plan must be one that was opened, after as many generations as the platform says."""
     claim.check_shown()
     if claim.plan is None:
         return "the nodes searched by themselves; no plan is shown"
     if claim.plan not in [entry.plan for entry in ledger if isinstance(entry, OpenedPlan)]:
-        raise LogError("the plan is none that the nodes opened; where is it from?")
+        raise LogError("the nodes opened another plan than this; ask the operator")
     generations = check_generations_asked(logs)
     if claim.generation != generations:
         raise LogError(

@@ -13,7 +13,7 @@ WOULD_SHOW = {
     "log of node 2": "the same",
     "inputs": "other rows in place of yours, or different ones at different nodes",
     "populations": "nodes played off against each other",
-    "answers": "a ledger that tells something else, or less, than the nodes disclosed",
+    "answers": "a ledger with something else, or less, than the nodes disclosed",
     "search": "a platform that asked for more than the agreed search, or chose another plan",
 }
 """What each check would have shown."""
@@ -32,8 +32,8 @@ class Claim:
         """The plan must be the one that was shown before."""
         if self.shown is not None and self.plan != self.shown:
             raise LogError(
-                "the plan is another than tacit participant result has shown here; see both, and "
-                "ask the operator, unless the run was resumed in between"
+                "the plan is another than tacit participant result has shown here; compare both "
+                "and ask the operator, unless the run was resumed in between"
             )
 
 
@@ -49,17 +49,13 @@ class Finding:
 
     @classmethod
     def of(cls, about: str, check: Callable[..., str], *arguments: object) -> Finding:
-        """Carry a check out: it returns words, or raises a `LogError`.
-
-        >>> Finding.of("search", lambda: "all well").ok
-        True
-        """
+        """Carry a check out: it returns words, or raises a `LogError`."""
         try:
             return cls(about, True, check(*arguments))
         except LogError as error:
             return cls(about, False, str(error), unproven=isinstance(error, UnprovenError))
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-            # What is checked comes from others, and whatever is not even well-formed is no good.
+            # What is checked comes from others, and whatever is not well-formed counts as wrong.
             what = f"{about}: what was sent cannot be checked ({type(error).__name__}: {error})"
             return cls(about, False, f"{what}; ask the operator for the whole of it")
 
@@ -71,11 +67,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verdict:
-    """All findings about a run.
-
-    >>> Verdict("r-1", "finished", [Finding("search", True, "followed")]).ok
-    False
-    """
+    """All findings about a run."""
 
     run: str
     state: str

@@ -12,22 +12,18 @@ from numpy.typing import NDArray
 from tacit.audit.attacks import (
     ATTACKS,
     anchor,
-    combination,
     disclosed,
     equations,
-    frequency,
-    known_range,
     known_rows,
     node_view,
     pairwise,
-    plan_only,
     pointwise,
     regression,
+    undisclosed,
     unfaithful,
 )
 from tacit.audit.record.view import View, view_of
-from tacit.audit.score.measure import Truth
-from tacit.audit.score.scale import unit_of
+from tacit.audit.score.measure import Truth, unit_of
 from tacit.problems import Problem, generate_assignment, generate_tour
 from tests.audit.example import example_record
 
@@ -100,7 +96,7 @@ def correlation(kind: str, estimate: NDArray[np.float64] | None) -> float:
 def test_attacks_recover_what_is_planted(
     kind: str, name: str, disclosure: str, least: float
 ) -> None:
-    attack = (ATTACKS | {"known range": known_range.recover})[name]
+    attack = (ATTACKS | {"known range": anchor.recover_in_range})[name]
     view = asked(kind, disclosure)
     assert correlation(kind, attack(view, {})) > least
     assert abs(correlation(kind, attack(shuffled(view), {}))) < 0.45
@@ -123,10 +119,10 @@ def test_known_rows_help_with_the_others(disclosure: str) -> None:
 @pytest.mark.parametrize("kind", ["assignment", "tour"])
 def test_counting_survivors_tells_something(kind: str) -> None:
     view = honest(kind, "order")
-    found = correlation(kind, frequency.recover(view, {}))
+    found = correlation(kind, undisclosed.by_frequency(view, {}))
     assert found > 0.3
-    assert found > correlation(kind, plan_only.recover(view, {})) > 0.1
-    assert abs(correlation(kind, frequency.recover(asked(kind, "order"), {}))) < 0.3
+    assert found > correlation(kind, undisclosed.by_published_plans(view, {})) > 0.1
+    assert abs(correlation(kind, undisclosed.by_frequency(asked(kind, "order"), {}))) < 0.3
 
 
 @pytest.mark.parametrize("disclosure", ["none", "order", "top:3", "quantiles:5", "above:90"])
@@ -175,14 +171,20 @@ def test_crafted_plans_are_plans_and_equally_good() -> None:
 
 def test_attacks_say_where_they_do_not_apply() -> None:
     exact, ranks = honest("assignment", "none"), honest("assignment", "order")
-    for attack in (pairwise, pointwise, anchor, combination, known_range):
-        assert attack.recover(exact, {}) is None
+    for attack in (
+        pairwise.recover,
+        pointwise.recover,
+        anchor.recover,
+        anchor.recover_combined,
+        anchor.recover_in_range,
+    ):
+        assert attack(exact, {}) is None
     assert equations.recover(ranks, {}) is None
     assert pointwise.recover(ranks, {}) is None
     assert regression.recover(replace(ranks, levels=np.zeros_like(ranks.levels)), {}) is not None
     silent = view_of(example_record("order", problem=problem("assignment"), best="nothing"))
     assert anchor.recover(silent, {}) is None
-    assert combination.recover(silent, {}) is not None
+    assert anchor.recover_combined(silent, {}) is not None
 
 
 @pytest.mark.parametrize("disclosure", ["none", "order", "quantiles:5"])

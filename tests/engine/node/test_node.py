@@ -48,7 +48,7 @@ def test_a_tls_key_that_others_can_read_is_refused(folder: Path) -> None:
 def test_strangers_and_platforms_cause_only_so_many_lines(folder: Path) -> None:
     made = node(folder)
     for port in range(3000):
-        made._turned_away(f"('192.0.2.1', {port})", "the TLS handshake failed")
+        made._rejected(f"('192.0.2.1', {port})", "the TLS handshake failed")
     assert len(lines(folder)) < 150
     platform = next(iter(made._platforms))
     for _ in range(3000):

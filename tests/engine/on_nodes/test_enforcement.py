@@ -42,8 +42,8 @@ def twice_a_column() -> NDArray[Any]:
         (np.tile(PLANS[:1], (8, 1)), {}, "only 1 of 8"),
         (twice_a_column(), {}, "candidate 3 takes a column twice"),
         (PLANS + 1, {}, "does not exist"),
-        (b"", {}, "no whole number of plans"),
-        (b"\0" * 7, {}, "no whole number of plans"),
+        (b"", {}, "not a whole number of plans"),
+        (b"\0" * 7, {}, "not a whole number of plans"),
     ],
     ids=lambda value: str(value)[:24].replace("\n", "") if not isinstance(value, str) else value,
 )

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit.engine.agreement.sealing import SealedRows, box_hash, seal_rows
-from tacit.engine.agreement.seed import search_seed
+from tacit.engine.agreement.sealing import SealedRows, box_hash, seal_rows, search_seed
 from tacit.engine.agreement.terms import agreement_hash
 from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.coordinator.evaluations import Evaluations

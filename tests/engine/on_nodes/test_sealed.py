@@ -12,6 +12,7 @@ import pytest
 from tacit.engine.agreement.terms import PinnedSearch
 from tacit.engine.coordinator.sealed_search import Opened, SealedSearch
 from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.records import join_parts
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
 from tacit.engine.wire.messages import Advance, OpenPlan, Request
 from tacit.errors import AgreementError, MpcError, RefusedError
@@ -166,13 +167,17 @@ def test_shares_that_do_not_fit_together_are_noticed(cluster: LocalCluster) -> N
                 )
                 for client in coordinator.clients
             ]
-            answers = {i: done.components for i, done in enumerate(dones)}
-            on_nodes._put_together(answers)
-            changed = bytes([answers[1][0][0] ^ 1]) + answers[1][0][1:]
+            first, second, third = ([(0, done.components)] for done in dones)
+            whole = join_parts(agreed.agreement, 0, [first, second, third])
+            assert join_parts(agreed.agreement, 0, [first, [], third]) == whole
+            mine, following = dones[1].components
+            changed = bytes([mine[0] ^ 1]) + mine[1:]
             with pytest.raises(MpcError, match="another plan"):
-                on_nodes._put_together({**answers, 1: [changed, answers[1][1]]})
-            with pytest.raises(MpcError, match="no plan"):
-                on_nodes._put_together({**answers, 1: [b"", b""]})
+                join_parts(agreed.agreement, 0, [first, [(0, [changed, following])], third])
+            with pytest.raises(MpcError, match="not part of a plan"):
+                join_parts(agreed.agreement, 0, [first, [(0, [b"", b""])], third])
+            with pytest.raises(MpcError, match="too few parts"):
+                join_parts(agreed.agreement, 0, [first, [], []])
 
     run(search())
 

@@ -8,7 +8,7 @@ import pytest
 
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.records.events import AnswerSent, EvaluationBegun
-from tacit.engine.records.log_receipt import check_log
+from tacit.engine.records.node_log import check_log
 from tacit.engine.wire.replies import LogPage
 from tacit.errors import LogError
 from tests.engine.agreed_cluster import AgreedCluster, populations, run

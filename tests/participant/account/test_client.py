@@ -93,7 +93,7 @@ def test_no_such_run(world: World, tacit: Tacit) -> None:
     with pytest.raises(PlatformError) as error:
         result(world.north, "r-zzzzzzzzzz")
     assert error.value.status == 404
-    with pytest.raises(InputError, match="is no run"):
+    with pytest.raises(InputError, match="is not a run"):
         world.north.signed_agreement("../../etc")
 
 

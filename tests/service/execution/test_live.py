@@ -16,7 +16,7 @@ from benchmarks.live_platform import ENDS, OPERATOR, LivePlatform
 
 from tacit.audit import load_record
 from tacit.engine.records.ledger import EvaluationAnswer, read_ledger
-from tacit.engine.records.log_receipt import check_log
+from tacit.engine.records.node_log import check_log
 from tacit.problems import Problem, generate_capacitated, generate_routing
 from tacit.service.api.terms import draft_of_problem
 from tacit.service.workflow.recording import record_run

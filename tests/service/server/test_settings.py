@@ -36,7 +36,7 @@ def test_other_databases_stay_as_they_are(tmp_path: Path) -> None:
         ("url = ", "is not TOML"),
         ('url = "u"\ncluster = []\n', "name each cluster apart"),
         ("unknown = 1\n" + GOOD, "unknown"),
-        ('listen = "here"\n' + GOOD, "is no address"),
+        ('listen = "here"\n' + GOOD, "is not an address"),
         ("token_days = 0\n" + GOOD, "token_days"),
         ("token_days = nan\n" + GOOD, "token_days"),
         ('tls_key = "k"\n' + GOOD, "certificate"),

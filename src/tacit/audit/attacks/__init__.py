@@ -1,4 +1,4 @@
-"""The attacks, one per file: each makes an estimate of the secret cells from a view.
+"""The attacks: each makes an estimate of the secret cells from a view.
 
 `ATTACKS` are those of a semi-honest platform, in the order in which they are tried; a later one may
 start from the estimate of an earlier one.
@@ -10,13 +10,11 @@ from collections.abc import Callable, Mapping
 
 from tacit.audit.attacks import (
     anchor,
-    combination,
     equations,
-    frequency,
     pairwise,
-    plan_only,
     pointwise,
     regression,
+    undisclosed,
 )
 from tacit.audit.record.view import Cells, View
 
@@ -24,14 +22,14 @@ Attack = Callable[[View, Mapping[str, Cells]], Cells | None]
 
 BASELINE = "plan only"
 ATTACKS: dict[str, Attack] = {
-    BASELINE: plan_only.recover,
-    "frequency": frequency.recover,
+    BASELINE: undisclosed.by_published_plans,
+    "frequency": undisclosed.by_frequency,
     "regression": regression.recover,
     "equations": equations.recover,
     "pairwise": pairwise.recover,
     "pointwise": pointwise.recover,
     "anchor": anchor.recover,
-    "combination": combination.recover,
+    "combination": anchor.recover_combined,
 }
 
 

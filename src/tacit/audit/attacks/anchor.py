@@ -1,30 +1,57 @@
-"""The disclosed best value as an anchor: it puts the best groups on one scale.
+"""Anchored attacks: a disclosed best value puts the best groups on one scale.
 
 Each evaluation with a disclosed best value is one more equation: the mean of its best group has
-about this value. The prior is narrowed by these equations before groups or pairs are fitted.
+about this value. The prior is narrowed by these equations before groups or pairs are fitted. The
+public range of the weights bounds the cells, too; where the disclosures say little about a cell,
+its survival frequency decides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import sqrt
 
 import numpy as np
 
 from tacit.audit.attacks.disclosed import by_what_is_disclosed
+from tacit.audit.attacks.undisclosed import gene_frequency
 from tacit.audit.record.view import Cells, View
 from tacit.audit.score.fit import Prior
-from tacit.audit.score.scale import cell_spread
+from tacit.audit.score.measure import cell_spread
 
 MOST_EQUATIONS = 200
 ITERATIONS = 60
+HALF_RANGE = sqrt(3)
+"""Half of the range, in units of the spread of a cell that is uniform in it."""
+TRUST = 0.3
+"""The weight of the frequency: about the correlation that it reaches by itself."""
 
 
 def recover(view: View, found: Mapping[str, Cells], /) -> Cells | None:
     """Estimate the cells, or None where no best value is disclosed or all values are."""
+    return _anchored(view, found)
+
+
+def recover_in_range(view: View, found: Mapping[str, Cells], /) -> Cells | None:
+    """Estimate cells of which none lies outside of the public range."""
+    return _anchored(view, found, limit=HALF_RANGE)
+
+
+def recover_combined(view: View, found: Mapping[str, Cells], /) -> Cells | None:
+    """Take surviving genes as the prior's mean; None where values are exact."""
+    if view.values is not None:
+        return None
+    prior = anchored_prior(view, TRUST * gene_frequency(view))
+    return by_what_is_disclosed(view, prior=prior, found=found, iterations=ITERATIONS)
+
+
+def _anchored(
+    view: View, found: Mapping[str, Cells], *, limit: float | None = None
+) -> Cells | None:
     if view.best is None or view.values is not None:
         return None
     prior = anchored_prior(view, np.zeros(view.cell_count))
-    return by_what_is_disclosed(view, prior=prior, found=found, iterations=ITERATIONS)
+    return by_what_is_disclosed(view, prior=prior, found=found, iterations=ITERATIONS, limit=limit)
 
 
 def anchored_prior(view: View, mean: Cells, /) -> Prior:

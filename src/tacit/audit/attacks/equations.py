@@ -14,7 +14,7 @@ import numpy as np
 from tacit.audit.record.design import one_hot
 from tacit.audit.record.view import Cells, View
 from tacit.audit.score.fit import Prior, flat_prior
-from tacit.audit.score.scale import cell_spread
+from tacit.audit.score.measure import cell_spread
 
 NOISE = 0.01
 ITERATIONS = 400

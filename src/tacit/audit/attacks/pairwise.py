@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.audit.record.view import Cells, View
-from tacit.audit.score.fit import ITERATIONS, NOISE, Judge, Prior, fit, flat_prior
-from tacit.audit.score.logistic import logistic_loss
+from tacit.audit.score.fit import ITERATIONS, NOISE, Judge, Prior, fit, flat_prior, logistic_loss
 
 Places = NDArray[np.int64]
 MANY_GROUPS = 3

@@ -13,8 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.audit.record.view import Cells, View
-from tacit.audit.score.fit import CURVATURE, ITERATIONS, NOISE, Judge, Prior, fit, flat_prior
-from tacit.audit.score.logistic import logistic_loss
+from tacit.audit.score.fit import (
+    CURVATURE,
+    ITERATIONS,
+    NOISE,
+    Judge,
+    Prior,
+    fit,
+    flat_prior,
+    logistic_loss,
+)
 
 MOST_GROUPS = 6
 """With more groups the thresholds interfere, and pairs find far more."""

@@ -15,10 +15,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.audit.attacks import frequency
 from tacit.audit.attacks.node_view import CarriedOver, place_by_rank
 from tacit.audit.attacks.pairwise import by_pairs, informative_pairs, judge_pairs
 from tacit.audit.attacks.pointwise import by_groups
+from tacit.audit.attacks.undisclosed import gene_frequency
 from tacit.audit.record.replayed_search import Places, ReplayedSearch, Transition, replayed_search
 from tacit.audit.record.view import Cells, View
 from tacit.audit.score.fit import fit, flat_prior
@@ -108,10 +108,7 @@ def by_some_ranks(view: View, /) -> Cells:
     rank are fitted again, more loosely, since some of these pairs are wrong. The survival frequency
     of genes is the prior's mean.
     """
-    counted = frequency.recover(view, {})
-    prior = flat_prior(view.cell_count)
-    if counted is not None:
-        prior = replace(prior, mean=TRUST * counted)
+    prior = replace(flat_prior(view.cell_count), mean=TRUST * gene_frequency(view))
     known = view.levels >= 0
     last = np.where(known, view.levels, int(view.sizes.max()))
     estimate = by_pairs(replace(view, levels=last), prior=prior, iterations=ITERATIONS)

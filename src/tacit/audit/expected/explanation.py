@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tacit.audit.expected.table import Expected, expected_leakage
-from tacit.disclosure import SEALED
+from tacit.audit.expected.table import OPEN_ONLY_A_PLAN, Expected, expected_leakage
 
 if TYPE_CHECKING:
     from tacit.engine.agreement import Agreement
@@ -85,7 +84,7 @@ everything). One that breaks the agreement with unrestricted queries could recon
 almost exactly (0.99); the nodes' logs show that afterwards. A curious node sees the candidates, \
 and could learn most of what the platform does. The published plan alone tells 0.16.
     """
-    if disclosure == SEALED:
+    if disclosure in OPEN_ONLY_A_PLAN:
         return _explain_sealed(expected, costs, best, several=several)
     sentences = [
         f"After {evaluations:,} evaluations of {population:,} candidates under {disclosure}, a "

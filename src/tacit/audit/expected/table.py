@@ -20,6 +20,9 @@ from msgspec.structs import replace
 from tacit.disclosure import SEALED, parse_disclosure, split_disclosure
 from tacit.problems import kind_named
 
+OPEN_ONLY_A_PLAN = frozenset({SEALED})
+"""Disclosures under which the number of evaluations does not matter."""
+
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One measured point; correlations of the row-and-column-centred matrix."""
@@ -91,8 +94,9 @@ def expected_leakage(
     sides = sorted({each.rows for each in of_kind})
     side = max((each for each in sides if each <= rows), default=sides[0])
     table = [each for each in of_kind if each.rows == side]
-    if disclosure == SEALED:
-        return replace(_plan_alone(table, smaller=rows < side), measured_kind=other)
+    if disclosure in OPEN_ONLY_A_PLAN:
+        alone = _plan_alone(disclosure, table, smaller=rows < side)
+        return replace(alone, measured_kind=other)
     per_cell = evaluations * population / _cells(kind, rows, columns)
     found = []
     for name in _neighbours(disclosure, table):
@@ -106,11 +110,11 @@ def expected_leakage(
     return replace(most, measured_kind=other)
 
 
-def _plan_alone(table: Sequence[Entry], *, smaller: bool) -> Expected:
-    """A sealed search opens a plan and nothing else, whatever the platform does."""
-    sealed = [each.plan_only for each in table if each.disclosure == SEALED]
-    plan = max(sealed or [each.plan_only for each in table])
-    return Expected(plan, plan, plan, measured_as=SEALED, beyond=False, smaller=smaller)
+def _plan_alone(disclosure: str, table: Sequence[Entry], *, smaller: bool) -> Expected:
+    """The search opens a plan and nothing else, whatever the platform does."""
+    own = [each.plan_only for each in table if each.disclosure == disclosure]
+    plan = max(own or [each.plan_only for each in table])
+    return Expected(plan, plan, plan, measured_as=disclosure, beyond=False, smaller=smaller)
 
 
 def _cells(kind: str, rows: int, columns: int) -> float:
@@ -119,7 +123,8 @@ def _cells(kind: str, rows: int, columns: int) -> float:
 
 def _neighbours(disclosure: str, table: Sequence[Entry]) -> list[str]:
     """The measured disclosures of the same method on both sides of this one."""
-    names = [name for name in dict.fromkeys(e.disclosure for e in table) if name != SEALED]
+    measured = dict.fromkeys(each.disclosure for each in table)
+    names = [name for name in measured if name not in OPEN_ONLY_A_PLAN]
     if disclosure in names:
         return [disclosure]
     method = parse_disclosure(disclosure).method

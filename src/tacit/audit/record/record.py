@@ -201,12 +201,12 @@ def check_record(
         raise InputError("the record's plans do not have one entry per row")
     if not problem.known.have_the_form(record.published_plans):
         raise InputError("the record's published plans are not plans of its problem")
-    sealed = {each.disclosure == SEALED for each in record.objectives}
-    if sealed == {True}:
+    methods = {each.disclosure for each in record.objectives}
+    if methods == {SEALED}:
         if record.sizes:
             raise InputError("the record is of a sealed search but has evaluations")
         return
-    if True in sealed or not record.sizes or min(record.sizes) < 1:
+    if SEALED in methods or not record.sizes or min(record.sizes) < 1:
         raise InputError("the record has no evaluation, or an empty one")
     fault = problem.known.fault(plans)
     if fault is not None:

@@ -9,15 +9,16 @@ from tacit.lazy import lazily
 if TYPE_CHECKING:
     from tacit.engine.agreement.check import check_agreement
     from tacit.engine.agreement.draft import draft_agreement, weights_digest
-    from tacit.engine.agreement.sealed import pin_sealed, schedule_of, sealed_terms, table_of
+    from tacit.engine.agreement.sealed import pin_sealed, sealed_terms, table_of
     from tacit.engine.agreement.sealing import (
         Manifest,
         SealedRows,
         box_hash,
+        manifests_digest,
         read_manifest,
         seal_rows,
+        search_seed,
     )
-    from tacit.engine.agreement.seed import manifests_digest, search_seed
     from tacit.engine.agreement.signatures import (
         is_joining_signed,
         is_signed,

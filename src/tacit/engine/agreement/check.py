@@ -38,8 +38,7 @@ def check_agreement(agreement: Agreement) -> None:
             )
     _check_problem(agreement)
     _check_bounds(agreement)
-    if agreement.sealed:
-        check_sealed(agreement)
+    check_sealed(agreement)
     check_frame_sizes(agreement)
 
 
@@ -104,7 +103,7 @@ def _check_keys(agreement: Agreement) -> None:
     ):
         for key in keys:
             if len(key) != 64 or not _KEY_CHARACTERS.issuperset(key):
-                raise AgreementError(f"{key[:70]!r} is no {what}; give 64 hexadecimal digits")
+                raise AgreementError(f"{key[:70]!r} is not a {what}; give 64 hexadecimal digits")
         if len(set(keys)) < len(keys):
             raise AgreementError(f"two parties share a {what}; each has its own")
 
@@ -146,8 +145,8 @@ def _check_bounds(agreement: Agreement) -> None:
             raise AgreementError(
                 f"objective {terms.name!r}: write {terms.disclosure!r} in its plain form"
             )
-        if terms.sealed:
-            continue
+    for number in agreement.evaluated():
+        terms = agreement.objectives[number]
         try:
             terms.spec.check(limits.population_min)
             bound = agreement.fitness_bound(number)

@@ -1,4 +1,4 @@
-"""Whether all messages of an agreement fit a frame: said when drafting, not found out in a run."""
+"""Whether all messages of an agreement fit a frame: checked when drafting, not during a run."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def check_frame_sizes(agreement: Agreement, /) -> None:
     entries = most * agreement.known_problem.plan_length
     _check("a population", entries * (1 if problem.columns <= 256 else 2))
     for objective in agreement.confidential():
-        terms = agreement.objectives[objective]
-        for owner in terms.owners:
+        for owner in agreement.objectives[objective].owners:
             # Two components of eight bytes per weight.
             _check(f"the box of {owner.participant!r}", 16 * len(owner.rows) * problem.columns)
-        if not terms.sealed:
-            _check(f"an evaluation of {terms.name!r}", _largest_batch(agreement, objective))
+    for objective in agreement.evaluated():
+        name = agreement.objectives[objective].name
+        _check(f"an evaluation of {name!r}", _largest_batch(agreement, objective))
 
 
 def _largest_batch(agreement: Agreement, objective: int) -> int:

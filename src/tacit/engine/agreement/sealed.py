@@ -71,8 +71,15 @@ def sealed_terms(agreement: Agreement, /) -> SealedTerms:
     return SealedTerms(parameters, weightings)
 
 
+def count_searches(agreement: Agreement, /) -> int:
+    """How many sealed searches an agreement names; none where populations are evaluated."""
+    return len(sealed_terms(agreement).weightings) if agreement.sealed else 0
+
+
 def check_sealed(agreement: Agreement, /) -> None:
-    """Refuse a sealed search that contradicts itself or does not fit the ring."""
+    """Refuse a sealed search, if one is agreed, that contradicts itself or exceeds the ring."""
+    if not agreement.sealed:
+        return
     if agreement.reveal_best:
         raise AgreementError(
             "a sealed search opens its plan and has nothing to reveal after it; leave reveal_best "
@@ -81,7 +88,7 @@ def check_sealed(agreement: Agreement, /) -> None:
     if not all(terms.sealed for terms in agreement.objectives):
         raise AgreementError("one objective is sealed and another is not; seal all or none")
     if len({terms.best for terms in agreement.objectives}) > 1:
-        raise AgreementError("sealed objectives tell their best in different ways; choose one")
+        raise AgreementError("sealed objectives disclose their best in different ways; choose one")
     terms = sealed_terms(agreement)
     if terms.parameters.parents > 1 and agreement.objectives[0].best == "improvement":
         raise AgreementError(ONE_PARENT_IMPROVES)

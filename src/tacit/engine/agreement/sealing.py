@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -95,8 +96,8 @@ def seal_rows(
         to = PublicKey(bytes.fromhex(agreement.nodes[node].sealing_key))
         boxes.append(SealedBox(to).encrypt(contents))
     manifest = Manifest(digest.hex(), participant, objective, [box_hash(box) for box in boxes])
-    told = msgspec.json.encode(manifest, order="sorted")
-    return SealedRows(tuple(boxes), told, sign(key, "manifest", told))
+    written = msgspec.json.encode(manifest, order="sorted")
+    return SealedRows(tuple(boxes), written, sign(key, "manifest", written))
 
 
 def box_hash(box: bytes) -> str:
@@ -109,7 +110,7 @@ def read_manifest(agreement: Agreement, data: bytes, signature: bytes) -> Manife
     try:
         manifest = msgspec.json.decode(data, type=Manifest)
     except msgspec.DecodeError:
-        raise SealError("this is no manifest; let the participant seal its rows again") from None
+        raise SealError("this is not a manifest; let the participant seal its rows again") from None
     if manifest.agreement != agreement_hash(agreement).hex():
         raise SealError(f"the manifest of {manifest.participant!r} belongs to another agreement")
     if manifest.objective not in agreement.confidential() or len(manifest.boxes) != 3:
@@ -117,7 +118,7 @@ def read_manifest(agreement: Agreement, data: bytes, signature: bytes) -> Manife
     if not agreement.rows_of(manifest.participant, manifest.objective):
         raise SealError(
             f"{manifest.participant!r} owns no rows of objective {manifest.objective}; "
-            "see the agreement"
+            "seal rows that the agreement gives it"
         )
     key = agreement.participant(manifest.participant).signing_key
     if not is_signed(key, "manifest", data, signature):
@@ -172,3 +173,27 @@ def _body(contents: _Contents, who: str) -> _Body:
         return msgspec.msgpack.decode(contents.body, type=_Body)
     except msgspec.DecodeError:
         raise SealError(f"the box of {who} holds something else than shares") from None
+
+
+def manifests_digest(manifests: Iterable[bytes], /) -> str:
+    """One hash of an objective's manifests in the agreement's order of owners."""
+    whole = hashlib.sha256()
+    for manifest in manifests:
+        whole.update(hashlib.sha256(manifest).digest())
+    return whole.hexdigest()
+
+
+def search_seed(
+    agreement: Agreement, digests: Mapping[int, str], contributions: Mapping[int, str], /
+) -> int:
+    """The agreed seed, or the one derived from all manifests and contributions.
+
+    The nodes draw a contribution per objective together when they freeze the inputs. Manifests
+    alone would not do: whoever seals last, or sees all boxes before it seals, could try until it
+    likes the seed.
+    """
+    if agreement.search.seed is not None:
+        return agreement.search.seed
+    text = ",".join(f"{k}:{digests[k]}:{contributions[k]}" for k in agreement.confidential())
+    digest = hashlib.sha256(b"tacit seed/2\n" + agreement_hash(agreement) + text.encode()).digest()
+    return int.from_bytes(digest[:8], "little") >> 1

@@ -119,7 +119,7 @@ class Agreement(_Part, frozen=True, dict=True):
     search: PinnedSearch
     limits: AgreementLimits
     reveal_best: bool
-    """Whether the nodes tell at the end which of the estimated-best plans is truly best."""
+    """Whether the nodes disclose at the end which of the estimated-best plans is truly best."""
     nonce: str
 
     def fitness_bound(self, objective: int) -> FitnessBound:
@@ -149,8 +149,12 @@ class Agreement(_Part, frozen=True, dict=True):
         return problem_without_weights(self.problem, objectives, participants, proven=True)
 
     def confidential(self) -> list[int]:
-        """The objectives that the nodes evaluate."""
+        """The objectives whose weights the nodes hold in shares."""
         return [k for k, terms in enumerate(self.objectives) if terms.confidential]
+
+    def evaluated(self) -> list[int]:
+        """Of these, the ones whose populations the nodes evaluate for the platform."""
+        return [k for k in self.confidential() if not self.objectives[k].sealed]
 
     @property
     def sealed(self) -> bool:
@@ -162,7 +166,7 @@ class Agreement(_Part, frozen=True, dict=True):
         for terms in self.participants:
             if terms.name == name:
                 return terms
-        raise AgreementError(f"{name!r} is no participant of this agreement; see its list")
+        raise AgreementError(f"{name!r} is not a participant; choose one that the agreement lists")
 
     def rows_of(self, name: str, objective: int) -> list[int]:
         """The rows that a participant seals for an objective; none if it takes no part in it."""
@@ -189,7 +193,7 @@ def read_agreement(data: bytes) -> Agreement:
     try:
         agreement = msgspec.json.decode(data, type=Agreement)
     except msgspec.DecodeError as error:
-        raise AgreementError(f"this is no agreement ({error}); draft it anew") from None
+        raise AgreementError(f"this is not a valid agreement ({error}); draft it again") from None
     if agreement.format != FORMAT:
         raise AgreementError(f"the agreement has format {agreement.format!r}; this is {FORMAT}")
     if canonical(agreement) != data:

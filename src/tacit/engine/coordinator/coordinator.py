@@ -43,7 +43,7 @@ PING_SECONDS = 0.1
 PATIENCE_SECONDS = 2.0
 """A node that has not answered for so long is given up, until it comes back."""
 GIVE_UP_SECONDS = 30.0
-"""Without a deadline, so long after the first failure the caller is told."""
+"""Without a deadline, the caller gets an error so long after the first failure."""
 PAUSE_SECONDS = 0.05
 _NEVER = 86400.0
 
@@ -293,9 +293,7 @@ class Coordinator:
             what = f"has not answered for {silent.silent_for():.1f} s, and time is up"
             return PeerTimeoutError(silent.name, what)
         if gone is not None:
-            return PeerTimeoutError(
-                gone.name, "cannot be reached, and time is up; see whether it runs"
-            )
+            return PeerTimeoutError(gone.name, "cannot be reached, and time is up; start it")
         if isinstance(trouble, PeerError):
             return PeerTimeoutError(trouble.peer, f"{trouble.what}, and time is up")
         return PeerTimeoutError("the nodes", "did not finish in time")

@@ -60,7 +60,7 @@ class NodeClient:
         self._leaving: asyncio.Task[None] | None = None
         self._connecting = asyncio.Lock()
         self.clock_offset: float | None = None
-        """How much later the node's clock is than ours, in seconds, once it has told its time."""
+        """How much later the node's clock is than ours, in seconds, once it has sent its time."""
 
     @property
     def connected(self) -> bool:
@@ -71,7 +71,7 @@ class NodeClient:
     def mux(self) -> Mux:
         """The link, which must be up."""
         if self._line is None:
-            raise PeerLostError(self.name, "is not connected; see whether it runs")
+            raise PeerLostError(self.name, "is not connected; start it")
         return self._line.mux
 
     def silent_for(self) -> float:
@@ -103,7 +103,7 @@ class NodeClient:
         self._asked_at = None
 
     async def disconnect(self) -> None:
-        """Drop the link; whoever waits for a reply is told."""
+        """Drop the link; whoever waits for a reply gets an error."""
         line, self._line = self._line, None
         if line is not None:
             line.reader.cancel()
@@ -154,7 +154,7 @@ class NodeClient:
     async def ask(self, request: Request[R], /) -> asyncio.Future[R]:
         """Send a request; the future has the reply, or a `RefusedError` or `PeerError`."""
         if self._line is None:
-            raise PeerLostError(self.name, "is not connected; see whether it runs")
+            raise PeerLostError(self.name, "is not connected; start it")
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         # Whoever gave up waiting does not come back for the error.
         future.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -177,7 +177,7 @@ class NodeClient:
     async def compare_clocks(self, *, within: float) -> float:
         """Ask the node for its time; gives how much later its clock is than ours.
 
-        It is right to half of the time that the question took, so a slow answer tells little.
+        It is right to half of the time that the question took, so a slow answer is imprecise.
         """
         async with asyncio.timeout(within):
             await self.connect()

@@ -12,20 +12,19 @@ import asyncio
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tacit.engine.agreement.sealed import schedule_of, table_of
 from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.coordinator.node_client import NodeClient
 from tacit.engine.records.events import GenerationsBegun, PlanBound
 from tacit.engine.records.ledger import Parts
 from tacit.engine.records.node_log import verify_log
+from tacit.engine.records.opened_plan import join_parts
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
 from tacit.engine.wire.messages import Advance, OpenPlan
 from tacit.engine.wire.replies import GenerationsDone
 from tacit.engine.wire.request import advance_hash
 from tacit.errors import AbortError, EngineError, MpcError, PeerTimeoutError, RefusedError
-from tacit.mpc import NODES, Session, from_ring, receive_opened
+from tacit.mpc import NODES, Session, receive_opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class Advanced:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The one plan, and its value where that is told."""
+    """The one plan, and its value where that is disclosed."""
 
     plan: list[int]
     value: int | None
@@ -182,7 +181,7 @@ class SealedSearch:
             return []
         bits = await receive_opened(session, batch.count, dtype=np.uint8, xor=True)
         if (bits > 1).any():
-            raise AbortError("the nodes", "sent improvements that are neither yes nor no")
+            raise AbortError("the nodes", "sent improvements that are not bits")
         return [bool(bit) for bit in bits]
 
     def _finish(self, replies: list[GenerationsDone]) -> None:
@@ -224,7 +223,9 @@ class SealedSearch:
             trouble = await asyncio.gather(*asking, return_exceptions=True)
         if len(answers) < 2:
             raise self._why(trouble)
-        return self._put_together(answers)
+        parts: Parts = [[(0, answers[node])] if node in answers else [] for node in NODES]
+        joined = join_parts(self._coordinator.agreement, self._search, parts)
+        return Opened(joined.plan, joined.value, self.generation, parts)
 
     async def _ask_for_plan(self, client: NodeClient, answers: dict[int, list[bytes]]) -> None:
         if not client.connected:
@@ -245,25 +246,3 @@ class SealedSearch:
         return PeerTimeoutError(
             "the nodes", "did not open the plan in time; two of them must answer"
         )
-
-    def _put_together(self, answers: dict[int, list[bytes]]) -> Opened:
-        agreement = self._coordinator.agreement
-        word = table_of(schedule_of(agreement, self._search, seed=0)).word
-        components: dict[int, NDArray[np.unsignedinteger]] = {}
-        tells_value = self._terms.best == "value"
-        due = (agreement.problem.rows + tells_value) * word.itemsize
-        for node, parts in sorted(answers.items()):
-            if [len(part) for part in parts] != [due, due]:
-                raise AbortError(f"node {node}", "sent something that is no plan")
-            for number, part in zip((node, (node + 1) % 3), parts, strict=True):
-                words = np.frombuffer(part, dtype=word)
-                if number in components and not np.array_equal(components[number], words):
-                    raise AbortError(f"node {node}", "opened another plan than its neighbour")
-                components[number] = words
-        values = from_ring(components[0] + components[1] + components[2])
-        plan = [int(item) for item in values[tells_value:]]
-        if not agreement.known_problem.have_the_form(values[None, tells_value:]):
-            raise AbortError("the nodes", "opened something that is no plan")
-        value = int(values[0]) if tells_value else None
-        parts_by_node: Parts = [[(0, answers[node])] if node in answers else [] for node in NODES]
-        return Opened(plan, value, self.generation, parts_by_node)

@@ -1,7 +1,7 @@
 """Evaluation on three nodes behind the same synchronous call as everything else.
 
 The coordinator lives on an event loop of its own in a background thread; the search waits for it
-outside, never longer than it was told to.
+outside, never longer than agreed.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.disclosure import Disclosure, Estimator, linear, parse_best_mode, parse_disclosure
+from tacit.disclosure import Estimator, linear
 from tacit.engine.agreement.sealing import SealedRows
 from tacit.engine.agreement.terms import Agreement
 from tacit.engine.coordinator.coordinator import Coordinator
@@ -84,12 +83,7 @@ class SecureEngine:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Leave the nodes and stop the event loop."""
         leaving = self.submit(self._leave())
         try:
@@ -164,21 +158,20 @@ class SecureEngine:
         self, objective: int, evaluated: Evaluated, /, *, again: bool = False
     ) -> int | bool | None:
         """Write down what an evaluation disclosed; returns what it disclosed of the best."""
-        terms, outcome = self.agreement.objectives[objective], evaluated.outcome
-        disclosure, mode = parse_disclosure(terms.disclosure), parse_best_mode(terms.best)
-        told = disclosed_best(outcome.best_value, outcome.improved, disclosure, mode)
+        outcome, about = evaluated.outcome, self.agreement.known_problem.objectives[objective]
+        best = disclosed_best(outcome.best_value, outcome.improved, about)
         self.ledger.add(
             EvaluationAnswer(
                 objective,
                 evaluated.number,
                 evaluated.request.hex(),
                 [int(value) for value in outcome.labels],
-                told,
+                best,
                 evaluated.parts,
                 again,
             )
         )
-        return told
+        return best
 
     def fetch_logs(self, nonce: bytes = b"", /) -> list[LogPage]:
         """The three nodes' logs of this agreement, signed for whoever drew the nonce."""
@@ -216,7 +209,7 @@ class SecureSealedSearch:
         self._engine.wait(self._engine.submit(self._search.start(until=until)), until=until)
 
     def advance(self, count: int, horizon: int, /, *, until: float | None) -> list[bool]:
-        """Go on; tells whether each generation improved the best, if that was agreed."""
+        """Go on; returns whether each generation improved the best, if that was agreed."""
         work = self._search.advance(count, horizon, until=until)
         done = self._engine.wait(self._engine.submit(work), until=until)
         if done.improved:
@@ -244,16 +237,14 @@ class SecureObjective:
     def __init__(
         self, engine: SecureEngine, objective: int, /, *, estimator: Estimator = linear
     ) -> None:
-        terms = engine.agreement.objectives[objective]
         self._engine, self._objective, self._estimator = engine, objective, estimator
-        self._disclosure: Disclosure = parse_disclosure(terms.disclosure)
-        self._best_mode = parse_best_mode(terms.best)
+        self._about = engine.agreement.known_problem.objectives[objective]
         self.best_so_far: int | None = None
 
     def evaluate(
         self, candidates: NDArray[np.int32], /, *, until: float | None
     ) -> ObjectiveEvaluation:
-        """What the nodes tell, and the estimates made from it; raises by the instant `until`."""
+        """What the nodes disclose, and estimates made from it; raises by the instant `until`."""
         return self.begin(candidates, until=until)()
 
     def begin(
@@ -269,14 +260,8 @@ class SecureObjective:
         value = outcome.best_value
         if value is not None and (self.best_so_far is None or value > self.best_so_far):
             self.best_so_far = value
-        told = self._engine.record(self._objective, evaluated)
-        return as_evaluation(
-            outcome.labels,
-            told,
-            disclosure=self._disclosure,
-            best_mode=self._best_mode,
-            estimator=self._estimator,
-        )
+        best = self._engine.record(self._objective, evaluated)
+        return as_evaluation(outcome.labels, best, self._about, self._estimator)
 
     def reveal_best(self, candidates: NDArray[np.int32], /, *, until: float | None) -> int:
         """Which of these evaluated candidates is truly best: once, if the agreement allows it."""

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
-    from tacit.engine.evaluators.clear import ClearObjective
     from tacit.engine.evaluators.decode import as_evaluation, disclosed_best
     from tacit.engine.evaluators.objective_evaluator import (
         ObjectiveEvaluation,
         ObjectiveEvaluator,
         SideBySide,
     )
-    from tacit.engine.evaluators.simulated import SimulatedObjective
+    from tacit.engine.evaluators.simulated import ClearObjective, SimulatedObjective
 else:
     __getattr__ = lazily(__name__)

@@ -1,4 +1,4 @@
-"""From what the nodes told to what the search takes: the same values as the simulation gives."""
+"""From what the nodes disclosed to what the search takes: the values that the simulation gives."""
 
 from __future__ import annotations
 
@@ -7,46 +7,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.disclosure import BestMode, Disclosure, Estimator, Exact
+from tacit.disclosure import BestMode, Estimator, Exact
 from tacit.engine.evaluators.objective_evaluator import ObjectiveEvaluation
+from tacit.problems import Objective
 
 
 def as_evaluation(
     labels: NDArray[np.int64],
     best: int | bool | None,
-    /,
-    *,
-    disclosure: Disclosure,
-    best_mode: BestMode,
+    objective: Objective,
     estimator: Estimator,
+    /,
 ) -> ObjectiveEvaluation:
-    """What labels and best fitness mean; `best` is a value, a bit or nothing, as it was told.
-
-    >>> from tacit.disclosure import linear, parse_disclosure
-    >>> told = as_evaluation(np.array([0, 1]), 9, disclosure=parse_disclosure("top:1"),
-    ...                      best_mode=BestMode.VALUE, estimator=linear)
-    >>> told.disclosed, told.estimates
-    (array([False,  True]), array([-9.,  9.]))
-    """
+    """What labels and best fitness mean; `best` is a value, a bit or nothing, as disclosed."""
     disclosed: NDArray[Any] = labels
-    if disclosure.method in ("top", "above"):
+    if objective.disclosure.method in ("top", "above"):
         disclosed = labels.astype(np.bool_)
     known = None
-    if best_mode is BestMode.VALUE and best is not None:
+    if objective.best_mode is BestMode.VALUE and best is not None:
         known = int(best)
-    estimates = disclosure.estimates(disclosed, best=known, estimator=estimator)
+    estimates = objective.disclosure.estimates(disclosed, best=known, estimator=estimator)
     return ObjectiveEvaluation(estimates, disclosed, best)
 
 
 def disclosed_best(
-    value: int | None, improved: bool | None, disclosure: Disclosure, best_mode: BestMode, /
+    value: int | None, improved: bool | None, objective: Objective, /
 ) -> int | bool | None:
-    """What counts as disclosed of the best; exact fitness shows its best in any mode.
-
-    >>> from tacit.disclosure import parse_disclosure
-    >>> disclosed_best(None, True, parse_disclosure("order"), BestMode.IMPROVEMENT)
-    True
-    """
-    if best_mode is BestMode.IMPROVEMENT and not isinstance(disclosure, Exact):
-        return improved
-    return value
+    """What counts as disclosed of the best; exact fitness shows its best in any mode."""
+    shows_all = isinstance(objective.disclosure, Exact)
+    return improved if objective.best_mode is BestMode.IMPROVEMENT and not shows_all else value

@@ -53,16 +53,7 @@ class StartsEarly(Protocol):
 
 
 class SideBySide:
-    """One evaluator made of one per objective.
-
-    >>> from tacit.engine.evaluators import ClearObjective
-    >>> from tacit.problems import Assignment, Objective
-    >>> pay = Objective("pay", np.array([[1, 9], [8, 3]]))
-    >>> problem = Assignment(name="p", rows=2, columns=2, objectives=(pay,))
-    >>> evaluator = SideBySide((ClearObjective(problem, 0),))
-    >>> evaluator.evaluate(np.array([[1, 0]], dtype=np.int32), until=None).best
-    (17,)
-    """
+    """One evaluator made of one per objective."""
 
     def __init__(self, objectives: tuple[ObjectiveEvaluator, ...], /) -> None:
         self.objectives = objectives
@@ -73,14 +64,14 @@ class SideBySide:
             objective.begin(candidates, until=until) if isinstance(objective, StartsEarly) else None
             for objective in self.objectives
         ]
-        told = [
+        evaluations = [
             wait() if wait is not None else objective.evaluate(candidates, until=until)
             for objective, wait in zip(self.objectives, started, strict=True)
         ]
         return Evaluation(
-            estimates=np.stack([each.estimates for each in told], axis=1),
-            disclosed=tuple(each.disclosed for each in told),
-            best=tuple(each.best for each in told),
+            estimates=np.stack([each.estimates for each in evaluations], axis=1),
+            disclosed=tuple(each.disclosed for each in evaluations),
+            best=tuple(each.best for each in evaluations),
         )
 
     @property

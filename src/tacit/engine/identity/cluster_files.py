@@ -37,12 +37,6 @@ def write_cluster(
 
     `addresses` are where the platform and the other nodes find each node, `listen` where it
     listens, if that is something else.
-
-    >>> import tempfile
-    >>> files = write_cluster(Path(tempfile.mkdtemp()), ["localhost:9000", "localhost:9001",
-    ...                                                  "localhost:9002"])
-    >>> [file.name for file in files]
-    ['node-0.toml', 'node-1.toml', 'node-2.toml', 'cluster.toml']
     """
     if len(addresses) != 3 or len(set(addresses)) < 3:
         raise InputError("a cluster has three nodes at three addresses; give host:port for each")

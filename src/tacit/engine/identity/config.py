@@ -104,7 +104,7 @@ def parse_address(text: str, /) -> tuple[str, int]:
     """
     host, colon, port = text.rpartition(":")
     if not colon or not host or not port.isdecimal():
-        raise FileError(text, None, "is no address", "write host:port")
+        raise FileError(text, None, "is not an address", "write host:port")
     return host.strip("[]"), int(port)
 
 

@@ -64,15 +64,7 @@ def key_fingerprint(public_key: str, /) -> str:
 
 
 def save_keys(keys: Keys, path: Path) -> None:
-    """Write a key file with mode 0600.
-
-    >>> import tempfile
-    >>> place = Path(tempfile.mkdtemp()) / "north.key"
-    >>> keys = Keys.new("north")
-    >>> save_keys(keys, place)
-    >>> load_keys(place).signing_public == keys.signing_public
-    True
-    """
+    """Write a key file with mode 0600."""
     stored = _KeyFile(
         FORMAT,
         keys.name,

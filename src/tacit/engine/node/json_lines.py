@@ -1,4 +1,4 @@
-"""What a node tells whoever runs it: one JSON object per line on standard error."""
+"""The log for the node's operator: one JSON object per line on standard error."""
 
 from __future__ import annotations
 
@@ -12,12 +12,7 @@ LOGGER = "tacit.node"
 
 
 class JsonLines(logging.Formatter):
-    """A record as one line of JSON; `extra={"fields": {...}}` adds fields.
-
-    >>> record = logging.LogRecord(LOGGER, 20, "", 0, "started", None, None)
-    >>> JsonLines().format(record).endswith('"event":"started"}')
-    True
-    """
+    """A record as one line of JSON; `extra={"fields": {...}}` adds fields."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The line."""
@@ -31,7 +26,7 @@ class JsonLines(logging.Formatter):
 
 
 def log_as_json_lines(stream: TextIO | None = None, /) -> None:
-    """Have the node tell what happens, on standard error unless a stream is given."""
+    """Write what happens at the node to standard error, or to the stream given."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines())
     logger = logging.getLogger(LOGGER)

@@ -10,29 +10,14 @@ ECHO_LIMIT = 500
 
 
 def shorten(text: str, /) -> str:
-    """The text, or its beginning with a note of how long it was.
-
-    >>> shorten("fine")
-    'fine'
-    >>> shorten("x" * 10_000)[-30:]
-    'xxxxxxx... (10000 characters)'
-    """
+    """The text, or its beginning with a note of how long it was."""
     if len(text) <= ECHO_LIMIT:
         return text
     return f"{text[:ECHO_LIMIT]}... ({len(text)} characters)"
 
 
 class LineLimit:
-    """A supply of lines that fills up again with time.
-
-    >>> now = [0.0]
-    >>> limit = LineLimit(burst=2, per_minute=60, clock=lambda: now[0])
-    >>> [limit.admit() for _ in range(4)]
-    [0, 0, None, None]
-    >>> now[0] = 1.0
-    >>> limit.admit()
-    2
-    """
+    """A supply of lines that fills up again with time."""
 
     def __init__(
         self,

@@ -12,13 +12,7 @@ BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
 class NodeMetrics:
-    """Counts and times, without a word about whose they are.
-
-    >>> metrics = NodeMetrics(agreements=lambda: 2, peers=lambda: 1, stored=lambda: 0)
-    >>> metrics.answered("evaluate", "done", 0.01)
-    >>> metrics.registry.get_sample_value("tacit_node_agreements")
-    2.0
-    """
+    """Counts and times, without a word about whose they are."""
 
     def __init__(
         self,

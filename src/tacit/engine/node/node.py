@@ -206,7 +206,7 @@ class Node:
 
     def _check_unbroken(self, agreement: bytes) -> None:
         if folder_name(agreement) in self.broken:
-            raise refuse("what the node keeps of this agreement is damaged; ask whoever runs it")
+            raise refuse("what the node keeps of this agreement is damaged; ask its operator")
 
     def _accept(self, link: TlsLink) -> None:
         for peer in self.config.peers:
@@ -231,7 +231,7 @@ class Node:
 
         task.add_done_callback(ended)
 
-    def _turned_away(self, where: str, why: str) -> None:
+    def _rejected(self, where: str, why: str) -> None:
         self.note(LinkRejected(where, why))
 
     def _serve_metrics(self) -> Callable[[], None]:
@@ -245,12 +245,13 @@ class Node:
 
     async def run(self, stop: asyncio.Event, /) -> None:
         """Serve until `stop` is set."""
-        listener = Listener(self._identity, self._accept, self._turned_away, limit=FRAME_LIMIT)
+        listener = Listener(self._identity, self._accept, self._rejected, limit=FRAME_LIMIT)
         host, port = parse_address(self.config.listen)
+        remedy = "stop what listens there, or choose another address"
         try:
             await listener.start(host, port)
         except OSError as error:
-            raise FileError(self.config.listen, None, f"cannot listen ({error})", "see") from None
+            raise FileError(self.config.listen, None, f"cannot listen ({error})", remedy) from None
         tidying = asyncio.get_running_loop().create_task(self._tidy_up())
         stop_metrics = self._serve_metrics()
         self.note(NodeStarted(self.number))

@@ -2,7 +2,7 @@
 
 Requests are worked on side by side, up to a number and a size; meanwhile nothing more is read, and
 the network slows the platform down. A refusal is logged with its reason, and so is whatever breaks
-off; what arrives that is no request at all ends the link.
+off; anything that is not a valid request ends the link.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tacit.engine.records.events import (
     RequestFailed,
     RequestRefused,
 )
-from tacit.engine.records.log_receipt import sign_head
+from tacit.engine.records.node_log import sign_head
 from tacit.engine.wire.messages import (
     TALK,
     Advance,

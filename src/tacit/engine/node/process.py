@@ -17,11 +17,7 @@ from tacit.errors import TacitError
 
 
 def main(arguments: list[str], /) -> int:
-    """Run the node of a config file until the standard input ends.
-
-    >>> main(["no-such.toml"])
-    2
-    """
+    """Run the node of a config file until the standard input ends."""
     path = Path(arguments[0])
     try:
         run_node(load_node_config(path), until_input_ends=True)

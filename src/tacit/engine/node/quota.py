@@ -59,7 +59,7 @@ class Quota:
         if len(self._of(platform)) >= self._most_agreements:
             raise refuse(
                 f"{self._most_agreements} agreements are kept for this platform already; wait "
-                "until some have expired, or ask whoever runs the node",
+                "until some have expired, or ask the operator of the node",
                 kind=RefusalKind.FULL,
             )
         self.check_room(platform)
@@ -70,7 +70,7 @@ class Quota:
         if used > self._most_bytes or self.is_full(platform):
             raise refuse(
                 f"{self._most_bytes // MEGABYTE} MB are kept for this platform already; wait until "
-                "some agreements have expired, or ask whoever runs the node",
+                "some agreements have expired, or ask the operator of the node",
                 kind=RefusalKind.FULL,
             )
         # Until the next look, so that nobody slips in between two.
@@ -89,12 +89,6 @@ def tombstone(data: Path, agreement: bytes, /) -> None:
     """Remember that an agreement was here, before anything of it goes.
 
     A clock that ran ahead may be set back, and the same agreement would be good again.
-
-    >>> import tempfile
-    >>> place = Path(tempfile.mkdtemp())
-    >>> tombstone(place, b"hash")
-    >>> has_tombstone(place, b"hash"), has_tombstone(place, b"other")
-    (True, False)
     """
     (data / EXPIRED).mkdir(exist_ok=True, mode=0o700)
     replace_secret(data / EXPIRED / agreement.hex(), b"")

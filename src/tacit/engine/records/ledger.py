@@ -83,15 +83,15 @@ class _FirstVersion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def entry(self, *, sealed: bool) -> LedgerEntry:
         """The entry that it is, in a run of this kind."""
-        if self.number != REVEAL_NUMBER:
-            if sealed:
-                return ImprovementBits(
-                    self.objective, self.number, self.request, self.disclosed, self.parts
-                )
-            return EvaluationAnswer(*msgspec.structs.astuple(self))
-        if sealed:
-            return OpenedPlan(self.objective, self.disclosed, self.best, self.parts)
-        return RevealedBest(self.objective, self.disclosed[0])
+        about, disclosed = self.objective, self.disclosed
+        match sealed, self.number == REVEAL_NUMBER:
+            case True, True:
+                return OpenedPlan(about, disclosed, self.best, self.parts)
+            case True, False:
+                return ImprovementBits(about, self.number, self.request, disclosed, self.parts)
+            case False, True:
+                return RevealedBest(about, disclosed[0])
+        return EvaluationAnswer(*msgspec.structs.astuple(self))
 
 
 _READ = msgspec.json.Decoder(LedgerEntry)
@@ -100,14 +100,7 @@ _ENCODER = msgspec.json.Encoder(order="sorted")
 
 
 def decode_entry(line: bytes, /, *, sealed: bool) -> LedgerEntry:
-    """An entry from its line; raises msgspec's errors. `sealed` is the kind of search.
-
-    >>> decode_entry(b'{"entry":"best","objective":0,"index":3}', sealed=False)
-    RevealedBest(objective=0, index=3)
-    >>> old = b'{"objective":0,"number":7,"request":"ab","disclosed":[1],"best":null}'
-    >>> type(decode_entry(old, sealed=False)).__name__
-    'EvaluationAnswer'
-    """
+    """An entry from its line; raises msgspec's errors. `sealed` is the kind of search."""
     try:
         entry: LedgerEntry = _READ.decode(line)
     except msgspec.ValidationError:
@@ -142,17 +135,6 @@ class FileLedger(Ledger):
 
     With `sync` each entry is on the disk before anything is made of it: where nodes repeat the last
     evaluation only, no answer may be lost, not even in a power cut.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "ledger.jsonl"
-    >>> path.write_bytes(b'{"torn')
-    6
-    >>> for number in (1, 2):
-    ...     ledger = FileLedger(path)
-    ...     ledger.add(EvaluationAnswer(0, number, "ab", [1, 0], None))
-    ...     ledger.close()
-    >>> [entry.number for entry in load_ledger(path, sealed=False)]
-    [1, 2]
     """
 
     def __init__(self, path: Path, /, *, sync: bool = False) -> None:
@@ -180,20 +162,14 @@ class FileLedger(Ledger):
 
 
 def read_ledger(data: bytes, /, *, sealed: bool) -> list[LedgerEntry]:
-    """All entries of a ledger, or a `LogError`. `sealed` is the kind of search that it is of.
-
-    >>> read_ledger(b"{}", sealed=False)
-    Traceback (most recent call last):
-    tacit.errors.LogError: line 1 is no entry of a ledger (Object missing required field `entry`); \
-ask for the whole of it
-    """
+    """All entries of a ledger, or a `LogError`. `sealed` is the kind of search that it is of."""
     entries = []
     for number, line in enumerate(data.splitlines(), start=1):
         try:
             entries.append(decode_entry(line, sealed=sealed))
         except msgspec.DecodeError as error:
             raise LogError(
-                f"line {number} is no entry of a ledger ({error}); ask for the whole of it"
+                f"line {number} is not a ledger entry ({error}); ask for the whole ledger"
             ) from None
     return entries
 
@@ -203,4 +179,4 @@ def load_ledger(path: Path, /, *, sealed: bool) -> list[LedgerEntry]:
     try:
         return read_ledger(read_bytes(path), sealed=sealed)
     except LogError as error:
-        raise FileError(path, None, f"is no ledger ({error})", "give another") from None
+        raise FileError(path, None, f"is not a ledger ({error})", "give another") from None

@@ -3,6 +3,9 @@
 Each line is an event in canonical JSON, with its time and `previous`. Lines are appended and never
 changed; whoever changes, reorders or cuts out a line breaks the chain. Cutting lines off
 the end shows when the head is compared with one seen earlier, or with the other nodes' logs.
+
+A node signs the head of its log for the nonce of whoever asks, so that no old log passes for new.
+The platform may carry log and signature, since it can neither sign nor know the nonce beforehand.
 """
 
 from __future__ import annotations
@@ -16,7 +19,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from tacit.engine.agreement.signatures import is_signed, sign
+from tacit.engine.agreement.terms import Agreement, agreement_hash
 from tacit.engine.records.events import FORMAT, AgreementAccepted, AnyEvent, Event
 from tacit.engine.wire.attempt import decode_attempt, encode_attempt
 from tacit.errors import LogError
@@ -35,19 +41,7 @@ def line_hash(line: bytes, /) -> str:
 
 
 def verify_log(data: bytes, /) -> list[Event]:
-    """All events of an unbroken chain, or a `LogError` with the first broken line.
-
-    >>> import tempfile
-    >>> from tacit.engine.records.events import NodeStarted
-    >>> log = NodeLog(Path(tempfile.mkdtemp()) / "log.jsonl")
-    >>> log.append(NodeStarted(0))
-    >>> log.append(NodeStarted(0))
-    >>> [event.name for event in verify_log(log.path.read_bytes())]
-    ['started', 'started']
-    >>> verify_log(log.path.read_bytes().replace(b'"node":0', b'"node":1'))
-    Traceback (most recent call last):
-    tacit.errors.LogError: line 2 does not follow line 1; the log was changed
-    """
+    """All events of an unbroken chain, or a `LogError` with the first broken line."""
     events: list[Event] = []
     previous = FIRST
     lines = data.split(b"\n")
@@ -90,15 +84,7 @@ def _read(number: int, line: bytes) -> Event:
 
 
 class NodeLog:
-    """The log of a node about one agreement, or about itself.
-
-    >>> import tempfile
-    >>> from tacit.engine.records.events import EpochBegun
-    >>> place = Path(tempfile.mkdtemp()) / "log.jsonl"
-    >>> NodeLog(place).append(EpochBegun(1))
-    >>> NodeLog(place).events[0].name
-    'epoch'
-    """
+    """The log of a node about one agreement, or about itself."""
 
     def __init__(self, path: Path, /) -> None:
         self.path = path
@@ -144,7 +130,7 @@ class NodeLog:
         except OSError as error:
             self._take_back()
             raise LogError(
-                f"the log cannot be written ({error.strerror}); see the node's disk"
+                f"the log cannot be written ({error.strerror}); check the node's disk"
             ) from error
         self._size += len(data)
 
@@ -172,5 +158,50 @@ class NodeLog:
             os.fsync(self._file)
         except OSError as error:
             raise LogError(
-                f"the log cannot be synced ({error.strerror}); see the node's disk"
+                f"the log cannot be synced ({error.strerror}); check the node's disk"
             ) from error
+
+
+def _signed(head: str, nonce: bytes, seconds: int) -> bytes:
+    return f"{head}\n{seconds}\n{nonce.hex()}\n".encode()
+
+
+def sign_head(key: Ed25519PrivateKey, head: str, /, *, nonce: bytes, seconds: int) -> bytes:
+    """A node's signature under the head of its log at a time, for whoever drew the nonce."""
+    return sign(key, "log", _signed(head, nonce, seconds))
+
+
+def check_log(
+    agreement: Agreement,
+    node: int,
+    log: bytes,
+    /,
+    *,
+    nonce: bytes,
+    seconds: int,
+    signature: bytes,
+) -> list[Event]:
+    """The events of a node's log, if it is whole, of this agreement, and signed for this nonce.
+
+    `seconds` is the time that the node says it is, in seconds since 1970.
+    """
+    events = verify_log(log)
+    if not is_of(agreement, events):
+        raise LogError(f"this log is not of this agreement; ask node {node} for the right one")
+    lines = log.splitlines()
+    head = line_hash(lines[-1]) if lines else FIRST
+    key = agreement.nodes[node].signing_key
+    if not is_signed(key, "log", _signed(head, nonce, seconds), signature):
+        raise LogError(
+            f"node {node} did not sign this log for this question; it may be an old one, fetch it "
+            "again with a new nonce"
+        )
+    return events
+
+
+def is_of(agreement: Agreement, log: Log, /) -> bool:
+    """Whether a log is about this agreement: its first line says so."""
+    first = log[0] if log else None
+    return (
+        isinstance(first, AgreementAccepted) and first.agreement == agreement_hash(agreement).hex()
+    )

@@ -172,31 +172,18 @@ _READ_REPLY: msgspec.msgpack.Decoder[Reply] = msgspec.msgpack.Decoder(
 
 @cache
 def reply_type(request: type[Message], /) -> type[Message]:
-    """What a node replies to a request that it does.
-
-    >>> reply_type(OpenEpoch).__name__
-    'EpochOpened'
-    """
+    """What a node replies to a request that it does."""
     kind: type[Message] = get_args(request.__dict__["__orig_bases__"][0])[0]
     return kind
 
 
 def encode_message(message: Message, /) -> bytes:
-    """A message as it travels.
-
-    >>> decode_request(encode_message(Ping(id=3)), peer="the platform").id
-    3
-    """
+    """A message as it travels."""
     return _ENCODER.encode(message)
 
 
 def decode_request(data: bytes | bytearray | memoryview, /, *, peer: str) -> AnyRequest:
-    """A request from its bytes; anything else is a `FrameError` that names the sender.
-
-    >>> decode_request(b"garbage", peer="the platform")
-    Traceback (most recent call last):
-    tacit.errors.FrameError: the platform: sent something that is no request; is its version ours?
-    """
+    """A request from its bytes; anything else is a `FrameError` that names the sender."""
     return decode(_READ_REQUEST, data, peer, "request")
 
 
@@ -212,4 +199,4 @@ def decode(
     try:
         return decoder.decode(data)
     except msgspec.DecodeError:
-        raise FrameError(peer, f"sent something that is no {what}; is its version ours?") from None
+        raise FrameError(peer, f"sent what is not a {what}; run the same version on both") from None

@@ -102,11 +102,7 @@ class LogPage(Message, frozen=True, kw_only=True):
 
 
 class RefusalKind(StrEnum):
-    """Refusals that whoever asked can do something about.
-
-    >>> RefusalKind.SEALED.value
-    'sealed'
-    """
+    """Refusals that whoever asked can do something about."""
 
     MISSING = "missing"
     """Rows are not here; submit them again."""

@@ -37,13 +37,7 @@ def pack_candidates(problem: Problem, plans: NDArray[np.integer[Any]], /) -> byt
 
 
 def unpack_candidates(problem: Problem, data: bytes, /) -> NDArray[np.integer[Any]] | None:
-    """Plans from their bytes, or None if these are no whole number of plans.
-
-    >>> from tacit.problems import generate_assignment
-    >>> unpack_candidates(generate_assignment(1, rows=2, columns=3), bytes([2, 0, 1, 2]))
-    array([[2, 0],
-           [1, 2]], dtype=uint8)
-    """
+    """Plans from their bytes, or None if they are not a whole number of plans."""
     dtype = _dtype(problem.columns)
     size = problem.plan_length * dtype.itemsize
     if not data or len(data) % size or len(data) // size > MOST_CANDIDATES:
@@ -58,11 +52,7 @@ def request_hash(kind: str, disclosure: str, best: str, candidates: bytes, /) ->
 
 
 def candidate_hashes(plans: NDArray[np.integer[Any]], /) -> set[bytes]:
-    """A short hash of each plan, to know it again.
-
-    >>> len(candidate_hashes(np.array([[0, 1], [1, 0], [0, 1]])))
-    2
-    """
+    """A short hash of each plan, to know it again."""
     rows = np.ascontiguousarray(plans, dtype="<u2")
     size = rows.shape[1] * 2
     data = rows.tobytes()
@@ -84,11 +74,6 @@ def context_of(request: Computation[Any], digest: bytes, /) -> Context:
 
     Nodes that were told another epoch or another parent have other tags and other masks, so their
     first message fails. Without the epoch, two epochs whose keys are mixed would share both.
-
-    >>> from tacit.engine.wire.messages import Prepare
-    >>> one, two = (Prepare(agreement=bytes(32), objective=0, epoch=e, attempt=0) for e in (1, 2))
-    >>> context_of(one, b"prepare").tag == context_of(two, b"prepare").tag
-    False
     """
     match request:
         case Evaluate(objective=about, number=number):

@@ -1,4 +1,4 @@
-"""One run of a study, described so that any process on any machine can compute it."""
+"""A run of a study, described so that any process on any machine can compute it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 import msgspec
 
 import tacit
-from tacit.experiments.study.instances import InstanceSpec
+from tacit.experiments.execution.time_budget import TimeBudget
+from tacit.experiments.study.instances import InstanceSpec, named_problem
+from tacit.experiments.study.settings import Settings
 
 ROWS_FORMAT = 1
 """Counts up when the meaning of a stored run changes, so that old ones are computed anew."""
@@ -38,3 +40,39 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
             order="deterministic",
         )
         return hashlib.sha256(described).hexdigest()[:32]
+
+
+class Conditions(msgspec.Struct, frozen=True, kw_only=True):
+    """What is disclosed, of which objectives, and for how long runs go on.
+
+    >>> from tacit.experiments.study.settings import preset_settings
+    >>> conditions = Conditions(disclosure="top:15", budget=TimeBudget(9, {"top": 0.1}))
+    >>> settings = preset_settings("paper-tsp")
+    >>> conditions.job(InstanceSpec(shipped="kroD100"), settings, seed=3).generations
+    89
+    """
+
+    disclosure: str = "none"
+    obfuscate: tuple[str, ...] | None = None
+    generations: int = 500
+    budget: TimeBudget | None = None
+    plugins: tuple[str, ...] = ()
+
+    def generations_of(self, instance: InstanceSpec, settings: Settings, /) -> int:
+        """The last generation of a run: what the budget leaves, and no more than asked for."""
+        if self.budget is None:
+            return self.generations
+        fitting = self.budget.generations(self.disclosure, named_problem(instance), settings)
+        return min(self.generations, fitting)
+
+    def job(self, instance: InstanceSpec, settings: Settings, /, *, seed: int) -> Job:
+        """A run under these conditions."""
+        return Job(
+            instance=instance,
+            settings=tuple(sorted(msgspec.to_builtins(settings).items())),
+            disclosure=self.disclosure,
+            obfuscate=self.obfuscate,
+            generations=self.generations_of(instance, settings),
+            seed=seed,
+            plugins=self.plugins,
+        )

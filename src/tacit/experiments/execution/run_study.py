@@ -11,7 +11,7 @@ from pathlib import Path
 from tacit.errors import TacitError
 from tacit.experiments.execution.job import Job
 from tacit.experiments.execution.run_job import run_job_encoded
-from tacit.experiments.results.store import Store
+from tacit.experiments.execution.store import Store
 from tacit.experiments.study.study import Study
 
 Advance = Callable[[int], None]

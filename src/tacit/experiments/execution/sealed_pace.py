@@ -6,11 +6,14 @@ so they can only be compared at equal time.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import msgspec
 
+from tacit.disclosure import SEALED
 from tacit.engine.agreement import table_of
+from tacit.errors import ParameterError
 from tacit.mpc.sealed import cost
 from tacit.problems import Problem
 from tacit.runs import SimulatedSealedSearch
@@ -51,6 +54,21 @@ class SealedPace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             + each.megabytes * self.per_megabyte
             + each.megaproducts * self.per_megaproduct
         )
+
+
+def generations_in(
+    seconds: float, pace: SealedPace | None, problem: Problem, parameters: SealedParameters, /
+) -> int:
+    """How many generations of a sealed search there is time for."""
+    if pace is None:
+        raise ParameterError(
+            f"the budget says nothing of {SEALED}; add a table with its seconds per_round, "
+            "per_megabyte and per_megaproduct"
+        )
+    each = pace.generation_seconds(problem, parameters)
+    if each <= 0:
+        raise ParameterError("a sealed generation takes no time; give its seconds")
+    return math.floor(seconds / each)
 
 
 def schedule_for(problem: Problem, parameters: SealedParameters, /) -> Schedule:

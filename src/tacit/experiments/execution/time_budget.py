@@ -8,12 +8,12 @@ from fractions import Fraction
 
 import msgspec
 
-from tacit.disclosure import SEALED, split_disclosure
+from tacit.disclosure import split_disclosure
 from tacit.errors import ParameterError
-from tacit.experiments.execution.sealed_pace import SealedPace
+from tacit.experiments.execution.sealed_pace import SealedPace, generations_in
 from tacit.experiments.study.settings import Settings
 from tacit.problems import Problem
-from tacit.search.moves import SealedParameters
+from tacit.search import SearchParameters
 
 PAPER_SECONDS = {
     "none": 0.27,
@@ -42,22 +42,15 @@ class TimeBudget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """How many generations a run has time for.
 
         >>> from tacit.problems import generate_assignment
+        >>> from tacit.search.moves import SealedParameters
         >>> budget = TimeBudget(40, sealed=SealedPace(0.001, 0.04))
         >>> [budget.generations("sealed", generate_assignment(1), SealedParameters(block=size))
         ...  for size in (4, 6)]
         [3150, 1934]
         """
-        if not isinstance(settings, SealedParameters):
+        if isinstance(settings, SearchParameters):
             return self.last_generation(disclosure)
-        if self.sealed is None:
-            raise ParameterError(
-                f"the budget says nothing of {SEALED}; add a table with its seconds per_round, "
-                "per_megabyte and per_megaproduct"
-            )
-        each = self.sealed.generation_seconds(problem, settings)
-        if each <= 0:
-            raise ParameterError("a sealed generation takes no time; give its seconds")
-        return math.floor(self.seconds / each)
+        return generations_in(self.seconds, self.sealed, problem, settings)
 
     def last_generation(self, disclosure: str, /) -> int:
         """The last generation that fits; the initial population is evaluated too.

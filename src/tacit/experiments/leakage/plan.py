@@ -97,8 +97,7 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         """Every run to attack."""
         for each in self.classes:
             for number, instance in enumerate(expanded(each.instances, Path())):
-                sealed = (SEALED,) if self.sealed_generations else ()
-                for disclosure in (*self.disclosures, *sealed):
+                for disclosure in (*self.disclosures, *[SEALED] * bool(self.sealed_generations)):
                     yield self._job(
                         each,
                         instance,
@@ -141,11 +140,12 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         chosen = mitigation or Mitigation(name="")
         search = preset_named(each.preset).with_changes(**(each.parameters | chosen.parameters))
         evaluations = each.evaluations or self.evaluations
+        lengths = {SEALED: self.sealed_generations}
         run = Job(
             instance=instance,
             settings=tuple(sorted(msgspec.to_builtins(search).items())),
             disclosure=disclosure,
-            generations=self.sealed_generations if disclosure == SEALED else max(evaluations) - 1,
+            generations=lengths.get(disclosure, max(evaluations) - 1),
             seed=seed,
         )
         return LeakageJob(

@@ -78,18 +78,24 @@ def _audited(job: LeakageJob) -> tuple[Audit, int]:
         raise ParameterError(
             f"{reference.problem.name} has no weights or no optimum to compare with; leave it out"
         )
-    record = _record(job)
+    record = _RECORDERS.get(job.run.disclosure, _record)(job)
     audit = audit_of(record, weights.astype(np.float64), optimum=reference.optimum)
     return audit, reference.optimum
 
 
 def _record(job: LeakageJob) -> Record:
-    if job.run.disclosure != SEALED:
-        return recorded(job.run, best=BestMode(job.best))
+    return recorded(job.run, best=BestMode(job.best))
+
+
+def _sealed_record(job: LeakageJob) -> Record:
     problem = with_disclosures(reference_of(job.run.instance).problem, SEALED, None)
     limits = Limits(generations=job.run.generations)
     result = solve(problem, limits=limits, seed=job.run.seed, engine="simulated")
     return sealed_record(problem, result)
+
+
+_RECORDERS = {SEALED: _sealed_record}
+"""How runs are recorded whose evaluations cannot be watched."""
 
 
 def measure_leakage(job: LeakageJob, /) -> bytes:
@@ -112,7 +118,7 @@ def measure_leakage(job: LeakageJob, /) -> bytes:
 
 
 def _point(audit: Audit, evaluations: int, job: LeakageJob) -> Point:
-    if job.run.disclosure == SEALED:
+    if not audit.view.evaluations:
         # There is only the plan, however long the search was.
         plan = audit.plan_only()
         return Point(evaluations, plan.correlation, plan.nrmse, plan.plan_quality, plan.correlation)

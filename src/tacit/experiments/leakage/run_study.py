@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
+from tacit.experiments.execution.store import versions, write_json, write_whole
 from tacit.experiments.leakage.pictures import draw_growth, draw_privacy
 from tacit.experiments.leakage.plan import LeakageJob, LeakageStudy
 from tacit.experiments.leakage.run_job import (
@@ -21,7 +22,6 @@ from tacit.experiments.leakage.run_job import (
 )
 from tacit.experiments.leakage.tables import attack_table, leakage_table_entries, leakage_tables
 from tacit.experiments.report.table import ReportTable
-from tacit.experiments.results.store import versions, write_whole
 
 Kind = TypeVar("Kind")
 
@@ -93,12 +93,8 @@ def _write(study: LeakageStudy, done: LeakageStudyRun) -> None:
     table = {"format": "tacit-leakage/1", "entries": leakage_table_entries(results)}
     about = {"study": msgspec.to_builtins(study), "versions": versions()}
     written = "\n\n".join(each.markdown() for each in done.tables()) + "\n"
-    write_whole(folder / "leakage.json", _json(table))
-    write_whole(folder / "study.json", _json(about))
+    write_json(folder / "leakage.json", table)
+    write_json(folder / "study.json", about)
     write_whole(folder / "tables.md", written.encode())
     draw_privacy(results, folder / "privacy.png")
     draw_growth(results, folder / "growth.png")
-
-
-def _json(value: object) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n"

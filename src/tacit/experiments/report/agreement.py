@@ -11,9 +11,8 @@ from tacit.experiments.paper import COLUMNS
 from tacit.experiments.quality import Points, normalized
 from tacit.experiments.report.column_figures import ColumnFigures, published_figures
 from tacit.experiments.report.evidence import Evidence, Finding
-from tacit.experiments.report.findings_one_obfuscated import one_findings
 from tacit.experiments.report.findings_one_objective import ap_findings, tsp_findings
-from tacit.experiments.report.findings_two_obfuscated import two_findings
+from tacit.experiments.report.findings_two_objectives import one_findings, two_findings
 from tacit.experiments.report.results import Results
 from tacit.experiments.statistics import Spread, rank_correlation
 

@@ -9,12 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.disclosure import split_disclosure
-from tacit.experiments.paper import (
-    Column,
-    published_comparison,
-    published_optimum,
-    published_summary,
-)
+from tacit.experiments.paper import Column, published
 from tacit.experiments.statistics import Duel, Spread, duels, wins
 
 Curves = Mapping[str, NDArray[np.float64]]
@@ -86,13 +81,16 @@ def published_figures(column: Column, /) -> ColumnFigures:
     >>> round(published_figures(COLUMNS["ap"]).final["none"].median, 2)
     98.11
     """
-    optimum = published_optimum(column)
+    tables = published()
+    optimum: int | None = tables["optimum"].get(column.paper_key)
     unit = 100 / optimum if column.in_percent and optimum else 1.0
 
     def spread(median: float, iqr: float) -> Spread:
         return Spread(median * unit, iqr * unit)
 
-    summary, comparison = published_summary(column), published_comparison(column)
+    summary, comparison = (
+        tables[f"{column.paper_key}/{name}"] for name in ("summary", "comparison")
+    )
     outcomes: dict[tuple[str, str], Duel] = {}
     for row, entry in comparison.items():
         for other, compared in entry["rank_biserial"].items():

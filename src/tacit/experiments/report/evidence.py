@@ -1,8 +1,8 @@
-"""The evidence for findings: figures, and for our own runs also curves and fronts."""
+"""The evidence for findings, and the checks that findings on two objectives share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -85,3 +85,70 @@ def show(values: Mapping[str, float], /, digits: int = 0) -> str:
     'top:15 7'
     """
     return ", ".join(f"{name} {value:.{digits}f}" for name, value in values.items())
+
+
+ONE, TWO = "moap-one", "moap-two"
+
+
+def trend(column: str, better_when_finer: dict[str, bool], evidence: Evidence) -> tuple[bool, str]:
+    """Whether the finest or the coarsest configuration of a method ends better."""
+    failing = []
+    for method, finer in better_when_finer.items():
+        fine, coarse = METHODS[method][0], METHODS[method][-1]
+        finest_smaller = evidence.final(column, fine) < evidence.final(column, coarse)
+        if finest_smaller != finer:
+            failing.append(method)
+    return not failing, f"not for {', '.join(failing)}" if failing else "for every method named"
+
+
+def none_beats_all(study: str, evidence: Evidence) -> tuple[bool, str]:
+    """No obfuscation wins against every configuration, in both metrics."""
+    both = [evidence.wins_of(f"{study} {metric}") for metric in ("gd+", "igd+")]
+    holds = all(wins["none"] == len(wins) - 1 for wins in both)
+    return holds, f"none wins {both[0]['none']} (GD+) and {both[1]['none']} (IGD+) of 13"
+
+
+def best_of_configurable(
+    column: str, names: Sequence[str], within: int, evidence: Evidence
+) -> tuple[bool, str]:
+    """The named configurations are among those of the configurable with most wins."""
+    wins = evidence.wins_of(column)
+    bound = sorted((wins[name] for name in CONFIGURABLE), reverse=True)[within - 1]
+    named = {name: float(wins[name]) for name in names}
+    return min(named.values()) >= bound, f"wins: {show(named)}"
+
+
+def worst_of_all(
+    column: str, names: Sequence[str], within: int, evidence: Evidence
+) -> tuple[bool, str]:
+    """The named configurations are on average among those with the fewest wins."""
+    wins = evidence.wins_of(column)
+    bound = sorted(wins.values())[within - 1]
+    named = {name: float(wins[name]) for name in names}
+    return float(np.median(list(named.values()))) <= bound, f"wins: {show(named)}"
+
+
+def most_wins_in_sum(
+    study: str, names: Sequence[str], within: int, evidence: Evidence
+) -> tuple[bool, str]:
+    """The named configurations have most wins of the configurable, both metrics added up."""
+    gd, igd = (evidence.wins_of(f"{study} {metric}") for metric in ("gd+", "igd+"))
+    sums = {name: float(gd[name] + igd[name]) for name in CONFIGURABLE}
+    ranked = sorted(sums, key=lambda name: -sums[name])
+    bound = sums[ranked[within - 1]]
+    best = {name: sums[name] for name in ranked[:4]}
+    return all(sums[name] >= bound for name in names), f"most: {show(best)}"
+
+
+def metrics_disagree(study: str, evidence: Evidence) -> tuple[bool, str]:
+    """Some configuration is in the upper half by GD+ and the lower half by IGD+, and vice versa."""
+    gd, igd = (evidence.wins_of(f"{study} {metric}") for metric in ("gd+", "igd+"))
+    apart = {name: gd[name] - igd[name] for name in CONFIGURABLE}
+    most, least = max(apart, key=lambda n: apart[n]), min(apart, key=lambda n: apart[n])
+    extremes = f"{most} wins {gd[most]} and {igd[most]}, {least} {gd[least]} and {igd[least]}"
+    return apart[most] >= 3 and apart[least] <= -3, f"GD+ and IGD+: {extremes}"
+
+
+def skew(points: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> float:
+    """How much further a set is in the second objective than in the first, on average."""
+    return float((points[:, 1] - points[:, 0]).mean())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from tacit.experiments.report.evidence import (
@@ -31,79 +33,53 @@ def low_variability(evidence: Evidence) -> tuple[bool, str]:
     return widest < 1, f"the widest IQR is {widest:.2f} % of its median"
 
 
-def fine_best_coarse_worst(column: str) -> Check:
+def fine_best_coarse_worst(column: str, evidence: Evidence) -> tuple[bool, str]:
     """The best configurable median is one of the finest configurations', the worst a coarsest."""
-
-    def check(evidence: Evidence) -> tuple[bool, str]:
-        shares = of_optimum(evidence, column, CONFIGURABLE)
-        ranked = sorted(shares, key=lambda name: shares[name], reverse=column == "ap")
-        holds = ranked[0] in FINEST and ranked[-1] in COARSEST
-        ends = {name: shares[name] for name in (ranked[0], ranked[-1])}
-        return holds, f"best and worst, in % of the optimum: {show(ends, 2)}"
-
-    return check
+    shares = of_optimum(evidence, column, CONFIGURABLE)
+    ranked = sorted(shares, key=lambda name: shares[name], reverse=column == "ap")
+    holds = ranked[0] in FINEST and ranked[-1] in COARSEST
+    ends = {name: shares[name] for name in (ranked[0], ranked[-1])}
+    return holds, f"best and worst, in % of the optimum: {show(ends, 2)}"
 
 
-def finest_beats_coarsest(column: str) -> Check:
+def finest_beats_coarsest(column: str, evidence: Evidence) -> tuple[bool, str]:
     """Within each method the finest configuration ends better than the coarsest."""
-
-    def check(evidence: Evidence) -> tuple[bool, str]:
-        figures = evidence.figures[column]
-        failing = [
-            method
-            for method, texts in METHODS.items()
-            if not figures.better(
-                evidence.final(column, texts[0]), evidence.final(column, texts[-1])
-            )
-        ]
-        return not failing, f"not for {', '.join(failing)}" if failing else "for every method"
-
-    return check
+    figures = evidence.figures[column]
+    failing = [
+        method
+        for method, texts in METHODS.items()
+        if not figures.better(evidence.final(column, texts[0]), evidence.final(column, texts[-1]))
+    ]
+    return not failing, f"not for {', '.join(failing)}" if failing else "for every method"
 
 
-def twins_start_equal(column: str) -> Check:
+def twins_start_equal(column: str, evidence: Evidence) -> tuple[bool, str]:
     """Quantiles and top start with the same set where group and count agree."""
-
-    def check(evidence: Evidence) -> tuple[bool, str]:
-        initial = evidence.figures[column].initial
-        unequal = [pair for pair in TWINS if initial[pair[0]] != initial[pair[1]]]
-        distinct = len({spread.median for spread in initial.values()})
-        return not unequal and distinct > 1, f"{distinct} different initial medians in all"
-
-    return check
+    initial = evidence.figures[column].initial
+    unequal = [pair for pair in TWINS if initial[pair[0]] != initial[pair[1]]]
+    distinct = len({spread.median for spread in initial.values()})
+    return not unequal and distinct > 1, f"{distinct} different initial medians in all"
 
 
-def none_beats_all(column: str) -> Check:
+def none_beats_all(column: str, evidence: Evidence) -> tuple[bool, str]:
     """No obfuscation wins against every configuration within the budget."""
-
-    def check(evidence: Evidence) -> tuple[bool, str]:
-        wins = evidence.wins_of(column)
-        return wins["none"] == len(wins) - 1, f"none wins {wins['none']} of {len(wins) - 1}"
-
-    return check
+    wins = evidence.wins_of(column)
+    return wins["none"] == len(wins) - 1, f"none wins {wins['none']} of {len(wins) - 1}"
 
 
-def order_then_top15(column: str) -> Check:
+def order_then_top15(column: str, evidence: Evidence) -> tuple[bool, str]:
     """Order comes next to none, and top:15 first of the configurable."""
-
-    def check(evidence: Evidence) -> tuple[bool, str]:
-        wins = evidence.wins_of(column)
-        most = max(wins[name] for name in CONFIGURABLE)
-        return wins["order"] > most and wins["top:15"] == most, show(wins)
-
-    return check
+    wins = evidence.wins_of(column)
+    most = max(wins[name] for name in CONFIGURABLE)
+    return wins["order"] > most and wins["top:15"] == most, show(wins)
 
 
-def buckets_among_worst(column: str, within: int) -> Check:
+def buckets_among_worst(column: str, within: int, evidence: Evidence) -> tuple[bool, str]:
     """The bucket configurations are among those with the fewest wins."""
-
-    def check(evidence: Evidence) -> tuple[bool, str]:
-        wins = evidence.wins_of(column)
-        bound = sorted(wins.values())[within - 1]
-        buckets = {name: float(wins[name]) for name in METHODS["buckets"]}
-        return max(buckets.values()) <= bound, f"wins: {show(buckets)}"
-
-    return check
+    wins = evidence.wins_of(column)
+    bound = sorted(wins.values())[within - 1]
+    buckets = {name: float(wins[name]) for name in METHODS["buckets"]}
+    return max(buckets.values()) <= bound, f"wins: {show(buckets)}"
 
 
 def ap_close_to_optimum(evidence: Evidence) -> tuple[bool, str]:
@@ -160,22 +136,23 @@ def tsp_top15_within_budget(evidence: Evidence) -> tuple[bool, str]:
 
 def ap_findings() -> list[Finding]:
     """Section 5.1."""
-    findings = [
+    findings: list[tuple[str, str, Check]] = [
         ("low variability", "Individual runs closely follow the median curve.", low_variability),
         ("range", "Last medians of the configurable methods reach from a coarsest "
-         "configuration to a finest.", fine_best_coarse_worst("ap")),
+         "configuration to a finest.", partial(fine_best_coarse_worst, "ap")),
         ("finer is better", "Within each method the median improves with more buckets or "
-         "quantiles, a higher threshold or fewer top individuals.", finest_beats_coarsest("ap")),
+         "quantiles, a higher threshold or fewer top individuals.",
+         partial(finest_beats_coarsest, "ap")),
         ("twins", "The initial performance differs between configurations, but is the same for Q20 "
-         "and T15, Q10 and T30, Q5 and T60.", twins_start_equal("ap")),
+         "and T15, Q10 and T30, Q5 and T60.", partial(twins_start_equal, "ap")),
         ("order next", "Order has most wins after no obfuscation, and T15 most among the "
-         "configurable.", order_then_top15("ap")),
+         "configurable.", partial(order_then_top15, "ap")),
         ("buckets worst", "Fitness buckets perform worst within the time budget.",
-         buckets_among_worst("ap", 3)),
+         partial(buckets_among_worst, "ap", 3)),
         ("close to optimum", "The median of the last generation is close to the optimum for all "
          "configurations.", ap_close_to_optimum),
         ("cost of obfuscation", "Within the time budget obfuscation worsens the result: no "
-         "obfuscation wins against all.", none_beats_all("ap")),
+         "obfuscation wins against all.", partial(none_beats_all, "ap")),
         ("top 15 suffices", "Binary information of T15 suffices for near-optimal sets within the "
          "time budget.", ap_top15_within_budget),
     ]  # fmt: skip
@@ -184,23 +161,24 @@ def ap_findings() -> list[Finding]:
 
 def tsp_findings() -> list[Finding]:
     """Section 5.2."""
-    findings = [
+    findings: list[tuple[str, str, Check]] = [
         ("coarse runs vary", "Runs with B5, Q5, A80 and T60 deviate more from their median than "
          "the others.", tsp_coarse_runs_deviate),
         ("range", "Last medians of the configurable methods reach from a finest "
-         "configuration to a coarsest.", fine_best_coarse_worst("tsp")),
+         "configuration to a coarsest.", partial(fine_best_coarse_worst, "tsp")),
         ("finer is better", "Within each method the median improves with more buckets or "
-         "quantiles, a higher threshold or fewer top individuals.", finest_beats_coarsest("tsp")),
+         "quantiles, a higher threshold or fewer top individuals.",
+         partial(finest_beats_coarsest, "tsp")),
         ("coarse is far off", "B5, Q5, A80 and T60 deviate considerably from the optimum.",
          tsp_coarse_far_from_optimum),
         ("order next", "Order has most wins after no obfuscation, and T15 most among the "
-         "configurable.", order_then_top15("tsp")),
+         "configurable.", partial(order_then_top15, "tsp")),
         ("buckets among worst", "Fitness buckets perform among the worst within the time budget.",
-         buckets_among_worst("tsp", 5)),
+         partial(buckets_among_worst, "tsp", 5)),
         ("each method can", "At least one configuration of each method comes close to the optimum.",
          tsp_each_method_can),
         ("cost of obfuscation", "Within the time budget obfuscation worsens the result: no "
-         "obfuscation wins against all.", none_beats_all("tsp")),
+         "obfuscation wins against all.", partial(none_beats_all, "tsp")),
         ("top 15 within budget", "T15 finds tours of about 134 % of the optimum within the time "
          "budget, from random ones of about 663 %.", tsp_top15_within_budget),
     ]  # fmt: skip

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tacit.experiments.execution.store import Store
 from tacit.experiments.paper import COLUMNS, Column
 from tacit.experiments.report.column_figures import ColumnFigures, Curves, measured_figures
-from tacit.experiments.results.store import Store
 from tacit.experiments.study.study import Study
 
 Fronts = Mapping[str, NDArray[np.float64]]
@@ -66,13 +66,7 @@ class Results:
         self, column: Column, instance: str, generations: Mapping[str, int], /
     ) -> ColumnFigures:
         """The tables' figures for an instance."""
-        optimum = self.optimum(column.study, instance)
-        return measured_figures(
-            column,
-            self.curves(column, instance),
-            generations,
-            optimum=100.0 if column.in_percent else optimum,
-        )
+        return self._figures(column, instance, self.curves(column, instance), generations)
 
     def counted(self, study: str, /) -> list[str]:
         """The instances whose runs are pooled: the paper's own alone where it is available.
@@ -91,13 +85,14 @@ class Results:
 
     def pooled_figures(self, column: Column, generations: Mapping[str, int], /) -> ColumnFigures:
         """The figures of all runs of all instances that count."""
-        optimum = self.optimum(column.study, self.counted(column.study)[0])
-        return measured_figures(
-            column,
-            self.pooled_curves(column),
-            generations,
-            optimum=100.0 if column.in_percent else optimum,
-        )
+        first = self.counted(column.study)[0]
+        return self._figures(column, first, self.pooled_curves(column), generations)
+
+    def _figures(
+        self, column: Column, instance: str, curves: Curves, generations: Mapping[str, int]
+    ) -> ColumnFigures:
+        optimum = 100.0 if column.in_percent else self.optimum(column.study, instance)
+        return measured_figures(column, curves, generations, optimum=optimum)
 
     def median_fronts(self, study: str, instance: str, /) -> Fronts:
         """Per disclosure the last set of the run with the median IGD+."""

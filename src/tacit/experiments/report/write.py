@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
-
 from tacit.experiments.engine_times import EngineTimes
+from tacit.experiments.execution.store import versions, write_json, write_whole
 from tacit.experiments.execution.time_budget import PAPER_BUDGET, comparison_generations
-from tacit.experiments.report.agreement import AllFigures, Assessed, assess, rankings, within_spread
+from tacit.experiments.report.agreement import AllFigures, assess, rankings, within_spread
 from tacit.experiments.report.column_figures import published_figures
 from tacit.experiments.report.other_tables import (
     budget_table,
@@ -26,7 +25,6 @@ from tacit.experiments.report.pictures import draw_convergence, draw_fronts
 from tacit.experiments.report.result_tables import all_result_tables
 from tacit.experiments.report.results import Results
 from tacit.experiments.report.table import ReportTable
-from tacit.experiments.results.store import versions, write_whole
 
 PICTURES = {"ap": 2, "tsp": 3, "moap-one gd+": 4, "moap-one igd+": 5, "moap-two gd+": 7,
             "moap-two igd+": 8}  # fmt: skip
@@ -73,7 +71,8 @@ def write_report(
         for block in report.blocks:
             if isinstance(block, ReportTable):
                 write_whole(out / "latex" / f"{block.key}.tex", block.latex().encode())
-    return ReportSummary(spearman, _by_name(assessed), _within(figures))
+    holds = {each.finding.name: each.holds for each in assessed}
+    return ReportSummary(spearman, holds, _within(figures))
 
 
 def figures_at(results: Results, generations: Mapping[str, int], /) -> AllFigures:
@@ -97,8 +96,7 @@ def write_summary(out: Path, outcome: ReportSummary, /, *, seconds: float, **mor
         **more,
         "versions": versions(),
     }
-    encoded = msgspec.json.format(msgspec.json.encode(content), indent=1)
-    write_whole(out / "summary.json", encoded + b"\n")
+    write_json(out / "summary.json", content)
 
 
 def draw_all(
@@ -137,10 +135,6 @@ def _engine_blocks(
     slowest = max(engine, key=lambda times: times.latency_ms)
     ours = figures_at(results, slowest.generations())
     return [engine_table(engine), gain_table(figures, ours, slowest.latency_ms)]
-
-
-def _by_name(assessed: Sequence[Assessed]) -> dict[str, bool]:
-    return {each.finding.name: each.holds for each in assessed}
 
 
 def _within(figures: AllFigures) -> dict[str, float]:

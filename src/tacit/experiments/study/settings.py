@@ -7,14 +7,60 @@ those of their class, so a setting that is added there can be set and tuned here
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from tacit.disclosure import SEALED
 from tacit.errors import ParameterError
+from tacit.problems import Problem
 from tacit.runs import Settings as Settings
 from tacit.runs import changed as changed
 from tacit.search import PRESETS, SearchParameters, preset_named
 from tacit.search.moves import SEALED_PRESETS, SealedParameters, sealed_parameters_for
+
+
+@dataclass(frozen=True)
+class SearchKind:
+    """What studies need to know of a kind of search."""
+
+    settings: type[Settings]
+    usual_disclosure: str
+    mismatch: str
+    """Says that a disclosure of this kind does not fit settings of another."""
+    settings_take_time: bool = False
+    """Whether settings change how long a generation takes, so that the budget always counts."""
+    most_objectives: int | None = None
+
+    def check_problem(self, problem: Problem, /) -> None:
+        """Refuse a problem with more objectives than studies of such searches take."""
+        count = len(problem.objectives)
+        if self.most_objectives is not None and count > self.most_objectives:
+            raise ParameterError(
+                f"{problem.name} has {count} objectives; studies of {self.usual_disclosure} "
+                "searches take problems of one"
+            )
+
+
+EVALUATING = SearchKind(
+    SearchParameters, "none", "a sealed search cannot disclose {}; take another preset"
+)
+SEALED_SEARCH = SearchKind(
+    SealedParameters,
+    SEALED,
+    "{} needs the settings of a sealed search; take the preset " + " or ".join(SEALED_PRESETS),
+    settings_take_time=True,
+    most_objectives=1,
+)
+
+
+def kind_of(settings: Settings, /) -> SearchKind:
+    """The kind of search that these settings are for."""
+    return {kind.settings: kind for kind in (EVALUATING, SEALED_SEARCH)}[type(settings)]
+
+
+def kind_under(disclosure: str, /) -> SearchKind:
+    """The kind of search that can have this disclosure."""
+    return {SEALED: SEALED_SEARCH}.get(disclosure, EVALUATING)
 
 
 def preset_settings(preset: str, changes: Mapping[str, Any] | None = None, /) -> Settings:
@@ -22,31 +68,17 @@ def preset_settings(preset: str, changes: Mapping[str, Any] | None = None, /) ->
 
     >>> preset_settings("sealed-ap", {"cycles": 2}).cycles
     2
-    >>> preset_settings("paper")
-    Traceback (most recent call last):
-    tacit.errors.ParameterError: 'paper' is not a preset; use one of paper-ap, paper-tsp, \
-paper-moap, tuned-ap, tuned-tsp, sealed-ap, sealed-tsp
     """
-    if preset in SEALED_PRESETS:
-        return changed(sealed_parameters_for(SEALED_PRESETS[preset]), changes or {})
-    if preset not in PRESETS:
-        known = ", ".join((*PRESETS, *SEALED_PRESETS))
-        raise ParameterError(f"{preset!r} is not a preset; use one of {known}")
-    return changed(preset_named(preset), changes or {})
-
-
-def is_sealed(settings: Settings, /) -> bool:
-    """Whether these are settings of a sealed search."""
-    return isinstance(settings, SealedParameters)
+    presets: dict[str, Settings] = {name: preset_named(name) for name in PRESETS}
+    presets |= {name: sealed_parameters_for(moves) for name, moves in SEALED_PRESETS.items()}
+    if preset not in presets:
+        raise ParameterError(f"{preset!r} is not a preset; use one of {', '.join(presets)}")
+    return changed(presets[preset], changes or {})
 
 
 def settings_of(disclosure: str, values: Mapping[str, Any], /) -> Settings:
-    """The settings of a run, which a sealed one has of its own.
-
-    >>> settings_of("sealed", {"block": 4}).block
-    4
-    """
-    return SealedParameters(**values) if disclosure == SEALED else SearchParameters(**values)
+    """The settings of a run with this disclosure."""
+    return kind_under(disclosure).settings(**values)
 
 
 def check_disclosure(settings: Settings, disclosure: str, /) -> None:
@@ -56,10 +88,6 @@ def check_disclosure(settings: Settings, disclosure: str, /) -> None:
     Traceback (most recent call last):
     tacit.errors.ParameterError: a sealed search cannot disclose top:15; take another preset
     """
-    if is_sealed(settings) and disclosure != SEALED:
-        raise ParameterError(f"a sealed search cannot disclose {disclosure}; take another preset")
-    if disclosure == SEALED and not is_sealed(settings):
-        raise ParameterError(
-            f"{SEALED} needs the settings of a sealed search; take the preset "
-            f"{' or '.join(SEALED_PRESETS)}"
-        )
+    fitting = kind_under(disclosure)
+    if fitting is not kind_of(settings):
+        raise ParameterError(fitting.mismatch.format(disclosure))

@@ -15,15 +15,13 @@ import msgspec
 
 from tacit.disclosure import PAPER_CONFIGURATIONS, parse_disclosure
 from tacit.errors import FileError, InputError, ParameterError
-from tacit.experiments.execution.job import Job
+from tacit.experiments.execution.job import Conditions, Job
 from tacit.experiments.execution.time_budget import TimeBudget
-from tacit.experiments.study.conditions import Conditions
 from tacit.experiments.study.instances import InstanceSpec, expanded, named_problem
 from tacit.experiments.study.plugins import load_plugins
-from tacit.experiments.study.settings import Settings, check_disclosure, is_sealed, preset_settings
+from tacit.experiments.study.settings import Settings, check_disclosure, kind_of, preset_settings
 from tacit.experiments.tuning.plan import TuningPlan
 from tacit.files import read_toml
-from tacit.problems import Problem
 from tacit.search import SearchParameters
 
 SUFFIX = ".toml"
@@ -186,19 +184,10 @@ def _checked(study: Study, folder: Path) -> Study:
     if tuning is not None:
         tuning.check(settings)
         tuning = msgspec.structs.replace(tuning, instances=expanded(tuning.instances, folder))
-    if is_sealed(settings):
-        for spec in (*instances, *(tuning.instances if tuning else ())):
-            _check_single(named_problem(spec))
+    for spec in (*instances, *(tuning.instances if tuning else ())):
+        kind_of(settings).check_problem(named_problem(spec))
     _check_instances(study, instances)
     return msgspec.structs.replace(study, instances=instances, tuning=tuning)
-
-
-def _check_single(problem: Problem) -> None:
-    if len(problem.objectives) > 1:
-        raise ParameterError(
-            f"{problem.name} has {len(problem.objectives)} objectives; studies of sealed searches "
-            "take problems of one"
-        )
 
 
 def _check_instances(study: Study, instances: tuple[InstanceSpec, ...]) -> None:

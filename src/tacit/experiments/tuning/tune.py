@@ -9,23 +9,63 @@ from math import prod
 from typing import TYPE_CHECKING
 
 import msgspec
+import numpy as np
 
-from tacit.disclosure import SEALED
 from tacit.errors import ParameterError
+from tacit.experiments.execution.job import Conditions
+from tacit.experiments.execution.run_job import run_job
+from tacit.experiments.study.instances import InstanceSpec, named_problem
+from tacit.experiments.study.plugins import load_plugins
 from tacit.experiments.study.settings import (
     Settings,
     changed,
     check_disclosure,
-    is_sealed,
+    kind_of,
     preset_settings,
 )
 from tacit.experiments.study.study import Study
-from tacit.experiments.tuning.objective import Assessment, assessed
 from tacit.experiments.tuning.plan import Choice
 from tacit.experiments.tuning.sampling import ask_new_set, completed, mark_failed, open_trials
 
 if TYPE_CHECKING:
     import optuna
+
+
+SINGLE_METRICS = ("relative_error",)
+MULTIPLE_METRICS = ("gd_plus_normalized", "igd_plus_normalized")
+
+
+class Assessment(msgspec.Struct, frozen=True, kw_only=True):
+    """How parameter sets are assessed; the smaller the values, the better."""
+
+    instances: tuple[InstanceSpec, ...]
+    runs: int = 3
+    conditions: Conditions = Conditions()
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """One metric for one objective, two for several."""
+        several = len(named_problem(self.instances[0]).objectives) > 1
+        return MULTIPLE_METRICS if several else SINGLE_METRICS
+
+    def values(self, settings: Settings, /) -> tuple[float, ...]:
+        """Assess a parameter set, one value per metric."""
+        medians = [self._medians(instance, settings) for instance in self.instances]
+        return tuple(float(value) for value in np.mean(medians, axis=0))
+
+    def _medians(self, instance: InstanceSpec, settings: Settings) -> Sequence[float]:
+        last = []
+        for seed in range(self.runs):
+            metrics = run_job(self.conditions.job(instance, settings, seed=seed)).metrics
+            last.append([metrics[name][-1] for name in self.metrics])
+        medians: list[float] = np.median(last, axis=0).tolist()
+        return medians
+
+
+def assessed(assessment: Assessment, settings: Settings, /) -> tuple[float, ...]:
+    """Assess a parameter set in a process that may not have loaded the plugins yet."""
+    load_plugins(assessment.conditions.plugins)
+    return assessment.values(settings)
 
 
 class TuningTask(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,17 +135,16 @@ def tuning_task(
     plan = study.tuning
     if plan is None:
         raise ParameterError(f"the study {study.name} has no tuning; add a [tuning] table")
-    sealed = is_sealed(study.search)
-    usual = SEALED if sealed else "none"
-    disclosure = disclosure or usual
+    kind = kind_of(study.search)
+    disclosure = disclosure or kind.usual_disclosure
     check_disclosure(study.search, disclosure)
     conditions = study.conditions(disclosure)
     if within_budget and conditions.budget is None:
         raise ParameterError(f"the study {study.name} has no budget; add a [budget] table")
-    if not (within_budget or sealed):
+    if not (within_budget or kind.settings_take_time):
         conditions = msgspec.structs.replace(conditions, budget=None)
     assessment = Assessment(instances=plan.instances, runs=plan.runs, conditions=conditions)
-    name = study.name if disclosure == usual else f"{study.name} {disclosure}"
+    name = study.name if disclosure == kind.usual_disclosure else f"{study.name} {disclosure}"
     budget = conditions.budget
     return TuningTask(
         name=name if budget is None else f"{name} in {budget.seconds:g} s",

@@ -33,13 +33,7 @@ _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 class PlatformClient:
-    """One participant's connection. Use it in a `with` statement.
-
-    >>> PlatformClient("ftp://platform.example")
-    Traceback (most recent call last):
-    tacit.errors.InputError: 'ftp://platform.example' is no address of a platform; write \
-https://host:port
-    """
+    """One participant's connection. Use it in a `with` statement."""
 
     def __init__(
         self,
@@ -163,26 +157,18 @@ https://host:port
 
     def _note_clock(self, answer: httpx.Response) -> None:
         try:
-            told = parsedate_to_datetime(answer.headers["Date"]).timestamp()
+            sent_at = parsedate_to_datetime(answer.headers["Date"]).timestamp()
         except (KeyError, ValueError):
             return
         # The header has whole seconds, cut off: on average half a second is missing.
-        self.clock_offset = told + 0.5 - time.time()
+        self.clock_offset = sent_at + 0.5 - time.time()
 
 
 def checked_url(url: str, /) -> str:
-    """The address of a platform without a slash at its end; a token never travels unencrypted.
-
-    >>> checked_url("https://platform.example:8443/")
-    'https://platform.example:8443'
-    >>> checked_url("http://platform.example")
-    Traceback (most recent call last):
-    tacit.errors.InputError: http://platform.example is not encrypted, and your token would travel \
-in the open; use https://
-    """
+    """The address of a platform without a slash at its end; a token never travels unencrypted."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InputError(f"{url!r} is no address of a platform; write https://host:port")
+        raise InputError(f"{url!r} is not the address of a platform; write https://host:port")
     if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
         raise InputError(
             f"{url} is not encrypted, and your token would travel in the open; use https://"
@@ -191,9 +177,9 @@ in the open; use https://
 
 
 def tls_context(ca: Path | None, /) -> ssl.SSLContext:
-    """Whom to trust: a pinned certificate alone, or without one what this computer trusts.
+    """Trust a pinned certificate alone, or without one what this computer trusts.
 
-    A certificate that is no authority is the platform's own, and then says by itself who it is,
+    A certificate that is not an authority's is the platform's own. It then identifies the platform
     whatever the address.
     """
     if ca is None:
@@ -222,8 +208,8 @@ def _is_authority(certificate: x509.Certificate) -> bool:
 def _refusal(answer: httpx.Response, content: bytes, url: str) -> PlatformError:
     status = answer.status_code
     try:
-        told = msgspec.json.decode(content, type=dict[str, Any])
-        message = plain_line(told.get("message", ""))
+        answered = msgspec.json.decode(content, type=dict[str, Any])
+        message = plain_line(answered.get("message", ""))
     except msgspec.DecodeError:
         message = ""
     if status == 401:

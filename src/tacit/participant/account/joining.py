@@ -15,7 +15,7 @@ from tacit.participant.account.shapes import Joined
 def new_key_file(name: str, folder: Path, /) -> Path:
     """Draw keys into NAME.key in a profile's folder, readable by its owner alone."""
     if not name or Path(name).name != name:
-        raise InputError(f"{name!r} is no name for a key; use letters and digits")
+        raise InputError(f"{name!r} is not a name for a key; use letters and digits")
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = folder / f"{name}.key"
     save_keys(Keys.new(name), path)
@@ -23,13 +23,7 @@ def new_key_file(name: str, folder: Path, /) -> Path:
 
 
 def find_key_file(folder: Path, /) -> Path:
-    """The only key in a profile's folder.
-
-    >>> find_key_file(Path("no-such-folder"))
-    Traceback (most recent call last):
-    tacit.errors.FileError: no-such-folder: there is no key in it; run tacit participant keys new \
-NAME first
-    """
+    """The only key in a profile's folder."""
     found = sorted(folder.glob("*.key"))
     if not found:
         remedy = "run tacit participant keys new NAME first"
@@ -52,11 +46,6 @@ def join(
     """Hand in an invitation; the token comes into the profile's folder and is shown nowhere.
 
     Whoever has joined before, and whose token has expired, joins again with a new code.
-
-    >>> join("https://platform.example", "code", profile=Path("no-such-folder"))
-    Traceback (most recent call last):
-    tacit.errors.FileError: no-such-folder: there is no key in it; run tacit participant keys new \
-NAME first
     """
     folder = profile or default_folder()
     url = checked_url(url)

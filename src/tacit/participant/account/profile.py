@@ -99,7 +99,7 @@ class Profile:
 
     def _run_folder(self, run: str) -> Path:
         if not _RUN.fullmatch(run):
-            raise InputError(f"{run[:70]!r} is no run; see tacit participant runs")
+            raise InputError(f"{run[:70]!r} is not a run; tacit participant runs lists yours")
         return self.folder / "runs" / run
 
     def signed_agreement(self, run: str, /) -> Agreement | None:
@@ -162,13 +162,7 @@ class Profile:
 
 
 def load_profile(folder: Path | None = None, /) -> Profile:
-    """Read the profile in a folder.
-
-    >>> load_profile(Path("no-such-folder"))
-    Traceback (most recent call last):
-    tacit.errors.FileError: no-such-folder: there is no profile in it; run tacit participant join \
-with your invitation
-    """
+    """Read the profile in a folder."""
     folder = folder or default_folder()
     path = folder / "profile.json"
     if not path.exists():
@@ -178,7 +172,7 @@ with your invitation
     try:
         stored = msgspec.json.decode(path.read_bytes(), type=_ProfileFile)
     except (OSError, msgspec.DecodeError) as error:
-        raise FileError(path, None, f"is no profile ({error})", "join again") from None
+        raise FileError(path, None, f"is not a profile ({error})", "join again") from None
     return Profile(
         folder, stored.url, stored.account, stored.token, stored.expires, folder / stored.key
     )

@@ -50,8 +50,8 @@ class RunView(msgspec.Struct, frozen=True):
     @property
     def deadline_seconds(self) -> float | None:
         """How long the run may take, counted from its start, if the platform says so."""
-        told = self.terms.get("deadline_seconds")
-        return float(told) if isinstance(told, int | float) else None
+        seconds = self.terms.get("deadline_seconds")
+        return float(seconds) if isinstance(seconds, int | float) else None
 
 
 class Submission(msgspec.Struct, frozen=True):
@@ -72,7 +72,7 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What came of a run, or how it stands."""
+    """The result of a run, or its state so far."""
 
     state: str
     reason: str | None = None

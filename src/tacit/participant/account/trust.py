@@ -64,7 +64,7 @@ def load_trust(path: Path, /) -> Trust:
     try:
         return msgspec.convert(table, type=Trust)
     except msgspec.ValidationError as error:
-        raise FileError(path, None, f"is no list of keys ({error})", remedy) from None
+        raise FileError(path, None, f"is not a list of keys ({error})", remedy) from None
 
 
 def seen_trust(agreement: Agreement, /) -> Trust:

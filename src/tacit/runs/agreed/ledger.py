@@ -93,15 +93,8 @@ class LedgerObjective:
                 "the files of this run are damaged, so start a new one"
             )
         self._last = (entry.number, candidates)
-        return self._noted(
-            as_evaluation(
-                np.array(entry.disclosed, dtype=np.int64),
-                entry.best,
-                disclosure=asked.disclosure,
-                best_mode=asked.best_mode,
-                estimator=self._estimator,
-            )
-        )
+        labels = np.array(entry.disclosed, dtype=np.int64)
+        return self._noted(as_evaluation(labels, entry.best, asked, self._estimator))
 
     def _noted(self, evaluation: ObjectiveEvaluation) -> ObjectiveEvaluation:
         best, before = evaluation.best, self.best_so_far

@@ -276,5 +276,5 @@ def test_long_words_are_no_request(cluster: LocalCluster) -> None:
     agreed = AgreedCluster.draft(cluster)
 
     request = agreed.request(b"", epoch=1, disclosure="x" * 101)
-    with pytest.raises(FrameError, match="no request"):
+    with pytest.raises(FrameError, match="not a request"):
         decode_request(encode_message(request), peer="the platform")

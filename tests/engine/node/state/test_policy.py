@@ -13,7 +13,16 @@ from tacit.engine.agreement.check import check_agreement
 from tacit.engine.agreement.draft import draft_agreement
 from tacit.engine.agreement.terms import Agreement, Ownership, PublicProblem
 from tacit.engine.node.state.agreement_state import AgreementState
-from tacit.engine.node.state.policy import Asked, check_population, count_distinct
+from tacit.engine.node.state.policy import (
+    Asked,
+    check_epoch,
+    check_generations,
+    check_not_revealed,
+    check_number,
+    check_population,
+    check_repeat,
+    count_distinct,
+)
 from tacit.engine.node.state.store import Store
 from tacit.engine.records.events import RevealBegun
 from tacit.errors import AgreementError, RefusedError
@@ -136,3 +145,37 @@ def test_what_does_not_fit_a_frame_is_not_agreed() -> None:
         sized(rows=100, population_max=100_000, disclosure="buckets:900")
     with pytest.raises(AgreementError, match="nodes take 1048576"):
         sized(rows=2, population_max=1 << 21)
+
+
+def test_a_number_counts_once_and_for_one_request() -> None:
+    assert check_number(3, b"c", {1: b"a", 2: b"b"}, 2, 10)
+    assert not check_number(2, b"b", {2: b"b"}, 2, 10)
+    for number, request, most, why in (
+        (2, b"x", 10, "number 2 was used for another request; use 3"),
+        (4, b"x", 10, "would leave a gap; the next one is 3"),
+        (3, b"x", 2, "allows 2 evaluations, this would be number 3"),
+        (0, b"x", 10, "counted from 1"),
+    ):
+        with pytest.raises(RefusedError, match=why):
+            check_number(number, request, {2: b"b"}, 2, most)
+
+
+def test_what_has_ended_or_was_used_does_not_come_again() -> None:
+    check_repeat(7, 7)
+    with pytest.raises(RefusedError, match="only the last evaluation, 7, is repeated"):
+        check_repeat(3, 7)
+    check_epoch(5, 4)
+    with pytest.raises(RefusedError, match="numbers of epochs only grow"):
+        check_epoch(4, 4)
+    check_not_revealed(False)
+    with pytest.raises(RefusedError, match="nothing new is evaluated"):
+        check_not_revealed(True)
+
+
+def test_generations_follow_each_other_up_to_the_agreed_number() -> None:
+    check_generations(40, 20, 100, most=100, ends={0: 40})
+    check_generations(0, 40, 100, most=100, ends={0: 40})
+    with pytest.raises(RefusedError, match="allows 100 generations, these would be up to 120"):
+        check_generations(40, 80, 100, most=100, ends={0: 40})
+    with pytest.raises(RefusedError, match="20 to 40 do not follow those done before"):
+        check_generations(20, 20, 100, most=100, ends={0: 40})

@@ -1,7 +1,7 @@
 """One node's link to another node: whether the other is there, and which plan it is bound to.
 
-An evaluation that stalls is no sign of a broken link: perhaps the platform asked only one of the
-nodes. So a link is given up only if the peer does not answer on the link itself.
+An evaluation that stalls does not mean that the link is broken: perhaps the platform asked only one
+of the nodes. So a link is given up only if the peer does not answer on the link itself.
 """
 
 from __future__ import annotations

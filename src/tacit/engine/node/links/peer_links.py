@@ -128,7 +128,7 @@ class PeerLinks:
             left = deadline - asyncio.get_running_loop().time()
             if left <= 0:
                 missing = [p.node for p in self._config.peers if p.node not in self._lines]
-                raise PeerLostError(party_name(missing[0]), "is not connected; see if it runs")
+                raise PeerLostError(party_name(missing[0]), "is not connected; start it")
             self._changed.clear()
             try:
                 async with asyncio.timeout(left):

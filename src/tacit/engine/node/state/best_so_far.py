@@ -1,6 +1,6 @@
 """A node's shares of the best fitness so far, where `improvement` is disclosed.
 
-The one bit that may be told compares a population with all that came before it. So a state is
+The one bit that may be disclosed compares a population with all that came before it. So a state is
 never brought back once a later one is kept, and none is left out.
 """
 

@@ -7,8 +7,13 @@ import time
 
 import numpy as np
 
-from tacit.engine.agreement.sealing import box_hash, open_box, read_manifest
-from tacit.engine.agreement.seed import manifests_digest, search_seed
+from tacit.engine.agreement.sealing import (
+    box_hash,
+    manifests_digest,
+    open_box,
+    read_manifest,
+    search_seed,
+)
 from tacit.engine.identity.keys import Keys
 from tacit.engine.node.state.policy import check_still_valid, refuse
 from tacit.engine.node.state.store import Store, StoredInput

@@ -54,12 +54,6 @@ def check_number(
     """Whether the request counts; False for one that was asked before under the same number.
 
     `used` has the hashes of used numbers, None where the node itself has lost it.
-
-    >>> check_number(3, b"c", {1: b"a", 2: b"b"}, 2, 10), check_number(2, b"b", {2: b"b"}, 2, 10)
-    (True, False)
-    >>> check_number(2, b"x", {2: b"b"}, 2, 10)
-    Traceback (most recent call last):
-    tacit.errors.RefusedError: the node refuses: number 2 was used for another request; use 3
     """
     if number < 1:
         raise refuse(f"evaluations are counted from 1, this one is {number}")
@@ -75,26 +69,13 @@ def check_number(
 
 
 def check_not_revealed(revealed: bool, /) -> None:
-    """Refuse a new evaluation after the final reveal, which is the end.
-
-    >>> check_not_revealed(True)
-    Traceback (most recent call last):
-    tacit.errors.RefusedError: the node refuses: the truly best plan is revealed, which was the \
-end; nothing new is evaluated
-    """
+    """Refuse a new evaluation after the final reveal, which is the end."""
     if revealed:
         raise refuse("the truly best plan is revealed, which was the end; nothing new is evaluated")
 
 
 def check_repeat(number: int, latest: int, /) -> None:
-    """Refuse to repeat any but the last evaluation, where each builds on the one before.
-
-    >>> check_repeat(7, 7)
-    >>> check_repeat(3, 7)
-    Traceback (most recent call last):
-    tacit.errors.RefusedError: the node refuses: only the last evaluation, 7, is repeated where \
-the best so far is kept, not 3
-    """
+    """Refuse to repeat any but the last evaluation, where each builds on the one before."""
     if number != latest:
         raise refuse(
             f"only the last evaluation, {latest}, is repeated where the best so far is kept, "
@@ -103,14 +84,7 @@ the best so far is kept, not 3
 
 
 def check_epoch(number: int, last: int, /) -> None:
-    """Refuse an epoch that was begun before: their numbers only grow.
-
-    >>> check_epoch(5, 4)
-    >>> check_epoch(4, 4)
-    Traceback (most recent call last):
-    tacit.errors.RefusedError: the node refuses: epoch 4 comes after epoch 4; numbers of epochs \
-only grow
-    """
+    """Refuse an epoch that was begun before: their numbers only grow."""
     if number <= last:
         raise refuse(f"epoch {number} comes after epoch {last}; numbers of epochs only grow")
 
@@ -118,7 +92,7 @@ only grow
 def check_population(agreement: Agreement, asked: Asked, /) -> None:
     """Refuse another disclosure, and a population that is too small, too large or too uniform."""
     terms, limits = agreement.objectives[asked.objective], agreement.limits
-    if terms.sealed:
+    if asked.objective not in agreement.evaluated():
         raise refuse(f"{terms.name!r} is sealed: nothing of it is evaluated for anybody")
     if (asked.disclosure, asked.best) != (terms.disclosure, terms.best):
         raise refuse(
@@ -141,26 +115,14 @@ def check_population(agreement: Agreement, asked: Asked, /) -> None:
 
 
 def count_distinct(problem: Problem, plans: NDArray[np.integer[Any]], /) -> int:
-    """How many feasible candidates differ in more than their spelling.
-
-    >>> from tacit.problems import generate_tour
-    >>> tours = np.array([[0, 1, 2, 3], [2, 3, 0, 1], [3, 2, 1, 0]])
-    >>> count_distinct(generate_tour(1, cities=4), tours)
-    1
-    """
+    """How many feasible candidates differ in more than their spelling."""
     plans = np.ascontiguousarray(problem.canonical(plans))
     size = plans.shape[1] * plans.itemsize
     return len(set(plans.view(f"V{size}").reshape(-1).tolist()))
 
 
 def check_feasible(problem: Problem, plans: NDArray[np.integer[Any]], /) -> None:
-    """Refuse candidates that are no plans of the problem.
-
-    >>> from tacit.problems import generate_assignment
-    >>> check_feasible(generate_assignment(1, rows=2), np.array([[1, 1]]))
-    Traceback (most recent call last):
-    tacit.errors.RefusedError: the node refuses: candidate 0 takes a column twice
-    """
+    """Refuse candidates that are not valid plans of the problem."""
     fault = problem.fault(plans)
     if fault is not None:
         raise refuse(f"candidate {fault[0]} {fault[1]}")
@@ -192,16 +154,6 @@ def check_generations(
     """Refuse generations of a sealed search beyond those agreed, or beside those done before.
 
     `ends` has the runs of generations that were begun: where each starts, and where it ends.
-
-    >>> check_generations(40, 20, 100, most=100, ends={0: 40})
-    >>> check_generations(40, 80, 100, most=100, ends={0: 40})
-    Traceback (most recent call last):
-    tacit.errors.RefusedError: the node refuses: the agreement allows 100 generations, these would \
-be up to 120
-    >>> check_generations(20, 20, 100, most=100, ends={0: 40})
-    Traceback (most recent call last):
-    tacit.errors.RefusedError: the node refuses: generations 20 to 40 do not follow those done \
-before, which end at 40
     """
     if not 1 <= count <= MOST_GENERATIONS or horizon < 1:
         raise refuse(f"{count} generations of {horizon} at a time; ask for 1 to {MOST_GENERATIONS}")

@@ -67,7 +67,7 @@ _READ_BEST = msgspec.msgpack.Decoder(list[StoredBest], dec_hook=decode_attempt)
 
 
 def boot_identity() -> str | None:
-    """What changes when the machine restarts, where the system tells."""
+    """What changes when the machine restarts, where the system says it."""
     try:
         return _BOOT_ID.read_text().strip()
     except OSError:

@@ -62,7 +62,7 @@ async def open_epoch(
             frame = await talk.receive(timeout=EPOCH_SECONDS)
             theirs = decode_peer_message(frame.payload, peer=party_name(peer))
             if not isinstance(theirs, EpochBegins):
-                raise AbortError(party_name(peer), "told no evaluation numbers")
+                raise AbortError(party_name(peer), "sent no evaluation numbers")
             await epochs.hear(theirs)
     if epochs.last != request.epoch:
         epoch.close()
@@ -89,7 +89,7 @@ def _asked(agreement_state: AgreementState, kind: str, request: Evaluate | Revea
         raise refuse(f"there is no confidential objective {request.objective}")
     plans = unpack_candidates(agreement_state.agreement.known_problem, request.candidates)
     if plans is None:
-        raise refuse("the candidates are no whole number of plans")
+        raise refuse("the candidates are not a whole number of plans; send whole plans")
     if isinstance(request, Reveal):
         number, disclosure, best = REVEAL_NUMBER, "top:1", "nothing"
     else:

@@ -55,7 +55,7 @@ async def confirm_binding(
         for task in waiting:
             task.cancel()
     if not confirmed:
-        raise PeerTimeoutError("the peers", "did not confirm the plan to open; see if one runs")
+        raise PeerTimeoutError("the peers", "did not confirm the plan to open; start one of them")
 
 
 async def bind_for_peer(node: ComputingNode, asked: Bind, /) -> Attempt:

@@ -98,7 +98,7 @@ async def _advance(
     seed = agreement_state.inputs.search_seed()
     schedule = schedule_of(agreement_state.agreement, request.search, seed=seed)
     about = table_of(schedule)
-    tells = agreement_state.agreement.objectives[0].best == "improvement" and not starts
+    shows = agreement_state.agreement.objectives[0].best == "improvement" and not starts
     sent = RecordingMux(platform)
     async with node_session(node, agreement_state, context, request.epoch, sent) as session:
         if before is None:
@@ -107,8 +107,8 @@ async def _advance(
             state = await secret_start(session, values, about, label="start", columns=columns)
         else:
             steps = _steps(schedule, request)
-            state = await compute(session, before.state, steps, about, disclose_improvements=tells)
-    if tells:
+            state = await compute(session, before.state, steps, about, disclose_improvements=shows)
+    if shows:
         salt = secrets.token_bytes(16)
         event = ImprovementsSent(
             request.first + 1, attempt, salt.hex(), sent.digest(salt), request.search

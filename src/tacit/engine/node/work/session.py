@@ -1,4 +1,4 @@
-"""How a node takes part in one computation, and how it says no to one."""
+"""How a node takes part in one computation, and how it refuses one."""
 
 from __future__ import annotations
 

@@ -14,13 +14,77 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import msgspec
+import numpy as np
+import polars as pl
 
 from tacit.experiments.execution.job import Job
-from tacit.experiments.execution.run_job import RunRecord
-from tacit.experiments.results.rows import study_rows
-from tacit.experiments.study.instances import reference_of
+from tacit.experiments.execution.run_job import MULTIPLE, SINGLE, RunRecord
+from tacit.experiments.study.instances import named_problem, reference_of
 from tacit.experiments.study.study import Study
 from tacit.files import replace_file, replacing
+
+METRICS = tuple(dict.fromkeys(SINGLE + MULTIPLE))
+
+
+@dataclass(frozen=True, eq=False)
+class StudyRows:
+    """The tables of a study, in the order of its jobs."""
+
+    generations: pl.DataFrame
+    """One row per run and generation; metrics that a problem does not have are null."""
+    fronts: pl.DataFrame
+    """One row per plan of a run's last estimated-best set."""
+    timing: pl.DataFrame
+    """One row per run. Times differ between machines, so they stand apart."""
+
+
+def study_rows(jobs: Sequence[Job], records: Sequence[RunRecord], /) -> StudyRows:
+    """Put the records of all jobs together."""
+    labels = pl.DataFrame(
+        {
+            "instance": [named_problem(job.instance).name for job in jobs],
+            "disclosure": [job.disclosure for job in jobs],
+            "seed": pl.Series([job.seed for job in jobs], dtype=pl.Int32),
+        }
+    )
+    timing = labels.with_columns(pl.Series("seconds", [record.seconds for record in records]))
+    lengths = [len(record.metrics["set_size"]) for record in records]
+    generations = _repeated(labels, lengths, "generation").with_columns(
+        _metric(records, name, lengths) for name in METRICS
+    )
+    sizes = [len(record.front) for record in records]
+    objectives = max(record.front.shape[1] for record in records)
+    fronts = _repeated(labels, sizes, "plan").with_columns(
+        pl.Series(f"objective_{k + 1}", np.concatenate([_column(r, k) for r in records]))
+        for k in range(objectives)
+    )
+    return StudyRows(generations, fronts, timing)
+
+
+def _repeated(labels: pl.DataFrame, counts: Sequence[int], counter: str) -> pl.DataFrame:
+    """Each row so many times, with a counter that starts at 0 for each."""
+    index = np.repeat(np.arange(len(counts)), counts)
+    count = np.concatenate([np.arange(each, dtype=np.int32) for each in counts])
+    return labels[index].with_columns(pl.Series(counter, count))
+
+
+def _metric(records: Sequence[RunRecord], name: str, lengths: Sequence[int]) -> pl.Series:
+    missing = float("nan")
+    values = np.concatenate(
+        [
+            record.metrics.get(name, np.full(length, missing))
+            for record, length in zip(records, lengths, strict=True)
+        ]
+    )
+    series = pl.Series(name, values).fill_nan(None)
+    return series.cast(pl.Int32) if name == "set_size" else series
+
+
+def _column(record: RunRecord, k: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    if k < record.front.shape[1]:
+        return record.front[:, k]
+    return np.full(len(record.front), np.nan)
+
 
 LIBRARIES = ("tacit", "numpy", "numba", "scipy", "moocore", "polars", "msgspec")
 
@@ -70,11 +134,11 @@ class Store:
         described = msgspec.to_builtins(study)
         described["parameters"] = msgspec.to_builtins(study.search)
         described["yardsticks"] = dict(_references(study))
-        write_whole(self.folder / "study.json", _json(described))
+        write_json(self.folder / "study.json", described)
         path = self.folder / "versions.json"
         known = msgspec.json.decode(path.read_bytes()) if path.exists() else []
         if versions() not in known:
-            write_whole(path, _json([*known, versions()]))
+            write_json(path, [*known, versions()])
 
     def merge(self, study: Study, /) -> None:
         """Make the Parquet files from the runs, in the order of the study."""
@@ -110,8 +174,9 @@ def write_whole(path: Path, content: bytes, /) -> None:
     replace_file(path, content)
 
 
-def _json(value: object) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n"
+def write_json(path: Path, value: object, /) -> None:
+    """Write a value as indented JSON, whole or not at all."""
+    write_whole(path, msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n")
 
 
 def _references(study: Study) -> Iterator[tuple[str, dict[str, object]]]:

@@ -1,1 +1,0 @@
-"""Finished runs on disk, and the tables made of them."""

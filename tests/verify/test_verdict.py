@@ -1,0 +1,23 @@
+"""A verdict needs every check, and generations must be the same everywhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from tacit.engine.records import GenerationsBegun
+from tacit.errors import LogError
+from tacit.verify.sealed import check_generations_asked
+from tacit.verify.verdict import WOULD_SHOW, Finding, Verdict
+
+
+def test_a_verdict_is_good_only_if_every_check_was_made() -> None:
+    findings = [Finding.of(about, lambda: "all well") for about in WOULD_SHOW]
+    assert Verdict("r-1", "finished", findings).ok
+    assert not Verdict("r-1", "finished", findings[1:]).ok
+
+
+def test_the_last_generations_may_have_reached_one_node_alone() -> None:
+    one, two = GenerationsBegun(0, 0, 4, 9), GenerationsBegun(0, 4, 2, 9)
+    assert check_generations_asked([[one], [one, two], [one]]) == 6
+    with pytest.raises(LogError, match="asked for different generations"):
+        check_generations_asked([[one, two], [one, GenerationsBegun(0, 4, 3, 9)]])

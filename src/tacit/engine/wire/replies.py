@@ -110,7 +110,7 @@ class RefusalKind(StrEnum):
     """The nodes had different rows and dropped them; submit them again to all."""
     OUTSIDE = "outside"
     """Weights out of range, dropped everywhere; their participants have to seal anew."""
-    SEALED = "sealed"
+    OTHER_ROWS = "sealed"
     """Other rows of the same participant are here; `Prepare` drops what differs."""
     ROWS = "rows"
     """What a participant sealed is not what it should be; it has to seal anew."""

@@ -9,9 +9,9 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 
 from fastapi import Response
+from starlette.requests import cookie_parser
 
 MOST_PER_ACCOUNT = 20
 """Of more sessions than that the oldest end, so that they cannot fill the memory."""
@@ -51,11 +51,7 @@ class Sessions:
 
     def find(self, cookies: str, /) -> Session | None:
         """The session of a Cookie header, if it is still valid."""
-        try:
-            morsel = SimpleCookie(cookies).get(self.cookie)
-        except CookieError:
-            return None
-        session = self._sessions.get(morsel.value) if morsel else None
+        session = self._sessions.get(cookie_parser(cookies).get(self.cookie, ""))
         return session if session is not None and self._is_valid(session) else None
 
     def begin(self, session: Session, response: Response, /) -> list[Session]:

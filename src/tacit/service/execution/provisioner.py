@@ -118,7 +118,7 @@ class Provisioner:
             if error.kind == RefusalKind.ROWS:
                 await self._refused(each.participant, each.objective, error.reason)
                 return
-            if error.kind != RefusalKind.SEALED:
+            if error.kind != RefusalKind.OTHER_ROWS:
                 raise  # which is not the participant's affair
             # A node has other rows of this participant, which the check finds and drops.
         self._delivered.add(each.key)

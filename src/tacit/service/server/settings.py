@@ -6,6 +6,7 @@ Paths in it are relative to the file's own folder, the one in an SQLite URL too.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
@@ -15,6 +16,8 @@ from tacit.files import read_toml
 
 FILE_NAME = "service.toml"
 _SQLITE = "sqlite:///"
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class ClusterSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -23,7 +26,7 @@ class ClusterSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     file: str
     """The path of their `cluster.toml`."""
-    slots: int = 4
+    slots: Count = 4
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -37,14 +40,14 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """The folder of the runs' own files: checkpoints, reports, ledgers."""
     tls_certificate: str | None = None
     tls_key: str | None = None
-    invitation_hours: float = 72.0
-    token_days: float = 30.0
-    request_limit_mb: float = 16.0
-    requests_per_minute: int = 600
+    invitation_hours: Positive = 72.0
+    token_days: Positive = 30.0
+    request_limit_mb: Positive = 16.0
+    requests_per_minute: Count = 600
     """Per account."""
-    anonymous_requests_per_minute: int = 60
+    anonymous_requests_per_minute: Count = 60
     """Per address, for requests without a valid token: guessing is slow."""
-    connections_per_address: int = 250
+    connections_per_address: Count = 250
     """At a time; not behind a proxy, which has to limit them itself."""
     behind_proxy: bool = False
     """Whether a proxy on this machine passes requests on and says for whom."""
@@ -92,20 +95,8 @@ def _check(settings: Settings, path: Path) -> None:
     names = [cluster.name for cluster in settings.cluster]
     if not names or len(set(names)) < len(names):
         raise FileError(path, "cluster", "are missing or share a name", "name each cluster apart")
-    if any(cluster.slots < 1 for cluster in settings.cluster):
-        raise FileError(path, "cluster", "a cluster has no slot", "give it 1 or more")
     if (settings.tls_certificate is None) != (settings.tls_key is None):
         raise FileError(path, "tls", "certificate without key or key without certificate", "both")
-    for name in (
-        "invitation_hours",
-        "token_days",
-        "request_limit_mb",
-        "requests_per_minute",
-        "anonymous_requests_per_minute",
-        "connections_per_address",
-    ):
-        if not getattr(settings, name) > 0:
-            raise FileError(path, name, "is not positive", "give a positive number")
 
 
 def write_settings(folder: Path, /, *, clusters: list[Path], listen: str, url: str | None) -> Path:

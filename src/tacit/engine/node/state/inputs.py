@@ -58,7 +58,7 @@ class Inputs:
         if earlier is not None:
             raise refuse(
                 f"{who!r} has sealed its rows already, which it does once per agreement",
-                kind=RefusalKind.SEALED,
+                kind=RefusalKind.OTHER_ROWS,
                 participants=[who],
             )
         open_box(self._agreement, manifest, message.box, node=self._node, keys=self._keys)

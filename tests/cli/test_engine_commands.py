@@ -102,7 +102,7 @@ def test_keys(tmp_path: Path, run_tacit: RunTacit) -> None:
 
 
 def test_a_changed_log_is_one_clear_line(tmp_path: Path, run_tacit: RunTacit) -> None:
-    (tmp_path / "log.jsonl").write_text('{"event":"x","previous":"1"}\n')
+    (tmp_path / "log.jsonl").write_text('{"event":"started","node":0,"previous":"1"}\n')
     run = run_tacit("log", "verify", tmp_path / "log.jsonl")
     assert run.returncode == 3
     assert run.stderr == "tacit: line 1 does not follow line 0; the log was changed\n"

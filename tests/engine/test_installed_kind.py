@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 PROGRAM = """
 import my_problem, tacit
 problem = my_problem.linear_ordering()
-limits = {"disclose": "top:5", "generations": 2, "seed": 1}
+limits = {"disclose": "top:5", "limits": tacit.Limits(generations=2), "seed": 1}
 results = [tacit.solve(problem, **limits, engine=e) for e in ("nodes", "simulated")]
 real, twin = (result.to_json(timing=False) for result in results)
 print(real.replace(b'"engine":"nodes"', b'"engine":"simulated"') == twin)

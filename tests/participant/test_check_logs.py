@@ -173,7 +173,7 @@ def test_the_plan_that_was_shown_is_the_one_that_is_checked(finished: World, tac
     assert said.code == 3
     assert "the plan is another than tacit participant result has shown here" in said.err
     finished.platform.tamper["result"] = lambda told: {**told, "plan": {"items": [77] * 9}}
-    assert "no plan for the problem that was signed" in tacit("result", RUN, *folder).err
+    assert "not show a plan for the problem that was signed" in tacit("result", RUN, *folder).err
     finished.platform.tamper.clear()
     assert tacit("result", RUN, *folder).code == 0
     assert tacit("log", RUN, *folder).code == 0

@@ -55,11 +55,6 @@ class Evaluated:
         """The number that it counts as."""
         return self.started.number
 
-    @property
-    def candidates(self) -> bytes:
-        """What was evaluated, as it was sent."""
-        return self.started.candidates
-
 
 class Evaluations:
     """One objective on the nodes."""

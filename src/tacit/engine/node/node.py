@@ -23,9 +23,8 @@ from tacit.engine.agreement.terms import Agreement, agreement_hash
 from tacit.engine.identity.certificates import CertificateFiles, read_certificate
 from tacit.engine.identity.config import NodeConfig, parse_address
 from tacit.engine.identity.keys import load_keys
-from tacit.engine.node.json_lines import LOGGER
-from tacit.engine.node.line_limit import LineLimit, shorten
 from tacit.engine.node.links.peer_links import PeerLinks
+from tacit.engine.node.operator_log import LOGGER, LineLimit, shorten
 from tacit.engine.node.platform_connection import PENDING_LIMIT, PlatformConnection
 from tacit.engine.node.quota import Quota, has_tombstone, remove_folder, remove_leftovers, tombstone
 from tacit.engine.node.state.agreement_state import AgreementState

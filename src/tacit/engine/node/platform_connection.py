@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from tacit.engine.agreement.check import check_agreement
 from tacit.engine.agreement.signatures import check_signatures
 from tacit.engine.agreement.terms import agreement_hash, read_agreement
-from tacit.engine.node.line_limit import shorten
+from tacit.engine.node.operator_log import shorten
 from tacit.engine.node.state.policy import check_still_valid
 from tacit.engine.node.work import evaluation, sealed_work
 from tacit.engine.node.work.input_check import prepare

@@ -1,12 +1,45 @@
-"""How many lines somebody may cause in a node's own log: a flood must not fill the disk."""
+"""The log for the node's operator: one JSON object per line on standard error.
+
+`LineLimit` bounds the lines that a platform or a stranger can cause: a flood must not fill
+the disk.
+"""
 
 from __future__ import annotations
 
+import logging
+import sys
 import time
 from collections.abc import Callable
+from typing import TextIO
 
+import msgspec
+
+LOGGER = "tacit.node"
 ECHO_LIMIT = 500
 """Characters of somebody else's text that go into a refusal or a line."""
+
+
+class JsonLines(logging.Formatter):
+    """A record as one line of JSON; `extra={"fields": {...}}` adds fields."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        line = {
+            "at": round(record.created, 3),
+            "level": record.levelname.lower(),
+            "event": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        return msgspec.json.encode(line, enc_hook=str).decode()
+
+
+def log_as_json_lines(stream: TextIO | None = None, /) -> None:
+    """Write what happens at the node to standard error, or to the stream given."""
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonLines())
+    logger = logging.getLogger(LOGGER)
+    logger.handlers, logger.propagate = [handler], False
+    logger.setLevel(logging.INFO)
 
 
 def shorten(text: str, /) -> str:

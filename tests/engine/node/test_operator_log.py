@@ -1,8 +1,16 @@
-"""A flood of requests fills neither the log nor a line of it."""
+"""Lines are JSON, and a flood of requests fills neither the log nor a line of it."""
 
 from __future__ import annotations
 
-from tacit.engine.node.line_limit import LineLimit, shorten
+import logging
+
+from tacit.engine.node.operator_log import LOGGER, JsonLines, LineLimit, shorten
+
+
+def test_a_record_is_one_line_of_json() -> None:
+    record = logging.LogRecord(LOGGER, 20, "", 0, "started", None, None)
+    record.fields = {"node": 1}
+    assert JsonLines().format(record).endswith('"event":"started","node":1}')
 
 
 def test_lines_beyond_the_burst_are_left_out_and_counted() -> None:

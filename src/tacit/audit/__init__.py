@@ -24,10 +24,9 @@ if TYPE_CHECKING:
     from tacit.audit.record.record import Record, load_record
     from tacit.audit.record.recorder import Recorder
     from tacit.audit.record.sealed_recording import record_of_plans, record_of_result, sealed_record
-    from tacit.audit.record.truth_file import load_truth
     from tacit.audit.record.view import View, view_of
     from tacit.audit.score.counts import counts_of
-    from tacit.audit.score.measure import unit_of
+    from tacit.audit.score.measure import load_truth, unit_of
     from tacit.audit.score.report import AuditReport, Measured, plot_growth
 else:
     __getattr__ = lazily(__name__)

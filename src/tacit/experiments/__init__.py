@@ -23,7 +23,13 @@ if TYPE_CHECKING:
     from tacit.experiments.leakage.run_study import run_leakage_study
     from tacit.experiments.reproduction import paper_studies, reproduce
     from tacit.experiments.study.study import Study, shipped_studies, shipped_study, study_named
-    from tacit.experiments.tuning.beside_paper import known_set, rows_beside
-    from tacit.experiments.tuning.tune import Tuned, held_out_values, tune, tuning_task
+    from tacit.experiments.tuning.tune import (
+        Tuned,
+        held_out_values,
+        known_set,
+        rows_beside,
+        tune,
+        tuning_task,
+    )
 else:
     __getattr__ = lazily(__name__)

@@ -27,13 +27,7 @@ class Timed(msgspec.Struct, frozen=True):
 
 
 class EngineTimes(msgspec.Struct, frozen=True):
-    """What the bench prints for one latency.
-
-    >>> times = EngineTimes(population=300, size=100, latency_ms=10,
-    ...                     disclosures={"order": Timed(0.2), "top:10": Timed(0.2)})
-    >>> times.generations()
-    {'order': 500, 'top': 500}
-    """
+    """What the bench prints for one latency."""
 
     population: int
     size: int

@@ -14,8 +14,8 @@ from tacit.experiments.engine_times import EngineTimes
 from tacit.experiments.execution.run_study import StudyRun, run_study
 from tacit.experiments.leakage.plan import LeakageStudy
 from tacit.experiments.leakage.run_study import LeakageStudyRun, run_leakage_study
-from tacit.experiments.report.page import Block
 from tacit.experiments.report.results import Results
+from tacit.experiments.report.table import Block
 from tacit.experiments.report.write import ReportSummary, write_report, write_summary
 from tacit.experiments.study.study import Study, shipped_study
 from tacit.runs import show_duration

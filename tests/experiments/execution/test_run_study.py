@@ -109,7 +109,7 @@ def test_a_larger_study_computes_only_what_is_new(tmp_path: Path, small_study: W
     assert len(rows) == 12 * 9
     assert rows.select("instance", "disclosure", "seed", "generation").is_duplicated().sum() == 0
     assert "seconds" not in rows.columns
-    assert len(pl.read_parquet(more.store.timing)) == 12
+    assert len(pl.read_parquet(more.store.folder / "timing.parquet")) == 12
 
 
 def test_what_stands_beside_the_rows(tmp_path: Path, small_study: Write) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from tacit.experiments.execution.time_budget import TimeBudget
 from tacit.experiments.study.study import shipped_study
-from tacit.experiments.tuning.beside_paper import published_sets
+from tacit.experiments.tuning.tune import published_sets
 from tacit.search import PRESETS
 from tacit.search.moves import sealed_parameters_for
 

@@ -13,8 +13,14 @@ from tacit.experiments.execution.executors import executor
 from tacit.experiments.execution.run_job import run_job
 from tacit.experiments.execution.time_budget import PAPER_BUDGET
 from tacit.experiments.study.study import Study, read_study, shipped_study
-from tacit.experiments.tuning.beside_paper import published_sets, rows_beside
-from tacit.experiments.tuning.tune import Tuned, TuningTask, tune, tuning_task
+from tacit.experiments.tuning.tune import (
+    Tuned,
+    TuningTask,
+    published_sets,
+    rows_beside,
+    tune,
+    tuning_task,
+)
 
 pytestmark = pytest.mark.slow
 

@@ -46,12 +46,7 @@ def by_pairs(
 
 
 def judge_pairs(better: Places, worse: Places, /, *, noise: float = NOISE) -> Judge:
-    """The logistic loss of pairs.
-
-    >>> judge = judge_pairs(np.array([0]), np.array([1]))
-    >>> round(judge(np.array([0.0, 0.0]), np.zeros(0))[0], 3)
-    0.693
-    """
+    """The logistic loss of pairs."""
 
     def judge(
         scores: NDArray[np.float64], others: NDArray[np.float64]

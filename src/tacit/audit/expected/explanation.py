@@ -41,11 +41,7 @@ def explain_leakage(agreement: Agreement, /) -> list[str]:
 
 
 def costs_or_values(sense: str, /) -> str:
-    """The participants' name for their weights.
-
-    >>> costs_or_values("minimize"), costs_or_values("maximize")
-    ('costs', 'values')
-    """
+    """The participants' name for their weights."""
     return "costs" if sense == "minimize" else "values"
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib.resources import files
+from itertools import accumulate
 from math import log
 
 import msgspec
@@ -78,13 +79,7 @@ def expected_leakage(
     evaluations: int,
     entries: Sequence[Entry] | None = None,
 ) -> Expected:
-    """Look up what a run under an agreement gives away.
-
-    >>> expected = expected_leakage("order", kind="assignment", rows=100, columns=100,
-    ...                         population=300, evaluations=300)
-    >>> expected.honest > 0.9, expected.beyond
-    (True, False)
-    """
+    """Look up what a run under an agreement gives away."""
     measured = entries or measured_entries()
     of_kind = [each for each in measured if each.kind == kind]
     if not of_kind:  # The nearest that there is: ways with ways, others with others.
@@ -157,16 +152,11 @@ def _read_off(
 
 
 def _curve(points: Sequence[tuple[Entry, float]]) -> tuple[list[float], list[float]]:
-    """Candidates per cell, and correlations that never fall."""
+    """Candidates per cell, and correlations: more evaluations never give away less."""
     cells = _cells(points[0][0].kind, points[0][0].rows, points[0][0].rows)
     ordered = sorted((each.evaluations * each.population / cells, value) for each, value in points)
     at, values = zip(*ordered, strict=True)
-    return list(at), _rising(values)
-
-
-def _rising(values: Sequence[float]) -> list[float]:
-    """More evaluations never give away less."""
-    return [max(values[: k + 1]) for k in range(len(values))]
+    return list(at), list(accumulate(values, max))
 
 
 def _between(at: Sequence[float], values: Sequence[float], wanted: float) -> float:

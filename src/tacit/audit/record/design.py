@@ -26,8 +26,6 @@ class Design:
 
     matrix: Any
     """SciPy CSR: +1 where a candidate picks a cell, -1 where the typical one does instead."""
-    evaluation_of: NDArray[np.int64]
-    evaluations: int
     typical: NDArray[np.int64] | None
     """The index of each evaluation's typical candidate, where rows are relative to it."""
 
@@ -63,10 +61,10 @@ def relative_design(
     )  # fmt: skip
     picked = one_hot(cells, cell_count)
     if not _saves(picked, typical, evaluation_of):
-        return Design(picked, evaluation_of, len(sizes), None)
+        return Design(picked, None)
     relative = picked - picked[typical][evaluation_of]
     relative.eliminate_zeros()
-    return Design(relative.tocsr(), evaluation_of, len(sizes), typical)
+    return Design(relative.tocsr(), typical)
 
 
 def _saves(picked: Any, typical: NDArray[np.int64], evaluation_of: NDArray[np.int64]) -> bool:  # noqa: ANN401
@@ -77,11 +75,7 @@ def _saves(picked: Any, typical: NDArray[np.int64], evaluation_of: NDArray[np.in
 
 
 def one_hot(cells: NDArray[np.int32], cell_count: int, /) -> Any:  # noqa: ANN401
-    """One row per candidate with a 1 in each cell that it picks.
-
-    >>> one_hot(np.array([[0, 3]], dtype=np.int32), 4).toarray().tolist()
-    [[1.0, 0.0, 0.0, 1.0]]
-    """
+    """One row per candidate with a 1 in each cell that it picks."""
     from scipy.sparse import csr_matrix
 
     rows, width = cells.shape

@@ -149,12 +149,7 @@ def load_record(path: str | Path, /) -> Record:
 
 
 def decoded(content: bytes, /) -> Record:
-    """Read a record from the bytes of its file.
-
-    >>> decoded(b"something else")
-    Traceback (most recent call last):
-    tacit.errors.InputError: this is not a record of a run
-    """
+    """Read a record from the bytes of its file."""
     if not content.startswith(MAGIC):
         raise InputError("this is not a record of a run")
     start = len(MAGIC) + DIGEST_BYTES

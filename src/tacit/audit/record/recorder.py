@@ -100,12 +100,7 @@ class Recorder:
 
 
 def recorded_problem(problem: Problem, /) -> RecordedProblem:
-    """The public part of a problem.
-
-    >>> from tacit.problems import shipped_problem
-    >>> recorded_problem(shipped_problem("kroD100")).symmetric
-    True
-    """
+    """The public part of a problem."""
     public = public_problem(problem)
     weights = [each.weights for each in problem.objectives if each.confidential]
     return RecordedProblem(

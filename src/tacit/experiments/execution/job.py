@@ -43,14 +43,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Conditions(msgspec.Struct, frozen=True, kw_only=True):
-    """What is disclosed, of which objectives, and for how long runs go on.
-
-    >>> from tacit.experiments.study.settings import preset_settings
-    >>> conditions = Conditions(disclosure="top:15", budget=TimeBudget(9, {"top": 0.1}))
-    >>> settings = preset_settings("paper-tsp")
-    >>> conditions.job(InstanceSpec(shipped="kroD100"), settings, seed=3).generations
-    89
-    """
+    """What is disclosed, of which objectives, and for how long runs go on."""
 
     disclosure: str = "none"
     obfuscate: tuple[str, ...] | None = None

@@ -58,12 +58,7 @@ class RunRecord:
 
     @classmethod
     def decoded(cls, content: bytes, /) -> RunRecord:
-        """Read `encoded` back.
-
-        >>> record = RunRecord({"gd_plus": np.ones(2)}, np.zeros((1, 2)), 0.5)
-        >>> RunRecord.decoded(record.encoded()).metrics
-        {'gd_plus': array([1., 1.])}
-        """
+        """Read `encoded` back."""
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             metrics = {name[2:]: stored[name] for name in stored.files if name.startswith("m_")}
             return cls(metrics, stored["front"], float(stored["seconds"]))

@@ -32,15 +32,7 @@ class GenerationCost:
 
 
 class SealedPace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Seconds that each part of a cost takes, from measurements as of `benchmarks/sealed.py`.
-
-    >>> from tacit.problems import generate_assignment
-    >>> from tacit.search.moves import sealed_parameters_for
-    >>> pace = SealedPace(per_round=0.001, per_megabyte=0.01, per_megaproduct=0.004)
-    >>> tuned = sealed_parameters_for("assignment")
-    >>> round(pace.generation_seconds(generate_assignment(1), tuned), 4)
-    0.0163
-    """
+    """Seconds that each part of a cost takes, from measurements as of `benchmarks/sealed.py`."""
 
     per_round: float
     per_megabyte: float = 0.0

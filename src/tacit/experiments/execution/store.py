@@ -26,20 +26,12 @@ from tacit.files import replace_file, replacing
 METRICS = tuple(dict.fromkeys(SINGLE + MULTIPLE))
 
 
-@dataclass(frozen=True, eq=False)
-class StudyRows:
-    """The tables of a study, in the order of its jobs."""
+def study_rows(jobs: Sequence[Job], records: Sequence[RunRecord], /) -> dict[str, pl.DataFrame]:
+    """The tables of a study by name, in the order of its jobs.
 
-    generations: pl.DataFrame
-    """One row per run and generation; metrics that a problem does not have are null."""
-    fronts: pl.DataFrame
-    """One row per plan of a run's last estimated-best set."""
-    timing: pl.DataFrame
-    """One row per run. Times differ between machines, so they stand apart."""
-
-
-def study_rows(jobs: Sequence[Job], records: Sequence[RunRecord], /) -> StudyRows:
-    """Put the records of all jobs together."""
+    Metrics that a problem does not have are null. Times differ between machines, so they stand
+    apart.
+    """
     labels = pl.DataFrame(
         {
             "instance": [named_problem(job.instance).name for job in jobs],
@@ -58,7 +50,7 @@ def study_rows(jobs: Sequence[Job], records: Sequence[RunRecord], /) -> StudyRow
         pl.Series(f"objective_{k + 1}", np.concatenate([_column(r, k) for r in records]))
         for k in range(objectives)
     )
-    return StudyRows(generations, fronts, timing)
+    return {"generations": generations, "fronts": fronts, "timing": timing}
 
 
 def _repeated(labels: pl.DataFrame, counts: Sequence[int], counter: str) -> pl.DataFrame:
@@ -110,11 +102,6 @@ class Store:
         """One row per plan of a last estimated-best set."""
         return self.folder / "fronts.parquet"
 
-    @property
-    def timing(self) -> Path:
-        """One row per run."""
-        return self.folder / "timing.parquet"
-
     def path_of(self, job: Job, /) -> Path:
         """Where the run of a job is kept."""
         return self.folder / "runs" / f"{job.key}.npz"
@@ -143,13 +130,9 @@ class Store:
     def merge(self, study: Study, /) -> None:
         """Make the Parquet files from the runs, in the order of the study."""
         jobs = list(study.jobs())
-        rows = study_rows(jobs, [self.run_of(job) for job in jobs])
-        for path, frame in (
-            (self.generations, rows.generations),
-            (self.fronts, rows.fronts),
-            (self.timing, rows.timing),
-        ):
-            with replacing(path) as file:
+        tables = study_rows(jobs, [self.run_of(job) for job in jobs])
+        for name, frame in tables.items():
+            with replacing(self.folder / f"{name}.parquet") as file:
                 frame.write_parquet(file, compression="zstd")
 
     def run_of(self, job: Job, /) -> RunRecord:

@@ -28,11 +28,7 @@ PAPER_GENERATIONS = 500
 
 
 class TimeBudget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Seconds to spend, and what they go on: an evaluation under each method, or a sealed search.
-
-    >>> PAPER_BUDGET.last_generation("buckets:5")
-    54
-    """
+    """Seconds to spend, on evaluations under each method or on a sealed search."""
 
     seconds: float
     evaluation_seconds: dict[str, float] = {}
@@ -69,11 +65,7 @@ class TimeBudget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def budget_of(evaluation_seconds: Mapping[str, float], /) -> TimeBudget:
-    """The paper's way to a budget: 501 evaluations without obfuscation.
-
-    >>> budget_of({"none": 0.27}).seconds
-    135.27
-    """
+    """The paper's way to a budget: 501 evaluations without obfuscation."""
     each = Fraction(repr(evaluation_seconds["none"]))
     return TimeBudget(float(each * (PAPER_GENERATIONS + 1)), dict(evaluation_seconds))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tacit.disclosure import split_disclosure
 from tacit.experiments.leakage.run_job import LeakageResult
 from tacit.experiments.leakage.tables import Group, grouped
-from tacit.experiments.report.pictures import COLOURS, OTHER
+from tacit.experiments.report.pictures import COLOURS, OTHER, empty_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,9 +98,5 @@ def _plan_only(results: Sequence[LeakageResult], label: str) -> float:
 
 
 def _figure(count: int) -> tuple[Figure, list[Axes]]:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(5 * count, 4.4), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = empty_figure(5 * count, 4.4)
     return figure, list(figure.subplots(1, count, squeeze=False)[0])

@@ -53,19 +53,19 @@ def _worst(honest: float, asked: list[float]) -> float | None:
 
 def leakage_tables(results: Sequence[LeakageResult], /) -> list[ReportTable]:
     """A table per kind of problem and population, and one of the mitigations."""
-    entries = leakage_table_entries(results)
-    keys = dict.fromkeys((each.kind, each.rows, each.population) for each in entries)
-    tables = [correlation_table([each for each in entries if is_of(each, key)]) for key in keys]
-    mitigated = _mitigations(results)
+    tables, mitigated = correlation_tables(leakage_table_entries(results)), _mitigations(results)
     return tables if mitigated is None else [*tables, mitigated]
 
 
-def is_of(entry: Entry, key: tuple[str, int, int], /) -> bool:
-    """Whether an entry is of a kind, a number of rows and a population."""
-    return (entry.kind, entry.rows, entry.population) == key
+def correlation_tables(entries: Sequence[Entry], /) -> list[ReportTable]:
+    """A table per kind of problem, number of rows and population."""
+    groups: dict[tuple[str, int, int], list[Entry]] = {}
+    for each in entries:
+        groups.setdefault((each.kind, each.rows, each.population), []).append(each)
+    return [_correlation_table(group) for group in groups.values()]
 
 
-def correlation_table(entries: Sequence[Entry], /) -> ReportTable:
+def _correlation_table(entries: Sequence[Entry]) -> ReportTable:
     """What was recovered after each number of evaluations, one row per disclosure."""
     counts, first = sorted({each.evaluations for each in entries}), entries[0]
     rows = []

@@ -51,12 +51,7 @@ def within_spread(ours: Spread, theirs: Spread, medians: list[float], /) -> bool
 
 
 def rankings(figures: ColumnFigures, /) -> dict[str, float]:
-    """Spearman's correlation with the paper's ranking, in the summary and in the comparison.
-
-    >>> from tacit.experiments.paper import COLUMNS
-    >>> rankings(published_figures(COLUMNS["ap"]))
-    {'ap summary': 1.0, 'ap comparison': 1.0}
-    """
+    """Spearman's correlation with the paper's ranking, in the summary and in the comparison."""
     theirs = published_figures(figures.column)
     found = {}
     for stage, name in (("final", "summary"), ("comparison", "comparison")):

@@ -75,12 +75,7 @@ def measured_figures(
 
 
 def published_figures(column: Column, /) -> ColumnFigures:
-    """Figures of the paper, in percent of the optimum where the column is.
-
-    >>> from tacit.experiments.paper import COLUMNS
-    >>> round(published_figures(COLUMNS["ap"]).final["none"].median, 2)
-    98.11
-    """
+    """Figures of the paper, in percent of the optimum where the column is."""
     tables = published()
     optimum: int | None = tables["optimum"].get(column.paper_key)
     unit = 100 / optimum if column.in_percent and optimum else 1.0

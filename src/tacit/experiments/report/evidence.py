@@ -79,11 +79,7 @@ def improvement_after(runs: NDArray[np.float64], share: float, /) -> float:
 
 
 def show(values: Mapping[str, float], /, digits: int = 0) -> str:
-    """Values on one line.
-
-    >>> show({"top:15": 7.0})
-    'top:15 7'
-    """
+    """Values on one line."""
     return ", ".join(f"{name} {value:.{digits}f}" for name, value in values.items())
 
 

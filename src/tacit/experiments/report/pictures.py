@@ -84,14 +84,20 @@ def draw_fronts(
     figure.savefig(path, dpi=110)
 
 
-def panels_of(names: list[str], /) -> tuple[Figure, list[Axes]]:
-    """A figure with one panel per name, all on the same scale."""
+def empty_figure(width: float, height: float, /) -> Figure:
+    """A figure that needs no display."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    rows = -(-len(names) // COLUMNS_OF_PANELS)
-    figure = Figure(figsize=(10, 0.8 + 2.1 * rows), layout="constrained")
+    figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
+    return figure
+
+
+def panels_of(names: list[str], /) -> tuple[Figure, list[Axes]]:
+    """A figure with one panel per name, all on the same scale."""
+    rows = -(-len(names) // COLUMNS_OF_PANELS)
+    figure = empty_figure(10, 0.8 + 2.1 * rows)
     grid = figure.subplots(rows, COLUMNS_OF_PANELS, sharex=True, sharey=True, squeeze=False)
     panels: list[Axes] = list(grid.ravel())
     for unused in panels[len(names) :]:

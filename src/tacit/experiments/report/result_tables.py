@@ -131,11 +131,7 @@ def beside(
 
 
 def note_on_instance(column: Column, /) -> str:
-    """The note on comparability.
-
-    >>> note_on_instance(COLUMNS["tsp"])
-    'The same TSPLIB instance as in the paper.'
-    """
+    """The note on comparability."""
     if column.study == "tsp":
         return "The same TSPLIB instance as in the paper."
     return "Our instance is drawn like the paper's, but is another one."

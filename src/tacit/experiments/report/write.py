@@ -20,11 +20,10 @@ from tacit.experiments.report.other_tables import (
     leakage_table,
     spearman_table,
 )
-from tacit.experiments.report.page import Block, ReportPage
 from tacit.experiments.report.pictures import draw_convergence, draw_fronts
 from tacit.experiments.report.result_tables import all_result_tables
 from tacit.experiments.report.results import Results
-from tacit.experiments.report.table import ReportTable
+from tacit.experiments.report.table import Block, ReportPage, ReportTable
 
 PICTURES = {"ap": 2, "tsp": 3, "moap-one gd+": 4, "moap-one igd+": 5, "moap-two gd+": 7,
             "moap-two igd+": 8}  # fmt: skip

@@ -37,11 +37,7 @@ named 'tacit.no_such_module'); put it beside the study or install it
 
 
 def object_named(dotted: str, /) -> Callable[[], Any]:
-    """The function that `module.function` names.
-
-    >>> object_named("time.monotonic")() > 0
-    True
-    """
+    """The function that `module.function` names."""
     module, _, name = dotted.rpartition(".")
     if not module:
         raise ParameterError(f"{dotted!r} names no module; write module.function")

@@ -64,11 +64,7 @@ def kind_under(disclosure: str, /) -> SearchKind:
 
 
 def preset_settings(preset: str, changes: Mapping[str, Any] | None = None, /) -> Settings:
-    """The settings of a preset, some of them changed.
-
-    >>> preset_settings("sealed-ap", {"cycles": 2}).cycles
-    2
-    """
+    """The settings of a preset, some of them changed."""
     presets: dict[str, Settings] = {name: preset_named(name) for name in PRESETS}
     presets |= {name: sealed_parameters_for(moves) for name, moves in SEALED_PRESETS.items()}
     if preset not in presets:

@@ -28,11 +28,7 @@ SUFFIX = ".toml"
 
 
 class Seeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Run seeds, counted up from the first.
-
-    >>> list(Seeds(first=0, count=3).all())
-    [0, 1, 2]
-    """
+    """Run seeds, counted up from the first."""
 
     first: int = 0
     count: int = 31
@@ -113,11 +109,7 @@ def shipped_studies() -> tuple[str, ...]:
 
 
 def shipped_study(name: str, /) -> Study:
-    """Read a study of the package.
-
-    >>> [named_problem(spec).name for spec in shipped_study("tsp").instances]
-    ['kroD100', 'kroE100']
-    """
+    """Read a study of the package."""
     if name not in shipped_studies():
         raise ParameterError(
             f"no study {name!r} is shipped; use one of {', '.join(shipped_studies())} or a file"

@@ -25,15 +25,7 @@ class TuningPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     instances: tuple[InstanceSpec, ...]
 
     def check(self, settings: Settings, /) -> None:
-        """Reject a plan that does not fit a search with such settings.
-
-        >>> from tacit.search.moves import SealedParameters
-        >>> plan = TuningPlan(instances=(), space={"heat_start": (300, 90), "heat_end": (10, 100)})
-        >>> plan.check(SealedParameters())
-        Traceback (most recent call last):
-        tacit.errors.ParameterError: the space has a set with heat_start = 90 and heat_end = 100: \
-the temperature rises from 90 to 100; let it fall
-        """
+        """Reject a plan that does not fit a search with such settings."""
         self._check_space(settings)
         if min(self.trials, self.runs) < 1 or self.random_trials < 0:
             raise ParameterError("tuning needs at least one trial and one run; correct the counts")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ import numpy as np
 from tacit.errors import ParameterError
 from tacit.experiments.execution.job import Conditions
 from tacit.experiments.execution.run_job import run_job
+from tacit.experiments.paper import published
 from tacit.experiments.study.instances import InstanceSpec, named_problem
 from tacit.experiments.study.plugins import load_plugins
 from tacit.experiments.study.settings import (
@@ -89,11 +90,7 @@ class TuningTask(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class TunedSet:
-    """A parameter set and its values; smaller is better.
-
-    >>> TunedSet({"tournament": 18}, (0.019,)).total
-    0.019
-    """
+    """A parameter set and its values; smaller is better."""
 
     settings: dict[str, Choice]
     values: tuple[float, ...]
@@ -126,11 +123,6 @@ def tuning_task(
     """The task of a study's `[tuning]` table, optionally under a disclosure and a time budget.
 
     Settings of a sealed search change how long its generations take, so their budget always counts.
-
-    >>> from tacit.experiments.study.study import shipped_study
-    >>> task = tuning_task(shipped_study("ap"), "trials.journal", disclosure="top:15")
-    >>> task.name, task.trials, len(task.assessment.instances)
-    ('ap top:15', 300, 10)
     """
     plan = study.tuning
     if plan is None:
@@ -173,7 +165,13 @@ def tune(
     space smaller than the number of trials ends when it is exhausted. `watch` gets what there is
     whenever a trial was added.
     """
-    trials = _trials_of(task)
+    trials = open_trials(
+        task.storage,
+        task.name,
+        metrics=len(task.assessment.metrics),
+        random_trials=task.random_trials,
+        seed=task.sampler_seed,
+    )
     most = min(task.trials, prod(len(choices) for choices in task.space.values()))
     base = task.base
     pending: dict[Future[tuple[float, ...]], optuna.Trial] = {}
@@ -228,16 +226,49 @@ def _found(task: TuningTask, trials: Sequence[optuna.trial.FrozenTrial]) -> Tune
     return Tuned(ranked, sets, task.assessment.metrics)
 
 
-def _trials_of(task: TuningTask) -> optuna.Study:
-    return open_trials(
-        task.storage,
-        task.name,
-        metrics=len(task.assessment.metrics),
-        random_trials=task.random_trials,
-        seed=task.sampler_seed,
-    )
-
-
 def _dominates(one: TunedSet, other: TunedSet) -> bool:
     pairs = list(zip(one.values, other.values, strict=True))
     return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
+
+
+def published_sets(study: str, /) -> list[TunedSet]:
+    """The paper's best sets for a study, the one it continues with last.
+
+    >>> published_sets("ap")[0].values
+    (0.019,)
+    >>> published_sets("my-study")  # a name starts with that of a class of the paper, or has none
+    []
+    """
+    entry = published()["tuned"].get(study.partition("-")[0])
+    if entry is None:
+        return []
+    return [
+        TunedSet(dict(settings), tuple(values))
+        for settings, values in zip(entry["sets"], entry["values"], strict=True)
+    ]
+
+
+def known_set(study: Study, /) -> tuple[str, TunedSet]:
+    """What a tuned set is compared with, and whose it is; of a preset no values are on record.
+
+    >>> from tacit.experiments.study.study import shipped_study
+    >>> known_set(shipped_study("sealed-tsp"))[0]
+    'sealed-tsp'
+    """
+    paper = published_sets(study.name)
+    if paper:
+        return "the paper's", paper[-1]
+    return study.preset, TunedSet(asdict(study.search), ())
+
+
+def rows_beside(theirs: TunedSet, tuned: Tuned, /) -> list[tuple[str, str, str]]:
+    """Rows of setting, ours and theirs, the values last."""
+    ours = tuned.best[0]
+    rows = [
+        (name, str(value), str(theirs.settings.get(name, "-")))
+        for name, value in ours.settings.items()
+    ]
+    for k, metric in enumerate(tuned.metrics):
+        published_value = f"{theirs.values[k]:.4f}" if theirs.values else "-"
+        rows.append((metric, f"{ours.values[k]:.4f}", published_value))
+    return rows

@@ -45,6 +45,7 @@ def run_with_documented_kind(folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.processes
 def test_an_installed_kind_runs_on_nodes(tmp_path: Path) -> None:
     document = (ROOT / "docs/extending.md").read_text()
     point = re.search(r'entry-points."tacit.kinds"\]\n(.*?)\n', document)
@@ -58,6 +59,7 @@ def test_an_installed_kind_runs_on_nodes(tmp_path: Path) -> None:
     assert done.stdout.split() == ["True", "ordering"], done.stderr
 
 
+@pytest.mark.processes
 def test_a_kind_that_is_not_installed_is_refused(tmp_path: Path) -> None:
     done = run_with_documented_kind(tmp_path)
     assert "the kind 'ordering' is unknown here" in done.stderr

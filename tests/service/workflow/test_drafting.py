@@ -71,8 +71,8 @@ def test_settings_of_a_sealed_search_can_be_chosen() -> None:
     ("changes", "words"),
     [
         ({"preset": "tuned-ap"}, "leave the preset out"),
-        ({"parameters": {"population": 20}}, "'population' is not a setting"),
-        ({"parameters": {"block": "six"}}, "block is 'six'"),
+        ({"parameters": {"population": 20}}, "'population' is not a setting; use one of block"),
+        ({"parameters": {"block": "six"}}, "block is 'six' .*; correct it"),
         ({"parameters": {"heat_end": 900}}, "let it fall"),
         ({"weightings": ["3:1"]}, "does not fit"),
         ({"best": "improvement", "parameters": {"parents": 2}}, "with one parent"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.cli import main
+from tacit.cli.main import main
 from tests.conftest import simulated_words
 
 RunTacit = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -18,7 +18,7 @@ from tacit.cli import service
 from tacit.engine.identity.cluster_files import write_cluster
 from tacit.errors import InputError
 from tests.conftest import RunTacit
-from tests.service.world import free_port
+from tests.support.platform import free_port
 
 
 @pytest.fixture

@@ -6,15 +6,13 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tacit.cli import main
-from tacit.engine.identity.certificates import CertificateFiles, new_certificate
+from tacit.cli.main import main
 from tacit.engine.local.cluster import LocalCluster
 from tacit.participant import Profile, join, new_key_file, sign, submit
-from tests.participant.platform import NAMES, RUN, Platform, csv_of, listening_at, served
+from tests.participant.platform import NAMES, RUN, Platform, csv_of, served
 from tests.support.processes import starts_processes
 
 
@@ -55,7 +53,7 @@ def nodes() -> Iterator[LocalCluster]:
         running.check_alive()
 
 
-def invite_all(platform: Platform, folder: Path) -> dict[str, Profile]:
+def join_all(platform: Platform, folder: Path) -> dict[str, Profile]:
     """Every participant has joined; the agreement can be fetched."""
     profiles = {}
     for name in NAMES:
@@ -63,9 +61,9 @@ def invite_all(platform: Platform, folder: Path) -> dict[str, Profile]:
         (folder / f"{name}.csv").write_text(csv_of(platform.problem, name))
         profiles[name] = join(
             platform.url,
-            f"code-{name}",
+            platform.codes[name],
             profile=folder / name,
-            ca=platform.certificate.certificate,
+            ca=platform.ca,
         )
     return profiles
 
@@ -86,32 +84,11 @@ class World:
         return self.folder / f"{name}.csv"
 
 
-@dataclass
-class Web:
-    """A web server that serves one platform after the other: to stop one takes a while."""
-
-    certificate: CertificateFiles
-    app: Any = None
-    port: int = 0
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        await self.app(scope, receive, send)
-
-
-@pytest.fixture(scope="session")
-def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
-    made = Web(new_certificate("platform-web", tmp_path_factory.mktemp("web")))
-    with listening_at(made, made.certificate) as made.port:
-        yield made
-
-
 @pytest.fixture
-def world(nodes: LocalCluster, web: Web, tmp_path: Path) -> Iterator[World]:
+def world(nodes: LocalCluster, tmp_path: Path) -> Iterator[World]:
     """All have joined, nobody has signed."""
-    platform = Platform(nodes, tmp_path)
-    platform.certificate, platform.port, web.app = web.certificate, web.port, platform.app()
-    yield World(platform, invite_all(platform, tmp_path), tmp_path)
-    platform.close()
+    with served(Platform(nodes, tmp_path)) as platform:
+        yield World(platform, join_all(platform, tmp_path), tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +98,7 @@ def finished_world(
     """A run that has come to its end, honestly."""
     folder = tmp_path_factory.mktemp("finished")
     with served(Platform(nodes, folder)) as platform:
-        profiles = invite_all(platform, folder)
+        profiles = join_all(platform, folder)
         for profile in profiles.values():
             sign(profile, RUN)
         for name, profile in profiles.items():

@@ -1,53 +1,51 @@
-"""A platform that can lie: the contract's API over real TLS, real nodes behind it, and hooks.
-
-It answers honestly what `tamper` does not change, and remembers every byte that it was sent.
-"""
+"""A platform with one run of three airlines on real nodes, which may lie about it."""
 
 from __future__ import annotations
 
-import socket
-import threading
+import asyncio
 import time
-from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from unittest.mock import patch
 
-import msgspec
 import numpy as np
-import uvicorn
-from fastapi import FastAPI, HTTPException, Request, Response
+from msgspec.structs import replace as replaced
 
 from tacit.disclosure import parse_disclosure
-from tacit.engine.agreement.draft import draft_agreement
-from tacit.engine.agreement.sealing import SealedRows, box_hash
-from tacit.engine.agreement.signatures import is_joining_signed, is_signed
-from tacit.engine.agreement.terms import (
-    Agreement,
-    AgreementLimits,
-    PinnedSearch,
-    agreement_hash,
-    canonical,
-)
-from tacit.engine.coordinator.secure import SecureEngine
-from tacit.engine.identity.certificates import CertificateFiles, new_certificate, read_certificate
-from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.local.engine import node_terms
-from tacit.engine.records.ledger import LedgerEntry, load_ledger
-from tacit.mpc.transport import fingerprint
+from tacit.engine.agreement import Agreement, agreement_hash, canonical, read_agreement
+from tacit.engine.coordinator import SecureEngine
+from tacit.engine.identity import CertificateFiles
+from tacit.engine.local import LocalCluster
+from tacit.engine.records import LedgerEntry, load_ledger
 from tacit.problems import Assignment, Objective, Participant, Problem
-from tacit.runs import Progress, drive
-from tacit.runs.agreed.agreed import Agreed
-from tacit.runs.agreed.driver import agreed_driver
+from tacit.runs import Agreed, Progress, agreed_driver, drive
 from tacit.search import SearchParameters
+from tacit.service.access.invitations import invite
+from tacit.service.api.terms import RunTerms, draft_of_problem
+from tacit.service.execution.agreed_runs import StoredAgreement, stored_agreement
+from tacit.service.execution.answer import result_of
+from tacit.service.execution.port import LogAnswer, SignedLog
+from tacit.service.execution.report import Report, run_folder
+from tacit.service.server.app import make_app
+from tacit.service.storage import (
+    create_account,
+    create_run,
+    read_run,
+    set_agreement,
+    set_state,
+    set_submission_state,
+)
+from tacit.service.workflow.inviting import invite_members
+from tacit.service.workflow.lifecycle import State
+from tests.service.stand_in import StandIn
+from tests.support.platform import Lies, Tamper, generous, listening
 
 RUN = "r-abcdefghij"
 NAMES = ("north", "south", "west")
 EVALUATIONS = 6
 PARAMETERS = SearchParameters(population=20, elites=2, tournament=3)
-Tamper = Callable[[Any], Any]
 
 
 def slots(disclosure: str = "top:4") -> Assignment:
@@ -87,8 +85,39 @@ def csv_of(problem: Problem, name: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+class ByHand(StandIn):
+    """Accepts rows unseen and runs nothing by itself; it has the logs of nodes that ran."""
+
+    engine: SecureEngine | None = None
+    nonce: bytes | None = None
+    """What nodes are asked with, in place of what a participant drew."""
+
+    async def submission(self, run_id: str, /) -> None:
+        """Leave the rows waiting."""
+
+    async def fetch_logs(self, run_id: str, nonce: bytes, /) -> LogAnswer:
+        assert self.engine is not None
+        stored = await self.database.read(stored_agreement, run_id)
+        found = await asyncio.to_thread(self.engine.fetch_logs, self.nonce or nonce)
+        logs = (
+            SignedLog(
+                node=node,
+                log=done.log,
+                seconds=done.seconds,
+                nonce=nonce,
+                signature=done.signature,
+            )
+            for node, done in enumerate(found)
+        )
+        return LogAnswer(logs=tuple(logs), manifests=stored.signed_manifests())
+
+    def close(self) -> None:
+        if self.engine is not None:
+            self.engine.__exit__(None, None, None)
+
+
 class Platform:
-    """One run on one agreed; `url` is where it listens."""
+    """One run, whose participants are invited; `url` is where it listens."""
 
     def __init__(
         self,
@@ -98,288 +127,120 @@ class Platform:
         problem: Problem | None = None,
         parameters: SearchParameters = PARAMETERS,
         reveal_best: bool = False,
+        certificate: CertificateFiles | None = None,
     ) -> None:
         self.cluster, self.folder, self.problem = cluster, folder, problem or slots()
-        self.parameters, self.reveal_best = parameters, reveal_best
-        self.certificate = new_certificate("platform-web", folder)
-        self.tokens: dict[str, str] = {}
-        self.keys: dict[str, str] = {}
-        self.codes = {f"code-{name}": name for name in NAMES}
-        self.agreement: Agreement | None = None
-        self.signatures: dict[str, bytes] = {}
-        self.sealed: dict[tuple[str, int], SealedRows] = {}
-        self.refused: dict[str, str] = {}
-        self.state = "invited"
-        self.ledger: list[LedgerEntry] = []
-        self.result: dict[str, Any] = {}
-        self.engine: SecureEngine | None = None
-        self.received: list[bytes] = []
+        settings = generous(folder / "platform", cluster.folder / "cluster.toml")
+        if certificate is not None:
+            used = {"tls_certificate": certificate.certificate, "tls_key": certificate.key}
+            settings = replaced(settings, **{name: str(path) for name, path in used.items()})
+        self.settings = settings
+        self.ca = settings.place(settings.tls_certificate or "")
+        self.url = settings.url
         self.tamper: dict[str, Tamper] = {}
-        self.port = 0
+        self.received: list[bytes] = []
+        self.app = make_app(settings, execution=ByHand)
+        self.app.add_middleware(Lies, tamper=self.tamper, received=self.received)
+        self.database, self.execution = self.app.state.platform.database, self._by_hand()
+        self.codes = self._invite(parameters, reveal_best=reveal_best)
+
+    def _by_hand(self) -> ByHand:
+        execution = self.app.state.platform.execution
+        assert isinstance(execution, ByHand)
+        return execution
+
+    def _invite(self, parameters: SearchParameters, *, reveal_best: bool) -> dict[str, str]:
+        first = self.problem.objectives[0]
+        owners = {each.name: each.rows for each in self.problem.participants}
+        terms = RunTerms.model_validate(
+            {
+                **draft_of_problem(
+                    self.problem, owners, disclosure=str(first.disclosure), best=first.best_mode
+                ),
+                "name": "morning",
+                "parameters": asdict(parameters),
+                "limits": {"evaluations": EVALUATIONS, "distinct_min": 2},
+                "deadline_seconds": 20.0,
+                "reveal_best": reveal_best,
+            }
+        )
+        name = self.settings.cluster[0].name
+        with (
+            self.database.writing() as session,
+            patch("tacit.service.storage.runs.new_run_id", return_value=RUN),
+        ):
+            create_account(session, "op", "operator")
+            create_run(session, terms.name, terms.model_dump(mode="json"), by="op")
+            return invite_members(session, self.settings, RUN, name)
+
+    def invite_again(self, name: str) -> str:
+        with self.database.writing() as session:
+            return invite(session, name, hours=1)[0]
 
     @property
-    def url(self) -> str:
-        return f"https://127.0.0.1:{self.port}"
+    def stored(self) -> StoredAgreement:
+        with self.database.reading() as session:
+            return stored_agreement(session, RUN)
 
-    def told(self, name: str, value: Any) -> Any:
-        return self.tamper.get(name, lambda honest: honest)(value)
+    @property
+    def agreement(self) -> Agreement:
+        return self.stored.agreement
 
-    def draft(self) -> Agreement:
-        settings = asdict(self.parameters)
-        folder = self.cluster.folder
-        bare = tuple(replace(each, weights=None) for each in self.problem.objectives)
-        return draft_agreement(
-            replace(self.problem, objectives=bare),
-            participants=self.keys,
-            nodes=node_terms(self.cluster.config),
-            platform=fingerprint(read_certificate(folder / "platform.pem")),
-            search=PinnedSearch(settings.pop("algorithm"), settings, None),
-            limits=AgreementLimits(EVALUATIONS, 20, 40, 2, int(time.time()) + 3600),
-            reveal_best=self.reveal_best,
-        )
+    @property
+    def state(self) -> State:
+        with self.database.reading() as session:
+            return read_run(session, RUN).where
 
-    def view(self) -> dict[str, Any]:
-        return {
-            "id": RUN,
-            "name": "morning",
-            "state": self.state,
-            "reason": None,
-            "terms": {"deadline_seconds": 20},
-            "members": [
-                {
-                    "name": name,
-                    "joined": name in self.keys,
-                    "signed": name in self.signatures,
-                    "submission_state": "accepted" if (name, 0) in self.sealed else "missing",
-                }
-                for name in NAMES
-            ],
-            "warnings": [],
-        }
+    def redraft(self, agreement: Agreement) -> None:
+        """Show everybody another agreement from now on, for whoever signs it."""
+        data, digest = canonical(agreement), agreement_hash(agreement).hex()
+        with self.database.writing() as session:
+            set_agreement(session, RUN, data, digest)
+        assert read_agreement(data) == agreement
+
+    def refuse(self, name: str, reason: str) -> None:
+        """What the nodes would say of a participant's rows."""
+        with self.database.writing() as session:
+            set_submission_state(session, RUN, name, "refused", reason=reason)
+
+    @property
+    def ledger(self) -> list[LedgerEntry]:
+        path = run_folder(self.settings.data_folder, RUN) / "ledger.jsonl"
+        return load_ledger(path, sealed=False)
 
     def execute(self, *, stop_after: int | None = None) -> None:
         """Run the agreed search on the nodes, or go on with it, as an honest platform does."""
-        assert self.agreement is not None
-        self.close()
+        stored = self.stored
+        folder = run_folder(self.settings.data_folder, RUN)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.execution.close()
 
         def watch(progress: Progress) -> None:
             if progress.generation == stop_after:
                 raise KeyboardInterrupt
 
-        self.engine = SecureEngine(self.agreement, self.cluster.config)
-        self.engine.__enter__()
-        self.engine.start(self.signatures, [self.sealed[key] for key in sorted(self.sealed)])
-        manifests = {
-            k: [self.sealed[each.participant, k].manifest for each in terms.owners]
-            for k, terms in enumerate(self.agreement.objectives)
-        }
-        agreed = Agreed(agreement=self.agreement, signatures=self.signatures, manifests=manifests)
-        with agreed_driver(agreed, self.cluster.config, self.folder) as driver:
-            drive(driver, until=time.monotonic() + 30, observe=watch)
-            items = driver.plans()[0]
-            generation = driver.progress().generation
-        self.ledger = load_ledger(self.folder / "ledger.jsonl", sealed=False)
-        rows, columns = self.problem.row_names, self.problem.column_names
-        named = None
-        if rows is not None and columns is not None:
-            named = [[rows[r], columns[c]] for r, c in enumerate(items)]
-        self.result = {"plan": {"items": items, "named": named}, "generation": generation}
-        self.state = "finished"
-
-    def close(self) -> None:
-        if self.engine is not None:
-            self.engine.__exit__(None, None, None)
-
-    def app(self) -> FastAPI:
-        """The contract's paths."""
-        app = FastAPI()
-
-        @app.middleware("http")
-        async def remember(request: Request, call_next: Any) -> Response:
-            self.received.append(await request.body())
-            self.received.append(repr(request.headers.items()).encode())
-            answer: Response = await call_next(request)
-            return answer
-
-        @app.exception_handler(HTTPException)
-        async def refuse(_: Request, error: HTTPException) -> Response:
-            body = msgspec.json.encode({"error": "no", "message": error.detail})
-            return Response(body, error.status_code, media_type="application/json")
-
-        _add_accounts(self, app)
-        _add_run(self, app)
-        _add_outcome(self, app)
-        return app
-
-
-def _who(platform: Platform, request: Request) -> str:
-    token = request.headers.get("Authorization", "").removeprefix("Bearer ")
-    if token not in platform.tokens:
-        raise HTTPException(401, "no such token")
-    return platform.tokens[token]
-
-
-def _add_accounts(platform: Platform, app: FastAPI) -> None:
-    @app.post("/api/v1/join")
-    async def join(request: Request) -> Any:
-        asked = await request.json()
-        name = platform.codes.pop(asked["code"], None)
-        if name is None:
-            raise HTTPException(401, "no such code")
-        signature = bytes.fromhex(asked["signature"])
-        if not is_joining_signed(asked["signing_key"], asked["code"], signature):
-            raise HTTPException(422, "this key is not yours")
-        platform.keys[name] = asked["signing_key"]
-        token = f"token-of-{name}-{len(platform.tokens)}"
-        platform.tokens[token] = name
-        if len(platform.keys) == len(NAMES) and platform.agreement is None:
-            platform.agreement = platform.draft()
-        expires = time.time() + 86400
-        return {"token": token, "account": name, "role": "participant", "expires": expires}
-
-    @app.get("/api/v1/runs")
-    def runs(request: Request) -> Any:
-        _who(platform, request)
-        return [{"id": RUN, "name": "morning", "state": platform.state, "reason": None}]
-
-
-def _add_run(platform: Platform, app: FastAPI) -> None:
-    @app.get(f"/api/v1/runs/{RUN}")
-    def view(request: Request) -> Any:
-        _who(platform, request)
-        return platform.view()
-
-    @app.get(f"/api/v1/runs/{RUN}/agreement")
-    def agreement(request: Request) -> Response:
-        _who(platform, request)
-        if platform.agreement is None:
-            raise HTTPException(404, "waiting for: south, west; come back when they have joined")
-        shown = platform.told("agreement", platform.agreement)
-        data = shown if isinstance(shown, bytes) else canonical(shown)
-        return Response(data, media_type="application/json")
-
-    @app.post(f"/api/v1/runs/{RUN}/signature")
-    async def signature(request: Request) -> Any:
-        who, asked = _who(platform, request), await request.json()
-        assert platform.agreement is not None
-        signed = bytes.fromhex(asked["signature"])
-        digest = agreement_hash(platform.agreement)
-        if not is_signed(platform.keys[who], "agreement", digest, signed):
-            raise HTTPException(422, "this is not your signature under the agreement")
-        platform.signatures[who] = signed
-        if len(platform.signatures) == len(NAMES):
-            platform.state = "agreed"
-        return platform.view()
-
-    @app.post(f"/api/v1/runs/{RUN}/submission", status_code=201)
-    async def submit(request: Request) -> Any:
-        who, asked = _who(platform, request), await request.json()
-        if platform.state != "agreed":
-            raise HTTPException(409, "the run is not agreed; all must have signed first")
-        sealed = SealedRows(
-            tuple(b64decode(box) for box in asked["boxes"]),
-            bytes.fromhex(asked["manifest"]),
-            bytes.fromhex(asked["signature"]),
+        self.execution.engine = SecureEngine(stored.agreement, self.cluster.config)
+        self.execution.engine.__enter__()
+        self.execution.engine.start(stored.signatures, [each.rows for each in stored.rows])
+        agreed = Agreed(
+            agreement=stored.agreement, signatures=stored.signatures, manifests=stored.manifests()
         )
-        platform.sealed[who, asked["objective"]] = sealed
-        platform.refused.pop(who, None)
-        return _submission(platform, who, asked["objective"])
-
-    @app.get(f"/api/v1/runs/{RUN}/submission")
-    def submission(request: Request) -> Any:
-        who = _who(platform, request)
-        held = [_submission(platform, who, k) for name, k in platform.sealed if name == who]
-        return platform.told("submission", held)
-
-    @app.post(f"/api/v1/runs/{RUN}/withdraw")
-    def withdraw(request: Request) -> Any:
-        _who(platform, request)
-        if platform.state in ("running", "finished"):
-            raise HTTPException(409, f"the run is {platform.state}; it is too late to withdraw")
-        return {**platform.view(), "state": "cancelled"}
-
-
-def _submission(platform: Platform, who: str, objective: int) -> dict[str, Any]:
-    return {
-        "objective": objective,
-        "state": "refused" if who in platform.refused else "waiting",
-        "reason": platform.refused.get(who),
-        "boxes": [box_hash(box) for box in platform.sealed[who, objective].boxes],
-    }
-
-
-def _add_outcome(platform: Platform, app: FastAPI) -> None:
-    @app.get(f"/api/v1/runs/{RUN}/result")
-    def result(request: Request) -> Any:
-        _who(platform, request)
-        return platform.told("result", {"state": platform.state, "reason": None, **platform.result})
-
-    @app.get(f"/api/v1/runs/{RUN}/ledger")
-    def ledger(request: Request) -> Response:
-        _who(platform, request)
-        entries = platform.told("ledger", list(platform.ledger))
-        lines = [msgspec.json.encode(entry, order="sorted") + b"\n" for entry in entries]
-        return Response(b"".join(lines), media_type="application/x-ndjson")
-
-    @app.post(f"/api/v1/runs/{RUN}/logs")
-    def logs(request: Request, asked: dict[str, str]) -> Any:
-        _who(platform, request)
-        assert platform.engine is not None
-        nonce = platform.told("nonce", bytes.fromhex(asked["nonce"]))
-        answer = {
-            "logs": [
-                {
-                    "node": node,
-                    "log": b64encode(done.log).decode(),
-                    "seconds": done.seconds,
-                    "nonce": asked["nonce"],
-                    "signature": done.signature.hex(),
-                }
-                for node, done in enumerate(platform.engine.fetch_logs(nonce))
-            ],
-            "manifests": [
-                {
-                    "participant": who,
-                    "objective": objective,
-                    "manifest": each.manifest.hex(),
-                    "signature": each.signature.hex(),
-                }
-                for (who, objective), each in platform.sealed.items()
-            ],
-            "words": {},
-        }
-        return platform.told("logs", answer)
+        with agreed_driver(agreed, self.cluster.config, folder) as driver:
+            drive(driver, until=time.monotonic() + 30, observe=watch)
+            generation = driver.progress().generation
+            found = Report(stage="ended", generation=generation, plans=driver.plans())
+        end = State.FINISHED if stop_after is None else State.INTERRUPTED
+        with self.database.writing() as session:
+            for state in (State.SUBMITTED, State.RUNNING):
+                set_state(session, RUN, state)
+            set_state(session, RUN, end, result=result_of(found, stored.agreement))
 
 
 @contextmanager
 def served(platform: Platform) -> Iterator[Platform]:
     """Serve it over TLS from a thread for as long as the block lasts."""
-    with listening_at(platform.app(), platform.certificate) as platform.port:
+    with listening(platform.settings, platform.app):
         try:
             yield platform
         finally:
-            platform.close()
-
-
-@contextmanager
-def listening_at(app: Any, certificate: CertificateFiles) -> Iterator[int]:
-    """The port at which an app is served."""
-    listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(
-        uvicorn.Config(
-            app,
-            ssl_certfile=certificate.certificate,
-            ssl_keyfile=certificate.key,
-            log_level="error",
-            lifespan="off",
-            ws="none",
-        )
-    )
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-    try:
-        yield int(listening.getsockname()[1])
-    finally:
-        server.should_exit = True
-        thread.join(timeout=10)
-        listening.close()
+            platform.execution.close()

@@ -88,7 +88,6 @@ ATTACKS: list[tuple[str, str, Callable[[Any], Any], str]] = [
         on_log(0, lambda log: {**log, "nonce": "00" * 32}),
         "node 0: this log answers another question than ours",
     ),
-    ("another nonce", "nonce", lambda _: bytes(32), "it may be an old one, fetch it again"),
     (
         "a log missing",
         "logs",
@@ -151,6 +150,16 @@ def test_a_lying_platform_is_caught(
     assert message in said.out
     assert said.err.count("\n") == 1
     assert message in said.err
+
+
+def test_a_log_for_another_question_is_caught(finished: World, tacit: Tacit) -> None:
+    finished.platform.execution.nonce = bytes(32)
+    try:
+        said = tacit("log", RUN, "--profile", finished.north.folder)
+    finally:
+        finished.platform.execution.nonce = None
+    assert said.code == 3
+    assert "it may be an old one, fetch it again" in said.err
 
 
 def test_the_plan_that_was_shown_is_the_one_that_is_checked(finished: World, tacit: Tacit) -> None:

@@ -11,7 +11,9 @@ import pytest
 
 from tacit.engine.local.cluster import LocalCluster
 from tacit.participant import join, load_profile, new_key_file, save_trust, seen_trust, sign, submit
-from tests.participant.conftest import Tacit
+from tacit.service.storage import read_run
+from tacit.service.workflow.lifecycle import State
+from tests.participant.conftest import Tacit, World
 from tests.participant.platform import NAMES, RUN, Platform, csv_of, served
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "participants.md").read_text()
@@ -28,9 +30,9 @@ def others(platform: Platform, folder: Path) -> None:
         new_key_file(name, folder / name)
         join(
             platform.url,
-            f"code-{name}",
+            platform.codes[name],
             profile=folder / name,
-            ca=platform.certificate.certificate,
+            ca=platform.ca,
         )
 
 
@@ -41,9 +43,9 @@ def test_every_command_runs_in_its_order(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     said: dict[str, str] = {}
     with served(Platform(nodes, tmp_path)) as platform:
-        Path("platform.pem").write_text(platform.certificate.pem)
+        Path("platform.pem").write_text(platform.ca.read_text())
         Path("costs.csv").write_text(csv_of(platform.problem, "north"))
-        put = {"https://platform.example:8443": platform.url, "CODE": "code-north"}
+        put = {"https://platform.example:8443": platform.url, "CODE": platform.codes["north"]}
         for words in commands():
             name = words[0]
             if name == "result":
@@ -55,8 +57,10 @@ def test_every_command_runs_in_its_order(
             if name == "join":
                 others(platform, tmp_path)
             if name == "review" and "--write-trust" in words:
-                assert platform.agreement is not None
                 save_trust(seen_trust(platform.agreement), Path("keys.toml"))
+            if name == "withdraw":  # the page goes on as if nobody had
+                with platform.database.writing() as session:
+                    read_run(session, RUN).state = State.AGREED.value
             if name == "sign":
                 for other in NAMES[1:]:
                     sign(load_profile(tmp_path / other), RUN)
@@ -67,7 +71,7 @@ def test_every_command_runs_in_its_order(
 
 
 def finish(platform: Platform, folder: Path) -> None:
-    if platform.state != "finished":
+    if platform.state is State.AGREED:
         for other in NAMES[1:]:
             path = folder / f"{other}.csv"
             path.write_text(csv_of(platform.problem, other))
@@ -75,14 +79,12 @@ def finish(platform: Platform, folder: Path) -> None:
         platform.execute()
 
 
-def test_the_file_that_is_shown_fits(nodes: LocalCluster, tmp_path: Path) -> None:
+def test_the_file_that_is_shown_fits(world: World, tmp_path: Path) -> None:
     from tacit.participant.costs import read_costs
 
     (shown,) = re.findall(r"```\n(flight,.*?)```", DOCUMENT, flags=re.DOTALL)
     (tmp_path / "costs.csv").write_text(shown)
-    platform = Platform(nodes, tmp_path)
-    platform.keys = {name: f"{number:064x}" for number, name in enumerate(NAMES)}
-    found = read_costs(tmp_path / "costs.csv", platform.draft(), "north", 0)
+    found = read_costs(tmp_path / "costs.csv", world.platform.agreement, "north", 0)
     assert found[0].tolist() == [0, 0, 125, 400, 805, 1200, 1600, 2000, 2400]
 
 

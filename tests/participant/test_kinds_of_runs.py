@@ -65,8 +65,7 @@ def submitted(platform: Platform) -> dict[str, Profile]:
     for name in NAMES:
         folder = platform.folder / name
         new_key_file(name, folder)
-        ca = platform.certificate.certificate
-        profiles[name] = join(platform.url, f"code-{name}", profile=folder, ca=ca)
+        profiles[name] = join(platform.url, platform.codes[name], profile=folder, ca=platform.ca)
     for profile in profiles.values():
         sign(profile, RUN)
     for each in platform.problem.participants:

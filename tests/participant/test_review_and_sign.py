@@ -13,10 +13,13 @@ from msgspec.structs import replace
 
 from tacit.engine.agreement.terms import Agreement, ParticipantTerms, agreement_hash, canonical
 from tacit.engine.identity.keys import Keys, key_fingerprint
+from tacit.engine.local.cluster import LocalCluster
 from tacit.errors import AgreementError, FileError, PlatformError, TrustError
 from tacit.participant import (
+    join,
     load_profile,
     load_trust,
+    new_key_file,
     review,
     save_trust,
     seen_trust,
@@ -24,7 +27,7 @@ from tacit.participant import (
     submit,
 )
 from tests.participant.conftest import Tacit, World
-from tests.participant.platform import RUN
+from tests.participant.platform import RUN, Platform, served
 
 
 def swapped_node(agreement: Agreement) -> Agreement:
@@ -87,7 +90,6 @@ def test_with_pinned_keys_the_platform_can_slip_nobody_in(
     world: World, tacit: Tacit, lie: Lie, message: str
 ) -> None:
     honest = world.platform.agreement
-    assert honest is not None
     keys = world.folder / "keys.toml"
     save_trust(seen_trust(honest), keys)
     world.platform.tamper["agreement"] = lie
@@ -97,7 +99,7 @@ def test_with_pinned_keys_the_platform_can_slip_nobody_in(
         assert said.err.startswith(f"tacit: do not sign {RUN}: ")
         assert message in said.err
         assert said.err.count("\n") == 1
-    assert "north" not in world.platform.signatures
+    assert "north" not in world.platform.stored.signatures
     assert world.north.signed_agreement(RUN) is None
     # The honest one passes, and from now on the profile itself remembers the keys.
     world.platform.tamper.clear()
@@ -128,13 +130,12 @@ def test_after_signing_nothing_can_be_changed(world: World, tacit: Tacit, lie: L
 
 def test_what_the_review_says(world: World, tacit: Tacit) -> None:
     agreement = world.platform.agreement
-    assert agreement is not None
     said = tacit("review", "morning", "--profile", world.north.folder, "--costs", world.csv())
     assert said.code == 0
     assert f"Agreement {agreement_hash(agreement).hex()}" in said.out
     assert "3 of 9 rows are yours (F0, F1, F2), 9 numbers from 0 to 300 each" in said.out
-    assert "which 4 of 40 plans are best, not by how much, nor in which order" in said.out
-    assert "at most 0 equations and 864 inequations" in said.out  # 4 * 36 * 6
+    assert "which 4 of 20 plans are best, not by how much, nor in which order" in said.out
+    assert "at most 0 equations and 384 inequations" in said.out  # 4 * 16 * 6
     assert "deadline: 20 s after the start (the platform's word" in said.out
     keys = [node.signing_key for node in agreement.nodes]
     keys += [node.sealing_key for node in agreement.nodes]
@@ -151,7 +152,6 @@ def test_what_the_review_says(world: World, tacit: Tacit) -> None:
 def test_keys_are_written_for_comparison_and_read_again(world: World, tacit: Tacit) -> None:
     keys = world.folder / "seen.toml"
     tacit("review", RUN, "--write-trust", keys, "--profile", world.north.folder)
-    assert world.platform.agreement is not None
     assert load_trust(keys) == seen_trust(world.platform.agreement)
     assert keys.read_text().startswith("# as the platform shows them")
     assert review(world.north, RUN, trust=load_trust(keys)).pinned
@@ -167,10 +167,9 @@ def test_sign_asks_and_keeps_what_was_signed(
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
     said = tacit("sign", RUN, "--profile", world.north.folder)
     assert said.code == 130
-    assert "north" not in world.platform.signatures
+    assert "north" not in world.platform.stored.signatures
     said = tacit("sign", RUN, "--yes", "--profile", world.north.folder)
     agreement = world.platform.agreement
-    assert agreement is not None
     assert said.out.startswith(f"signed {agreement_hash(agreement).hex()} as 'north'")
     kept = world.north.folder / "runs" / RUN / "agreement.json"
     assert kept.read_bytes() == canonical(agreement)
@@ -184,28 +183,26 @@ def test_what_is_signed_unseen_is_what_was_read(world: World, tacit: Tacit) -> N
     assert "nobody has read the agreement" in said.err
     assert tacit("review", RUN, *folder).code == 0
     honest = world.platform.agreement
-    assert honest is not None
-    world.platform.agreement = more_disclosed(honest)
+    world.platform.redraft(more_disclosed(honest))
     said = tacit("sign", RUN, "--yes", *folder)
     assert said.code == 3
     assert "nothing was signed: run tacit participant review" in said.err
-    assert "north" not in world.platform.signatures
+    assert "north" not in world.platform.stored.signatures
     assert world.north.signed_agreement(RUN) is None
     named = agreement_hash(world.platform.agreement).hex()
     assert tacit("sign", RUN, "--yes", "--agreement", "00" * 32, *folder).code == 3
     assert tacit("sign", RUN, "--yes", "--agreement", named, *folder).code == 0
-    assert "north" in world.platform.signatures
+    assert "north" in world.platform.stored.signatures
 
 
 def test_what_is_forbidden_and_how_is_searched_is_shown(world: World, tacit: Tacit) -> None:
     honest = world.platform.agreement
-    assert honest is not None
-    world.platform.agreement = replace(honest, problem=replace(honest.problem, forbidden=[(1, 2)]))
+    world.platform.redraft(replace(honest, problem=replace(honest.problem, forbidden=[(1, 2)])))
     out = tacit("review", RUN, "--profile", world.north.folder).out
     assert "no plan may have F1 in 8:20" in out
     assert "tournament: 3" in out
     many = [(row, column) for row in range(8) for column in range(row)]
-    world.platform.agreement = replace(honest, problem=replace(honest.problem, forbidden=many))
+    world.platform.redraft(replace(honest, problem=replace(honest.problem, forbidden=many)))
     assert "any of 8 more pairs" in tacit("review", RUN, "--profile", world.north.folder).out
     told = json.loads(tacit("review", RUN, "--json", "--profile", world.north.folder).out)
     assert len(told["forbidden"]) == 28
@@ -214,7 +211,6 @@ def test_what_is_forbidden_and_how_is_searched_is_shown(world: World, tacit: Tac
 
 def test_what_does_not_fit_us_is_not_signed(world: World) -> None:
     honest = world.platform.agreement
-    assert honest is not None
 
     def refuse(lie: Lie, match: str) -> None:
         world.platform.tamper["agreement"] = lie
@@ -253,10 +249,12 @@ def test_without_a_signature_nothing_is_sealed(world: World) -> None:
         submit(world.north, RUN, world.csv())
 
 
-def test_an_agreement_that_is_not_there_yet(world: World) -> None:
-    world.platform.agreement = None
-    with pytest.raises(PlatformError, match="waiting for: south, west"):
-        review(world.north, RUN)
+def test_an_agreement_that_is_not_there_yet(nodes: LocalCluster, tmp_path: Path) -> None:
+    with served(Platform(nodes, tmp_path)) as platform:
+        new_key_file("north", tmp_path)
+        north = join(platform.url, platform.codes["north"], profile=tmp_path, ca=platform.ca)
+        with pytest.raises(PlatformError, match="waiting for: south, west"):
+            review(north, RUN)
 
 
 def test_names_cannot_fake_what_a_terminal_shows(world: World, tacit: Tacit) -> None:
@@ -275,7 +273,6 @@ def test_names_cannot_fake_what_a_terminal_shows(world: World, tacit: Tacit) -> 
 def test_no_error_and_no_json_moves_a_terminal(world: World, tacit: Tacit) -> None:
     """An agreement of an earlier time, names in errors, and what is not ASCII."""
     honest = world.platform.agreement
-    assert honest is not None
     names = ["\x1b]0;x\x07\x9b2J", *[f"F{i}" for i in range(1, 9)]]
     world.north.keep_agreement(
         RUN, replace(honest, problem=replace(honest.problem, row_names=names))
@@ -285,7 +282,10 @@ def test_no_error_and_no_json_moves_a_terminal(world: World, tacit: Tacit) -> No
     assert said.code == 2
     assert "give yours only" in said.err
     assert said.err.rstrip("\n").isprintable()
-    world.platform.state = "\x1b[2Jagreed\x9b\x7f"
+    state = {"state": "\x1b[2Jagreed\x9b\x7f"}
+    world.platform.tamper["runs"] = lambda runs: [{**run, **state} for run in runs]
+    for what in (RUN, "withdraw"):
+        world.platform.tamper[what] = lambda run: {**run, **state}
     for command in (("runs", "--json"), ("review", RUN, "--json"), ("withdraw", RUN, "--yes")):
         out = tacit(*command, "--profile", world.north.folder).out
         assert out.replace("\n", "").isprintable()
@@ -301,14 +301,13 @@ def test_all_files_are_the_owners_alone(world: World) -> None:
     with pytest.raises(FileError, match="was changed"):
         world.north.signed_agreement(RUN)
     profile = Path(world.north.folder / "profile.json")
-    assert "token-of-north" not in repr(world.north)
+    assert world.north.token not in repr(world.north)
     profile.chmod(0o644)
     with pytest.raises(FileError, match="can be read by others"):
         load_profile(world.north.folder)
 
 
 def test_whoever_is_left_out_is_mentioned(world: World) -> None:
-    assert world.platform.agreement is not None
     seen = seen_trust(world.platform.agreement)
     east = replace(seen.participant[0], name="east")
     made = review(world.north, RUN, trust=replace(seen, participant=[*seen.participant, east]))

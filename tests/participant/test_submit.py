@@ -12,7 +12,6 @@ import pytest
 from msgspec.structs import replace
 
 import tacit.engine.agreement.sealing
-from tacit.engine.agreement.terms import Agreement
 from tacit.errors import FileError, InputError, TrustError
 from tacit.mpc import ArithmeticShare, deal
 from tacit.participant import sign, submissions, submit
@@ -73,15 +72,15 @@ def test_submitting_again_is_harmless_and_a_refusal_is_sealed_anew(
 ) -> None:
     words = ("submit", RUN, agreed.csv(), "--profile", agreed.north.folder)
     assert "the nodes' check is waiting" in tacit(*words).out
-    first = agreed.platform.sealed["north", 0]
+    first = agreed.platform.stored.rows[0]
     again = tacit(*words)
     assert again.code == 0
     assert "nothing was sent, since rows are sealed once per agreement" in again.out
-    assert agreed.platform.sealed["north", 0] == first
-    agreed.platform.refused["north"] = "a weight is outside 0..3000"
+    assert agreed.platform.stored.rows[0] == first
+    agreed.platform.refuse("north", "a weight is outside 0..3000")
     assert submissions(agreed.north, RUN)[0].reason == "a weight is outside 0..3000"
     assert tacit(*words).code == 0
-    assert agreed.platform.sealed["north", 0] != first
+    assert agreed.platform.stored.rows[0] != first
     assert len(agreed.north.manifests(RUN, 0)) == 2
 
 
@@ -166,7 +165,7 @@ def test_the_cell_or_row_that_is_wrong_is_named(
     assert said.code == 2
     assert message in said.err
     assert said.err.count("\n") == 1
-    assert not agreed.platform.sealed
+    assert not agreed.platform.stored.rows
 
 
 @pytest.mark.parametrize(
@@ -190,7 +189,6 @@ def test_the_cell_or_row_that_is_wrong_is_named(
 def test_rows_by_name_by_number_or_in_order(world: World, text: str, tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text(text)
-    assert world.platform.agreement is not None
     found = read_costs(path, world.platform.agreement, "north", 0)
     expected = np.tile(np.arange(10, 100, 10), (3, 1))
     expected[1, 8], expected[2, 8] = 95, 3000
@@ -200,8 +198,7 @@ def test_rows_by_name_by_number_or_in_order(world: World, text: str, tmp_path: P
 def test_columns_in_any_order_only_by_name(world: World, tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text(lines())
-    assert world.platform.agreement is not None
-    agreement: Agreement = world.platform.agreement
+    agreement = world.platform.agreement
     nameless = replace(agreement, problem=replace(agreement.problem, column_names=None))
     assert np.array_equal(
         read_costs(path, nameless, "north", 0), read_costs(path, agreement, "north", 0)

@@ -12,10 +12,11 @@ from msgspec.structs import replace
 
 from tacit.engine.identity.cluster_files import write_cluster
 from tacit.service.server.app import make_app
-from tacit.service.server.settings import Settings, load_settings, write_settings
+from tacit.service.server.settings import Settings
 from tests.service.postgres import postgres
 from tests.service.stand_in import StandIn
 from tests.service.world import MakeWorld, World, opened
+from tests.support.platform import generous
 from tests.support.processes import starts_processes
 
 
@@ -30,14 +31,6 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def postgres_server() -> Iterator[str]:
     with postgres() as url:
         yield url
-
-
-def generous(folder: Path, cluster: Path) -> Settings:
-    """Settings that limit nobody."""
-    path = write_settings(folder, clusters=[cluster], listen="127.0.0.1:8443", url=None)
-    return replace(
-        load_settings(path), requests_per_minute=10**6, anonymous_requests_per_minute=10**6
-    )
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,12 +26,6 @@ from tests.service.example_terms import example_terms
 from tests.service.stand_in import StandIn
 
 API = "/api/v1"
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from tacit.engine.local.cluster import LocalCluster, free_addresses
 from tacit.errors import InputError, PlatformError, TrustError
 from tacit.participant import PlatformClient, join, load_profile, result, runs, sign, withdraw
 from tacit.participant.account.client import tls_context
+from tacit.service.access.tokens import revoke_all
 from tests.participant.conftest import Tacit, World
 from tests.participant.platform import RUN, Platform, served
 
@@ -60,19 +61,21 @@ def test_another_certificate_gets_no_token(world: World, tacit: Tacit) -> None:
 
 
 def test_an_expired_token(world: World, tacit: Tacit) -> None:
-    world.platform.tokens.clear()
+    with world.platform.database.writing() as session:
+        revoke_all(session, "north")
     said = tacit("review", RUN, "--profile", world.north.folder)
     assert said.code == 4
     assert "has expired or was revoked; ask the operator for a new invitation" in said.err
     assert f"tacit participant join {world.platform.url} CODE" in said.err
-    world.platform.codes["again"] = "north"
-    again = tacit("join", world.platform.url, "again", "--profile", world.north.folder)
+    code = world.platform.invite_again("north")
+    again = tacit("join", world.platform.url, code, "--profile", world.north.folder)
     assert again.code == 0, again.err
     assert runs(load_profile(world.north.folder))[0].id == RUN
 
 
 def test_an_invitation_works_once(world: World, tacit: Tacit) -> None:
-    said = tacit("join", world.platform.url, "code-north", "--profile", world.north.folder)
+    used = world.platform.codes["north"]
+    said = tacit("join", world.platform.url, used, "--profile", world.north.folder)
     assert said.code == 4
     assert "it was used, has expired or was mistyped; ask the operator for a new one" in said.err
 
@@ -81,7 +84,7 @@ def test_the_wrong_state_is_told_in_the_platforms_words(world: World, tacit: Tac
     sign(world.north, RUN)
     said = tacit("submit", RUN, world.csv(), "--profile", world.north.folder)
     assert said.code == 4
-    assert said.err == "tacit: the run is not agreed; all must have signed first\n"
+    assert said.err == "tacit: the run is invited; to submit it must be agreed\n"
     assert withdraw(world.north, RUN, reason="ill").state == "cancelled"
     said = tacit("result", RUN, "--profile", world.north.folder)
     assert said.code == 4
@@ -124,7 +127,7 @@ def test_the_plan_for_a_desk_and_for_a_spreadsheet(finished: World, tacit: Tacit
     assert tacit("runs", "--profile", folder).out == f"{RUN}  finished     morning\n"
     late = tacit("withdraw", RUN, "--yes", "--profile", folder)
     assert late.code == 4
-    assert "it is too late to withdraw" in late.err
+    assert "the run is finished; to become cancelled it must be" in late.err
 
 
 def test_keys(tmp_path: Path, tacit: Tacit) -> None:
@@ -158,16 +161,16 @@ def authority_for(name: str, folder: Path) -> tuple[Path, Path]:
     (folder / "ca.pem").write_bytes(made.public_bytes(Encoding.PEM))
     secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     (folder / "ca.key").write_bytes(secret)
+    (folder / "ca.key").chmod(0o600)
     return folder / "ca.pem", folder / "ca.key"
 
 
 @pytest.mark.parametrize("name", ["localhost", "other.example"])
 def test_an_authority_vouches_for_names(nodes: LocalCluster, tmp_path: Path, name: str) -> None:
     """Whoever has a certificate of the same authority for another name is not the platform."""
-    platform = Platform(nodes, tmp_path)
-    platform.certificate = CertificateFiles(*authority_for(name, tmp_path))
-    with served(platform):
-        url = f"https://localhost:{platform.port}"
+    certificate = CertificateFiles(*authority_for(name, tmp_path))
+    with served(Platform(nodes, tmp_path, certificate=certificate)) as platform:
+        url = platform.url.replace("127.0.0.1", "localhost")
         with PlatformClient(url, token="x", ca=tmp_path / "ca.pem") as client:
             expected = PlatformError if name == "localhost" else TrustError
             with pytest.raises(expected, match="your token" if name == "localhost" else "mismatch"):

@@ -1,0 +1,129 @@
+"""The real platform behind its real web server with TLS, in a thread; it can be made to lie.
+
+Execution is a stand-in. Answers are honest unless a test overrides one of them in `Lies.tamper`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from fastapi import FastAPI
+from msgspec.structs import replace
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tacit.engine.agreement import canonical, read_agreement
+from tacit.engine.records import read_ledger
+from tacit.service.server.connections import ImpatientLoop
+from tacit.service.server.serve import make_server
+from tacit.service.server.settings import Settings, load_settings, write_settings
+
+Tamper = Callable[[Any], Any]
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def generous(folder: Path, cluster: Path) -> Settings:
+    """Settings of a platform at a free port that limit nobody."""
+    listen = f"127.0.0.1:{free_port()}"
+    path = write_settings(folder, clusters=[cluster], listen=listen, url=None)
+    return replace(
+        load_settings(path), requests_per_minute=10**6, anonymous_requests_per_minute=10**6
+    )
+
+
+@contextmanager
+def listening(settings: Settings, app: FastAPI) -> Iterator[None]:
+    """Serve an app of `make_app` for as long as the block lasts."""
+    server = make_server(settings, app)
+
+    def serve() -> None:
+        with asyncio.Runner(loop_factory=ImpatientLoop) as runner:
+            runner.run(server.serve())
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        until = time.monotonic() + 20
+        while not server.started and time.monotonic() < until and thread.is_alive():
+            time.sleep(0.01)
+        assert server.started
+        yield
+    finally:
+        server.should_exit = True
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+class Lies:
+    """Remembers every byte that the app was sent, and changes what it answers.
+
+    `tamper` is by the last part of a path, such as `ledger`; a lie gets what the honest platform
+    would have answered.
+    """
+
+    def __init__(self, app: ASGIApp, *, tamper: dict[str, Tamper], received: list[bytes]) -> None:
+        self.app, self.tamper, self.received = app, tamper, received
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        body = await _whole(receive)
+        self.received += [body, repr(scope["headers"]).encode()]
+
+        unread: list[Message] = [{"type": "http.request", "body": body}]
+
+        async def again() -> Message:
+            return unread.pop() if unread else await receive()
+
+        what = scope["path"].rpartition("/")[2]
+        if what not in self.tamper or (scope["method"], what) == ("POST", "submission"):
+            await self.app(scope, again, send)
+            return
+        said: list[Message] = []
+
+        async def keep(message: Message) -> None:
+            said.append(message)
+
+        await self.app(scope, again, keep)
+        await self._tell(what, said, send)
+
+    async def _tell(self, what: str, said: list[Message], send: Send) -> None:
+        start, told = said[0], b"".join(each.get("body", b"") for each in said[1:])
+        if start["status"] < 400:
+            told = changed(what, told, self.tamper[what])
+        headers = [each for each in start["headers"] if each[0].lower() != b"content-length"]
+        await send({**start, "headers": [*headers, (b"content-length", b"%d" % len(told))]})
+        await send({"type": "http.response.body", "body": told})
+
+
+async def _whole(receive: Receive) -> bytes:
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    return body
+
+
+def changed(what: str, honest: bytes, lie: Tamper) -> bytes:
+    """An answer as a lie has it: about an `Agreement`, a list of `LedgerEntry`, or plain JSON."""
+    if what == "agreement":
+        shown = lie(read_agreement(honest))
+        return shown if isinstance(shown, bytes) else canonical(shown)
+    if what == "ledger":
+        entries = lie(read_ledger(honest, sealed=False))
+        return b"".join(msgspec.json.encode(each, order="sorted") + b"\n" for each in entries)
+    return msgspec.json.encode(lie(msgspec.json.decode(honest)))

@@ -26,6 +26,8 @@ from tests.engine.agreed_cluster import AgreedCluster, populations, problem, run
 
 LATE = 2.0
 """Seconds after a deadline, on a machine that other tests keep busy; benchmarks allow 0.1."""
+CUT_OFF = "the nodes: did not finish in time"
+"""The note of a run whose last evaluation the deadline cut off, as on a busy machine it may."""
 
 
 def expected(agreed: AgreedCluster, plans: Any) -> list[int]:
@@ -224,7 +226,7 @@ def test_a_run_goes_on_when_the_node_comes_back(own_cluster: LocalCluster) -> No
     result, late = timed_run(own_cluster, away_for_a_while, deadline=9)
     assert late < LATE
     assert result.generations > 20
-    assert result.notes == []
+    assert set(result.notes) <= {CUT_OFF}
 
 
 def test_a_run_goes_on_after_a_pause(own_cluster: LocalCluster) -> None:
@@ -236,7 +238,7 @@ def test_a_run_goes_on_after_a_pause(own_cluster: LocalCluster) -> None:
     result, late = timed_run(own_cluster, pause, deadline=3)
     assert late < LATE
     assert result.generations > 20
-    assert result.notes == []
+    assert set(result.notes) <= {CUT_OFF}
 
 
 def test_without_any_answer_the_error_names_the_node(own_cluster: LocalCluster) -> None:

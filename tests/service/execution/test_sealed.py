@@ -137,7 +137,7 @@ def lies_are_noticed(live: LivePlatform, profile: Profile, run_id: str) -> None:
             pytest.fail(f"{what}: {check_opened(agreement, logs, lie)}")
     with pytest.raises(LogError, match="asked for different generations"):
         check_asked([logs[0], logs[1], [e for e in logs[2] if not isinstance(e, GenerationsBegun)]])
-    with pytest.raises(LogError, match="none that the nodes opened"):
+    with pytest.raises(LogError, match="the nodes opened another plan than this"):
         check_plan(logs, ledger, Claim(other, outcome.generation))
     with pytest.raises(LogError, match="has shown here"):
         check_plan(logs, ledger, Claim(items, outcome.generation, other))

@@ -29,7 +29,7 @@
         ├── ForbiddenError        this role may not do that
         ├── NotThereError         it does not exist, or is not for you to see
         ├── WrongStateError       the run does not allow it now
-        ├── TooManyError          too many requests; says when to come again
+        ├── TooManyError          too many requests; says when to retry
         └── BusyError             too much to do for everybody; the same may work in a minute
 
 Each message says what was wrong, where, and what to do about it. The command line prints it as
@@ -216,7 +216,7 @@ class WrongStateError(ServiceError):
 
 
 class TooManyError(ServiceError):
-    """Too many requests; `retry_after` says in how many seconds to come again.
+    """Too many requests; `retry_after` says in how many seconds to retry.
 
     >>> TooManyError("too many requests; wait 3 s", retry_after=3).retry_after
     3

@@ -133,6 +133,13 @@ def replacing(path: Path, /, *, private: bool = False, durable: bool = False) ->
             os.close(folder)
 
 
+def remove_drafts(folder: Path, /) -> None:
+    """Remove what `replacing` left when its process was killed, once nobody else writes there."""
+    for draft in folder.rglob(".*"):
+        if draft.is_file():
+            draft.unlink()
+
+
 def replace_file(path: Path, data: bytes, /, *, durable: bool = False) -> None:
     """Replace a file as a whole."""
     with replacing(path, durable=durable) as file:

@@ -14,9 +14,10 @@ from tacit.participant.account.trust import Trust, seen_trust, trust_refusals
 from tacit.participant.costs import check_weights, show_rows
 from tacit.participant.explanations import disclosure_words, search_words
 from tacit.participant.results import plan_rows
-from tacit.participant.review_words import review_json, review_lines
+from tacit.participant.review_words import _kind_lines, review_json, review_lines
 from tacit.participant.reviewing import Review, changed_parts, check_is_expected
 from tacit.participant.submission import chosen_objective
+from tacit.problems import generate_capacitated, generate_tour
 from tacit.search.moves import SealedParameters
 from tests.engine.fixtures import example_cast
 
@@ -87,3 +88,11 @@ def test_an_objective_is_chosen_by_name_or_is_the_only_one(agreement: Agreement)
     assert chosen_objective(agreement, "owner", None) == 0
     with pytest.raises(InputError, match="'owner' seals nothing for 'cost'; choose from 'pay'"):
         chosen_objective(agreement, "owner", "cost")
+
+
+def test_a_review_shows_the_kind_and_its_public_numbers() -> None:
+    drawn = generate_capacitated(1, rows=4, columns=3)
+    shown = _kind_lines(drawn)
+    assert shown[0] == "kind of problem: capacitated, version 1"
+    assert shown[1] == f"capacities: {', '.join(map(str, drawn.capacities))}"
+    assert _kind_lines(generate_tour(1, cities=5))[1].endswith("count as one plan")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -228,7 +229,7 @@ def test_an_unknown_kind_version_or_datum_is_refused() -> None:
     public = public_problem(generate_tour(1, cities=3))
     objectives = (Objective("km", None, weight_bound=9),)
     more = msgspec.structs.replace(public, data={"capacities": [1]})
-    with pytest.raises(ProblemError, match="has no data, not capacities"):
+    with pytest.raises(ProblemError, match="has no data, not 'capacities'"):
         problem_without_weights(more, objectives)
 
 
@@ -240,3 +241,10 @@ def test_plans_are_told_in_the_names_of_the_problem() -> None:
         ("depot", "b"), ("b", "depot"), ("depot", "c"), ("c", "a"), ("a", "depot"),
     ]  # fmt: skip
     assert problem.listed(plan) == [(0, 2), (2, 3), (2, 1)]
+
+
+def test_a_kind_that_two_packages_bring_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [EntryPoint("mine", f"package_{k}:Mine", "tacit.kinds") for k in (1, 2)]
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: points)
+    with pytest.raises(ProblemError, match="package_1:Mine and package_2:Mine both bring"):
+        kind_named("mine")

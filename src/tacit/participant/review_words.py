@@ -11,7 +11,7 @@ from tacit.participant.costs import show_rows
 from tacit.participant.explanations import SearchWords, search_words
 from tacit.participant.plain_text import plain_line
 from tacit.participant.reviewing import Review
-from tacit.problems import unscaled_text
+from tacit.problems import Problem, unscaled_text
 
 MOST_PAIRS = 20
 
@@ -74,9 +74,24 @@ def _limits(review: Review, words: SearchWords) -> list[str]:
     until = time.strftime("%Y-%m-%d %H:%M", time.localtime(limits.expires))
     lines.append(f"after {until} (in {left:.1f} hours) the nodes evaluate nothing more")
     lines.append(words.limit)
+    lines += _kind_lines(review.agreement.known_problem)
     lines += [f"no plan may have {pair}" for pair in _some(_pairs(review))]
     if not forbidden:
         lines.append("no pair of a row and a column is forbidden")
+    return lines
+
+
+def _kind_lines(problem: Problem) -> list[str]:
+    """What kind of problem it is, with the public numbers that decide which plans there are."""
+    lines = [f"kind of problem: {problem.kind}, version {problem.version}"]
+    for name, given in problem.data.items():
+        numbers = [given] if isinstance(given, int) else given
+        shown = ", ".join(map(str, numbers[:MOST_PAIRS]))
+        more = len(numbers) - MOST_PAIRS
+        lines.append(f"{name}: {shown}" + (f" and {more:,} more, see --json" if more > 0 else ""))
+    if problem.between_places:
+        both = "count as one plan" if problem.is_symmetric else "are two plans"
+        lines.append(f"the same way in both directions: {both}")
     return lines
 
 
@@ -137,6 +152,10 @@ def review_json(review: Review, /) -> dict[str, Any]:
         "inferred": words.inferred,
         "deadline_seconds": review.run.deadline_seconds,
         "limits": agreement.limits,
+        "kind": agreement.problem.kind,
+        "version": agreement.known_problem.version,
+        "data": agreement.known_problem.data,
+        "symmetric": agreement.problem.symmetric,
         "forbidden": agreement.problem.forbidden,
         "search": agreement.search,
         "nodes": [

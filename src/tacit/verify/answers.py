@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from tacit.engine.agreement import Agreement
 from tacit.engine.evaluators import disclosed_best
-from tacit.engine.records import EvaluationAnswer, LedgerEntry, Log, RevealedBest
+from tacit.engine.records import EvaluationAnswer, LedgerEntry, Log, RevealBegun, RevealedBest
 from tacit.engine.wire import NO_ATTEMPT, Attempt
 from tacit.errors import AbortError, LogError, PeerError, UnprovenError
 from tacit.mpc import COORDINATOR, DisclosedValues, Session, collect, party_name
@@ -110,6 +110,7 @@ def check_disclosed(
     nodes = [AnswerLog.of(log) for log in logs]
     for entry in ledger:
         _check_may_be_disclosed(agreement, entry, nodes)
+    _check_reveals(agreement, logs, ledger)
     answers = check_answers(agreement, logs, ledger)
     words = f"{answers.confirmed} answers in the ledger are what all three nodes sent"
     if len(logs) < 3:
@@ -122,6 +123,16 @@ def check_disclosed(
     if answers.unconfirmed:
         raise UnprovenError(f"{words}, and {answers.unconfirmed} are not proven: {UNPROVEN}")
     return words
+
+
+def _check_reveals(
+    agreement: Agreement, logs: Sequence[Log], ledger: Sequence[LedgerEntry]
+) -> None:
+    """At most one reveal, which was agreed, and which every node was asked for."""
+    reveals = {(e.objective, e.index) for e in ledger if isinstance(e, RevealedBest)}
+    begun = all(any(isinstance(event, RevealBegun) for event in log) for log in logs)
+    if len(reveals) > (agreement.reveal_best and begun):
+        raise LogError("the ledger has a reveal that the nodes did not make; it was changed")
 
 
 def _check_may_be_disclosed(

@@ -131,17 +131,39 @@ def _confirm(agreement: Agreement, logs: Sequence[Log], entry: OpenedPlan) -> in
     # Two nodes send all components, so what the third sent is known whether it was kept or not.
     hashes = [hashlib.sha256(component).digest() for component in joined.components]
     sent = [[hashes[node], hashes[(node + 1) % 3]] for node in NODES]
-    confirmed = 0
+    senders: list[int] = []
     for log in logs:
         events = [event for event in _of(PlanSent, log) if event.search == entry.search]
-        for event in events:
-            if not any(is_hash_of(event, digests) for digests in sent):
-                raise LogError("a node logged another part of the plan than the ledger keeps")
-        confirmed += bool(events)
-    return confirmed
+        found = [{n for n in NODES if is_hash_of(event, sent[n])} for event in events]
+        if not all(found):
+            raise LogError("a node logged another part of the plan than the ledger keeps")
+        senders.extend(set().union(*found))
+    if len(set(senders)) < len(senders):
+        raise LogError("two of the logs are of the same node; give one of each")
+    return len(senders)
 
 
 def _confirm_bits(logs: Sequence[Log], entry: ImprovementBits) -> None:
+    """The bits must be those of their parts, of generations that were asked for."""
+    counts = {
+        event.count
+        for log in logs
+        for event in _of(GenerationsBegun, log)
+        if (event.search, event.first + 1, event.request)
+        == (entry.search, entry.number, entry.request)
+    }
+    # Two of the nodes send their shares of the bits, a byte each.
+    frames = [b"".join(f for _, each in part for f in each) for part in entry.parts[:2]]
+    complete = len(entry.parts) == len(NODES) and {*map(len, frames)} == {len(entry.improved)}
+    if (
+        not complete
+        or counts != {len(entry.improved)}
+        or [a ^ b for a, b in zip(*frames, strict=True)] != [*map(int, entry.improved)]
+    ):
+        raise LogError(
+            f"the ledger has other improvements after generation {entry.number - 1} than the nodes "
+            "sent; it was changed"
+        )
     parts = [digests_of(part) for part in entry.parts]
     for log in logs:
         events = [

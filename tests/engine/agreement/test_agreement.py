@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -75,3 +76,24 @@ def test_the_problem_comes_back_without_its_weights(agreement: Agreement) -> Non
     problem = agreement.known_problem
     assert (problem.rows, problem.columns, problem.kind) == (2, 2, "assignment")
     assert problem.objectives[0].weights is None
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(10**8, 1), (1, 10**8), (0, 1), (60_000, 60_000)])
+def test_what_is_too_large_is_refused_before_anything_is_made_of_it(
+    agreement: Agreement, rows: int, columns: int
+) -> None:
+    problem = replace(agreement.problem, kind="capacitated", rows=rows, columns=columns)
+    tracemalloc.start()
+    try:
+        with pytest.raises(AgreementError, match="at most 65536 of either"):
+            check_agreement(replace(agreement, problem=problem))
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_kind_with_a_long_name_is_unknown_and_not_kept(agreement: Agreement) -> None:
+    problem = replace(agreement.problem, kind="k" * 10**6)
+    with pytest.raises(AgreementError, match="unknown here") as refused:
+        check_agreement(replace(agreement, problem=problem))
+    assert len(str(refused.value)) < 1000

@@ -218,7 +218,8 @@ def check_record(
 
 def check_problem(problem: RecordedProblem, /) -> None:
     """Reject a problem of unknown kind, or one that is too large, before its plans are read."""
-    if not (1 <= problem.columns <= LARGEST_SIDE and problem.rows * problem.columns <= MOST_PAIRS):
+    sides = problem.rows, problem.columns
+    if min(sides) < 1 or max(sides) > LARGEST_SIDE or sides[0] * sides[1] > MOST_PAIRS:
         raise InputError(f"the record has {problem.rows} rows and {problem.columns} columns")
     try:
         problem.known  # noqa: B018 - it is built now, and kept

@@ -45,11 +45,11 @@ def check_agreement(agreement: Agreement) -> None:
 def _check_size(agreement: Agreement) -> None:
     """Comes first: what is too large must not take time or memory to find out more about."""
     problem = agreement.problem
-    small = problem.rows >= 1 and problem.rows * problem.columns <= MOST_PAIRS
-    if not small or not 1 <= problem.columns <= MOST_COLUMNS:
+    sides = problem.rows, problem.columns
+    if min(sides) < 1 or max(sides) > MOST_COLUMNS or sides[0] * sides[1] > MOST_PAIRS:
         raise AgreementError(
             f"the problem has {problem.rows} rows and {problem.columns} columns; give at least one "
-            f"of each, at most {MOST_COLUMNS} columns and {MOST_PAIRS} pairs"
+            f"of each, at most {MOST_COLUMNS} of either and {MOST_PAIRS} pairs"
         )
 
 

@@ -158,10 +158,14 @@ class NodeClient:
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         # Whoever gave up waiting does not come back for the error.
         future.add_done_callback(lambda done: done.cancelled() or done.exception())
-        self._last_id += 1
-        self._waiting[self._last_id] = future, reply_type(type(request))
-        message = encode_message(replace(request, id=self._last_id))
-        await self._line.talk.send(1, message, timeout=SEND_SECONDS)
+        self._last_id = number = self._last_id + 1
+        self._waiting[number] = future, reply_type(type(request))
+        try:
+            message = encode_message(replace(request, id=number))
+            await self._line.talk.send(1, message, timeout=SEND_SECONDS)
+        except BaseException:
+            self._waiting.pop(number, None)  # nobody will answer
+            raise
         return future
 
     async def ping(self) -> None:

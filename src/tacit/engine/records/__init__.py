@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         PlanBound,
         PlanSent,
         RequestRefused,
+        RevealBegun,
         Sent,
     )
     from tacit.engine.records.ledger import (

@@ -167,7 +167,7 @@ def read_ledger(data: bytes, /, *, sealed: bool) -> list[LedgerEntry]:
     for number, line in enumerate(data.splitlines(), start=1):
         try:
             entries.append(decode_entry(line, sealed=sealed))
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise LogError(
                 f"line {number} is not a ledger entry ({error}); ask for the whole ledger"
             ) from None

@@ -64,7 +64,7 @@ def _check_chain(number: int, line: bytes, previous: str) -> None:
     """Before its type: whoever changed a line is found out, whatever it says now."""
     try:
         follows = msgspec.json.decode(line, type=_Chained).previous
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         raise LogError(f"line {number} is not an event; the log was changed") from None
     if follows != previous:
         raise LogError(f"line {number} does not follow line {number - 1}; the log was changed")
@@ -73,7 +73,7 @@ def _check_chain(number: int, line: bytes, previous: str) -> None:
 def _read(number: int, line: bytes) -> Event:
     try:
         event: Event = _READ.decode(line)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeDecodeError) as error:
         raise LogError(
             f"line {number} is not an event of this version ({error}); the log was changed, or a "
             "newer version wrote it"

@@ -198,5 +198,5 @@ def decode(
     """A message from its bytes; anything else is a `FrameError` that names the sender."""
     try:
         return decoder.decode(data)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         raise FrameError(peer, f"sent what is not a {what}; run the same version on both") from None

@@ -14,6 +14,9 @@ from tacit.problems.model.assignment import Assignment
 from tacit.problems.model.problem import Plans
 from tacit.problems.model.problem_checks import whole_numbers
 
+MOST_PLACES, MOST_CHOICES = 1 << 16, 10**7
+"""Places in all, and places times rows: what a search permutes and a feasibility check looks at."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CapacitatedAssignment(Assignment):
@@ -44,6 +47,12 @@ class CapacitatedAssignment(Assignment):
                 f"{self.rows} rows cannot be assigned to columns that take {sum(numbers)} in all; "
                 "raise their capacities or add columns"
             )
+        places = sum(min(number, self.rows) for number in numbers)
+        if places > MOST_PLACES or places * self.rows > MOST_CHOICES:
+            raise ProblemError(
+                f"columns that take {places} rows in all are too many places for {self.rows} rows; "
+                "lower their capacities"
+            )
 
     @cached_property
     def sealed_items(self) -> NDArray[np.intp]:
@@ -65,7 +74,10 @@ class CapacitatedAssignment(Assignment):
         return self.sealed_items.astype(np.int32)[genomes[:, : self.rows]]
 
     def _crowded(self, plans: Plans) -> tuple[NDArray[np.bool_], str] | None:
-        flat = np.arange(len(plans))[:, None] * self.columns + plans
-        taken = np.bincount(flat.ravel(), minlength=len(plans) * self.columns)
-        over = np.asarray((taken.reshape(len(plans), -1) > self.capacities).any(axis=1))
+        room = np.minimum(self.capacities, self.rows)
+        in_order = np.sort(plans, axis=1, kind="stable")
+        # Where a column has too many rows, it stands again that many places further on.
+        at = np.arange(self.rows) + room[in_order]
+        again = np.take_along_axis(in_order, np.minimum(at, self.rows - 1), axis=1) == in_order
+        over = np.asarray((again & (at < self.rows)).any(axis=1))
         return (over, "gives a column more rows than it takes") if over.any() else None

@@ -6,7 +6,7 @@ A package adds a kind with an entry point of the group `tacit.kinds` that names 
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 
 from tacit.errors import ProblemError
 from tacit.problems.model.assignment import Assignment
@@ -16,6 +16,7 @@ from tacit.problems.model.routing import Routing
 from tacit.problems.model.tour import Tour
 
 GROUP = "tacit.kinds"
+LONGEST_NAME = 64
 _OURS: dict[str, type[Problem]] = {
     each.kind: each for each in (Assignment, CapacitatedAssignment, Tour, Routing)
 }
@@ -31,11 +32,12 @@ def kind_named(name: str, version: int = 1, /) -> type[Problem]:
     tacit.errors.ProblemError: the kind 'tour' is known here in version 1, not 2; install another \
 version of what brings it
     """
-    kind = _OURS.get(name) or _installed(name)
+    kind = _OURS.get(name) or (_installed(name) if len(name) <= LONGEST_NAME else None)
     if kind is None:
         known = ", ".join(sorted(_OURS))
         raise ProblemError(
-            f"the kind {name!r} is unknown here; use one of {known}, or install its package"
+            f"the kind {name[:LONGEST_NAME]!r} is unknown here; use one of {known}, or install "
+            "its package"
         )
     if kind.version != version:
         raise ProblemError(
@@ -45,11 +47,14 @@ version of what brings it
     return kind
 
 
-@cache
+@lru_cache(maxsize=64)
 def _installed(name: str) -> type[Problem] | None:
     from importlib.metadata import entry_points  # late: few nodes need it, and it takes its time
 
-    for point in entry_points(group=GROUP, name=name):
+    points = {point.value: point for point in entry_points(group=GROUP, name=name)}
+    if len(points) > 1:
+        raise ProblemError(f"{' and '.join(points)} both bring the kind {name!r}; remove one")
+    for point in points.values():
         kind = point.load()
         if not (isinstance(kind, type) and issubclass(kind, Problem) and kind.kind == name):
             raise ProblemError(f"{point.value} is not the kind {name!r}; correct its package")

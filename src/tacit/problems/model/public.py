@@ -68,7 +68,7 @@ def problem_without_weights(
         wanted = " and ".join(kind.data_fields) or "no data"
         raise ProblemError(
             f"a problem of the kind {public.kind!r} has {wanted}, not "
-            f"{' and '.join(data) or 'none'}"
+            f"{' and '.join(map(repr, data)) or 'none'}"
         )
     mask = None
     if public.forbidden:

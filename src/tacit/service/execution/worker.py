@@ -27,6 +27,7 @@ import msgspec
 from tacit.engine.agreement import read_agreement
 from tacit.engine.identity import ClusterConfig, load_cluster_config
 from tacit.errors import MpcError, RefusedError, TacitError
+from tacit.files import remove_drafts
 from tacit.runs import (
     Agreed,
     Progress,
@@ -115,6 +116,7 @@ class Worker:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock = (self._folder / LOCK).open("w")
         _take(lock)
+        remove_drafts(self._folder)
         cluster = load_cluster_config(Path(request.cluster))
         earlier = read_report(self._folder)
         self._before = 0.0 if earlier is None else earlier.seconds

@@ -109,3 +109,12 @@ def test_what_cannot_be_written_down_is_not_evaluated(
     assert made.counters.by_objective[0].highest == 1
     made.counters.begin(asked(cast, 2))
     assert agreement_state(cast, tmp_path).counters.by_objective[0].highest == 2
+
+
+def test_what_a_killed_node_was_writing_does_not_stay(cast: Cast, tmp_path: Path) -> None:
+    folder = agreement_state(cast, tmp_path).store.folder
+    drafts = [folder / ".best-0.0a1b2c3d", folder / "inputs" / ".0-north.0a1b2c3d"]
+    for draft in drafts:
+        draft.write_bytes(b"shares")
+    Store(folder)
+    assert not any(draft.exists() for draft in drafts)

@@ -27,7 +27,7 @@ from tacit.engine.agreement.terms import Agreement, agreement_hash, canonical, r
 from tacit.engine.records.events import AgreementAccepted
 from tacit.engine.records.node_log import NodeLog
 from tacit.engine.wire.attempt import Attempt, decode_attempt, encode_attempt
-from tacit.files import replace_secret
+from tacit.files import remove_drafts, replace_secret
 
 LEASE = 64
 """How many evaluation numbers are set aside at a time."""
@@ -84,6 +84,7 @@ class Store:
 
     def __init__(self, folder: Path, /) -> None:
         self.folder = folder
+        remove_drafts(folder)
         self.agreement = read_agreement((folder / "agreement.json").read_bytes())
         self.hash = agreement_hash(self.agreement)
         self.log = NodeLog(folder / "log.jsonl")

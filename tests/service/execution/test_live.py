@@ -109,7 +109,8 @@ def test_the_platform_runs_every_kind_of_problem(live: LivePlatform, problem: Pr
     assert on_time(live.wait(run_id, "finished"))
     result = live.call("GET", f"/runs/{run_id}/result", "south")
     problem.check_plan(result["plan"]["items"])
-    assert followed(live, run_id) == result["evaluations"]
+    # The deadline may cut off the last evaluation, which the nodes have logged by then.
+    assert followed(live, run_id) - result["evaluations"] in (0, 1)
     check_record(live, run_id, result)
 
 

@@ -11,8 +11,10 @@ from tacit.lazy import lazily
 
 if TYPE_CHECKING:
     from tacit.audit.attacks import ATTACKS, BASELINE, main_attacks
-    from tacit.audit.attacks.unfaithful import recover_by_crafted, recover_by_random
-    from tacit.audit.audit import Audit, audit_of, audit_record
+    from tacit.audit.attacks.priors.choice import last_week_of, prior_named, priors_that_fit
+    from tacit.audit.attacks.priors.prior import PriorKnowledge
+    from tacit.audit.attacks.unfaithful import random_view, recover_by_crafted, recover_from
+    from tacit.audit.audit import PRIOR, Audit, audit_of, audit_record
     from tacit.audit.expected.explanation import (
         costs_or_values,
         expected_in,
@@ -23,10 +25,11 @@ if TYPE_CHECKING:
     from tacit.audit.expected.table import Entry, Expected, expected_leakage
     from tacit.audit.record.record import Record, load_record
     from tacit.audit.record.recorder import Recorder
+    from tacit.audit.record.schedule import first_columns
     from tacit.audit.record.sealed_recording import record_of_plans, record_of_result, sealed_record
-    from tacit.audit.record.view import View, view_of
+    from tacit.audit.record.view import Cells, View, view_of
     from tacit.audit.score.counts import counts_of
-    from tacit.audit.score.measure import load_truth, unit_of
+    from tacit.audit.score.measure import Score, load_truth, unit_of
     from tacit.audit.score.report import AuditReport, Measured, plot_growth
 else:
     __getattr__ = lazily(__name__)

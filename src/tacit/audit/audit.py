@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import msgspec
 import numpy as np
@@ -20,6 +21,8 @@ from tacit.audit.attacks import (
     tournaments,
     unfaithful,
 )
+from tacit.audit.attacks.priors.choice import priors_that_fit
+from tacit.audit.attacks.priors.prior import PriorKnowledge
 from tacit.audit.record.record import Record
 from tacit.audit.record.view import Cells, View, view_of
 from tacit.audit.score.counts import counts_of
@@ -29,6 +32,7 @@ from tacit.disclosure import Leakage
 
 POINTS = (1 / 30, 1 / 10, 1 / 3)
 """Fractions of the run after which it is also attacked, to see how leakage grows."""
+PRIOR = "prior alone"
 HYPOTHETICAL_SHARE = 10
 """Where all rows have one owner, a tenth of them count as known."""
 
@@ -39,32 +43,50 @@ class Audit:
 
     view: View
     truth: Truth
+    priors: tuple[PriorKnowledge, ...]
+    """What attackers may know before the run; the first is the most likely one."""
+
+    @cached_property
+    def prior(self) -> PriorKnowledge:
+        """The prior that knows most before the run; the first, if none knows anything."""
+        return max(
+            self.priors, key=lambda each: self.truth.score(each.guess(self.view)).correlation
+        )
+
+    @cached_property
+    def measuring(self) -> Truth:
+        """The secret, to measure also what is gained beyond the best prior's guess."""
+        return replace(self.truth, guess=self.prior.guess(self.view))
+
+    def prior_alone(self) -> Measured:
+        """What is known before the run."""
+        return self._measured(self.prior.guess(self.view), "anybody")
 
     def honest(self) -> dict[str, Measured]:
         """The attacks of a platform that follows the agreed search."""
         found: dict[str, Cells] = {}
-        measured = {}
         for name, attack in (ATTACKS | {"known range": anchor.recover_in_range}).items():
             estimate = attack(self.view, found)
-            if estimate is not None:
+            if estimate is not None and name != BASELINE:
                 found[name] = estimate
-                who = "anybody" if name == BASELINE else "platform"
-                measured[name] = self._measured(estimate, who)
-        return measured
+        found |= self._with_priors(self.view, found)
+        measured = {name: self._measured(each, "platform") for name, each in found.items()}
+        return {BASELINE: self.plan_only()} | measured
 
     def plan_only(self) -> Measured:
-        """What the published plan alone gives away."""
-        estimate = ATTACKS[BASELINE](self.view, {})
-        assert estimate is not None  # a plan is always there
-        return self._measured(estimate, "anybody")
+        """What the published plan alone gives away, by the prior that makes most of it."""
+        measured = [self._measured(each.from_plan(self.view), "anybody") for each in self.priors]
+        return max(measured, key=lambda each: each.correlation)
+
+    def _with_priors(self, view: View, found: Mapping[str, Cells]) -> dict[str, Cells]:
+        estimates = {each.name: each.from_disclosed(view, found) for each in self.priors}
+        return {name: each for name, each in estimates.items() if each is not None}
 
     def informed(self) -> dict[str, Measured]:
         """A participant that colludes with the platform, and a curious node."""
         rows = self.known_rows
         estimate = known_rows.recover(self.view, self.truth.weights, rows)
-        others = Truth(
-            self.view.problem, self.truth.weights, self.truth.sign, rows, self.truth.optimum
-        )
+        others = replace(self.measuring, known_rows=rows)
         measured = {
             "known rows": self._measured(estimate, "platform and participant", truth=others)
         }
@@ -76,29 +98,40 @@ class Audit:
         for name, ask in asks.items():
             estimate = ask(self.view)
             if estimate is not None:
-                return {name: self._measured(estimate, "node")}
-        return {}
+                return {name: self._measured(estimate, "node")} | self._candidates()
+        return self._candidates()
+
+    def _candidates(self) -> dict[str, Measured]:
+        """What candidates tell without any value to whoever knows something before."""
+        found = {each.name: each.from_candidates(self.view) for each in self.priors}
+        return {
+            f"{name}, no values": self._measured(each, "node")
+            for name, each in found.items()
+            if each is not None
+        }
 
     def unfaithful(self) -> dict[str, Measured]:
         """A platform with unrestricted queries, as many as the run had."""
-        asks = {
-            "random populations": unfaithful.recover_by_random,
-            "crafted populations": unfaithful.recover_by_crafted,
-        }
-        return {
-            name: self._measured(ask(self.view, self.truth.weights), "unfaithful platform")
-            for name, ask in asks.items()
-        }
+        asked = unfaithful.random_view(self.view, self.truth.weights)
+        found = {"random populations": unfaithful.recover_from(asked)}
+        for name, estimate in self._with_priors(
+            asked, {"pointwise": found["random populations"]}
+        ).items():
+            found[f"random, {name}"] = estimate
+        found["crafted populations"] = unfaithful.recover_by_crafted(self.view, self.truth.weights)
+        return {name: self._measured(each, "unfaithful platform") for name, each in found.items()}
 
     def growth(self) -> list[Growth]:
         """The strongest of the main attacks after parts of the run."""
         counts = sorted({max(2, round(share * self.view.evaluations)) for share in POINTS})
         parts = [self.view.first(each) for each in counts if each < self.view.evaluations]
-        return [Growth(part.evaluations, Audit(part, self.truth).main()) for part in parts]
+        return [Growth(each.evaluations, replace(self, view=each).main()) for each in parts]
 
     def main(self) -> Measured:
-        """The strongest of the main attacks."""
-        measured = [self._measured(each, "platform") for each in main_attacks(self.view).values()]
+        """The strongest of the main attacks, with and without prior knowledge."""
+        found = main_attacks(self.view)
+        found |= self._with_priors(self.view, found)
+        measured = [self._measured(each, "platform") for each in found.values()]
         return max(measured, key=lambda each: each.correlation)
 
     @property
@@ -110,7 +143,7 @@ class Audit:
         return tuple(range(max(1, self.view.problem.rows // HYPOTHETICAL_SHARE)))
 
     def _measured(self, estimate: Cells, who: str, *, truth: Truth | None = None) -> Measured:
-        score: Score = (truth or self.truth).score(estimate, unit=unit_of(self.view, estimate))
+        score: Score = (truth or self.measuring).score(estimate, unit=unit_of(self.view, estimate))
         return Measured(who=who, **msgspec.structs.asdict(score))
 
 
@@ -121,11 +154,16 @@ def audit_of(
     *,
     objective: int = 0,
     optimum: float | None = None,
+    priors: Sequence[PriorKnowledge] | None = None,
 ) -> Audit:
-    """An audit of one objective; `weights` and `optimum` as the participants would give them."""
+    """An audit of one objective; `weights` and `optimum` as the participants would give them.
+
+    `priors` are what attackers may know before the run: by default all that fit the problem.
+    """
     view = view_of(record, objective)
     best = None if optimum is None else view.sign * optimum
-    return Audit(view, Truth(view.problem, view.sign * weights, view.sign, optimum=best))
+    truth = Truth(view.problem, view.sign * weights, view.sign, optimum=best)
+    return Audit(view, truth, tuple(priors or priors_that_fit(view.problem)))
 
 
 def audit_record(
@@ -135,32 +173,37 @@ def audit_record(
     *,
     objective: int = 0,
     optimum: float | None = None,
+    priors: Sequence[PriorKnowledge] | None = None,
 ) -> AuditReport:
     """Try all attacks and report; the strongest of a semi-honest platform is the headline."""
-    audit = audit_of(record, weights, objective=objective, optimum=optimum)
+    audit = audit_of(record, weights, objective=objective, optimum=optimum, priors=priors)
     if not record.sizes:  # a sealed search can be attacked through the opened plans only
         baseline = audit.plan_only()
-        return _report(record, objective, {BASELINE: baseline}, BASELINE, [Growth(0, baseline)], {})
-    _ = audit.view.design, audit.truth.counts, audit.truth.best_fitness  # shared by both threads
-    parts: list[Callable[[], dict[str, Measured]]] = [
+        attacks = {PRIOR: audit.prior_alone(), BASELINE: baseline}
+        return _report(record, objective, audit, attacks, BASELINE, [Growth(0, baseline)], {})
+    _ = audit.view.design, audit.measuring.counts, audit.measuring.best_fitness  # for all threads
+    asked: list[Callable[[], dict[str, Measured]]] = [
         audit.unfaithful, audit.honest, audit.informed,
     ]  # fmt: skip
     with ThreadPoolExecutor(2) as pool:
-        futures = [pool.submit(part) for part in parts]
+        futures = [pool.submit(each) for each in asked]
         growth = pool.submit(audit.growth)
         counts = pool.submit(_both_counts, audit.view)
         unfaithfully, honestly, informedly = (each.result() for each in futures)
+    parts = growth.result()
+    # An attacker need not use all that it has: a model of the costs may fit a part better.
+    honestly |= {f"first {each.evaluations}": each.measured for each in parts}
     tried = {name: each for name, each in honestly.items() if name != BASELINE}
     strongest = max(tried, key=lambda name: tried[name].correlation)
-    whole = Growth(audit.view.evaluations, tried[strongest])
-    attacks = honestly | informedly | unfaithfully
-    grown = [*growth.result(), whole]
-    return _report(record, objective, attacks, strongest, grown, counts.result())
+    attacks = {PRIOR: audit.prior_alone()} | honestly | informedly | unfaithfully
+    grown = [*parts, Growth(audit.view.evaluations, tried[strongest])]
+    return _report(record, objective, audit, attacks, strongest, grown, counts.result())
 
 
 def _report(
     record: Record,
     objective: int,
+    audit: Audit,
     attacks: dict[str, Measured],
     strongest: str,
     growth: list[Growth],
@@ -173,7 +216,10 @@ def _report(
         problem=record.problem.name,
         evaluations=len(record.sizes),
         candidates=record.candidates,
+        prior=audit.prior.name,
+        prior_says=audit.prior.says,
         correlation=headline.correlation,
+        gain=headline.gain,
         nrmse=headline.nrmse,
         best_columns=headline.best_columns,
         attacker_plan_quality=headline.plan_quality,

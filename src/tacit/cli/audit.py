@@ -17,6 +17,7 @@ UNFAITHFUL = "unfaithful platform"
 WHO = {"platform and participant": "with participant", UNFAITHFUL: "breaks agreement"}
 """Short enough for a narrow terminal."""
 LEGEND = """correlation: of the recovered weights with the secret ones; 0 is nothing, 1 everything
+gain: the same of what the prior alone leaves open
 error: of the recovered weights; 1 is what knowing nothing gives, 0 is none
 best columns: share of rows whose most valuable column was found
 attacker's plan: the value of the plan that the attacker computes, in percent of the best"""
@@ -28,6 +29,8 @@ tacit solve ap.json --disclose top:15 --generations 299 --record run.record
 tacit audit run.record --truth ap.json
 
 tacit audit run.record --truth weights.csv --json --plot leakage.png
+
+tacit audit run.record --truth ap.json --last-week ap-last-week.json
 """
 
 
@@ -46,13 +49,27 @@ def audit_command(
     objective: Annotated[
         str | None, typer.Option(help="Objective, if several are confidential.")
     ] = None,
+    last_week: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WEIGHTS",
+            help="Weights that became known before, such as last week's; attackers use them.",
+        ),
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Draw how leakage grows, as PNG, SVG or PDF.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
     """Play the curious platform on a recorded run, and report how much of the secret it finds."""
-    from tacit.audit import audit_record, load_record, load_truth, plot_growth
+    from tacit.audit import (
+        audit_record,
+        last_week_of,
+        load_record,
+        load_truth,
+        plot_growth,
+        priors_that_fit,
+    )
     from tacit.cli.solve_options import check_writable
     from tacit.runs import check_plot_name
 
@@ -62,7 +79,11 @@ def audit_command(
     recorded = load_record(record)
     place = recorded.objective_named(objective)
     weights, optimum = load_truth(truth, recorded, place)
-    report = audit_record(recorded, weights, objective=place, optimum=optimum)
+    priors = priors_that_fit(recorded.problem)
+    if last_week is not None:
+        earlier, _ = load_truth(last_week, recorded, place)
+        priors.insert(0, last_week_of(earlier, float((weights - earlier).std())))
+    report = audit_record(recorded, weights, objective=place, optimum=optimum, priors=priors)
     if plot is not None:
         plot_growth(report, plot)
     if json:
@@ -77,14 +98,11 @@ def show_report(report: AuditReport, console: Console, /) -> None:
     table = Table(title=_title(report), caption=_caption(report), caption_justify="left")
     for name in ("attack", "by whom"):
         table.add_column(name)
-    for name in ("correlation", "error", "best columns", "attacker's plan"):
+    for name in ("correlation", "gain", "error", "best columns", "attacker's plan"):
         table.add_column(name, justify="right")
     for name, measured in report.attacks.items():
         table.add_row(name, WHO.get(measured.who, measured.who), *_cells(measured),
                       style=_style(name, report))  # fmt: skip
-    table.add_section()
-    for point in report.growth[:-1]:
-        table.add_row(f"after {point.evaluations}", "platform", *_cells(point.measured))
     console.print(table)
 
 
@@ -100,7 +118,7 @@ def _title(report: AuditReport) -> str:
 def _caption(report: AuditReport) -> str:
     lines = [_verdict(report), LEGEND]
     if report.growth[:-1]:
-        lines.append("after n: the strongest of the main attacks after n evaluations")
+        lines.append("first n: the strongest of the main attacks on the first n evaluations")
     for how, counted in report.counts.items():
         counts = f"{counted.equations:,} equations, {counted.inequations or 0:,} inequations"
         if counted.across_populations:
@@ -110,19 +128,29 @@ def _caption(report: AuditReport) -> str:
 
 
 def _verdict(report: AuditReport) -> str:
-    from tacit.audit import BASELINE, how_much
+    from tacit.audit import BASELINE, PRIOR, how_much
 
-    baseline = report.attacks[BASELINE].correlation
+    baseline, prior = report.attacks[BASELINE], report.attacks[PRIOR]
+    before = ""
+    if prior.correlation > 0:
+        before = (
+            f"Whoever knows {report.prior_says} can guess {prior.correlation:.2f} of 1 before the "
+            "run. Beyond that, in gains: "
+        )
+    plan = baseline.gain if before else baseline.correlation
     if report.strongest == BASELINE:
-        return f"Nothing but the plan was disclosed; it tells {baseline:.2f} of 1, and no more."
-    unfaithful = (each for each in report.attacks.values() if each.who == UNFAITHFUL)
-    worst = max((each.correlation for each in unfaithful), default=report.correlation)
+        return f"{before}Nothing but the plan was disclosed; it tells {plan:.2f} of 1, and no more."
+    headline = report.gain if before else report.correlation
+    unfaithful = [each for each in report.attacks.values() if each.who == UNFAITHFUL]
+    asked = max(unfaithful, key=lambda each: each.correlation, default=None)
+    worst = headline if asked is None else asked.gain if before else asked.correlation
+    weights = "the rest of the weights" if before else "the weights"
     return (
-        f"A curious platform that kept to the agreed search "
-        f"{how_much(report.correlation, plan_only=baseline, costs='the weights')} "
-        f"({report.correlation:.2f}, {report.strongest}). One that asked what it likes, as often "
+        f"{before}A curious platform that kept to the agreed search "
+        f"{how_much(headline, plan_only=plan, costs=weights)} "
+        f"({headline:.2f}, {report.strongest}). One that asked what it likes, as often "
         "as this run did, "
-        f"{how_much(worst, plan_only=baseline, costs='the weights')} ({worst:.2f})."
+        f"{how_much(worst, plan_only=plan, costs=weights)} ({worst:.2f})."
     )
 
 
@@ -133,6 +161,7 @@ def _style(name: str, report: AuditReport) -> str | None:
 def _cells(measured: Measured) -> list[str]:
     return [
         f"{measured.correlation:.2f}",
+        f"{measured.gain:.2f}",
         f"{measured.nrmse:.2f}",
         f"{measured.best_columns:.0%}",
         f"{measured.plan_quality:.1f}",

@@ -45,6 +45,7 @@ def _examples(*commands: str) -> str:
         "tacit instance new moap --size 20x30 --participants 4 --disclose top:15 --out moap.json",
         "tacit instance new tour --size 50 --seed 7 --count 10 --out tours",
         "tacit instance new delays --size 20x30 --participants-dir airlines --out delays.json",
+        "tacit instance new slots --size 40x60 --out slots.json",
         "tacit instance new capacitated --size 60x12 --out groups.json",
         "tacit instance new routing --size 40x4 --participants 3 --out routes.json",
     )
@@ -53,7 +54,8 @@ def new(
     kind: Annotated[
         Drawn,
         typer.Argument(
-            help="ap (one objective), moap (several), tour, delays, capacitated, routing."
+            help="ap (one objective), moap (several), tour, delays, capacitated, routing; or an "
+            "assignment with structured costs: effects, low-rank, euclidean, slots, ties."
         ),
     ],
     size: Annotated[

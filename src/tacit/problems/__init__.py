@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from tacit.problems.files.tsplib import load_tour
     from tacit.problems.generate.by_name import Drawn, StudyKind, generate_named
     from tacit.problems.generate.capacities import generate_capacitated, generate_routing
-    from tacit.problems.generate.delays import generate_delays
+    from tacit.problems.generate.delays import generate_delays, sampled_delay_costs
+    from tacit.problems.generate.families import generate_family
     from tacit.problems.generate.generators import generate_assignment, generate_tour
     from tacit.problems.model.assignment import Assignment
     from tacit.problems.model.capacitated import CapacitatedAssignment

@@ -20,6 +20,7 @@ from tacit.audit.score.fit import ITERATIONS, flat_prior
 from tacit.audit.score.measure import as_matrix
 from tacit.disclosure import parse_disclosure, split_disclosure
 from tacit.problems import Assignment
+from tacit.search import repair
 
 ROUNDS = 4
 HIGH_PERCENT = 90
@@ -27,14 +28,23 @@ SWAPS = 60
 """Swaps of two entries tried to make plans equally good."""
 
 
-def recover_by_random(view: View, weights: NDArray[np.float64], /, *, seed: int = 0) -> Cells:
-    """Estimate the cells from random populations, as many and as large as in the view.
+def random_view(view: View, weights: NDArray[np.float64], /, *, seed: int = 0) -> View:
+    """The view of a platform that submits random populations, as many and as large as in `view`.
 
     `weights` answer the queries, as the nodes would.
     """
     rng = np.random.Generator(np.random.PCG64(seed))
-    asked = answered(view, weights, random_plans(view, int(view.sizes.sum()), rng))
-    return by_what_is_disclosed(asked, prior=flat_prior(view.cell_count), found={})
+    return answered(view, weights, random_plans(view, int(view.sizes.sum()), rng))
+
+
+def recover_from(asked: View, /) -> Cells:
+    """Estimate the cells from what was asked."""
+    return by_what_is_disclosed(asked, prior=flat_prior(asked.cell_count), found={})
+
+
+def recover_by_random(view: View, weights: NDArray[np.float64], /, *, seed: int = 0) -> Cells:
+    """Estimate the cells from random populations."""
+    return recover_from(random_view(view, weights, seed=seed))
 
 
 def recover_by_crafted(view: View, weights: NDArray[np.float64], /, *, seed: int = 0) -> Cells:
@@ -86,10 +96,20 @@ def answered(view: View, weights: NDArray[np.float64], plans: NDArray[np.int32],
 
 
 def random_plans(view: View, count: int, rng: np.random.Generator, /) -> NDArray[np.int32]:
-    """Random plans; forbidden cells are not avoided, which only makes the attacker stronger."""
+    """Random plans without forbidden cells, which nodes refuse to evaluate."""
     known = view.problem.known
     genomes = np.tile(np.arange(known.genome_length, dtype=np.int32), (count, 1))
-    return np.ascontiguousarray(known.plans(rng.permuted(genomes, axis=1)))
+    genomes = np.ascontiguousarray(rng.permuted(genomes, axis=1))
+    if view.problem.forbidden and isinstance(known, Assignment):
+        repair(genomes, _allowed(view), rng.integers(0, 2**32, count, dtype=np.uint32))
+    return np.ascontiguousarray(known.plans(genomes))
+
+
+def _allowed(view: View) -> NDArray[np.bool_]:
+    allowed = np.ones((view.problem.rows, view.problem.columns), dtype=np.bool_)
+    if view.problem.forbidden:
+        allowed[tuple(np.array(view.problem.forbidden).T)] = False
+    return allowed
 
 
 def equally_good(
@@ -100,7 +120,7 @@ def equally_good(
         return plans
     values = _values(view, plans, estimate)
     target = float(np.median(values))
-    everybody = np.arange(len(plans))
+    everybody, allowed = np.arange(len(plans)), _allowed(view)
     for _ in range(SWAPS):
         one, other = rng.integers(0, plans.shape[1], (2, len(plans)))
         tried = plans.copy()
@@ -117,6 +137,9 @@ def equally_good(
         else:
             now = _values(view, tried, estimate)
         closer = np.abs(now - target) < np.abs(values - target)
+        if isinstance(view.problem.known, Assignment):
+            both = [allowed[each, tried[everybody, each]] for each in (one, other)]
+            closer &= both[0] & both[1]
         plans[closer], values[closer] = tried[closer], now[closer]
     return plans
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tacit.audit.expected.table import OPEN_ONLY_A_PLAN, Expected, expected_leakage
+from tacit.audit.expected.table import OPEN_ONLY_A_PLAN, Expected, Told, expected_leakage
+from tacit.audit.record.schedule import first_columns
 
 if TYPE_CHECKING:
     from tacit.engine.agreement import Agreement
@@ -18,6 +20,13 @@ BANDS = (
 LITTLE = "would learn a little about {costs}"
 NOTHING_MORE = "would learn hardly more about {costs} than the published plan shows"
 SMALL = "Problems as small as this one give away more than was measured."
+SCALE = "a scale from 0, nothing, to 1, everything"
+KNOWN = {
+    "map": "Distances come from a map, so the whole of them follows from few numbers.",
+    "schedule": "The schedule is public, and how delays usually cost money is no secret.",
+}
+"""What attackers know before the run, by the name of the prior; those that say nothing are left
+out."""
 NOTICEABLE = 0.1
 """The margin over the published plan's correlation from which one counts."""
 
@@ -55,6 +64,7 @@ def expected_in(agreement: Agreement, objective: int, /) -> Expected:
         columns=problem.columns,
         population=limits.population_max,
         evaluations=limits.evaluations,
+        scheduled=first_columns(problem.forbidden, problem.rows) is not None,
     )
 
 
@@ -71,7 +81,8 @@ def explain_expected(
 ) -> str:
     """One paragraph. `best` and `several` objectives matter under `sealed` only.
 
-    >>> expected = Expected(0.5, 0.99, 0.16, "top:15", beyond=False, smaller=False)
+    >>> told, worse, plan = Told(0.5, 0.5), Told(0.99, 0.99), Told(0.16, 0.16)
+    >>> expected = Expected("range", 0.0, told, worse, plan, "top:15", beyond=False, smaller=False)
     >>> run = {"disclosure": "top:15", "evaluations": 500, "population": 300}
     >>> print(explain_expected(expected, costs="costs", **run))
     After 500 evaluations of 300 candidates under top:15, a curious platform that keeps to the \
@@ -80,19 +91,13 @@ everything). One that breaks the agreement with unrestricted queries could recon
 almost exactly (0.99); the nodes' logs show that afterwards. A curious node sees the candidates, \
 and could learn most of what the platform does. The published plan alone tells 0.16.
     """
+    words = _Words(expected, f"your {costs}")
     if disclosure in OPEN_ONLY_A_PLAN:
-        return _explain_sealed(expected, costs, best, several=several)
-    sentences = [
-        f"After {evaluations:,} evaluations of {population:,} candidates under {disclosure}, a "
-        "curious platform that keeps to the agreed search "
-        f"{_verb(expected.honest, expected, costs)} "
-        f"({expected.honest:.2f} on a scale from 0, nothing, to 1, everything).",
-        "One that breaks the agreement with unrestricted queries "
-        f"{_verb(expected.worst, expected, costs)} ({expected.worst:.2f}); the nodes' logs show "
-        "that afterwards.",
-        "A curious node sees the candidates, and could learn most of what the platform does.",
-        f"The published plan alone tells {expected.plan_only:.2f}.",
-    ]
+        return " ".join([*words.known_before(), *words.of_sealed(best, several=several)])
+    opening = (
+        f"After {evaluations:,} evaluations of {population:,} candidates under {disclosure}, a"
+    )
+    sentences = [*words.known_before(), *words.of_search(opening)]
     if expected.measured_as != disclosure:
         sentences.append(f"Measured under {expected.measured_as}.")
     if expected.beyond:
@@ -100,24 +105,86 @@ and could learn most of what the platform does. The published plan alone tells 0
     return " ".join([*sentences, *_reservations(expected)])
 
 
-def _explain_sealed(expected: Expected, costs: str, best: str, *, several: bool) -> str:
-    little = LITTLE.format(costs=f"your {costs}")
-    sentences = [
-        "Under sealed nothing but the plan is disclosed. From the plan alone, a curious platform "
-        f"that keeps to the agreed search {little} (about {expected.honest:.2f} on a scale from "
-        "0, nothing, to 1, everything).",
-        "One that breaks the agreement gets a plan and no more as well, at most a worse one "
-        f"(about {expected.worst:.2f}).",
-    ]
-    if best == "value":
-        sentences.append("The total value of the plan is disclosed to it, too.")
-    if best == "improvement":
-        sentences.append(
-            "Which generations improved the best plan is disclosed to it, too, but not that plan."
+@dataclass(frozen=True)
+class _Words:
+    """Sentences about one objective; figures are gains where something is known before the run."""
+
+    expected: Expected
+    costs: str
+    """Whose, as well: "your costs"."""
+
+    @property
+    def rest(self) -> str:
+        """What the figures are about."""
+        return f"the rest of {self.costs}" if self.expected.prior_alone else self.costs
+
+    def figure(self, told: Told) -> float:
+        return told.gain if self.expected.prior_alone else told.correlation
+
+    def could(self, told: Told) -> str:
+        plan = self.figure(self.expected.plan_only)
+        return how_much(self.figure(told), plan_only=plan, costs=self.rest)
+
+    def known_before(self) -> list[str]:
+        """What is known without the run."""
+        known, expected = KNOWN.get(self.expected.prior), self.expected
+        if known is None:
+            return []
+        if not expected.prior_alone:
+            return [f"{known} The figures are for whoever knows that."]
+        return [
+            f"{known} Whoever knows both can guess {self.costs} before the run begins "
+            f"({expected.prior_alone:.2f} on {SCALE}). What follows is what this run adds, on the "
+            "same scale for what is still open then."
+        ]
+
+    def of_search(self, opening: str) -> list[str]:
+        """A search whose populations are evaluated."""
+        expected, scale = self.expected, "" if self.expected.prior_alone else f" on {SCALE}"
+        sentences = [
+            f"{opening} curious platform that keeps to the agreed search "
+            f"{self.could(expected.honest)} ({self.figure(expected.honest):.2f}{scale}).",
+            "One that breaks the agreement with unrestricted queries "
+            f"{self.could(expected.worst)} ({self.figure(expected.worst):.2f}); the nodes' logs "
+            "show that afterwards.",
+            "A curious node sees the candidates, and could learn most of what the platform does.",
+            f"The published plan alone tells {self.figure(expected.plan_only):.2f}.",
+        ]
+        if expected.structured is not None:
+            sentences.insert(1, self._structured(expected.structured))
+        return sentences
+
+    def _structured(self, told: Told) -> str:
+        return (
+            f"That is if {self.costs} are unrelated to each other. If they follow a structure "
+            f"that it knows, such as distances or a few properties, it {self.could(told)} "
+            f"({told.correlation:.2f})."
         )
-    if several:
-        sentences.append("That is for one plan; each weighting of the objectives opens one more.")
-    return " ".join([*sentences, *_reservations(expected)])
+
+    def of_sealed(self, best: str, *, several: bool) -> list[str]:
+        """A search that opens a plan and nothing else."""
+        expected, scale = self.expected, "" if self.expected.prior_alone else f" on {SCALE}"
+        plan = self.figure(expected.honest)
+        learns = how_much(plan, plan_only=0.0, costs=self.rest)
+        sentences = [
+            "Under sealed nothing but the plan is disclosed. From the plan alone, a curious "
+            f"platform that keeps to the agreed search {learns} (about {plan:.2f}{scale}).",
+            "One that breaks the agreement gets a plan and no more as well, at most a worse one.",
+        ]
+        if expected.structured is not None and expected.structured.correlation > plan + NOTICEABLE:
+            sentences.insert(1, self._structured(expected.structured))
+        if best == "value":
+            sentences.append("The total value of the plan is disclosed to it, too.")
+        if best == "improvement":
+            sentences.append(
+                "Which generations improved the best plan is disclosed to it, too, but not that "
+                "plan."
+            )
+        if several:
+            sentences.append(
+                "That is for one plan; each weighting of the objectives opens one more."
+            )
+        return [*sentences, *_reservations(expected)]
 
 
 def _reservations(expected: Expected) -> list[str]:
@@ -137,7 +204,3 @@ def how_much(correlation: float, /, *, plan_only: float, costs: str) -> str:
             return text.format(costs=costs)
     more = correlation >= plan_only + NOTICEABLE
     return (LITTLE if more else NOTHING_MORE).format(costs=costs)
-
-
-def _verb(correlation: float, expected: Expected, costs: str) -> str:
-    return how_much(correlation, plan_only=expected.plan_only, costs=f"your {costs}")

@@ -23,35 +23,60 @@ from tacit.problems import kind_named
 
 OPEN_ONLY_A_PLAN = frozenset({SEALED})
 """Disclosures under which the number of evaluations does not matter."""
+SCHEDULE = "schedule"
+"""The prior of whoever knows a schedule and how delays usually cost money."""
 
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One measured point; correlations of the row-and-column-centred matrix."""
 
     kind: str
+    family: str
+    """Of the costs."""
+    prior: str
+    """What attackers know before the run."""
     rows: int
+    columns: int
     population: int
     disclosure: str
     evaluations: int
+    prior_alone: float
+    plan_only: float
+    plan_gain: float
+    """Beyond what the prior tells, as all gains."""
     honest: float
+    honest_gain: float
     worst: float | None
     """None where unrestricted queries were not measured."""
-    plan_only: float
+    worst_gain: float | None
     gap_percent: float
 
 
-class Expected(msgspec.Struct, frozen=True):
-    """The expected leakage of an agreement, as correlations from 0 to 1."""
+class Told(msgspec.Struct, frozen=True):
+    """What somebody learns: the correlation, and the gain beyond what the prior tells."""
 
-    honest: float
-    worst: float
-    plan_only: float
+    correlation: float
+    gain: float
+
+
+class Expected(msgspec.Struct, frozen=True):
+    """The expected leakage of an agreement."""
+
+    prior: str
+    """What attackers are taken to know before the run."""
+    prior_alone: float
+    """The correlation that this gives by itself."""
+    honest: Told
+    worst: Told
+    plan_only: Told
     measured_as: str
     """The measured disclosure that the figures come from."""
     beyond: bool
     """Whether there are more candidates per cell than in the measurements."""
     smaller: bool
     """Whether the problem is smaller than any measured one, and may give away more."""
+    structured: Told | None = None
+    """Of the family of costs that gives away most, where nothing is known of the costs."""
     measured_kind: str | None = None
     """The kind of problems that was measured instead, where this one was not."""
 
@@ -77,39 +102,83 @@ def expected_leakage(
     columns: int,
     population: int,
     evaluations: int,
+    scheduled: bool = False,
     entries: Sequence[Entry] | None = None,
 ) -> Expected:
-    """Look up what a run under an agreement gives away."""
+    """Look up what a run under an agreement gives away.
+
+    `scheduled` says that forbidden pairs are a schedule (`first_columns`): then delay costs are the
+    family that fits. Other assignments are taken to have independent costs, and the structured
+    family that gives away most stands beside them.
+    """
     measured = entries or measured_entries()
     of_kind = [each for each in measured if each.kind == kind]
     if not of_kind:  # The nearest that there is: ways with ways, others with others.
         ways = kind_named(kind).between_places
         of_kind = [each for each in measured if kind_named(each.kind).between_places == ways]
-    other = None if of_kind[0].kind == kind else of_kind[0].kind
-    sides = sorted({each.rows for each in of_kind})
-    side = max((each for each in sides if each <= rows), default=sides[0])
-    table = [each for each in of_kind if each.rows == side]
-    if disclosure in OPEN_ONLY_A_PLAN:
-        alone = _plan_alone(disclosure, table, smaller=rows < side)
-        return replace(alone, measured_kind=other)
-    per_cell = evaluations * population / _cells(kind, rows, columns)
-    found = []
-    for name in _neighbours(disclosure, table):
-        alike = [each for each in table if each.disclosure == name]
-        nearest = min(
-            {each.population for each in alike}, key=lambda size: abs(log(size / population))
+    families = {(each.family, each.prior): each for each in of_kind}
+    fitting = [key for key in families if (key[1] == SCHEDULE) == scheduled] or list(families)
+    look = _Lookup(disclosure, rows, columns, population, evaluations)
+    expected = look.among([each for each in of_kind if (each.family, each.prior) == fitting[0]])
+    unlike = [
+        key
+        for key, each in families.items()
+        if key != fitting[0]
+        and not each.prior_alone
+        and (each.columns > each.rows) <= (columns > rows)
+    ]
+    structured = [
+        look.among([each for each in of_kind if (each.family, each.prior) == key]).honest
+        for key in unlike
+    ]
+    return replace(
+        expected,
+        structured=max(structured, key=lambda each: each.correlation, default=None)
+        if not expected.prior_alone
+        else None,
+        measured_kind=None if of_kind[0].kind == kind else of_kind[0].kind,
+    )
+
+
+class _Lookup(msgspec.Struct, frozen=True):
+    """An agreement's figures, looked up among entries of one kind, family and prior."""
+
+    disclosure: str
+    rows: int
+    columns: int
+    population: int
+    evaluations: int
+
+    def among(self, entries: Sequence[Entry]) -> Expected:
+        """By the next smaller measured size."""
+        sides = sorted({each.rows for each in entries})
+        side = max((each for each in sides if each <= self.rows), default=sides[0])
+        table = [each for each in entries if each.rows == side]
+        if self.disclosure in OPEN_ONLY_A_PLAN:
+            return self._plan_alone(table, smaller=self.rows < side)
+        per_cell = (
+            self.evaluations * self.population / _cells(table[0].kind, self.rows, self.columns)
         )
-        own = [each for each in alike if each.population == nearest]
-        found.append(_read_off(own, alike, per_cell, smaller=rows < side))
-    most = max(found, key=lambda each: (each.honest, each.worst))
-    return replace(most, measured_kind=other)
+        found = []
+        for name in _neighbours(self.disclosure, table):
+            alike = [each for each in table if each.disclosure == name]
+            nearest = min(
+                {each.population for each in alike},
+                key=lambda size: abs(log(size / self.population)),
+            )
+            own = [each for each in alike if each.population == nearest]
+            found.append(_read_off(own, alike, per_cell, smaller=self.rows < side))
+        return max(found, key=lambda each: (each.honest.correlation, each.worst.correlation))
 
-
-def _plan_alone(disclosure: str, table: Sequence[Entry], *, smaller: bool) -> Expected:
-    """The search opens a plan and nothing else, whatever the platform does."""
-    own = [each.plan_only for each in table if each.disclosure == disclosure]
-    plan = max(own or [each.plan_only for each in table])
-    return Expected(plan, plan, plan, measured_as=disclosure, beyond=False, smaller=smaller)
+    def _plan_alone(self, table: Sequence[Entry], *, smaller: bool) -> Expected:
+        """The search opens a plan and nothing else, whatever the platform does."""
+        own = [each for each in table if each.disclosure == self.disclosure]
+        most = max(own or table, key=lambda each: each.plan_only)
+        plan = Told(most.plan_only, most.plan_gain)
+        return Expected(
+            most.prior, most.prior_alone, plan, plan, plan,
+            measured_as=self.disclosure, beyond=False, smaller=smaller,
+        )  # fmt: skip
 
 
 def _cells(kind: str, rows: int, columns: int) -> float:
@@ -137,29 +206,36 @@ def _read_off(
     points: Sequence[Entry], alike: Sequence[Entry], per_cell: float, *, smaller: bool
 ) -> Expected:
     """Interpolate a population's points; the worst case may come from other populations."""
-    at, curve = _curve([(each, each.honest) for each in points])
-    honest = _between(at, curve, per_cell)
-    asked = [(each, each.worst) for each in alike if each.worst is not None]
-    worst = _between(*_curve(asked), per_cell) if asked else honest
+    honest = Told(_between(points, "honest", per_cell), _between(points, "honest_gain", per_cell))
+    asked = [each for each in alike if each.worst is not None]
+    worst = honest
+    if asked:
+        worst = Told(_between(asked, "worst", per_cell), _between(asked, "worst_gain", per_cell))
+    last = max(points, key=lambda each: each.evaluations)
     return Expected(
+        prior=last.prior,
+        prior_alone=last.prior_alone,
         honest=honest,
-        worst=max(worst, honest),
-        plan_only=points[-1].plan_only,
-        measured_as=points[0].disclosure,
-        beyond=per_cell > at[-1] * 1.01,
+        worst=max(worst, honest, key=lambda each: each.correlation),
+        plan_only=Told(last.plan_only, last.plan_gain),
+        measured_as=last.disclosure,
+        beyond=per_cell > last.evaluations * last.population / _cells_of(last) * 1.01,
         smaller=smaller,
     )
 
 
-def _curve(points: Sequence[tuple[Entry, float]]) -> tuple[list[float], list[float]]:
-    """Candidates per cell, and correlations: more evaluations never give away less."""
-    cells = _cells(points[0][0].kind, points[0][0].rows, points[0][0].rows)
-    ordered = sorted((each.evaluations * each.population / cells, value) for each, value in points)
-    at, values = zip(*ordered, strict=True)
-    return list(at), list(accumulate(values, max))
+def _cells_of(entry: Entry) -> float:
+    return _cells(entry.kind, entry.rows, entry.columns)
 
 
-def _between(at: Sequence[float], values: Sequence[float], wanted: float) -> float:
+def _between(points: Sequence[Entry], name: str, wanted: float) -> float:
+    """A figure at so many candidates per cell: more evaluations never give away less."""
+    ordered: list[tuple[float, float]] = sorted(
+        (each.evaluations * each.population / _cells_of(each), getattr(each, name))
+        for each in points
+    )
+    at = [each for each, _ in ordered]
+    values = list(accumulate((value for _, value in ordered), max))
     if wanted <= at[0]:
         return values[0]
     for k in range(1, len(at)):

@@ -83,6 +83,23 @@ class View:
             best=None if self.best is None else self.best[:evaluations],
         )
 
+    def thinned(self, most: int, /) -> View:
+        """At most so many of the evaluations, most of them early ones: these differ most."""
+        if self.evaluations <= most:
+            return self
+        spaced = np.geomspace(1, self.evaluations, most).round().astype(np.int64) - 1
+        chosen = np.unique(np.concatenate([np.arange(most // 3), spaced]))
+        kept = np.isin(self.evaluation_of, chosen)
+        return replace(
+            self,
+            sizes=self.sizes[chosen],
+            plans=self.plans[kept],
+            cells=self.cells[kept],
+            levels=self.levels[kept],
+            values=None if self.values is None else self.values[kept],
+            best=None if self.best is None else self.best[chosen],
+        )
+
 
 def view_of(record: Record, objective: int = 0, /) -> View:
     """Unfold a record."""

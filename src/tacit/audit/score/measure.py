@@ -22,12 +22,16 @@ Matrix = NDArray[np.float64]
 SWEEPS = 200
 """Rows and columns are centred in turn, as often as forbidden cells make it necessary."""
 
+ROUNDING = 1e-9
+
 
 class Score(msgspec.Struct, frozen=True):
     """The score of an attack."""
 
     correlation: float
     """With the secret matrix, rows and columns centred: 0 is nothing, 1 is everything."""
+    gain: float
+    """The same of what prior knowledge leaves open: the partial correlation given its guess."""
     nrmse: float
     """The error of the centred matrix in units of its spread, by the attacker's own scale."""
     best_columns: float
@@ -47,6 +51,8 @@ class Truth:
     """Rows that the attacker knows: they do not count."""
     optimum: float | None = None
     """The optimal fitness, where it is known; otherwise that of the best plan found here."""
+    guess: Cells | None = None
+    """What prior knowledge says before the run."""
 
     @cached_property
     def counts(self) -> NDArray[np.bool_]:
@@ -66,18 +72,31 @@ class Truth:
     def score(self, estimate: Cells, /, *, unit: float = 1.0) -> Score:
         """Measure an estimate; `unit` is the attacker's factor for its numbers."""
         matrix = as_matrix(self.problem, estimate)
-        ours = centred(matrix, self.counts)[self.counts]
-        theirs = centred(self.weights, self.counts)[self.counts]
-        norms = float(np.linalg.norm(ours) * np.linalg.norm(theirs))
+        ours, theirs = self._counted(matrix), self._counted(self.weights)
         value = self._value(self.problem.known.good_plan(matrix))
         # A cost above the best known one gives more than 100, as everywhere.
         quality = 100 * value / self.best_fitness if self.best_fitness else 100.0
         return Score(
-            correlation=float(ours @ theirs) / norms if norms else 0.0,
+            correlation=cosine(ours, theirs),
+            gain=cosine(self._beyond_the_guess(ours), self._beyond_the_guess(theirs)),
             nrmse=float(np.linalg.norm(unit * ours - theirs) / np.linalg.norm(theirs)),
             best_columns=self._best_columns(matrix),
             plan_quality=quality,
         )
+
+    def _counted(self, matrix: Matrix) -> NDArray[np.float64]:
+        """The cells that count, rows and columns centred."""
+        return centred(matrix, self.counts)[self.counts]
+
+    def _beyond_the_guess(self, cells: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What the guess does not explain; nothing, if there is no more than rounding errors."""
+        if self.guess is None:
+            return cells
+        guessed = self._counted(as_matrix(self.problem, self.guess))
+        power = float(guessed @ guessed)
+        left = cells - guessed * (float(guessed @ cells) / power) if power else cells
+        explained = float(np.linalg.norm(left)) < ROUNDING * float(np.linalg.norm(cells))
+        return np.zeros_like(left) if explained else left
 
     def _best_columns(self, matrix: Matrix) -> float:
         rows = self.counts.any(axis=1)
@@ -85,6 +104,16 @@ class Truth:
         true = np.where(self.counts, self.weights, -np.inf)[rows]
         found = np.take_along_axis(true, hidden.argmax(axis=1)[:, None], axis=1)[:, 0]
         return float((found == true.max(axis=1)).mean())
+
+
+def cosine(one: NDArray[np.float64], other: NDArray[np.float64], /) -> float:
+    """The cosine of the angle between two vectors; the correlation of centred ones.
+
+    >>> cosine(np.array([1.0, 0.0]), np.array([2.0, 0.0])), cosine(np.zeros(2), np.ones(2))
+    (1.0, 0.0)
+    """
+    norms = float(np.linalg.norm(one) * np.linalg.norm(other))
+    return float(one @ other) / norms if norms else 0.0
 
 
 def cells_that_count(

@@ -36,7 +36,11 @@ class AuditReport(msgspec.Struct, frozen=True):
     problem: str
     evaluations: int
     candidates: int
+    prior: str
+    """The prior that knows most before the run; gains are beyond its guess."""
+    prior_says: str
     correlation: float
+    gain: float
     nrmse: float
     best_columns: float
     attacker_plan_quality: float

@@ -89,12 +89,12 @@ def _labels(results: Sequence[LeakageResult]) -> list[str]:
 def _largest(results: Sequence[LeakageResult], label: str) -> dict[Group, list[LeakageResult]]:
     """The runs on the largest problems with the largest population."""
     groups = grouped(each for each in results if each.label == label)
-    largest = max((rows, population) for _, rows, population, _ in groups)
-    return {key: runs for key, runs in groups.items() if key[1:3] == largest}
+    largest = max(key[3:5] for key in groups)
+    return {key: runs for key, runs in groups.items() if key[3:5] == largest}
 
 
 def _plan_only(results: Sequence[LeakageResult], label: str) -> float:
-    return median(each.plan_only for each in results if each.label == label)
+    return median(each.plan_only for runs in _largest(results, label).values() for each in runs)
 
 
 def _figure(count: int) -> tuple[Figure, list[Axes]]:

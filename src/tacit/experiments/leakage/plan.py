@@ -19,7 +19,7 @@ from tacit.experiments.study.instances import InstanceSpec, expanded
 from tacit.files import read_text
 from tacit.search import preset_named
 
-FORMAT = 2
+FORMAT = 3
 """Counts up when attacks change, so that old results are computed anew."""
 AS_IT_IS = "as it is"
 """The name of runs without a mitigation in the comparison of mitigations."""
@@ -29,8 +29,16 @@ class ProblemClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     """Problems of one kind and the search that is run on them."""
 
     label: str
+    family: str = "uniform"
+    """The family of the costs."""
+    prior: str = "range"
+    """What attackers know before the run (`tacit.audit.prior_named`), or `last week`."""
     preset: str
     parameters: dict[str, Any] = {}
+    disclosures: tuple[str, ...] | None = None
+    """If other than the study's."""
+    every_attack: tuple[str, ...] = ()
+    """Disclosures under which every attack is tried on the first instance."""
     evaluations: tuple[int, ...] | None = None
     """After how many evaluations to attack, if other than the study's."""
     worst_cases: int = 0
@@ -59,6 +67,8 @@ class LeakageJob(msgspec.Struct, frozen=True, kw_only=True):
     """One run that is attacked: its result is a function of these fields."""
 
     label: str
+    family: str = "uniform"
+    prior: str = "range"
     run: Job
     best: str = "value"
     mitigation: str = ""
@@ -88,8 +98,6 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     disclosures: tuple[str, ...] = PAPER_CONFIGURATIONS
     sealed_generations: int = 0
     """The length of sealed searches, whose plans are attacked as well; 0 for none."""
-    every_attack: tuple[str, ...] = ()
-    """Disclosures under which every attack is tried, and not only the main one."""
     classes: tuple[ProblemClass, ...]
     mitigations: Mitigations = Mitigations()
 
@@ -97,7 +105,8 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         """Every run to attack."""
         for each in self.classes:
             for number, instance in enumerate(expanded(each.instances, Path())):
-                for disclosure in (*self.disclosures, *[SEALED] * bool(self.sealed_generations)):
+                chosen = self.disclosures if each.disclosures is None else each.disclosures
+                for disclosure in (*chosen, *[SEALED] * bool(self.sealed_generations)):
                     yield self._job(
                         each,
                         instance,
@@ -117,14 +126,13 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     @property
     def runs(self) -> int:
         """The number of runs to attack."""
-        return len(list(self.jobs())) + len(self.every_attack)
+        return len(list(self.jobs())) + len(list(self.attack_jobs()))
 
     def attack_jobs(self) -> Iterator[LeakageJob]:
         """Runs on which every attack is tried."""
-        first = self.classes[0]
-        instance = expanded(first.instances, Path())[0]
-        for disclosure in self.every_attack:
-            yield self._job(first, instance, disclosure)
+        for each in self.classes:
+            for disclosure in each.every_attack:
+                yield self._job(each, expanded(each.instances, Path())[0], disclosure)
 
     def _job(
         self,
@@ -150,6 +158,8 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         )
         return LeakageJob(
             label=each.label,
+            family=each.family,
+            prior=each.prior,
             run=run,
             best=chosen.best,
             mitigation=chosen.name,
@@ -162,7 +172,9 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     def quick(self) -> LeakageStudy:
         """A few disclosures on one instance, without worst cases and mitigations."""
         first = self.classes[0]
-        few = msgspec.structs.replace(first, instances=first.instances[:1], worst_cases=0)
+        few = msgspec.structs.replace(
+            first, instances=first.instances[:1], worst_cases=0, every_attack=()
+        )
         (spec, *_) = expanded(few.instances, Path())
         return msgspec.structs.replace(
             self,
@@ -170,7 +182,6 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
             sealed_generations=0,
             evaluations=tuple(self.evaluations[-2:]),
             classes=(msgspec.structs.replace(few, instances=(spec,)),),
-            every_attack=(),
             mitigations=Mitigations(),
         )
 

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.audit import (
     ATTACKS,
     Audit,
+    Cells,
     Measured,
+    PriorKnowledge,
     Record,
+    Score,
     View,
     audit_of,
+    last_week_of,
     main_attacks,
+    prior_named,
+    random_view,
     recover_by_crafted,
-    recover_by_random,
+    recover_from,
     sealed_record,
     unit_of,
 )
@@ -30,6 +37,9 @@ FEWEST_TO_CRAFT = 200
 """With fewer evaluations there is little to craft from, and random populations are as good."""
 ALL_KNOWN = 0.97
 """From here on a platform has no reason to break the agreement."""
+LAST_WEEK = "last week"
+CHANGED = 0.5
+"""How much costs change from week to week, in units of their spread."""
 
 
 class Point(msgspec.Struct, frozen=True):
@@ -37,29 +47,39 @@ class Point(msgspec.Struct, frozen=True):
 
     evaluations: int
     honest: float
+    honest_gain: float
+    """Beyond what the prior tells, as all gains."""
     nrmse: float
     plan_quality: float
     worst: float | None = None
+    worst_gain: float | None = None
 
 
 class LeakageResult(msgspec.Struct, frozen=True):
     """What one run gave away."""
 
     label: str
+    family: str
+    prior: str
     instance: str
     rows: int
+    columns: int
     disclosure: str
     population: int
     mitigation: str
     gap_percent: float
     """How far the published plan is from the optimum."""
+    prior_alone: float
     plan_only: float
+    plan_gain: float
     points: list[Point]
 
 
 class AttackResult(msgspec.Struct, frozen=True):
     """The score of every attack on one run."""
 
+    label: str
+    family: str
     disclosure: str
     attacks: dict[str, Measured]
 
@@ -67,7 +87,8 @@ class AttackResult(msgspec.Struct, frozen=True):
 def try_attacks(job: LeakageJob, /) -> bytes:
     """Run, try every attack of those who keep to the search, and give the result as JSON."""
     audit, _ = _audited(job)
-    return msgspec.json.encode(AttackResult(job.run.disclosure, audit.honest() | audit.informed()))
+    measured = audit.honest() | audit.informed()
+    return msgspec.json.encode(AttackResult(job.label, job.family, job.run.disclosure, measured))
 
 
 def _audited(job: LeakageJob) -> tuple[Audit, int]:
@@ -79,8 +100,19 @@ def _audited(job: LeakageJob) -> tuple[Audit, int]:
             f"{reference.problem.name} has no weights or no optimum to compare with; leave it out"
         )
     record = _RECORDERS.get(job.run.disclosure, _record)(job)
-    audit = audit_of(record, weights.astype(np.float64), optimum=reference.optimum)
+    secret = weights.astype(np.float64)
+    prior = _prior(job, record, secret)
+    audit = audit_of(record, secret, optimum=reference.optimum, priors=[prior])
     return audit, reference.optimum
+
+
+def _prior(job: LeakageJob, record: Record, weights: NDArray[np.float64]) -> PriorKnowledge:
+    """What the attackers know; what they have of last week is drawn here."""
+    if job.prior != LAST_WEEK:
+        return prior_named(job.prior, record.problem)
+    change = CHANGED * float(weights.std())
+    rng = np.random.Generator(np.random.PCG64(job.run.seed))
+    return last_week_of(weights + change * rng.standard_normal(weights.shape), change)
 
 
 def _record(job: LeakageJob) -> Record:
@@ -105,14 +137,19 @@ def measure_leakage(job: LeakageJob, /) -> bytes:
     baseline = audit.plan_only()
     result = LeakageResult(
         label=job.label,
+        family=job.family,
+        prior=job.prior,
         instance=audit.view.problem.name,
         rows=audit.view.problem.rows,
+        columns=audit.view.problem.columns,
         disclosure=job.run.disclosure,
         population=job.population,
         mitigation=job.mitigation,
         gap_percent=100 * relative_error(float(published), optimum),
+        prior_alone=audit.prior_alone().correlation,
         plan_only=baseline.correlation,
-        points=[_point(audit, count, job) for count in job.evaluations],
+        plan_gain=baseline.gain,
+        points=_never_less([_point(audit, count, job) for count in job.evaluations]),
     )
     return msgspec.json.encode(result)
 
@@ -121,22 +158,67 @@ def _point(audit: Audit, evaluations: int, job: LeakageJob) -> Point:
     if not audit.view.evaluations:
         # There is only the plan, however long the search was.
         plan = audit.plan_only()
-        return Point(evaluations, plan.correlation, plan.nrmse, plan.plan_quality, plan.correlation)
+        told = (plan.correlation, plan.gain)
+        return Point(evaluations, *told, plan.nrmse, plan.plan_quality, *told)
     view = audit.view.first(evaluations)
-    estimates = [*main_attacks(view).values(), ATTACKS["frequency"](view, {})]
-    scores = [
-        audit.truth.score(each, unit=unit_of(view, each)) for each in estimates if each is not None
-    ]
-    best = max(scores, key=lambda score: score.correlation)
+    best = max(_scores(view, audit), key=lambda score: score.correlation)
     worst = None
     if job.worst_case and evaluations >= job.worst_from:
-        worst = max(best.correlation, _unrestricted(view, audit, best.correlation))
-    return Point(evaluations, best.correlation, best.nrmse, best.plan_quality, worst)
+        worst = max(best, _unrestricted(view, audit, best), key=lambda score: score.correlation)
+    return Point(
+        evaluations,
+        best.correlation,
+        best.gain,
+        best.nrmse,
+        best.plan_quality,
+        None if worst is None else worst.correlation,
+        None if worst is None else worst.gain,
+    )
 
 
-def _unrestricted(view: View, audit: Audit, honest: float) -> float:
-    if honest >= ALL_KNOWN:
+def _never_less(points: list[Point]) -> list[Point]:
+    """An attacker need not use all evaluations: what fewer gave away stays known."""
+    kept: list[Point] = []
+    for each in points:
+        before = kept[-1] if kept else each
+        if before.honest > each.honest:
+            names = ("honest", "honest_gain", "nrmse", "plan_quality")
+            each = msgspec.structs.replace(each, **{name: getattr(before, name) for name in names})
+        kept.append(each)
+    return kept
+
+
+def _scores(view: View, audit: Audit) -> list[Score]:
+    """Of the main attacks, and of what the prior makes of the same."""
+
+    def score(estimate: Cells) -> Score:
+        return audit.measuring.score(estimate, unit=unit_of(view, estimate))
+
+    if view.problem.known.between_places:
+        # With a map there is little left for the others to find, and they take longest.
+        by_prior = audit.prior.from_disclosed(view, {})
+        if by_prior is not None and (known := score(by_prior)).correlation >= ALL_KNOWN:
+            return [known]
+    found = main_attacks(view)
+    estimates = [
+        *found.values(),
+        ATTACKS["frequency"](view, {}),
+        audit.prior.from_candidates(view),
+        audit.prior.from_disclosed(view, found),
+        audit.prior.from_plan(view),
+    ]
+    return [score(each) for each in estimates if each is not None]
+
+
+def _unrestricted(view: View, audit: Audit, honest: Score) -> Score:
+    if honest.correlation >= ALL_KNOWN:
         return honest
-    crafted = view.evaluations >= FEWEST_TO_CRAFT
-    ask = recover_by_crafted if crafted else recover_by_random
-    return audit.truth.score(ask(view, audit.truth.weights)).correlation
+    weights = audit.truth.weights
+    if view.evaluations >= FEWEST_TO_CRAFT:
+        tried: list[Cells | None] = [recover_by_crafted(view, weights)]
+    else:
+        asked = random_view(view, weights)
+        plain = recover_from(asked)
+        tried = [plain, audit.prior.from_disclosed(asked, {"pointwise": plain})]
+    scores = [audit.measuring.score(each) for each in tried if each is not None]
+    return max(scores, key=lambda score: score.correlation)

@@ -90,7 +90,7 @@ def _read(path: Path, kind: type[Kind]) -> Kind:
 
 def _write(study: LeakageStudy, done: LeakageStudyRun) -> None:
     folder, results = done.folder, done.results
-    table = {"format": "tacit-leakage/1", "entries": leakage_table_entries(results)}
+    table = {"format": "tacit-leakage/2", "entries": leakage_table_entries(results)}
     about = {"study": msgspec.to_builtins(study), "versions": versions()}
     written = "\n\n".join(each.markdown() for each in done.tables()) + "\n"
     write_json(folder / "leakage.json", table)

@@ -5,86 +5,108 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from tacit.audit import ATTACKS, Entry
-from tacit.experiments.leakage.run_job import AttackResult, LeakageResult
+from tacit.audit import Entry
+from tacit.experiments.leakage.family_tables import families_tables, raw_and_gain
+from tacit.experiments.leakage.run_job import AttackResult, LeakageResult, Point
 from tacit.experiments.report.table import Cell, ReportTable
 
-Group = tuple[str, int, int, str]
-OTHER_ATTACKS = ("known range", "known rows", "next population", "tournaments")
+Group = tuple[str, str, str, int, int, str]
 
 
 def grouped(results: Iterable[LeakageResult], /) -> dict[Group, list[LeakageResult]]:
-    """Runs without mitigation by label, rows, population and disclosure, instances together."""
+    """Runs without mitigation by label, family, prior, rows, population and disclosure."""
     groups: dict[Group, list[LeakageResult]] = {}
     for each in results:
         if not each.mitigation:
-            key = (each.label, each.rows, each.population, each.disclosure)
+            key = (each.label, each.family, each.prior, each.rows, each.population, each.disclosure)
             groups.setdefault(key, []).append(each)
     return groups
 
 
 def leakage_table_entries(results: Sequence[LeakageResult], /) -> list[Entry]:
-    """One entry per label, population, disclosure and number of evaluations: medians."""
+    """One entry per group and number of evaluations: medians over instances."""
     entries = []
-    for (label, rows, population, disclosure), runs in grouped(results).items():
+    for (label, family, prior, rows, population, disclosure), runs in grouped(results).items():
         for place, point in enumerate(runs[0].points):
-            honest = median(each.points[place].honest for each in runs)
-            worst = [each.points[place].worst for each in runs]
+            points = [each.points[place] for each in runs]
+            honest, gain = (_median(points, name) for name in ("honest", "honest_gain"))
+            worst, worst_gain = (_median(points, name) for name in ("worst", "worst_gain"))
             entries.append(
                 Entry(
                     kind=label,
+                    family=family,
+                    prior=prior,
                     rows=rows,
+                    columns=runs[0].columns,
                     population=population,
                     disclosure=disclosure,
                     evaluations=point.evaluations,
-                    honest=round(honest, 4),
-                    worst=_worst(honest, [each for each in worst if each is not None]),
-                    plan_only=round(median(each.plan_only for each in runs), 4),
+                    prior_alone=_median(runs, "prior_alone") or 0.0,
+                    plan_only=_median(runs, "plan_only") or 0.0,
+                    plan_gain=_median(runs, "plan_gain") or 0.0,
+                    honest=honest or 0.0,
+                    honest_gain=gain or 0.0,
+                    worst=_at_least(worst, honest),
+                    worst_gain=_at_least(worst_gain, gain),
                     gap_percent=round(median(each.gap_percent for each in runs), 3),
                 )
             )
     return entries
 
 
-def _worst(honest: float, asked: list[float]) -> float | None:
-    """At least the leakage of the agreed search, which may be measured on more instances."""
-    return round(max(median(asked), honest), 4) if asked else None
+def _median(measured: Sequence[LeakageResult] | Sequence[Point], name: str) -> float | None:
+    """Of those that were measured."""
+    values = [getattr(each, name) for each in measured]
+    known = [value for value in values if value is not None]
+    return round(median(known), 4) if known else None
+
+
+def _at_least(worst: float | None, honest: float | None) -> float | None:
+    """At least that of the agreed search, which may be measured on more instances."""
+    return worst if worst is None or honest is None else max(worst, honest)
 
 
 def leakage_tables(results: Sequence[LeakageResult], /) -> list[ReportTable]:
-    """A table per kind of problem and population, and one of the mitigations."""
-    tables, mitigated = correlation_tables(leakage_table_entries(results)), _mitigations(results)
+    """Families of costs side by side, a table per kind and population, and the mitigations."""
+    entries, mitigated = leakage_table_entries(results), _mitigations(results)
+    tables = [*families_tables(entries), *correlation_tables(entries)]
     return tables if mitigated is None else [*tables, mitigated]
 
 
 def correlation_tables(entries: Sequence[Entry], /) -> list[ReportTable]:
-    """A table per kind of problem, number of rows and population."""
-    groups: dict[tuple[str, int, int], list[Entry]] = {}
+    """A table per kind of problem, family of costs, number of rows and population."""
+    groups: dict[tuple[str, str, str, int, int], list[Entry]] = {}
     for each in entries:
-        groups.setdefault((each.kind, each.rows, each.population), []).append(each)
+        key = (each.kind, each.family, each.prior, each.rows, each.population)
+        groups.setdefault(key, []).append(each)
     return [_correlation_table(group) for group in groups.values()]
 
 
 def _correlation_table(entries: Sequence[Entry]) -> ReportTable:
     """What was recovered after each number of evaluations, one row per disclosure."""
     counts, first = sorted({each.evaluations for each in entries}), entries[0]
+    informed = first.prior_alone > 0
     rows = []
     for disclosure in dict.fromkeys(each.disclosure for each in entries):
         mine = sorted(
             (each for each in entries if each.disclosure == disclosure),
             key=lambda each: each.evaluations,
         )
-        worst = mine[-1].worst
-        correlations = [f"{each.honest:.2f}" for each in mine]
-        correlations += ["" if worst is None else f"{worst:.2f}", f"{mine[-1].plan_only:.2f}"]
-        rows.append(tuple(map(Cell, (disclosure, *correlations, f"{mine[-1].gap_percent:.1f} %"))))
+        last = mine[-1]
+        cells = [raw_and_gain(each.honest, each.honest_gain, informed) for each in mine]
+        cells += [raw_and_gain(last.worst, last.worst_gain, informed),
+                  raw_and_gain(last.plan_only, last.plan_gain, informed)]  # fmt: skip
+        rows.append(tuple(map(Cell, (disclosure, *cells, f"{last.gap_percent:.1f} %"))))
+    known = f"; {first.prior} known, which alone tells {first.prior_alone:.2f}" * informed
     return ReportTable(
-        f"table-leakage-{first.kind}-{first.rows}-{first.population}",
-        f"Correlation of the recovered matrix: {first.kind} {first.rows} x {first.rows}, "
-        f"{first.population} candidates per evaluation",
+        f"table-leakage-{first.kind}-{first.family}-{first.prior}-{first.rows}-{first.population}"
+        .replace(" ", "-"),
+        f"Correlation of the recovered matrix: {first.kind} {first.rows} x {first.columns}, costs "
+        f"{first.family}, prior {first.prior}, {first.population} candidates per evaluation",
         ("disclosure", *(f"after {count}" for count in counts), f"worst case after {counts[-1]}",
          "plan only", "gap to the optimum"),
         tuple(rows),
+        f"In brackets the gain beyond the prior{known}." if informed else "",
     )  # fmt: skip
 
 
@@ -131,9 +153,8 @@ def median_and_range(values: Sequence[float], form: str, /) -> str:
 
 
 def attack_table(results: Sequence[AttackResult], /) -> ReportTable:
-    """Every attack under some disclosures: the correlation that it reaches."""
-    tried = {name for each in results for name in each.attacks}
-    names = [name for name in (*ATTACKS, *OTHER_ATTACKS) if name in tried]
+    """Every attack on one run each: the correlation that it reaches."""
+    names = list(dict.fromkeys(name for each in results for name in each.attacks))
     rows = []
     for name in names:
         found = [each.attacks.get(name) for each in results]
@@ -143,7 +164,7 @@ def attack_table(results: Sequence[AttackResult], /) -> ReportTable:
     return ReportTable(
         "table-attacks",
         "Every attack on one run",
-        ("attack", "by", *(each.disclosure for each in results)),
+        ("attack", "by", *(f"{each.family} {each.disclosure}" for each in results)),
         tuple(rows),
         "Empty where an attack does not apply. Known rows: correlation over the other rows.",
     )

@@ -36,6 +36,8 @@ class InstanceSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     generate: StudyKind | None = None
     objectives: int = 1
     size: int = 100
+    columns: int | None = None
+    """Where there are not as many as rows, or as the kind says."""
     seed: int = 0
     numbers: tuple[int, ...] = (1,)
     """Members of a series; member i is drawn from `seed` + i."""
@@ -111,6 +113,7 @@ def named_problem(spec: InstanceSpec, /) -> Problem:
         str(spec.generate),
         spec.seed + number,
         rows=spec.size,
+        columns=spec.columns,
         objectives=spec.objectives,
         number=number,
     )

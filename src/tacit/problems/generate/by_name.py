@@ -9,12 +9,19 @@ from tacit.disclosure import Disclosure, Exact
 from tacit.errors import ParameterError
 from tacit.problems.generate.capacities import generate_capacitated, generate_routing
 from tacit.problems.generate.delays import generate_delays
+from tacit.problems.generate.families import FAMILIES, generate_family
 from tacit.problems.generate.generators import Seed, generate_assignment, generate_tour
 from tacit.problems.model.objective import Sense
 from tacit.problems.model.problem import Problem
 
-Drawn = Literal["ap", "moap", "tour", "delays", "capacitated", "routing"]
-StudyKind = Literal["assignment", "tour", "capacitated", "routing"]
+Drawn = Literal[
+    "ap", "moap", "tour", "delays", "capacitated", "routing",
+    "effects", "low-rank", "euclidean", "slots", "ties",
+]  # fmt: skip
+StudyKind = Literal[
+    "assignment", "tour", "capacitated", "routing", "delays",
+    "effects", "low-rank", "euclidean", "slots", "ties",
+]  # fmt: skip
 
 
 def generate_named(
@@ -31,7 +38,7 @@ def generate_named(
     disclosures: Sequence[Disclosure] = (Exact(),),
     number: int = 1,
 ) -> Problem:
-    """Draw one of `delays`, `ap`, `moap`, `tour`, `capacitated` and `routing`.
+    """Draw one of `delays`, `ap`, `moap`, `tour`, `capacitated`, `routing`, or of `FAMILIES`.
 
     Only `ap` and `moap`, which are the same, may have several objectives.
 
@@ -54,6 +61,9 @@ def generate_named(
             return generate_routing(
                 seed, places=rows, vehicles=groups, side=up_to, participants=participants, **rest
             )
+    if name in FAMILIES:
+        shared: dict[str, Any] = {"columns": columns, "up_to": up_to, "participants": participants}
+        return generate_family(name, seed, rows=rows, **shared, **rest)
     drawn: dict[str, Any] = {"rows": rows, "weights_up_to": up_to, "sense": sense}
     drawn |= {"participants": participants, "number": number}
     match name:
@@ -62,4 +72,7 @@ def generate_named(
             return generate_assignment(seed, columns=columns, **drawn)
         case "capacitated":
             return generate_capacitated(seed, columns=groups, disclosure=disclosures[0], **drawn)
-    raise ParameterError(f"{name!r} cannot be drawn; use ap, tour, delays, capacitated or routing")
+    raise ParameterError(
+        f"{name!r} cannot be drawn; use ap, tour, delays, capacitated, routing "
+        f"or a family of costs: {', '.join(FAMILIES)}"
+    )

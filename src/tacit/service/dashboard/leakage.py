@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tacit.audit import costs_or_values, expected_leakage, explain_expected
+from tacit.audit import costs_or_values, expected_leakage, explain_expected, first_columns
 from tacit.errors import TacitError
 from tacit.service.api.terms import RunTerms
 from tacit.service.workflow.drafting import population_of_terms
@@ -40,6 +40,7 @@ def _inferred(terms: RunTerms) -> list[tuple[str, str]]:
             columns=problem.columns,
             population=population,
             evaluations=evaluations,
+            scheduled=first_columns(problem.forbidden, problem.rows) is not None,
         )
         paragraph = explain_expected(
             expected,

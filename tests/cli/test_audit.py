@@ -64,7 +64,7 @@ def test_of_a_sealed_run_there_is_the_plan_alone(
     assert "Nothing but the plan was disclosed" in done.stdout
     assert "pairwise" not in done.stdout
     told = json.loads(run_here("audit", path, "--truth", problem, "--json").stdout)
-    assert list(told["attacks"]) == ["plan only"]
+    assert list(told["attacks"]) == ["prior alone", "plan only"]
     assert told["correlation"] == told["attacks"]["plan only"]["correlation"]
     assert told["evaluations"] == 0
 

@@ -2,22 +2,38 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import msgspec
 import pytest
 
 import tacit.audit
 from tacit.audit.expected.explanation import explain_expected, explain_leakage
-from tacit.audit.expected.table import Entry, Expected, expected_leakage, measured_entries
+from tacit.audit.expected.table import Entry, Expected, Told, expected_leakage, measured_entries
 from tacit.disclosure import PAPER_CONFIGURATIONS
 from tacit.lazy import public_names
 from tests.engine.fixtures import example_cast
 
 
-def entry(disclosure: str, evaluations: int, honest: float, **more: float | None) -> Entry:
-    worst = more.get("worst", honest)
-    population = int(more.get("population") or 100)
-    return Entry("assignment", 100, population, disclosure, evaluations, honest, worst, 0.16, 2.0)
+def entry(disclosure: str, evaluations: int, honest: float, **more: Any) -> Entry:
+    worst = more.pop("worst", honest)
+    given: dict[str, Any] = {
+        "kind": "assignment",
+        "family": "uniform",
+        "prior": "range",
+        "rows": 100,
+        "columns": 100,
+        "population": 100,
+        "prior_alone": 0.0,
+        "plan_only": 0.16,
+        "plan_gain": 0.16,
+        "honest": honest,
+        "honest_gain": honest,
+        "worst": worst,
+        "worst_gain": worst,
+        "gap_percent": 2.0,
+    }
+    return Entry(disclosure=disclosure, evaluations=evaluations, **(given | more))
 
 
 TABLE = [
@@ -47,22 +63,23 @@ def looked_up(
 
 def test_measured_points_are_read_off() -> None:
     expected = looked_up("top:15", evaluations=100)
-    assert expected.honest == pytest.approx(0.5)
-    assert expected.worst == pytest.approx(0.9)
+    assert expected.honest.correlation == pytest.approx(0.5)
+    assert expected.worst.correlation == pytest.approx(0.9)
     assert not expected.beyond
-    assert looked_up("top:15", evaluations=10).honest == pytest.approx(0.1)
-    assert looked_up("top:15", evaluations=1).honest == 0.1
+    assert looked_up("top:15", evaluations=10).honest.correlation == pytest.approx(0.1)
+    assert looked_up("top:15", evaluations=1).honest.correlation == 0.1
 
 
 def test_between_points_figures_lie_between_and_beyond_them_the_last_stands() -> None:
     middle = looked_up("top:15", evaluations=32)
-    assert 0.1 < middle.honest < 0.5
-    assert middle.honest == pytest.approx(0.3, abs=0.01)
-    assert looked_up("top:15", evaluations=9999) == Expected(0.5, 0.9, 0.16, "top:15", True, False)
+    assert 0.1 < middle.honest.correlation < 0.5
+    assert middle.honest.correlation == pytest.approx(0.3, abs=0.01)
+    beyond = looked_up("top:15", evaluations=9999)
+    assert (beyond.honest, beyond.worst, beyond.beyond) == (Told(0.5, 0.5), Told(0.9, 0.9), True)
 
 
 def test_more_evaluations_never_tell_less() -> None:
-    assert looked_up("order", evaluations=100).honest == 0.4
+    assert looked_up("order", evaluations=100).honest.correlation == 0.4
 
 
 def test_smaller_problems_leak_sooner() -> None:
@@ -75,11 +92,13 @@ def test_smaller_problems_leak_sooner() -> None:
 
 
 def test_the_next_smaller_measured_size_counts() -> None:
-    table = [*TABLE, msgspec.structs.replace(TABLE[1], rows=40, honest=0.7)]
+    table = [*TABLE, msgspec.structs.replace(TABLE[1], rows=40, columns=40, honest=0.7)]
     for side, honest in ((100, 0.5), (200, 0.1), (99, 0.7), (40, 0.7), (10, 0.7)):
         expected = expected_leakage("top:15", kind="assignment", rows=side, columns=side,
                                 population=100, evaluations=100, entries=table)  # fmt: skip
-        assert expected.honest == pytest.approx(honest, abs=0.3 if side == 200 else 1e-6)
+        assert expected.honest.correlation == pytest.approx(
+            honest, abs=0.3 if side == 200 else 1e-6
+        )
         assert expected.smaller == (side == 10)
 
 
@@ -90,9 +109,9 @@ def test_what_was_not_measured_takes_the_neighbour_that_tells_more() -> None:
 
 
 def test_the_nearest_population_counts() -> None:
-    assert looked_up("order", evaluations=10, population=250).honest == 0.6
+    assert looked_up("order", evaluations=10, population=250).honest.correlation == 0.6
     # Where the worst case was not measured, another population's stands in.
-    assert looked_up("order", evaluations=10, population=250).worst >= 0.6
+    assert looked_up("order", evaluations=10, population=250).worst.correlation >= 0.6
 
 
 @pytest.mark.parametrize("kind", ["assignment", "tour"])
@@ -100,7 +119,8 @@ def test_the_shipped_table_has_all_of_the_papers_configurations(kind: str) -> No
     mine = [
         each
         for each in measured_entries()
-        if (each.kind, each.rows, each.population) == (kind, 100, 300)
+        if (each.kind, each.rows, each.population, each.family in ("uniform", "distances"))
+        == (kind, 100, 300, True)
     ]
     assert {each.disclosure for each in mine} == {*PAPER_CONFIGURATIONS, "sealed"}
     last = {each.disclosure: each for each in mine if each.evaluations == 300}
@@ -127,7 +147,8 @@ def test_sealed_tells_what_the_plan_tells_to_whomever() -> None:
     expected = expected_leakage(
         "sealed", kind="assignment", rows=100, columns=100, population=1, evaluations=10**6
     )
-    assert expected.honest == expected.worst == expected.plan_only == pytest.approx(0.16, abs=0.01)
+    assert expected.honest == expected.worst == expected.plan_only
+    assert expected.honest.correlation == pytest.approx(0.16, abs=0.01)
     agreement = example_cast().agreement
     terms = msgspec.structs.replace(agreement.objectives[0], disclosure="sealed", best="nothing")
     (said,) = explain_leakage(msgspec.structs.replace(agreement, objectives=[terms]))
@@ -152,16 +173,65 @@ def test_sealed_tells_what_the_plan_tells_to_whomever() -> None:
     ],
 )
 def test_each_band_has_its_words(correlation: float, words: str) -> None:
-    expected = Expected(correlation, 1.0, 0.16, "top:20", beyond=True, smaller=True)
+    honest, worst, plan = (Told(each, each) for each in (correlation, 1.0, 0.16))
+    expected = Expected("range", 0.0, honest, worst, plan, "top:20", beyond=True, smaller=True)
     said = explain_expected(
         expected, disclosure="top:15", evaluations=5, population=30, costs="costs"
     )
-    honest, _, worst = said.partition("One that breaks")
-    assert words in honest
-    assert "almost exactly" in worst
+    before, _, after = said.partition("One that breaks")
+    assert words in before
+    assert "almost exactly" in after
     assert "Measured under top:20." in said
     assert "may be more" in said
     assert "as small as this one" in said
+
+
+STRUCTURED = [
+    entry("top:15", 10, 0.9, family="delays", prior="schedule", columns=120, prior_alone=0.8,
+          honest_gain=0.45, worst_gain=0.98, plan_gain=0.2),
+    entry("sealed", 10, 0.85, family="delays", prior="schedule", columns=120, prior_alone=0.8,
+          plan_only=0.85, plan_gain=0.25),
+    entry("top:15", 10, 0.75, family="low rank", prior="low rank"),
+    entry("top:15", 10, 0.92, family="effects", prior="effects", columns=120),
+    entry("top:15", 10, 0.97, kind="tour", family="distances", prior="map", plan_only=0.76),
+]  # fmt: skip
+
+
+def said_of(disclosure: str, *, kind: str = "assignment", columns: int = 100, **more: Any) -> str:
+    expected = expected_leakage(
+        disclosure, kind=kind, rows=100, columns=columns, population=100, evaluations=10,
+        entries=[*TABLE, entry("sealed", 10, 0.17, plan_only=0.17), *STRUCTURED], **more,
+    )  # fmt: skip
+    return explain_expected(
+        expected, disclosure=disclosure, evaluations=10, population=100, costs="costs"
+    )
+
+
+def test_whoever_knows_the_schedule_knows_most_and_the_rest_is_said() -> None:
+    said = said_of("top:15", columns=120, scheduled=True)
+    assert "can guess your costs before the run begins (0.80 on a scale" in said
+    assert "What follows is what this run adds" in said
+    assert "could draw a rough picture of the rest of your costs (0.45)" in said
+    assert "could reconstruct the rest of your costs almost exactly (0.98)" in said
+    assert "The published plan alone tells 0.20." in said
+    sealed = said_of("sealed", columns=120, scheduled=True)
+    assert "0.80 on a scale" in sealed
+    assert "would learn a little about the rest of your costs (about 0.25)" in sealed
+
+
+def test_structured_costs_stand_beside_independent_ones() -> None:
+    said = said_of("top:15")
+    assert "(0.10 on a scale" in said
+    assert "If they follow a structure that it knows" in said
+    assert "could draw a good picture of your costs (0.75)" in said
+    assert "closely (0.92)" in said_of("top:15", columns=120)
+
+
+def test_tours_are_told_of_the_map() -> None:
+    said = said_of("top:15", kind="tour")
+    assert said.startswith("Distances come from a map")
+    assert "almost exactly (0.97 on a scale" in said
+    assert "The published plan alone tells 0.76." in said
 
 
 @pytest.mark.processes

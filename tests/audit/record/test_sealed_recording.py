@@ -34,7 +34,8 @@ def test_an_audit_finds_what_the_plan_tells(engine: str) -> None:
     secret = secret - secret.mean(axis=1, keepdims=True) - secret.mean(axis=0) + secret.mean()
     by_hand = np.corrcoef((plan - 1 / 6).ravel(), secret.ravel())[0, 1]
     assert report.correlation == pytest.approx(by_hand)
-    assert list(report.attacks) == ["plan only"]
+    assert list(report.attacks) == ["prior alone", "plan only"]
+    assert report.attacks["prior alone"].correlation == 0
     assert (report.evaluations, report.disclosure, report.counts) == (0, "sealed", {})
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from tacit.audit.expected.table import Entry, measured_entries
 from tacit.errors import FileError
+from tacit.experiments.leakage.family_tables import families_tables
 from tacit.experiments.leakage.plan import (
     leakage_study_from,
     read_leakage_study,
@@ -52,6 +53,10 @@ def test_the_shipped_study_covers_the_paper() -> None:
     assert len({job.key for job in jobs}) == len(jobs)
     assert len({job.run.disclosure for job in jobs}) == 15
     assert {job.label for job in jobs} == {"assignment", "tour"}
+    assert {job.family for job in jobs} == {
+        "uniform", "distances", "effects", "low rank", "Euclidean", "slots", "delays", "ties",
+    }  # fmt: skip
+    assert "last week" in {job.prior for job in jobs}
     assert {job.best for job in jobs} == {"value", "improvement", "nothing"}
 
 
@@ -79,8 +84,9 @@ def test_wrong_files_are_named(tmp_path: Path) -> None:
 
 def test_the_documented_tables_are_those_that_participants_are_shown() -> None:
     text = (ROOT / "docs/leakage/tables.md").read_text()
-    tables = correlation_tables(measured_entries())
-    assert len(tables) > 1
+    entries = measured_entries()
+    tables = [*families_tables(entries), *correlation_tables(entries)]
+    assert len(tables) > 5
     assert all(table.markdown() in text for table in tables)
     for name in ("privacy.png", "growth.png"):
         assert (ROOT / "docs/leakage" / name).read_bytes().startswith(b"\x89PNG")

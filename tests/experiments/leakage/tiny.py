@@ -5,9 +5,9 @@ name = "tiny"
 evaluations = [5, 12]
 disclosures = ["order", "top:5"]
 sealed_generations = 40
-every_attack = ["top:5"]
 [[classes]]
 label = "assignment"
+every_attack = ["top:5"]
 preset = "paper-ap"
 parameters = { population = 30, elites = 3 }
 worst_cases = 2

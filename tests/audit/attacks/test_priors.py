@@ -1,0 +1,198 @@
+"""Attackers who know the structure of costs find more, and gains are beyond what they knew."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tacit.audit import Audit, View, audit_of, main_attacks, prior_named, priors_that_fit
+from tacit.audit.attacks.priors.choice import last_week_of
+from tacit.audit.attacks.priors.cost_model import CostModel
+from tacit.audit.attacks.priors.low_rank import ProductModel
+from tacit.audit.attacks.priors.on_a_map import PlaceModel, roots_of_steps
+from tacit.audit.attacks.priors.schedule import CurveModel, Schedule
+from tacit.audit.attacks.priors.two_maps import MeetingModel
+from tacit.audit.attacks.undisclosed import by_published_plans
+from tacit.audit.attacks.unfaithful import random_plans
+from tacit.audit.score.measure import as_matrix
+from tacit.errors import InputError
+from tacit.problems import Problem, generate_assignment, generate_named, generate_tour
+from tests.audit.example import example_record
+
+
+@cache
+def problem_of(family: str) -> Problem:
+    drawn: dict[str, Problem] = {
+        "uniform": generate_assignment(7, rows=12),
+        "distances": generate_tour(7, cities=24),
+    }
+    sizes = {"effects": 18, "slots": 18, "delays": 18}
+    return drawn.get(family) or generate_named(family, 7, rows=12, columns=sizes.get(family))
+
+
+@cache
+def audit(family: str, prior: str, disclosure: str = "top:5") -> Audit:
+    problem = problem_of(family)
+    record = example_record(disclosure, problem=problem)
+    priors = [prior_named(prior, record.problem)]
+    return audit_of(record, secret(problem), priors=priors)
+
+
+def secret(problem: Problem) -> NDArray[np.float64]:
+    weights = problem.objectives[0].weights
+    assert weights is not None
+    return weights.astype(np.float64)
+
+
+def best_plain(attacked: Audit) -> float:
+    found = main_attacks(attacked.view).values()
+    return max(attacked.truth.score(each).correlation for each in found)
+
+
+@pytest.mark.parametrize(
+    ("family", "prior"),
+    [
+        ("distances", "map"),
+        ("low-rank", "low rank"),
+        ("euclidean", "places"),
+        ("slots", "linear schedule"),
+        ("delays", "schedule"),
+        ("effects", "effects"),
+    ],
+)
+def test_whoever_knows_the_structure_finds_more(family: str, prior: str) -> None:
+    attacked = audit(family, prior)
+    estimate = attacked.prior.from_disclosed(attacked.view, main_attacks(attacked.view))
+    assert estimate is not None
+    assert attacked.truth.score(estimate).correlation > best_plain(attacked) + 0.05
+
+
+def test_the_steps_along_a_tour_tell_far_more_than_its_ways() -> None:
+    attacked = audit("distances", "map")
+    ways = by_published_plans(attacked.view, {})
+    assert ways is not None
+    assert attacked.plan_only().correlation > attacked.truth.score(ways).correlation + 0.2
+
+
+def test_steps_are_counted_the_shorter_way_round() -> None:
+    view = audit("distances", "map").view
+    plan = view.published.reshape(1, -1)
+    tour = np.array(example_record("top:5", problem=problem_of("distances")).published)
+    at = np.argsort(tour)
+    apart = np.abs(at[:, None] - at)
+    assert roots_of_steps(view, plan) == pytest.approx(np.sqrt(np.minimum(apart, 24 - apart)))
+
+
+def test_candidates_without_values_tell_those_who_know_that_there_is_a_map() -> None:
+    measured = audit("distances", "map").node()
+    assert measured["map, no values"].who == "node"
+    assert measured["map, no values"].correlation > 0.3
+
+
+@pytest.mark.parametrize(
+    ("family", "prior"), [("delays", "schedule"), ("slots", "linear schedule")]
+)
+def test_a_schedule_tells_most_before_the_run_and_the_plan_adds_to_it(
+    family: str, prior: str
+) -> None:
+    attacked = audit(family, prior)
+    alone, plan = attacked.prior_alone(), attacked.plan_only()
+    assert alone.correlation > 0.6
+    assert alone.gain == 0
+    assert plan.gain > 0.05
+    assert attacked.main().gain > plan.gain
+
+
+def test_columns_that_nobody_got_are_bad_where_columns_differ() -> None:
+    attacked = audit("effects", "effects")
+    cells = by_published_plans(attacked.view, {})
+    assert cells is not None
+    assert attacked.plan_only().correlation > attacked.truth.score(cells).correlation + 0.2
+
+
+def test_last_weeks_costs_are_where_an_attacker_starts() -> None:
+    weights = secret(problem_of("uniform"))
+    noise = np.random.Generator(np.random.PCG64(1)).standard_normal(weights.shape)
+    change = 0.5 * float(weights.std())
+    record = example_record("top:5", problem=problem_of("uniform"))
+    attacked = audit_of(record, weights, priors=[last_week_of(weights + change * noise, change)])
+    assert 0.8 < attacked.prior_alone().correlation < 0.97
+    estimate = attacked.prior.from_disclosed(attacked.view, {})
+    assert estimate is not None
+    assert attacked.measuring.score(estimate).gain > attacked.plan_only().gain > 0
+
+
+def test_by_default_every_prior_that_fits_is_tried() -> None:
+    for family, names in {
+        "uniform": ["range", "low rank", "places"],
+        "effects": ["range", "effects", "low rank", "places"],
+        "distances": ["map", "range"],
+        "delays": ["schedule", "linear schedule"],
+    }.items():
+        record = example_record("top:5", problem=problem_of(family), generations=1)
+        assert [each.name for each in priors_that_fit(record.problem)] == names
+    with pytest.raises(InputError, match="does not fit"):
+        prior_named("schedule", example_record("top:5", generations=1).problem)
+
+
+def models() -> dict[str, tuple[CostModel, View, int]]:
+    tour, delays = audit("distances", "map").view, audit("delays", "schedule")
+    square = audit("euclidean", "places").view
+    start = np.random.Generator(np.random.PCG64(3)).standard_normal(144).reshape(12, 12)
+    assert isinstance(delays.prior, Schedule)
+    curves = CurveModel(delays.prior, delays.view)
+    return {
+        "map": (PlaceModel(24, -1, 1.0), tour, 48),
+        "places": (MeetingModel(start, square), square, 48),
+        "low rank": (ProductModel(start, 3, 1.0), square, 72),
+        "schedule": (curves, delays.view, len(curves.starts(delays.view)[0])),
+    }
+
+
+@pytest.mark.parametrize("name", ["map", "places", "low rank", "schedule"])
+def test_derivatives_are_those_of_the_cells(name: str) -> None:
+    model, view, count = models()[name]
+    rng = np.random.Generator(np.random.PCG64(5))
+    unknowns, direction = rng.standard_normal((2, count))
+    by_cell = rng.standard_normal(view.cell_count)
+    step = 1e-6
+    ahead, behind = (model.cells(unknowns + each * direction) for each in (step, -step))
+    slope = float((ahead - behind) @ by_cell) / (2 * step)
+    assert float(model.pulled(unknowns, by_cell) @ direction) == pytest.approx(slope, rel=1e-4)
+    assert all(start.shape == (count,) for start in model.starts(view))
+
+
+def test_a_gain_is_the_partial_correlation() -> None:
+    attacked = audit("delays", "schedule")
+    estimate = attacked.prior.from_disclosed(attacked.view, {})
+    assert estimate is not None
+    truth = attacked.measuring
+
+    def seen(cells: Any) -> NDArray[np.float64]:
+        return truth._counted(as_matrix(truth.problem, np.asarray(cells).ravel()))
+
+    found, true, guess = (
+        seen(each) for each in (estimate, truth.weights, attacked.prior.guess(attacked.view))
+    )
+    xy, xz, yz = (
+        float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
+        for a, b in ((found, true), (found, guess), (true, guess))
+    )
+    by_hand = (xy - xz * yz) / np.sqrt((1 - xz**2) * (1 - yz**2))
+    assert truth.score(estimate).gain == pytest.approx(by_hand)
+    plain = audit("uniform", "range")
+    (some,) = list(main_attacks(plain.view).values())[-1:]
+    score = plain.measuring.score(some)
+    assert score.gain == score.correlation
+
+
+def test_random_queries_keep_to_what_nodes_accept() -> None:
+    view = audit("delays", "schedule").view
+    plans = random_plans(view, 200, np.random.Generator(np.random.PCG64(2)))
+    forbidden = set(view.problem.forbidden)
+    assert not any((row, int(plan[row])) in forbidden for plan in plans for row in range(12))
+    assert len({tuple(plan) for plan in plans.tolist()}) > 190

@@ -14,7 +14,7 @@ from tacit.problems.model.objective import Sense
 from tacit.problems.model.problem import Problem
 
 Drawn = Literal["ap", "moap", "tour", "delays", "capacitated", "routing"]
-StudyKind = Literal["assignment", "tour", "capacitated", "routing"]
+StudyKind = Literal["assignment", "tour", "delays", "capacitated", "routing"]
 
 
 def generate_named(

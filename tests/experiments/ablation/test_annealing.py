@@ -125,6 +125,35 @@ def test_the_best_known_set_has_the_best_plan_that_was_evaluated(text: str) -> N
         assert len(search.best_plans()) == {"order": 1, "top:5": 5}[text]
 
 
+def test_a_step_after_which_the_best_is_lower_is_taken_back() -> None:
+    search = watched(generate_assignment(3, rows=20), SealedParameters(block=5), "top:15")
+    best, taken_back = [0], 0
+    for _ in range(40):
+        before = search._parent
+        search.advance(1, horizon=40)
+        parent = search._parent
+        assert parent is not None
+        kept = parent is not before
+        assert kept == (search.evaluator.seen.best >= best[-1])  # type: ignore[attr-defined]
+        taken_back += not kept
+        best.append(parent.best)
+    assert best == sorted(best)
+    assert 0 < taken_back < 40
+
+
+def test_ranks_of_single_plans_let_a_step_stay_after_which_the_best_is_lower() -> None:
+    hot = SealedParameters(block=5, heat_start=2000, heat_end=2000)
+    search = watched(generate_assignment(3, rows=20), hot, "order")
+    best = []
+    for _ in range(20):
+        went_to = search.plan()
+        search.advance(1, horizon=20)
+        assert search._parent is not None
+        assert search._parent.content.tolist() == went_to.tolist()
+        best.append(search._parent.best)
+    assert best != sorted(best)
+
+
 def test_several_parents_are_refused() -> None:
     with pytest.raises(ParameterError, match="one parent"):
         platform_annealing(

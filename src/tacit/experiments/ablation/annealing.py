@@ -9,6 +9,10 @@ Less than values: ranks take the place of values. A disclosure puts plans into g
 tell which ranks each has. A child counts as the middle of its group and the parent, which it has to
 displace, as the first of its own. The gain is the difference of the two, and the unit of
 temperatures, the largest weight elsewhere, is the number of plans in the set.
+
+Groups of several plans hide how good a step was, but the best value of the next set is disclosed:
+if that is lower than what the parent's set had, the step is taken back, and the parent takes
+another one. Ranks of single plans tell enough, and uphill steps are part of annealing.
 """
 
 from __future__ import annotations
@@ -28,6 +32,17 @@ from tacit.search.moves import Generation, MoveSet, Schedule, SealedParameters, 
 
 RANK = 128
 """A rank in units of gains; even, since the middle of a group may lie between two ranks."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Evaluated:
+    """A parent by its rank among its children."""
+
+    content: NDArray[np.intp]
+    best: int
+    """The best value of the set."""
+    moves: MoveSet
+    gains: NDArray[np.int64]
 
 
 @dataclass(eq=False)
@@ -57,6 +72,7 @@ class PlatformAnnealing:
         self.content = self.start.copy()
         """Which item is at each position now."""
         self._highest: int | None = None
+        self._parent: _Evaluated | None = None
         self._best = self.plan()[None]
 
     def plan(self) -> NDArray[np.int32]:
@@ -94,14 +110,48 @@ class PlatformAnnealing:
         now = course.generation(self.generation, horizon=horizon)
         plans = self._children(now.moves)
         seen = self.evaluator.evaluate(plans, until=None)
-        standing = seen.disclosed if sees_values else self._standing(seen)
-        gains = _by_block(standing - standing[0], now.moves)
-        if not sees_values:
-            self._keep_best_known(plans, seen)
-        self._choose(now, gains, course.gain_factor)
-        self.generation += 1
         if sees_values:
-            self._keep_best_parent(int(seen.disclosed[0]), gains)
+            self._step_by_values(now, seen.disclosed)
+        else:
+            self._step_by_ranks(now, plans, seen)
+        self.generation += 1
+
+    def _step_by_values(self, now: Generation, values: NDArray[np.int64]) -> None:
+        gains = _by_block(values - values[0], now.moves)
+        winners = self._take(now.moves, gains * self.schedule.gain_factor, now.offsets)
+        # The best parent is kept, as in the sealed search; gains of disjoint blocks add up.
+        value = int(values[0] + gains[np.arange(len(gains)), winners].sum())
+        if value > (int(values[0]) if self._highest is None else self._highest):
+            self._highest, self._best = value, self.plan()[None]
+        elif self._highest is None:
+            self._highest = int(values[0])
+
+    def _step_by_ranks(
+        self, now: Generation, plans: NDArray[np.int32], seen: ObjectiveEvaluation
+    ) -> None:
+        if seen.best is None:
+            raise ParameterError("the best value is withheld; disclose it")
+        best, standing = int(seen.best), self._standing(seen)
+        if self._highest is None or best >= self._highest:
+            # As runs do: the best group of the set with the highest best, the latest of equals.
+            self._highest = best
+            self._best = plans[self.disclosure.levels(seen.disclosed) == 0]
+        told_apart = len(np.unique(seen.disclosed)) == len(plans)
+        if self._parent is None or told_apart or best >= self._parent.best:
+            gains = _by_block(standing - standing[0], now.moves)
+            self._parent = _Evaluated(self.content.copy(), best, now.moves, gains)
+        self.content = self._parent.content.copy()
+        gains = self._parent.gains * self._by_rank.gain_factor
+        self._take(self._parent.moves, gains, now.offsets)
+
+    def _take(
+        self, moves: MoveSet, keys: NDArray[np.int64], offsets: NDArray[np.int64]
+    ) -> NDArray[np.intp]:
+        """Make the moves of the winners of all blocks; returns who won."""
+        winners: NDArray[np.intp] = (keys + offsets.reshape(keys.shape)).argmax(axis=1)
+        to, source = moves.chosen(winners)
+        self.content[to] = self.content[source]
+        return winners
 
     def _children(self, moves: MoveSet) -> NDArray[np.int32]:
         """The parent, then all children that differ from it, block by block."""
@@ -122,28 +172,6 @@ class PlatformAnnealing:
         standing = -((2 * first + sizes - 1) * (RANK // 2))[levels]
         standing[0] = -first[levels[0]] * RANK
         return np.asarray(standing, dtype=np.int64)
-
-    def _choose(self, now: Generation, gains: NDArray[np.int64], factor: int) -> None:
-        keys = gains * factor + now.offsets.reshape(gains.shape)
-        self._winners = keys.argmax(axis=1)
-        to, source = now.moves.chosen(self._winners)
-        self.content[to] = self.content[source]
-
-    def _keep_best_known(self, plans: NDArray[np.int32], seen: ObjectiveEvaluation) -> None:
-        """The best group of the set whose disclosed best was highest, the latest of equals."""
-        if seen.best is None:
-            raise ParameterError("the best value is withheld; disclose it")
-        if self._highest is None or seen.best >= self._highest:
-            self._highest = int(seen.best)
-            self._best = plans[self.disclosure.levels(seen.disclosed) == 0]
-
-    def _keep_best_parent(self, before: int, gains: NDArray[np.int64]) -> None:
-        """The best parent, as in the sealed search; gains of disjoint blocks add up."""
-        value = before + int(gains[np.arange(len(gains)), self._winners].sum())
-        highest = before if self._highest is None else self._highest
-        if value > highest:
-            highest, self._best = value, self.plan()[None]
-        self._highest = highest
 
 
 def _by_block(gains: NDArray[np.int64], moves: MoveSet) -> NDArray[np.int64]:

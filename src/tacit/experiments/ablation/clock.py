@@ -24,6 +24,8 @@ class Clock(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     latency_ms: float
     budgets: tuple[float, ...]
     """In seconds."""
+    error_percent: float = 0.0
+    """How far the times may be off."""
     sealed: SealedPace
     evaluation: dict[str, tuple[tuple[int, float], ...]]
     """Per method the measured sets: how many candidates, how many seconds."""

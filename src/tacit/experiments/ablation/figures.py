@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import log2
+from math import log, log2
 from statistics import mean
 
 import msgspec
@@ -111,3 +111,27 @@ def effects_of(cells: Cells, /) -> Effects:
         sealing=2 ** (logs["annealing", SEALED] - logs["annealing", OPEN]),
         heat=2 ** (logs["greedy", SEALED] - logs["annealing", SEALED]),
     )
+
+
+def sensitivity(figures: Sequence[CellFigures], latency_ms: float, percent: float, /) -> float:
+    """By how many percent a gap changes at most if times are off by this much.
+
+    From how each cell's gap falls between its shortest and its longest budget.
+    """
+    largest = 0.0
+    cells: dict[tuple[str, str, str], list[CellFigures]] = {}
+    for each in figures:
+        if each.latency_ms == latency_ms:
+            cells.setdefault((each.instance, each.algorithm, each.disclosure), []).append(each)
+    for line in cells.values():
+        first, last = min(line, key=_seconds), max(line, key=_seconds)
+        if first.seconds == last.seconds:
+            continue
+        fall = log(max(first.median, LEAST_GAP) / max(last.median, LEAST_GAP))
+        slope = abs(fall) / log(last.seconds / first.seconds)
+        largest = max(largest, (1 + percent / 100) ** slope - 1)
+    return 100 * largest
+
+
+def _seconds(figures: CellFigures) -> float:
+    return figures.seconds

@@ -162,10 +162,11 @@ class AblationStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
             yield AblationJob(algorithm=cell.algorithm, run=run, read_at=tuple(sorted(read_at)))
 
     def quick(self) -> AblationStudy:
-        """The first instance of each family within the first budget."""
+        """The first instance of each family within the first budget, from three seeds."""
         first = self.clocks[0]
         return msgspec.structs.replace(
             self,
+            seeds=Seeds(self.seeds.first, 3),
             clocks=(msgspec.structs.replace(first, budgets=first.budgets[:1]),),
             families=tuple(
                 msgspec.structs.replace(each, instances=each.instances[:1])

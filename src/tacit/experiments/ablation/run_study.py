@@ -5,16 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, as_completed
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import msgspec
 
-from tacit.experiments.ablation.figures import CellFigures, figures_of
+from tacit.experiments.ablation.figures import CellFigures, by_setting, effects_of, figures_of
 from tacit.experiments.ablation.pictures import draw_gaps
 from tacit.experiments.ablation.plan import AblationJob, AblationStudy
 from tacit.experiments.ablation.run_job import AblationResult, run_ablation_job
-from tacit.experiments.ablation.tables import ablation_blocks
+from tacit.experiments.ablation.tables import ablation_blocks, where
 from tacit.experiments.execution.store import versions, write_json, write_whole
 from tacit.experiments.report.table import Block, ReportPage
 
@@ -36,6 +36,17 @@ class AblationRun:
         told = ablation_blocks(self.study, self.figures)
         caption = "Gap to the optimum against time: median, and lower to upper quartile"
         return [*told, (f"{self.folder.name}/{PICTURE}", caption)]
+
+    def summary(self) -> dict[str, object]:
+        """Effects by problem and budget, and what it took."""
+        return {
+            "effects": {
+                where(key): {name: round(value, 3) for name, value in asdict(effects_of(c)).items()}
+                for key, c in by_setting(self.figures).items()
+            },
+            "runs_computed": self.computed,
+            "seconds": round(self.seconds, 1),
+        }
 
 
 def run_ablation(

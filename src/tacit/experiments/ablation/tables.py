@@ -12,6 +12,7 @@ from tacit.experiments.ablation.figures import (
     Setting,
     by_setting,
     effects_of,
+    sensitivity,
 )
 from tacit.experiments.ablation.plan import AblationStudy
 from tacit.experiments.report.table import Block, Cell, ReportTable, plain
@@ -22,7 +23,9 @@ ABOUT = (
     "Both algorithms run under the same disclosures, at equal time on our own engine. Annealing "
     "under none is the sealed search, step by step, by a platform that sees every value. With less "
     "than values it goes by ranks: a child counts as the middle of the group that a disclosure "
-    "puts it into, the parent as the first of its own. A sealed genetic algorithm does not exist "
+    "puts it into, the parent as the first of its own; under quantiles and top, whose groups hide "
+    "how good a step was, it is taken back if the best that the next set discloses is lower. "
+    "A sealed genetic algorithm does not exist "
     "here: nodes would have to recombine plans that none of them knows, and such a crossover on "
     "shares is not built. Sealed annealing without heat is a control that only climbs.",
     "A plan counts as it would be published: the best so far, or under a limited disclosure the "
@@ -37,7 +40,13 @@ ABOUT = (
 def ablation_blocks(study: AblationStudy, figures: Sequence[CellFigures], /) -> list[Block]:
     """Tables of gaps and effects, and what is algorithm and what is disclosure."""
     gaps = [gap_table(figures, clock.latency_ms) for clock in study.clocks]
-    return [*ABOUT, *gaps, effects_table(figures), *sentences(figures)]
+    errors = [
+        f"Times at {clock.latency_ms:g} ms may be off by {clock.error_percent:g} %. As gaps fall "
+        f"with time here, that changes no cell's gap by more than "
+        f"{sensitivity(figures, clock.latency_ms, clock.error_percent):.0f} %."
+        for clock in study.clocks
+    ]
+    return [*ABOUT, *errors, *gaps, effects_table(figures), *sentences(figures)]
 
 
 def gap_table(figures: Sequence[CellFigures], latency_ms: float, /) -> ReportTable:
@@ -80,7 +89,7 @@ def effects_table(figures: Sequence[CellFigures], /) -> ReportTable:
             effects.sealing,
             effects.heat,
         )
-        rows.append(plain(_where(key), *(f"{factor:.2f}" for factor in factors)))
+        rows.append(plain(where(key), *(f"{factor:.2f}" for factor in factors)))
     return ReportTable(
         "table-ablation-effects",
         "What is algorithm and what is disclosure: factors between median gaps",
@@ -95,7 +104,8 @@ def effects_table(figures: Sequence[CellFigures], /) -> ReportTable:
     )  # fmt: skip
 
 
-def _where(key: Setting) -> str:
+def where(key: Setting, /) -> str:
+    """A problem and a budget in words."""
     return f"{key.instance}, {key.seconds:g} s, {key.latency_ms:g} ms"
 
 
@@ -115,7 +125,7 @@ def _sentence(key: Setting, effects: Effects, gaps: dict[tuple[str, str], float]
     favourite = min(limited, key=lambda text: gaps["genetic", text])
     sealed, other = gaps["annealing", SEALED], gaps["genetic", favourite]
     return (
-        f"{_where(key)}: sealed annealing has a gap of {sealed:.2f} %, the genetic algorithm "
+        f"{where(key)}: sealed annealing has a gap of {sealed:.2f} %, the genetic algorithm "
         f"{other:.2f} % under {favourite}, its best limited disclosure, and "
         f"{gaps['genetic', OPEN]:.2f} % under none. Seeing values, annealing has "
         f"{gaps['annealing', OPEN]:.2f} %, so the change of algorithm alone divides the gap by "

@@ -10,7 +10,7 @@ import pytest
 
 from tacit.errors import FileError, ParameterError
 from tacit.experiments.ablation.clock import Clock
-from tacit.experiments.ablation.figures import CellFigures, by_setting, effects_of
+from tacit.experiments.ablation.figures import CellFigures, by_setting, effects_of, sensitivity
 from tacit.experiments.ablation.plan import Cell, ablation_from, shipped_ablation
 from tacit.experiments.ablation.run_job import run_ablation_job
 from tacit.experiments.ablation.run_study import run_ablation
@@ -109,7 +109,19 @@ def test_tables_and_sentences_say_what_was_found() -> None:
     study = ablation_from(TINY, "tiny.toml")
     text = str(ablation_blocks(study, found)[-1])
     assert "gap of 1.50 %, the genetic algorithm 6.00 % under order" in text
-    assert "algorithm alone divides the gap by 4.00 and sealing multiplies it by 1.50" in text
+    assert "algorithm alone makes a factor of 4.00" in text
+    assert "sealing multiplies annealing's gap by 1.50" in text
+
+
+def test_an_error_of_the_clock_counts_as_much_as_the_gap_falls_with_time() -> None:
+    short = figures({("genetic", "none"): 8.0, ("genetic", "order"): 3.0})
+    long = [
+        msgspec.structs.replace(each, seconds=4, median=median)
+        for each, median in zip(short, (2.0, 3.0), strict=True)
+    ]
+    # A quarter of the gap in four times the time: as much more time, as much less gap.
+    assert sensitivity([*short, *long], 0, 20) == pytest.approx([20, 0])
+    assert sensitivity(short, 0, 20) == []
 
 
 def test_the_shipped_study_crosses_both_algorithms_with_every_disclosure() -> None:

@@ -113,25 +113,24 @@ def effects_of(cells: Cells, /) -> Effects:
     )
 
 
-def sensitivity(figures: Sequence[CellFigures], latency_ms: float, percent: float, /) -> float:
-    """By how many percent a gap changes at most if times are off by this much.
+def sensitivity(
+    figures: Sequence[CellFigures], latency_ms: float, percent: float, /
+) -> list[float]:
+    """By how many percent each cell's gap changes if times are off by this much.
 
-    From how each cell's gap falls between its shortest and its longest budget.
+    From how the gap falls between the shortest and the longest budget.
     """
-    largest = 0.0
     cells: dict[tuple[str, str, str], list[CellFigures]] = {}
     for each in figures:
         if each.latency_ms == latency_ms:
             cells.setdefault((each.instance, each.algorithm, each.disclosure), []).append(each)
+    changes = []
     for line in cells.values():
-        first, last = min(line, key=_seconds), max(line, key=_seconds)
+        in_order = sorted(line, key=lambda each: each.seconds)
+        first, last = in_order[0], in_order[-1]
         if first.seconds == last.seconds:
             continue
         fall = log(max(first.median, LEAST_GAP) / max(last.median, LEAST_GAP))
         slope = abs(fall) / log(last.seconds / first.seconds)
-        largest = max(largest, (1 + percent / 100) ** slope - 1)
-    return 100 * largest
-
-
-def _seconds(figures: CellFigures) -> float:
-    return figures.seconds
+        changes.append(100 * ((1 + percent / 100) ** slope - 1))
+    return changes

@@ -20,6 +20,7 @@ def draw_gaps(study: AblationStudy, figures: Sequence[CellFigures], path: Path, 
     """Medians with quartiles on logarithmic axes."""
     instances = list(dict.fromkeys(each.instance for each in figures))
     delays = [clock.latency_ms for clock in study.clocks]
+    budgets = {clock.latency_ms: clock.budgets for clock in study.clocks}
     figure = empty_figure(4.2 * len(instances), 3.6 * len(delays) + 0.6)
     panels = figure.subplots(len(delays), len(instances), squeeze=False)
     for line, delay in zip(panels, delays, strict=True):
@@ -43,6 +44,9 @@ def draw_gaps(study: AblationStudy, figures: Sequence[CellFigures], path: Path, 
                               label=f"{algorithm}, {disclosure}")  # fmt: skip
             axes.set(xscale="log", yscale="log", xlabel="seconds",
                      title=f"{instance}, {delay:g} ms")  # fmt: skip
+            axes.set_xticks(budgets[delay], [f"{seconds:g}" for seconds in budgets[delay]])
+            axes.minorticks_off()
+            axes.yaxis.set_major_formatter("{x:g}")
             axes.grid(alpha=0.25)
         line[0].set_ylabel("gap to the optimum, %")
     handles, labels = panels[0][0].get_legend_handles_labels()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median
 
 from tacit.disclosure import SEALED
 from tacit.experiments.ablation.figures import (
@@ -41,12 +42,19 @@ def ablation_blocks(study: AblationStudy, figures: Sequence[CellFigures], /) -> 
     """Tables of gaps and effects, and what is algorithm and what is disclosure."""
     gaps = [gap_table(figures, clock.latency_ms) for clock in study.clocks]
     errors = [
-        f"Times at {clock.latency_ms:g} ms may be off by {clock.error_percent:g} %. As gaps fall "
-        f"with time here, that changes no cell's gap by more than "
-        f"{sensitivity(figures, clock.latency_ms, clock.error_percent):.0f} %."
+        _error(clock.latency_ms, clock.error_percent, changes)
         for clock in study.clocks
+        if (changes := sensitivity(figures, clock.latency_ms, clock.error_percent))
     ]
     return [*ABOUT, *errors, *gaps, effects_table(figures), *sentences(figures)]
+
+
+def _error(latency_ms: float, percent: float, changes: Sequence[float]) -> str:
+    return (
+        f"Times at {latency_ms:g} ms may be off by {percent:g} %. By how gaps fall between the two "
+        f"budgets, that changes the gap of a cell by {median(changes):.0f} % in the median, and by "
+        f"{max(changes):.0f} % in the cell that depends most on time."
+    )
 
 
 def gap_table(figures: Sequence[CellFigures], latency_ms: float, /) -> ReportTable:
@@ -100,7 +108,8 @@ def effects_table(figures: Sequence[CellFigures], /) -> ReportTable:
         "under order, quantiles and top (geometric mean) divided by that under none. "
         "Interaction: the second of these divided by the first. Sealing: sealed annealing "
         "divided by annealing under none. No heat: sealed climbing divided by sealed annealing. "
-        "Gaps below 0.01 % count as 0.01 %.",
+        "Gaps below 0.01 % count as 0.01 %; where some are, factors say little more than which "
+        "is larger.",
     )  # fmt: skip
 
 
@@ -128,8 +137,9 @@ def _sentence(key: Setting, effects: Effects, gaps: dict[tuple[str, str], float]
         f"{where(key)}: sealed annealing has a gap of {sealed:.2f} %, the genetic algorithm "
         f"{other:.2f} % under {favourite}, its best limited disclosure, and "
         f"{gaps['genetic', OPEN]:.2f} % under none. Seeing values, annealing has "
-        f"{gaps['annealing', OPEN]:.2f} %, so the change of algorithm alone divides the gap by "
-        f"{effects.algorithm_open:.2f} and sealing multiplies it by {effects.sealing:.2f}. Limits "
-        f"multiply the gap of the genetic algorithm by {effects.limits_genetic:.2f} and that of "
-        f"annealing by {effects.limits_annealing:.2f}."
+        f"{gaps['annealing', OPEN]:.2f} %. So the algorithm alone makes a factor of "
+        f"{effects.algorithm_open:.2f} between the genetic algorithm and annealing, and sealing "
+        f"multiplies annealing's gap by {effects.sealing:.2f}. Limits multiply the gap of the "
+        f"genetic algorithm by {effects.limits_genetic:.2f} and that of annealing by "
+        f"{effects.limits_annealing:.2f}."
     )

@@ -56,6 +56,9 @@ bench-platform: .venv/ready-dev ## Twenty runs of fifty participants at once, th
 
 reproduce: .venv/ready-experiments ## The paper's whole evaluation, our figures beside its own, and what leaks (25 minutes)
 	@$(BIN)/tacit experiment reproduce --out out/reproduce --latex
+	@mkdir -p docs/ablation
+	@cp out/reproduce/ablation/tables.md out/reproduce/ablation/gaps.png docs/ablation/
+	@cp out/reproduce/ablation/ablation.json src/tacit/experiments/data/
 
 leakage: .venv/ready-experiments ## Every figure of docs/leakage.md and the table that participants are shown
 	@$(BIN)/tacit experiment leakage --out out

@@ -21,11 +21,15 @@ pytestmark = pytest.mark.slow
 HONEST = {"plan only", "frequency", "pairwise", "pointwise", "anchor", "combination"}
 OTHERS = {"known range", "known rows", "tournaments", "random populations",
           "crafted populations"}  # fmt: skip
+KNOWING = {"prior alone", "low rank", "places", "random, low rank", "random, places", "first 2",
+           "first 3", "first 10"}  # fmt: skip
 
 
 def test_a_report_has_every_attack_and_one_headline() -> None:
     report = audit_record(example_record("top:5"), example_weights())
-    assert set(report.attacks) == HONEST | OTHERS | {"regression"}
+    assert set(report.attacks) == HONEST | OTHERS | KNOWING | {"regression"}
+    assert report.prior == "range"
+    assert all(each.gain == pytest.approx(each.correlation) for each in report.attacks.values())
     decoded = msgspec.json.decode(report.to_json())
     assert {"disclosure", "evaluations", "correlation", "nrmse", "attacker_plan_quality"} < set(
         decoded

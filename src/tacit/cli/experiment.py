@@ -86,10 +86,13 @@ def reproduce(
     folder = out / "quick" if quick and out == Path("out/reproduce") else out
     runs = {study.name: len(list(study.jobs())) for study in studies}
     runs[leakage.name] = leakage.runs
+    ablation = experiments.shipped_ablation()
+    ablation = ablation.quick() if quick else ablation
+    runs[ablation.name] = len(ablation.jobs())
     with computing(runs, workers, scheduler) as (pool, progress):
         done = experiments.reproduce(
             studies, folder, pool, engine=_engine(engine_times, quick=quick), latex=latex,
-            leakage=leakage, advance=progress.advance,
+            leakage=leakage, ablation=ablation, advance=progress.advance,
         )  # fmt: skip
     least = min(done.outcome.spearman.values())
     state = sum(done.outcome.findings.values())
@@ -126,6 +129,30 @@ def leakage(
     typer.echo(
         f"{done.folder}: tables.md, leakage.json, privacy.png and growth.png from "
         f"{len(done.results)} runs, {done.computed} of them computed in "
+        f"{show_duration(done.seconds)}"
+    )
+
+
+@app.command()
+def ablation(
+    out: Out = Path("out"),
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Two instances, one budget, three seeds.")
+    ] = False,
+) -> None:
+    """Genetic algorithm and annealing under the same disclosures at equal time."""
+    require_extra("polars", "moocore", "matplotlib")
+    chosen = experiments.shipped_ablation()
+    chosen = chosen.quick() if quick else chosen
+    folder = out / "quick" if quick else out
+    with computing({chosen.name: len(chosen.jobs())}, workers, scheduler) as (pool, progress):
+        done = experiments.run_ablation(
+            chosen, folder, pool, advance=lambda runs: progress.advance(chosen.name, runs)
+        )
+    typer.echo(
+        f"{done.folder}: tables.md, ablation.json and gaps.png; {done.computed} runs computed in "
         f"{show_duration(done.seconds)}"
     )
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
+    from tacit.experiments.ablation.plan import shipped_ablation
+    from tacit.experiments.ablation.run_study import run_ablation
     from tacit.experiments.engine_times import (
         LATENCIES_MS,
         QUICK_LATENCIES_MS,

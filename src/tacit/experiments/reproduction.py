@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from tacit.experiments.ablation.plan import AblationStudy
+from tacit.experiments.ablation.run_study import AblationRun, run_ablation
 from tacit.experiments.engine_times import EngineTimes
 from tacit.experiments.execution.run_study import StudyRun, run_study
 from tacit.experiments.leakage.plan import LeakageStudy
@@ -54,11 +56,13 @@ def reproduce(
     engine: Callable[[], Sequence[EngineTimes]] = tuple,
     latex: bool = False,
     leakage: LeakageStudy | None = None,
+    ablation: AblationStudy | None = None,
     advance: Callable[[str, int], None] | None = None,
 ) -> Reproduction:
     """Run the studies, write the report and `summary.json` to `out`.
 
-    `leakage` is the study of what runs give away, if that is to be in the report.
+    `leakage` is the study of what runs give away, if that is to be in the report, and `ablation`
+    the one that sets algorithm and disclosure apart.
 
     `engine` is called for the times of our own engine once the runs are done and the machine is
     quiet.
@@ -73,6 +77,10 @@ def reproduce(
     if leakage is not None:
         told = None if advance is None else partial(advance, leakage.name)
         given_away = _leakage_blocks(run_leakage_study(leakage, out, pool, advance=told))
+    crossed: AblationRun | None = None
+    if ablation is not None:
+        told = None if advance is None else partial(advance, ablation.name)
+        crossed = run_ablation(ablation, out, pool, advance=told)
     measured = list(engine())
     order = sorted(studies, key=lambda study: study.name)
     results = Results(
@@ -81,7 +89,13 @@ def reproduce(
     )
     about = _about(studies, finished, runs_seconds)
     outcome = write_report(
-        results, out, about=about, engine=measured, latex=latex, given_away=given_away
+        results,
+        out,
+        about=about,
+        engine=measured,
+        latex=latex,
+        given_away=given_away,
+        ablation=[] if crossed is None else crossed.blocks(),
     )
     seconds = time.monotonic() - started
     write_summary(
@@ -93,6 +107,7 @@ def reproduce(
         runs_reused=sum(each.reused for each in finished.values()),
         cores=os.cpu_count(),
         engine=[_engine_entry(times) for times in measured] or "not measured",
+        ablation=None if crossed is None else crossed.summary(),
     )
     return Reproduction(outcome, seconds, finished)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tacit.experiments.ablation.plan import ablation_from
 from tacit.experiments.engine_times import EngineTimes, Timed
 from tacit.experiments.execution.time_budget import PAPER_SECONDS
 from tacit.experiments.leakage.plan import leakage_study_from
@@ -18,6 +19,7 @@ from tacit.experiments.reproduction import Reproduction, paper_studies, reproduc
 from tacit.experiments.study.instances import InstanceSpec
 from tacit.experiments.study.study import Seeds, Study
 from tacit.search import SearchParameters
+from tests.experiments.ablation.tiny import TINY as CROSSED
 from tests.experiments.leakage.tiny import TINY
 
 pytestmark = pytest.mark.slow
@@ -56,6 +58,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Reproduction]:
             latex=True,
             engine=lambda: ENGINE,
             leakage=leakage_study_from(TINY, "tiny.toml"),
+            ablation=ablation_from(CROSSED.replace('"tiny"', '"crossed"'), "crossed.toml"),
         )
 
 
@@ -98,6 +101,18 @@ def test_summary(made: tuple[Path, Reproduction]) -> None:
     assert all(isinstance(value, bool) for value in summary["findings"].values())
     assert summary["runs_computed"] == 14 * 3 * 8
     assert summary["engine"][1]["generations"]["buckets"] == 500
+
+
+def test_algorithm_and_disclosure_are_set_apart(made: tuple[Path, Reproduction]) -> None:
+    out, _ = made
+    for text in ((out / "report.md").read_text(), (out / "report.html").read_text()):
+        assert "Algorithm or disclosure?" in text
+        assert "factors between median gaps" in text
+        assert "crossed/gaps.png" in text
+    assert (out / "crossed/gaps.png").read_bytes().startswith(b"\x89PNG")
+    found = msgspec.json.decode((out / "summary.json").read_bytes())["ablation"]
+    assert list(found["effects"]) == ["ap1K12x12, 0.1 s, 0 ms", "ap1K12x12, 0.4 s, 0 ms"]
+    assert found["runs_computed"] == 30
 
 
 def test_latex_is_balanced_and_escaped(made: tuple[Path, Reproduction]) -> None:

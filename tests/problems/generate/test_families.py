@@ -2,14 +2,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tacit.errors import ParameterError
 from tacit.problems import Assignment, generate_family, generate_named, optimum
 from tacit.problems.generate.families import FAMILIES, RANK
 
 
-def drawn(name: str, seed: int = 3, **more: int) -> tuple[Assignment, np.ndarray]:
-    problem = generate_family(name, seed, rows=12, columns=15, **more)
+def drawn(name: str, seed: int = 3) -> tuple[Assignment, NDArray[np.int64]]:
+    problem = generate_family(name, seed, rows=12, columns=15)
     weights = problem.objectives[0].weights
     assert weights is not None
     return problem, weights

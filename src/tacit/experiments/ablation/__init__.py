@@ -1,0 +1,1 @@
+"""Algorithm or disclosure? Genetic algorithm and annealing, each under the same disclosures."""

@@ -1,0 +1,21 @@
+"""An ablation that takes seconds."""
+
+TINY = """
+name = "tiny"
+title = "Tiny"
+disclosures = ["none", "top:5"]
+seeds = { first = 0, count = 3 }
+
+[[clocks]]
+latency_ms = 0
+budgets = [0.1, 0.4]
+sealed = { per_round = 0.001 }
+evaluation = { none = [[10, 0.01], [400, 0.01]], top = [[10, 0.02], [400, 0.02]] }
+
+[[families]]
+label = "assignment"
+genetic = "paper-ap"
+annealing = "sealed-ap"
+limited = { top = { block = 3 } }
+instances = [{ generate = "assignment", size = 12, seed = 1 }]
+"""

@@ -75,10 +75,10 @@ def test_every_damaged_checkpoint_is_refused(checkpoint: Path) -> None:
 
 def test_a_checkpoint_of_another_format_is_refused(checkpoint: Path) -> None:
     whole = checkpoint.read_bytes()
-    checkpoint.write_bytes(whole.replace(b"tacit-checkpoint/2", b"tacit-checkpoint/9"))
+    checkpoint.write_bytes(whole.replace(b"tacit-checkpoint/3", b"tacit-checkpoint/9"))
     with pytest.raises(FileError, match="is not a tacit checkpoint"):
         load_checkpoint(checkpoint, fresh_run("none"))
-    checkpoint.write_bytes(whole.replace(b"tacit-checkpoint/2", b"tacit-checkpoint/1"))
+    checkpoint.write_bytes(whole.replace(b"tacit-checkpoint/3", b"tacit-checkpoint/1"))
     with pytest.raises(FileError, match="of an older version; start without --resume"):
         load_checkpoint(checkpoint, fresh_run("none"))
 

@@ -110,9 +110,8 @@ def _read(path: str | Path) -> StoredRun:
     start = len(FORMAT) + hashlib.sha256().digest_size
     body = whole[start:]
     try:
-        if whole[:start] in [
-            head + hashlib.sha256(body).digest() for head in (FORMAT, BEFORE_TIES)
-        ]:
+        known = [head + hashlib.sha256(body).digest() for head in (FORMAT, BEFORE_TIES)]
+        if whole[:start] in known:
             return msgspec.msgpack.decode(body, type=StoredRun, dec_hook=_restore)
     except (msgspec.DecodeError, ValueError, TypeError):
         pass  # whole, but of another version

@@ -23,9 +23,7 @@ def problem_of(preset: str) -> Problem:
     return generate_assignment(1, objectives=2 if preset == "paper-moap" else 1)
 
 
-def golden_run(
-    preset: str, disclosure: str, best: str, *, ties: Ties = "random"
-) -> dict[str, Any]:
+def golden_run(preset: str, disclosure: str, best: str, *, ties: Ties = "random") -> dict[str, Any]:
     """One run as a golden file keeps it."""
     problem = problem_of(preset)
     # The optimum is SciPy's; the golden runs pin down the search alone.

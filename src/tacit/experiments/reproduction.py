@@ -16,6 +16,7 @@ from tacit.experiments.leakage.plan import LeakageStudy
 from tacit.experiments.leakage.run_study import LeakageStudyRun, run_leakage_study
 from tacit.experiments.report.results import Results
 from tacit.experiments.report.table import Block
+from tacit.experiments.report.ties import ties_blocks, ties_studies
 from tacit.experiments.report.write import ReportSummary, write_report, write_summary
 from tacit.experiments.study.study import Study, shipped_study
 from tacit.runs import show_duration
@@ -45,6 +46,11 @@ def paper_studies(*, quick: bool) -> list[Study]:
     return [study.quick() for study in studies] if quick else studies
 
 
+def shipped_ties_studies() -> list[Study]:
+    """The study of how much depends on the way ties are broken."""
+    return ties_studies(shipped_study("moap-two"))
+
+
 def reproduce(
     studies: Sequence[Study],
     out: Path,
@@ -54,11 +60,13 @@ def reproduce(
     engine: Callable[[], Sequence[EngineTimes]] = tuple,
     latex: bool = False,
     leakage: LeakageStudy | None = None,
+    ties: Sequence[Study] = (),
     advance: Callable[[str, int], None] | None = None,
 ) -> Reproduction:
     """Run the studies, write the report and `summary.json` to `out`.
 
-    `leakage` is the study of what runs give away, if that is to be in the report.
+    `leakage` is the study of what runs give away, if that is to be in the report, and `ties` those
+    of `ties_studies`.
 
     `engine` is called for the times of our own engine once the runs are done and the machine is
     quiet.
@@ -69,6 +77,10 @@ def reproduce(
         told = None if advance is None else partial(advance, study.name)
         finished[study.name] = run_study(study, out, pool, advance=told)
     runs_seconds = time.monotonic() - started
+    broken = {}
+    for study in ties:
+        told = None if advance is None else partial(advance, study.name)
+        broken[study.name] = run_study(study, out, pool, advance=told)
     given_away: list[Block] = []
     if leakage is not None:
         told = None if advance is None else partial(advance, leakage.name)
@@ -81,7 +93,13 @@ def reproduce(
     )
     about = _about(studies, finished, runs_seconds)
     outcome = write_report(
-        results, out, about=about, engine=measured, latex=latex, given_away=given_away
+        results,
+        out,
+        about=about,
+        engine=measured,
+        latex=latex,
+        given_away=given_away,
+        ties=ties_blocks(ties, broken),
     )
     seconds = time.monotonic() - started
     write_summary(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tacit.search.random_words import RandomWords, draw_words, threshold
     from tacit.search.sealed import ClearSealedSearch, value_table
     from tacit.search.state import SearchState
+    from tacit.search.ties import FORMER_TIES, TIES, Ties
     from tacit.search.warming import warm_up
 else:
     __getattr__ = lazily(__name__)

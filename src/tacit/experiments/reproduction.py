@@ -16,7 +16,7 @@ from tacit.experiments.leakage.plan import LeakageStudy
 from tacit.experiments.leakage.run_study import LeakageStudyRun, run_leakage_study
 from tacit.experiments.report.results import Results
 from tacit.experiments.report.table import Block
-from tacit.experiments.report.ties import ties_blocks, ties_studies
+from tacit.experiments.report.ties import FiguresByTies, ties_blocks, ties_figures, ties_studies
 from tacit.experiments.report.write import ReportSummary, write_report, write_summary
 from tacit.experiments.study.study import Study, shipped_study
 from tacit.runs import show_duration
@@ -77,10 +77,7 @@ def reproduce(
         told = None if advance is None else partial(advance, study.name)
         finished[study.name] = run_study(study, out, pool, advance=told)
     runs_seconds = time.monotonic() - started
-    broken = {}
-    for study in ties:
-        told = None if advance is None else partial(advance, study.name)
-        broken[study.name] = run_study(study, out, pool, advance=told)
+    by_ties = _figures_by_ties(ties, out, pool, advance)
     given_away: list[Block] = []
     if leakage is not None:
         told = None if advance is None else partial(advance, leakage.name)
@@ -99,7 +96,7 @@ def reproduce(
         engine=measured,
         latex=latex,
         given_away=given_away,
-        ties=ties_blocks(ties, broken),
+        ties=ties_blocks(by_ties),
     )
     seconds = time.monotonic() - started
     write_summary(
@@ -110,9 +107,23 @@ def reproduce(
         runs_computed=sum(each.computed for each in finished.values()),
         runs_reused=sum(each.reused for each in finished.values()),
         cores=os.cpu_count(),
+        ties=by_ties or "not run",
         engine=[_engine_entry(times) for times in measured] or "not measured",
     )
     return Reproduction(outcome, seconds, finished)
+
+
+def _figures_by_ties(
+    ties: Sequence[Study],
+    out: Path,
+    pool: Executor,
+    advance: Callable[[str, int], None] | None,
+) -> FiguresByTies:
+    finished = {}
+    for study in ties:
+        told = None if advance is None else partial(advance, study.name)
+        finished[study.name] = run_study(study, out, pool, advance=told)
+    return ties_figures(ties, finished)
 
 
 def _leakage_blocks(done: LeakageStudyRun) -> list[Block]:

@@ -128,8 +128,8 @@ def verdict(figures: Mapping[str, Medians], /) -> str:
     )
     if between:
         said += (
-            "So how large the paper's figure is, is an artefact of tie breaking, and so was that of "
-            "ours. "
+            "So how large the paper's figure is, is an artefact of tie breaking, and so was that "
+            "of ours. "
         )
     for name, medians in figures.items():
         ranks = {_ranks(spreads)[COARSEST] for spreads in medians.values()}

@@ -13,6 +13,6 @@ state = search.start()
 for _ in range(100):
     genomes = search.ask(state, rng)
     fitness = problem.fitness(0, problem.plans(genomes))
-    state = search.tell(state, genomes, fitness[:, None].astype(float))
+    state = search.tell(state, genomes, fitness[:, None].astype(float), rng)
 
 print(f"generation {state.generation}: {state.estimates[0, 0]:g}")

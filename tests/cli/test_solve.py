@@ -131,6 +131,7 @@ def test_the_command_gives_what_the_library_gives(run_here: RunTacit, tmp_path: 
             *("--set", "population=30", "--set", "elites=3", "--set", "tournament=4", "--json"),
             *("--set", "crossover_percent=80", "--set", "mutation-percent=60"),
             *("--set", "estimator=exponential", "--set", "reevaluate_parents=true"),
+            *("--set", "ties=first"),
         )
     )
     parameters = SearchParameters(
@@ -143,6 +144,7 @@ def test_the_command_gives_what_the_library_gives(run_here: RunTacit, tmp_path: 
         mutation_percent=60,
         estimator="exponential",
         reevaluate_parents=True,
+        ties="first",
     )
     library = solve(
         problem,
@@ -246,6 +248,7 @@ def test_a_bad_file_is_refused_in_one_line(run_here: RunTacit, tmp_path: Path, n
         (["--preset", "best"], ["'best' is not a preset", "paper-ap"]),
         (["--set", "crossover=pmx"], ["'pmx' is not a crossover"]),
         (["--set", "population=1"], ["population is 1", "at least 2"]),
+        (["--set", "ties=fair"], ["ties is 'fair'", "correct it"]),
         (["--set", "population=many"], ["population is 'many'", "Expected `int`"]),
         (["--set", "elites=300"], ["elites is 300", "leave room"]),
         (["--set", "size=3"], ["'size' is not a setting", "algorithm, population, elites"]),

@@ -8,6 +8,8 @@ from typing import Any
 
 from tacit.problems import Problem, generate_assignment, shipped_problem
 from tacit.runs import Limits
+from tacit.search import preset_named
+from tacit.search.ties import FORMER_TIES, Ties
 from tests.support.simulated import solve
 
 GENERATIONS = 30
@@ -21,26 +23,44 @@ def problem_of(preset: str) -> Problem:
     return generate_assignment(1, objectives=2 if preset == "paper-moap" else 1)
 
 
-def golden_run(preset: str, disclosure: str, best: str) -> dict[str, Any]:
+def golden_run(preset: str, disclosure: str, best: str, *, ties: Ties = "random") -> dict[str, Any]:
     """One run as a golden file keeps it."""
     problem = problem_of(preset)
     # The optimum is SciPy's; the golden runs pin down the search alone.
     problem = replace(problem, optimum=problem.optimum or 1)
     result = solve(
         problem,
-        settings=preset,
+        settings=preset_named(preset).with_changes(ties=ties),
         disclose=disclosure,
         best=best,
         limits=Limits(generations=GENERATIONS),
         seed=1,
         engine="simulated",
     )
+    written = result.to_json(timing=False)
+    if ties == FORMER_TIES:  # then there was no such setting
+        written = written.replace(b',"ties":"first"', b"")
     return {
         "disclose": disclosure,
         "best": best,
         "value": result.value,
         "set_size": result.history.set_size[-1],
-        "sha256": hashlib.sha256(result.to_json(timing=False)).hexdigest(),
+        "sha256": hashlib.sha256(written).hexdigest(),
+    }
+
+
+def golden_former() -> dict[str, Any]:
+    """Runs with ties as they were broken in the first version, and the bytes that it gave."""
+    runs = [
+        {"preset": preset, **golden_run(preset, disclosure, "value", ties=FORMER_TIES)}
+        for preset in ("paper-ap", "paper-tsp", "paper-moap")
+        for disclosure in DISCLOSURES
+    ]
+    return {
+        "about": "the first version's bytes; python -m tests.golden.regenerate leaves them alone",
+        "generations": GENERATIONS,
+        "seed": 1,
+        "runs": runs,
     }
 
 

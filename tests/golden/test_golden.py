@@ -8,7 +8,7 @@ import pytest
 
 from tacit.search import PRESETS
 from tests.golden.regenerate import FOLDER
-from tests.golden.runs import golden_runs, golden_sealed
+from tests.golden.runs import golden_former, golden_runs, golden_sealed
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -18,6 +18,10 @@ def test_runs_give_the_bytes_that_they_gave(preset: str) -> None:
     for before, now in zip(kept["runs"], found["runs"], strict=True):
         assert now == before
     assert found == kept
+
+
+def test_ties_broken_as_before_give_the_bytes_of_the_first_version() -> None:
+    assert golden_former() == json.loads((FOLDER / "ties-first.json").read_text())
 
 
 def test_sealed_searches_give_the_bytes_that_they_gave() -> None:

@@ -35,7 +35,7 @@ def evolve(
     asked, states = [], []
     for _ in range(generations + 1):
         genomes = search.ask(state, rng)
-        state = search.tell(state, genomes, actual(problem, genomes))
+        state = search.tell(state, genomes, actual(problem, genomes), rng)
         asked.append(genomes)
         states.append(state)
     return asked, states
@@ -141,7 +141,7 @@ def test_told_states_are_not_changed_by_asking(
 ) -> None:
     search, rng = Evolution(small_assignment, small_search), generator()
     first = search.ask(search.start(), rng)
-    state = search.tell(search.start(), first, actual(small_assignment, first))
+    state = search.tell(search.start(), first, actual(small_assignment, first), rng)
     before = state.genomes.copy()
     search.ask(state, rng)
     assert (state.genomes == before).all()

@@ -23,6 +23,7 @@ from tacit.search import PRESETS, SearchParameters, preset_named
         ({"mutation_percent": -1}, "mutation_percent is -1; give 0 to 100"),
         ({"crossover": "pmx"}, "'pmx' is not a crossover; use one of cycle"),
         ({"mutation": "flip"}, "'flip' is not a mutation; use one of insert"),
+        ({"ties": "fair"}, "'fair' breaks no ties; use one of random, shared, first, last"),
     ],
 )
 def test_settings_out_of_range_are_refused(changes: dict[str, Any], message: str) -> None:

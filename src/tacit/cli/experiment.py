@@ -84,7 +84,8 @@ def reproduce(
     leakage = experiments.shipped_leakage_study()
     leakage = leakage.quick() if quick else leakage
     folder = out / "quick" if quick and out == Path("out/reproduce") else out
-    runs = {study.name: len(list(study.jobs())) for study in studies}
+    ties = [] if quick else experiments.shipped_ties_studies()
+    runs = {study.name: len(list(study.jobs())) for study in (*studies, *ties)}
     runs[leakage.name] = leakage.runs
     ablation = experiments.shipped_ablation()
     ablation = ablation.quick() if quick else ablation
@@ -92,7 +93,7 @@ def reproduce(
     with computing(runs, workers, scheduler) as (pool, progress):
         done = experiments.reproduce(
             studies, folder, pool, engine=_engine(engine_times, quick=quick), latex=latex,
-            leakage=leakage, ablation=ablation, advance=progress.advance,
+            leakage=leakage, ablation=ablation, ties=ties, advance=progress.advance,
         )  # fmt: skip
     least = min(done.outcome.spearman.values())
     state = sum(done.outcome.findings.values())

@@ -18,6 +18,7 @@ from tacit.experiments.leakage.plan import LeakageStudy
 from tacit.experiments.leakage.run_study import LeakageStudyRun, run_leakage_study
 from tacit.experiments.report.results import Results
 from tacit.experiments.report.table import Block
+from tacit.experiments.report.ties import FiguresByTies, ties_blocks, ties_figures, ties_studies
 from tacit.experiments.report.write import ReportSummary, write_report, write_summary
 from tacit.experiments.study.study import Study, shipped_study
 from tacit.runs import show_duration
@@ -47,6 +48,11 @@ def paper_studies(*, quick: bool) -> list[Study]:
     return [study.quick() for study in studies] if quick else studies
 
 
+def shipped_ties_studies() -> list[Study]:
+    """The study of how much depends on the way ties are broken."""
+    return ties_studies(shipped_study("moap-two"))
+
+
 def reproduce(
     studies: Sequence[Study],
     out: Path,
@@ -57,12 +63,13 @@ def reproduce(
     latex: bool = False,
     leakage: LeakageStudy | None = None,
     ablation: AblationStudy | None = None,
+    ties: Sequence[Study] = (),
     advance: Callable[[str, int], None] | None = None,
 ) -> Reproduction:
     """Run the studies, write the report and `summary.json` to `out`.
 
-    `leakage` is the study of what runs give away, if that is to be in the report, and `ablation`
-    the one that sets algorithm and disclosure apart.
+    `leakage` is the study of what runs give away, if that is to be in the report, `ablation` the one
+    that sets algorithm and disclosure apart, and `ties` those of `ties_studies`.
 
     `engine` is called for the times of our own engine once the runs are done and the machine is
     quiet.
@@ -73,6 +80,7 @@ def reproduce(
         told = None if advance is None else partial(advance, study.name)
         finished[study.name] = run_study(study, out, pool, advance=told)
     runs_seconds = time.monotonic() - started
+    by_ties = _figures_by_ties(ties, out, pool, advance)
     given_away: list[Block] = []
     if leakage is not None:
         told = None if advance is None else partial(advance, leakage.name)
@@ -95,7 +103,7 @@ def reproduce(
         engine=measured,
         latex=latex,
         given_away=given_away,
-        ablation=[] if crossed is None else crossed.blocks(),
+        studied=[*_ablation_blocks(crossed), *ties_blocks(by_ties)],
     )
     seconds = time.monotonic() - started
     write_summary(
@@ -106,10 +114,28 @@ def reproduce(
         runs_computed=sum(each.computed for each in finished.values()),
         runs_reused=sum(each.reused for each in finished.values()),
         cores=os.cpu_count(),
+        ties=by_ties or "not run",
         engine=[_engine_entry(times) for times in measured] or "not measured",
         ablation=None if crossed is None else crossed.summary(),
     )
     return Reproduction(outcome, seconds, finished)
+
+
+def _figures_by_ties(
+    ties: Sequence[Study],
+    out: Path,
+    pool: Executor,
+    advance: Callable[[str, int], None] | None,
+) -> FiguresByTies:
+    finished = {}
+    for study in ties:
+        told = None if advance is None else partial(advance, study.name)
+        finished[study.name] = run_study(study, out, pool, advance=told)
+    return ties_figures(ties, finished)
+
+
+def _ablation_blocks(done: AblationRun | None) -> list[Block]:
+    return [] if done is None else ["## Algorithm or disclosure?", *done.blocks()]
 
 
 def _leakage_blocks(done: LeakageStudyRun) -> list[Block]:

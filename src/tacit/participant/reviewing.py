@@ -10,8 +10,6 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import msgspec
-
 from tacit.engine.agreement import (
     Agreement,
     agreement_hash,
@@ -25,7 +23,7 @@ from tacit.participant.account.profile import Profile
 from tacit.participant.account.shapes import RunView
 from tacit.participant.account.trust import Trust, load_trust, trust_refusals
 from tacit.participant.costs import read_costs
-from tacit.search import SearchParameters
+from tacit.search import settings_written
 
 MOST_CLOCK_SECONDS = 2.0
 """Clocks that differ by more are mentioned."""
@@ -127,8 +125,8 @@ def _own_refusals(profile: Profile, run: str, agreement: Agreement) -> list[str]
     try:
         settings = {"algorithm": agreement.search.algorithm, **agreement.search.parameters}
         if agreement.evaluated():  # a sealed search is checked above, and not replayed
-            msgspec.convert(settings, type=SearchParameters)
-    except (InputError, msgspec.ValidationError) as error:
+            settings_written(settings)
+    except InputError as error:
         found.append(f"the agreed search could not be replayed here ({error})")
     keys = {each.name: each.signing_key for each in agreement.participants}
     if profile.account not in keys:

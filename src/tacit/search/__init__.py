@@ -17,10 +17,16 @@ if TYPE_CHECKING:
     from tacit.search.operators.mutation import mutation_named
     from tacit.search.operators.repair import repair
     from tacit.search.operators.selection.genetic import tournament
-    from tacit.search.parameters import PRESETS, SearchParameters, preset_named
+    from tacit.search.parameters import (
+        PRESETS,
+        SearchParameters,
+        preset_named,
+        settings_written,
+    )
     from tacit.search.random_words import RandomWords, draw_words, threshold
     from tacit.search.sealed import ClearSealedSearch, value_table
     from tacit.search.state import SearchState
+    from tacit.search.ties import FORMER_TIES, TIES, Ties
     from tacit.search.warming import warm_up
 else:
     __getattr__ = lazily(__name__)

@@ -1,8 +1,8 @@
 """Algorithm 1 of the paper: the framework that is a genetic algorithm or NSGA-II.
 
 Ask and tell, with explicit state: `ask` makes the set to evaluate next from a state and a random
-generator, `tell` makes the next state from that set and its estimates. No other state is kept, so
-a run can stop after any `tell` and continue elsewhere.
+generator, `tell` makes the next state from that set, its estimates and the same generator. No other
+state is kept, so a run can stop after any `tell` and continue elsewhere.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tacit.search.parameters import SearchParameters
 from tacit.search.random_words import RandomWords, draw_words, threshold
 from tacit.search.selection_scheme import selection_scheme
 from tacit.search.state import SearchState
+from tacit.search.ties import TieBreaker
 
 
 class Evolution:
@@ -36,7 +37,7 @@ class Evolution:
     >>> for _ in range(5):
     ...     genomes = search.ask(state, rng)
     ...     estimates = problem.fitness(0, problem.plans(genomes))[:, None].astype(float)
-    ...     state = search.tell(state, genomes, estimates)
+    ...     state = search.tell(state, genomes, estimates, rng)
     >>> state.generation, state.genomes[0].tolist()
     (4, [0, 1, 2])
     """
@@ -50,6 +51,8 @@ class Evolution:
         self.problem = problem
         self.parameters = parameters
         self._scheme = selection_scheme(parameters)
+        self._ties = TieBreaker(parameters.ties)
+        self._sorts = self._scheme.sorts(len(problem.objectives))
         self._crossover = crossover_named(parameters.crossover)
         self._mutation = mutation_named(parameters.mutation)
         self._allowed = problem.allowed
@@ -75,11 +78,21 @@ class Evolution:
         return np.concatenate(sets)
 
     def tell(
-        self, state: SearchState, genomes: NDArray[np.int32], estimates: NDArray[np.float64], /
+        self,
+        state: SearchState,
+        genomes: NDArray[np.int32],
+        estimates: NDArray[np.float64],
+        rng: np.random.Generator,
+        /,
     ) -> SearchState:
-        """The state after the survivors of an evaluated set were selected."""
-        survivors = self._scheme.survivors(genomes, estimates, self.parameters.population)
-        return replace(survivors, generation=state.generation + 1)
+        """The state after the survivors of an evaluated set were selected.
+
+        The generator is where `ask` left it, and stays there.
+        """
+        generation, count = state.generation + 1, self.parameters.population
+        orders = self._ties.orders(self._sorts, len(genomes), rng, generation=generation)
+        survivors = self._scheme.survivors(genomes, estimates, orders, count)
+        return replace(survivors, generation=generation)
 
     def _initial(self, rng: np.random.Generator) -> NDArray[np.int32]:
         length, count = self.problem.genome_length, self.parameters.population

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
+
+import msgspec
 
 from tacit.errors import ParameterError
 from tacit.search.operators.crossover import crossover_named
 from tacit.search.operators.mutation import mutation_named
+from tacit.search.ties import FORMER_TIES, TIES, Ties
 
 Algorithm = Literal["genetic", "nsga2"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchParameters:
-    """All parameters of the paper's Tables 3 to 5.
+    """All parameters of the paper's Tables 3 to 5, and how ties are broken.
 
     >>> PRESETS["paper-ap"].crossover
     'cycle'
@@ -33,6 +37,7 @@ class SearchParameters:
     mutation: str = "swap"
     mutation_percent: int = 100
     estimator: str = "linear"
+    ties: Ties = "random"
 
     def __post_init__(self) -> None:
         if self.algorithm not in ("genetic", "nsga2"):
@@ -51,6 +56,8 @@ class SearchParameters:
         for name in ("crossover_percent", "mutation_percent"):
             if not 0 <= getattr(self, name) <= 100:
                 raise ParameterError(f"{name} is {getattr(self, name)}; give 0 to 100")
+        if self.ties not in TIES:
+            raise ParameterError(f"{self.ties!r} breaks no ties; use one of {', '.join(TIES)}")
         crossover_named(self.crossover)
         mutation_named(self.mutation)
 
@@ -103,6 +110,26 @@ PRESETS = {
 }
 """The best sets of the paper's Tables 3, 4 and 5 (Set 2 of the two), and those of our own tuning
 (docs/experiments.md describes the studies that found them)."""
+
+
+def settings_written(settings: Mapping[str, object], /) -> SearchParameters:
+    """The settings that an agreement, a record or a checkpoint names, one by one.
+
+    Those of the first version do not say how ties are broken; then it is as it was.
+
+    >>> settings_written({"population": 40, "elites": 2}).ties
+    'first'
+    >>> settings_written({"population": 40, "islands": 2})
+    Traceback (most recent call last):
+    tacit.errors.ParameterError: a search has no setting 'islands'
+    """
+    unknown = set(settings) - {field.name for field in fields(SearchParameters)}
+    if unknown:
+        raise ParameterError(f"a search has no setting {min(unknown)!r}")
+    try:
+        return msgspec.convert({"ties": FORMER_TIES, **settings}, type=SearchParameters)
+    except msgspec.ValidationError as error:
+        raise ParameterError(str(error)) from None
 
 
 def preset_named(name: str, /) -> SearchParameters:

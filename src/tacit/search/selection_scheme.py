@@ -18,6 +18,7 @@ from tacit.search.operators.selection.nondominated import nondominated_fronts
 from tacit.search.parameters import SearchParameters
 from tacit.search.random_words import RandomWords
 from tacit.search.state import SearchState
+from tacit.search.ties import Orders
 
 
 class SelectionScheme(Protocol):
@@ -28,14 +29,25 @@ class SelectionScheme(Protocol):
         """How many random words the choice of one parent takes."""
         ...
 
+    def sorts(self, objectives: int) -> int:
+        """How many sorts the choice of survivors takes, each with ties of its own."""
+        ...
+
     def parents(self, state: SearchState, words: RandomWords) -> NDArray[np.int32]:
         """The indices of parents, one per row of `words`."""
         ...
 
     def survivors(
-        self, genomes: NDArray[np.int32], estimates: NDArray[np.float64], count: int
+        self,
+        genomes: NDArray[np.int32],
+        estimates: NDArray[np.float64],
+        orders: Orders,
+        count: int,
     ) -> SearchState:
-        """The best `count`, best first, as a state whose generation is not set yet."""
+        """The best `count`, best first, as a state whose generation is not set yet.
+
+        `orders` has a row per sort (`sorts`).
+        """
         ...
 
 
@@ -50,15 +62,23 @@ class TournamentAndTruncation:
         """One per entrant."""
         return self.entrants
 
+    def sorts(self, objectives: int) -> int:  # noqa: ARG002 - there is one
+        """Truncation."""
+        return 1
+
     def parents(self, state: SearchState, words: RandomWords) -> NDArray[np.int32]:
         """The winners of tournaments."""
         return tournament(state.estimates[:, 0], words)
 
     def survivors(
-        self, genomes: NDArray[np.int32], estimates: NDArray[np.float64], count: int
+        self,
+        genomes: NDArray[np.int32],
+        estimates: NDArray[np.float64],
+        orders: Orders,
+        count: int,
     ) -> SearchState:
         """The individuals with the largest estimates."""
-        kept = truncation(estimates[:, 0], count)
+        kept = truncation(estimates[:, 0], count, orders[0])
         return SearchState(
             generation=0,
             genomes=genomes[kept],
@@ -77,17 +97,25 @@ class CrowdedComparison:
         """Two: the entrants of a binary tournament."""
         return 2
 
+    def sorts(self, objectives: int) -> int:
+        """Truncation, and one per objective for crowding distances."""
+        return 1 + objectives
+
     def parents(self, state: SearchState, words: RandomWords) -> NDArray[np.int32]:
         """The winners of binary tournaments."""
         return binary_tournament(state.front_of, state.crowding, words)
 
     def survivors(
-        self, genomes: NDArray[np.int32], estimates: NDArray[np.float64], count: int
+        self,
+        genomes: NDArray[np.int32],
+        estimates: NDArray[np.float64],
+        orders: Orders,
+        count: int,
     ) -> SearchState:
         """Whole fronts first, then the least crowded of the front that does not fit."""
         front_of = nondominated_fronts(estimates)
-        crowding = crowding_distances(estimates, front_of)
-        kept = crowded_truncation(front_of, crowding, count)
+        crowding = crowding_distances(estimates, front_of, orders[1:])
+        kept = crowded_truncation(front_of, crowding, count, orders[0])
         return SearchState(
             generation=0,
             genomes=genomes[kept],

@@ -29,7 +29,7 @@ def warm_up(problem: Problem, parameters: SearchParameters, /) -> float:
         genomes = search.ask(state, rng)
         plans = twin.plans(genomes)
         fitness = [twin.fitness(k, plans) for k in range(len(twin.objectives))]
-        state = search.tell(state, genomes, np.stack(fitness, axis=1).astype(np.float64))
+        state = search.tell(state, genomes, np.stack(fitness, axis=1).astype(np.float64), rng)
     # Records sum up a selection of the genomes. If that is a single one, the plan is contiguous in
     # memory also where m < n, and another version of the kernel is called.
     twin.fitness(0, twin.plans(state.genomes[:2]))

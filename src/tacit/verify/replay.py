@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,7 +20,7 @@ from tacit.engine.wire import pack_candidates, request_hash
 from tacit.errors import LogError
 from tacit.problems import Evaluation, Problem
 from tacit.runs import BestKnown, update_best_known
-from tacit.search import Evolution, SearchParameters
+from tacit.search import Evolution, settings_written
 from tacit.verify.answer_log import AnswerLog
 from tacit.verify.verdict import Claim
 
@@ -64,7 +63,7 @@ def replay(
         raise LogError("the log has no evaluation; give the log of this agreement")
     answers = {(e.number, e.objective): e for e in ledger if isinstance(e, EvaluationAnswer)}
     settings = {"algorithm": agreement.search.algorithm, **agreement.search.parameters}
-    parameters = msgspec.convert(settings, type=SearchParameters)
+    parameters = settings_written(settings)
     frozen = {e.objective: e for e in log if isinstance(e, InputsFrozen)}
     digests = {k: event.manifests for k, event in frozen.items()}
     contributions = {k: event.seed_contribution for k, event in frozen.items()}
@@ -95,7 +94,7 @@ def replay(
             tuple(part.disclosed for part in evaluated),
             tuple(part.best for part in evaluated),
         )
-        state = search.tell(state, genomes, evaluation.estimates)
+        state = search.tell(state, genomes, evaluation.estimates, rng)
         known.append(update_best_known(known[-1] if known else None, state, evaluation)[0])
     return Replay(len(logged), len(logged), best_known=known)
 

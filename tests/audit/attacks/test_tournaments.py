@@ -57,8 +57,9 @@ def share_right(view: View, problem: Problem) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("disclosure", ["order", "top:10", "quantiles:5", "buckets:3", "above:90"])
-def test_children_tell_who_won(disclosure: str) -> None:
-    right, found = share_right(recorded(ASSIGNMENT, disclosure), ASSIGNMENT)
+@pytest.mark.parametrize("ties", ["random", "first"])
+def test_children_tell_who_won_however_ties_are_broken(disclosure: str, ties: str) -> None:
+    right, found = share_right(recorded(ASSIGNMENT, disclosure, ties=ties), ASSIGNMENT)
     assert right > 0.9
     assert found > (0.3 if disclosure == "order" else 0.85)
 
@@ -110,6 +111,14 @@ def test_without_the_right_seed_nothing_is_replayed() -> None:
     assert tournaments.recover(view.first(1)) is None
     wider = generate_assignment(3, rows=7, columns=9)
     assert replayed_search(recorded(wider, "order")) is None
+
+
+def test_a_record_that_does_not_name_ties_is_replayed_as_it_was_made() -> None:
+    view = recorded(ASSIGNMENT, "top:10", ties="first")
+    older = {name: value for name, value in view.search.items() if name != "ties"}
+    search = replayed_search(replace(view, search=older))
+    assert search is not None
+    assert search.parameters.ties == "first"
 
 
 def test_records_without_a_seed_are_audited_by_the_next_population() -> None:

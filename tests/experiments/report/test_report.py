@@ -15,10 +15,11 @@ from tacit.experiments.execution.time_budget import PAPER_SECONDS
 from tacit.experiments.leakage.plan import leakage_study_from
 from tacit.experiments.paper import COLUMNS
 from tacit.experiments.report.agreement import all_findings
+from tacit.experiments.report.ties import ties_studies
 from tacit.experiments.reproduction import Reproduction, paper_studies, reproduce
 from tacit.experiments.study.instances import InstanceSpec
 from tacit.experiments.study.study import Seeds, Study
-from tacit.search import SearchParameters
+from tacit.search import TIES, SearchParameters
 from tests.experiments.ablation.tiny import TINY as CROSSED
 from tests.experiments.leakage.tiny import TINY
 
@@ -59,6 +60,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Reproduction]:
             engine=lambda: ENGINE,
             leakage=leakage_study_from(TINY, "tiny.toml"),
             ablation=ablation_from(CROSSED.replace('"tiny"', '"crossed"'), "crossed.toml"),
+            ties=ties_studies(next(study for study in studies if study.name == "moap-two")),
         )
 
 
@@ -78,6 +80,22 @@ def test_all_tables_and_figures_are_there(made: tuple[Path, Reproduction]) -> No
         for file in re.findall(r"figures/[\w-]+\.png", text):
             assert (out / file).read_bytes().startswith(b"\x89PNG")
     assert len(list((out / "figures").iterdir())) == 8
+
+
+def test_the_ways_of_breaking_ties_stand_side_by_side(made: tuple[Path, Reproduction]) -> None:
+    out, _ = made
+    text = (out / "report.md").read_text()
+    assert "## Ties" in text
+    assert "| configuration | the paper | random | shared | first | last |" in text
+    by_column = msgspec.json.decode((out / "summary.json").read_bytes())["ties"]
+    assert by_column.keys() == {"moap-two gd+", "moap-two igd+"}
+    for by_way in by_column.values():
+        assert list(by_way) == list(TIES)
+        medians = [spreads["above:80"]["median"] for spreads in by_way.values()]
+        assert len(set(medians)) == len(TIES)
+        for name, spread in by_way["first"].items():
+            median, iqr = round(spread["median"]), round(spread["iqr"])
+            assert re.search(rf"\| {name} .* {median:,} \({iqr:,}\), \d ", text), name
 
 
 def test_the_papers_figures_stand_beside_ours(made: tuple[Path, Reproduction]) -> None:

@@ -57,12 +57,19 @@ def dominates(a: Points, b: Points) -> bool:
     return bool((a >= b).all() and (a > b).any())
 
 
-def crowding_by_definition(estimates: Points, front_of: list[int]) -> list[float]:
+def by_index(count: int, sorts: int) -> NDArray[np.int32]:
+    """Orders in which ties go to the lower index."""
+    return np.tile(np.arange(count, dtype=np.int32), (sorts, 1))
+
+
+def crowding_by_definition(
+    estimates: Points, front_of: list[int], orders: NDArray[np.int32]
+) -> list[float]:
     """Deb et al. (2002), "crowding-distance-assignment", front by front."""
     distance = [0.0] * len(estimates)
     for front in set(front_of):
-        members = [i for i, f in enumerate(front_of) if f == front]
         for m in range(estimates.shape[1]):
+            members = [i for i in orders[m].tolist() if front_of[i] == front]
             ascending = sorted(members, key=lambda i: float(estimates[i, m]))
             span = float(estimates[ascending[-1], m] - estimates[ascending[0], m])
             distance[ascending[0]] = distance[ascending[-1]] = float("inf")
@@ -92,12 +99,14 @@ def test_a_tournament_is_held_per_row_of_words() -> None:
 
 
 @given(FEW_VALUES, st.data())
-def test_truncation_keeps_the_best_and_among_equals_the_earlier(
+def test_truncation_keeps_the_best_and_among_equals_the_first_of_an_order(
     estimates: list[float], data: st.DataObject
 ) -> None:
     survivors = data.draw(st.integers(1, len(estimates)))
-    expected = sorted(range(len(estimates)), key=lambda i: (-estimates[i], i))[:survivors]
-    assert truncation(np.array(estimates), survivors).tolist() == expected
+    order = data.draw(st.permutations(range(len(estimates))))
+    expected = sorted(order, key=lambda i: -estimates[i])[:survivors]
+    kept = truncation(np.array(estimates), survivors, np.array(order, dtype=np.int32))
+    assert kept.tolist() == expected
 
 
 @pytest.mark.parametrize("ties", [True, False], ids=["many ties", "no ties"])
@@ -117,27 +126,35 @@ def test_fronts_of_one_objective_are_its_distinct_values() -> None:
 def test_crowding_is_debs_algorithm(ties: bool, data: st.DataObject) -> None:
     estimates = data.draw(points(ties=ties))
     front_of = fronts_by_definition(estimates)
-    distances = crowding_distances(estimates, np.array(front_of, dtype=np.int32))
-    assert distances.tolist() == pytest.approx(crowding_by_definition(estimates, front_of))
+    count, objectives = estimates.shape
+    drawn = [data.draw(st.permutations(range(count))) for _ in range(objectives)]
+    orders = np.array(drawn, dtype=np.int32)
+    distances = crowding_distances(estimates, np.array(front_of, dtype=np.int32), orders)
+    assert distances.tolist() == pytest.approx(crowding_by_definition(estimates, front_of, orders))
 
 
 def test_crowding_by_hand() -> None:
     # One front over 0..10 and 0..100. Inner points: neighbours (0,100)-(4,50) and (1,80)-(10,0).
     estimates = np.array([[4.0, 50.0], [0.0, 100.0], [10.0, 0.0], [1.0, 80.0]])
-    distances = crowding_distances(estimates, np.zeros(4, dtype=np.int32))
+    distances = crowding_distances(estimates, np.zeros(4, dtype=np.int32), by_index(4, 2))
     assert distances.tolist() == pytest.approx(
         [9 / 10 + 80 / 100, np.inf, np.inf, 4 / 10 + 50 / 100]
     )
 
 
 def test_crowding_of_small_and_of_equal_fronts() -> None:
-    one = crowding_distances(np.array([[1.0, 2.0]]), np.zeros(1, dtype=np.int32))
-    two = crowding_distances(np.array([[1.0, 2.0], [2.0, 1.0]]), np.zeros(2, dtype=np.int32))
+    both = np.array([[1.0, 2.0], [2.0, 1.0]])
+    one = crowding_distances(both[:1], np.zeros(1, dtype=np.int32), by_index(1, 2))
+    two = crowding_distances(both, np.zeros(2, dtype=np.int32), by_index(2, 2))
     assert one.tolist() == [np.inf]
     assert two.tolist() == [np.inf, np.inf]
-    # All equal: the span is zero, so nothing divides by it, and a stable sort names the ends.
-    equal = crowding_distances(np.ones((4, 2)), np.zeros(4, dtype=np.int32))
-    assert equal.tolist() == [np.inf, 0.0, 0.0, np.inf]
+    # All equal: the span is zero, so nothing divides by it, and the orders name the ends: the same
+    # two of both objectives, or two of each.
+    for orders, ends in ((by_index(4, 2), {0, 3}), ([[0, 1, 2, 3], [1, 0, 3, 2]], {0, 1, 2, 3})):
+        equal = crowding_distances(
+            np.ones((4, 2)), np.zeros(4, dtype=np.int32), np.array(orders, dtype=np.int32)
+        )
+        assert equal.tolist() == [np.inf if i in ends else 0.0 for i in range(4)]
 
 
 def test_crowding_counts_within_a_front_alone() -> None:
@@ -145,8 +162,8 @@ def test_crowding_counts_within_a_front_alone() -> None:
     dominated = front - 10
     both = np.concatenate([front, dominated])
     front_of = np.array([0, 0, 0, 1, 1, 1], dtype=np.int32)
-    distances = crowding_distances(both, front_of)
-    alone = crowding_distances(front, np.zeros(3, dtype=np.int32))
+    distances = crowding_distances(both, front_of, by_index(6, 2))
+    alone = crowding_distances(front, np.zeros(3, dtype=np.int32), by_index(3, 2))
     assert distances[:3].tolist() == alone.tolist()
     assert distances[3:].tolist() == pytest.approx(alone.tolist())
 
@@ -159,16 +176,15 @@ def test_crowding_counts_within_a_front_alone() -> None:
     ),
     st.data(),
 )
-def test_crowded_truncation_goes_by_front_then_distance_then_index(
+def test_crowded_truncation_goes_by_front_then_distance_then_the_order(
     individuals: list[tuple[int, float]], data: st.DataObject
 ) -> None:
     survivors = data.draw(st.integers(1, len(individuals)))
     front_of = np.array([front for front, _ in individuals], dtype=np.int32)
     crowding = np.array([distance for _, distance in individuals])
-    expected = sorted(
-        range(len(individuals)), key=lambda i: (individuals[i][0], -individuals[i][1], i)
-    )
-    kept = crowded_truncation(front_of, crowding, survivors)
+    order = data.draw(st.permutations(range(len(individuals))))
+    expected = sorted(order, key=lambda i: (individuals[i][0], -individuals[i][1]))
+    kept = crowded_truncation(front_of, crowding, survivors, np.array(order, dtype=np.int32))
     assert kept.tolist() == expected[:survivors]
 
 
@@ -188,8 +204,8 @@ def test_the_crowded_comparison_and_the_first_drawn_among_equals(
     first: tuple[int, float], second: tuple[int, float], winner: str, first_is_at: int
 ) -> None:
     at = {"first": first_is_at, "second": 1 - first_is_at}
-    by_index = [first, second] if first_is_at == 0 else [second, first]
-    front_of = np.array([front for front, _ in by_index], dtype=np.int32)
-    crowding = np.array([distance for _, distance in by_index])
+    both = [first, second] if first_is_at == 0 else [second, first]
+    front_of = np.array([front for front, _ in both], dtype=np.int32)
+    crowding = np.array([distance for _, distance in both])
     drawn = words([word_for(at["first"], 2), word_for(at["second"], 2)])
     assert binary_tournament(front_of, crowding, drawn).tolist() == [at[winner]]

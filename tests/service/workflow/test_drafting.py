@@ -1,7 +1,8 @@
-"""What may be drafted of sealed searches, and what their agreement says."""
+"""What may be drafted, above all of sealed searches, and what their agreement says."""
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from pydantic import ValidationError
 from tacit.engine.agreement.sealed import sealed_terms
 from tacit.engine.agreement.terms import Agreement, NodeTerms
 from tacit.errors import TacitError
+from tacit.search import SearchParameters
 from tacit.search.moves import sealed_parameters_for
 from tacit.service.api.routes.status import Generate, generated_terms
 from tacit.service.api.terms import RunTerms
@@ -35,6 +37,15 @@ def agreed(terms: RunTerms) -> Agreement:
     nodes = [NodeTerms("localhost", 1, *keys[3 * k : 3 * k + 3]) for k in range(3)]
     owners = dict(zip(terms.participants, keys[9:], strict=False))
     return agreement_of_terms(terms, keys=owners, nodes=nodes, platform=keys[11])
+
+
+def test_an_agreement_names_every_setting_of_the_search() -> None:
+    parameters = agreed(example_terms()).search.parameters
+    assert {"algorithm", *parameters} == {each.name for each in fields(SearchParameters)}
+    assert parameters["ties"] == "random"
+    changed = example_terms().model_dump()
+    changed["parameters"]["ties"] = "first"
+    assert agreed(RunTerms.model_validate(changed)).search.parameters["ties"] == "first"
 
 
 def test_a_sealed_search_tells_nothing_of_its_best_unless_asked_to() -> None:

@@ -110,7 +110,7 @@ def place_by_rank(
     for place, row in reversed(list(enumerate(this))):
         places_of.setdefault(row.tobytes(), []).append(place)
     best = after[carried.start : carried.start + carried.count]
-    # Identical candidates are equally good, and ties go to the first of a set.
+    # Identical candidates are equally good, so it does not matter which of them is meant.
     found = [places_of.get(row.tobytes()) for row in best]
     return np.array([each.pop() if each else -1 for each in found], dtype=np.int64)
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,6 +26,7 @@ from tacit.search import (
     mutation_named,
     random_permutations,
     repair,
+    settings_written,
     threshold,
 )
 
@@ -188,5 +188,5 @@ def replayed_search(view: View, /) -> ReplayedSearch | None:
     if problem.forbidden:
         allowed = np.ones((problem.rows, problem.columns), dtype=np.bool_)
         allowed[tuple(np.array(problem.forbidden).T)] = False
-    search = ReplayedSearch(view, msgspec.convert(view.search, SearchParameters), allowed)
+    search = ReplayedSearch(view, settings_written(view.search), allowed)
     return search if search.starts_as_recorded() else None

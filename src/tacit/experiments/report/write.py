@@ -50,7 +50,7 @@ def write_report(
     engine: Sequence[EngineTimes] = (),
     latex: bool = False,
     given_away: Sequence[Block] = (),
-    ablation: Sequence[Block] = (),
+    studied: Sequence[Block] = (),
 ) -> ReportSummary:
     """Write `report.md`, `report.html` and the pictures to `out`."""
     generations = comparison_generations(PAPER_BUDGET)
@@ -62,8 +62,7 @@ def write_report(
     report.blocks += [*about, "## Agreement", spearman_table(spearman), findings_table(assessed)]
     report.blocks += ["## Time budget", budget_table(), *_engine_blocks(results, figures, engine)]
     report.blocks += ["## What is given away", leakage_table(results.studies.get("ap"))]
-    report.blocks += given_away
-    report.blocks += ["## Algorithm or disclosure?", *ablation] if ablation else []
+    report.blocks += [*given_away, *studied]
     report.blocks += ["## Results", *all_result_tables(figures), instances_table(figures)]
     report.blocks += ["## Figures", *draw_all(results, generations, out)]
     write_whole(out / "report.md", report.markdown().encode())

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import msgspec
-
 from tacit.engine.agreement import Agreement
 from tacit.errors import ParameterError
-from tacit.search import SearchParameters
+from tacit.search import SearchParameters, settings_written
 
 LEDGER = "ledger.jsonl"
 
@@ -28,6 +26,6 @@ def parameters_of(agreement: Agreement, /) -> SearchParameters:
     """The pinned search."""
     settings = {"algorithm": agreement.search.algorithm, **agreement.search.parameters}
     try:
-        return msgspec.convert(settings, type=SearchParameters)
-    except msgspec.ValidationError as error:
+        return settings_written(settings)
+    except ParameterError as error:
         raise ParameterError(f"the agreed search cannot be run ({error}); agree anew") from None

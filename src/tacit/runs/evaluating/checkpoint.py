@@ -8,7 +8,7 @@ the new one and never half of either; and what was damaged since is refused, not
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +21,14 @@ from tacit.files import read_bytes, replace_file, writing
 from tacit.problems import Problem
 from tacit.runs.best_known import BestKnown
 from tacit.runs.history import GenerationRecord
-from tacit.search import SearchParameters, SearchState
+from tacit.search import SearchState, settings_written
 
 if TYPE_CHECKING:
     from tacit.runs.evaluating.driver import EvaluatingDriver
 
-FORMAT, OLDER = b"tacit-checkpoint/2\n", b"tacit-checkpoint/1\n"
+FORMAT, OLDER = b"tacit-checkpoint/3\n", b"tacit-checkpoint/1\n"
+BEFORE_TIES = b"tacit-checkpoint/2\n"
+"""The same, but its parameters do not say how ties are broken."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +49,7 @@ class StoredRun(msgspec.Struct, forbid_unknown_fields=True):
     """A checkpoint's contents."""
 
     problem: str
-    parameters: SearchParameters
+    parameters: dict[str, bool | int | str]
     seed: int
     now: Snapshot
     history: list[GenerationRecord]
@@ -78,7 +80,7 @@ def save_checkpoint(run: EvaluatingDriver, path: str | Path, /) -> None:
         return  # nothing was evaluated yet, so starting anew loses nothing
     stored = StoredRun(
         problem=problem_digest(run.problem),
-        parameters=run.parameters,
+        parameters=asdict(run.parameters),
         seed=run.seed,
         now=replace(now, random=_words(now.random, str)),
         history=run.history[: now.search.generation + 1],
@@ -93,7 +95,7 @@ def load_checkpoint(path: str | Path, run: EvaluatingDriver, /) -> None:
     stored = _read(path)
     for what, there, here in (
         ("problem or disclosure", stored.problem, problem_digest(run.problem)),
-        ("set of parameters", stored.parameters, run.parameters),
+        ("set of parameters", settings_written(stored.parameters), run.parameters),
         ("seed", stored.seed, run.seed),
     ):
         if there != here:
@@ -108,7 +110,8 @@ def _read(path: str | Path) -> StoredRun:
     start = len(FORMAT) + hashlib.sha256().digest_size
     body = whole[start:]
     try:
-        if whole[:start] == FORMAT + hashlib.sha256(body).digest():
+        known = [head + hashlib.sha256(body).digest() for head in (FORMAT, BEFORE_TIES)]
+        if whole[:start] in known:
             return msgspec.msgpack.decode(body, type=StoredRun, dec_hook=_restore)
     except (msgspec.DecodeError, ValueError, TypeError):
         pass  # whole, but of another version

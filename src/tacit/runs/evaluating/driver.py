@@ -227,7 +227,7 @@ class EvaluatingDriver:
         genomes = self.search.ask(before.search, self._rng)
         plans = self.problem.plans(genomes)
         evaluation = self.evaluator.evaluate(plans, until=self._until)
-        state = self.search.tell(before.search, genomes, evaluation.estimates)
+        state = self.search.tell(before.search, genomes, evaluation.estimates, self._rng)
         best_known, improved = update_best_known(before.best_known, state, evaluation)
         seconds = time.monotonic() - self._begun
         record = record_generation(

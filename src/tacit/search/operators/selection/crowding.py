@@ -32,26 +32,32 @@ def binary_tournament(
 
 
 def crowded_truncation(
-    front_of: NDArray[np.int32], crowding: NDArray[np.float64], survivors: int, /
-) -> NDArray[np.int64]:
-    """The indices of the survivors, best first; ties go to the lower index.
+    front_of: NDArray[np.int32],
+    crowding: NDArray[np.float64],
+    survivors: int,
+    order: NDArray[np.int32],
+    /,
+) -> NDArray[np.int32]:
+    """The indices of the survivors, best first; ties go to those that come first in `order`.
 
-    >>> crowded_truncation(np.array([1, 0, 0], np.int32), np.array([9.0, 0.1, 0.5]), 2)
-    array([2, 1])
+    >>> order = np.array([2, 1, 0], np.int32)
+    >>> crowded_truncation(np.array([1, 0, 0], np.int32), np.array([9.0, 0.5, 0.5]), 2, order)
+    array([2, 1], dtype=int32)
     """
-    return np.lexsort((-crowding, front_of))[:survivors]
+    return order[np.lexsort((-crowding[order], front_of[order]))[:survivors]]
 
 
 @kernel
 def crowding_distances(
-    estimates: NDArray[np.float64], front_of: NDArray[np.int32]
+    estimates: NDArray[np.float64], front_of: NDArray[np.int32], orders: NDArray[np.int32]
 ) -> NDArray[np.float64]:
     """The distance between the neighbours of each individual within its own front (section III.B).
 
-    The ends of a front are infinitely far. Sorting is stable, so that equal individuals keep
-    their order.
+    The ends of a front are infinitely far. Which of several equal individuals is at the end, or
+    next to a better one, is decided by the order of the objective, a row of `orders`.
 
-    >>> crowding_distances(np.array([[1.0, 3.0], [2.0, 2.0], [3.0, 1.0]]), np.zeros(3, np.int32))
+    >>> estimates, one_front = np.array([[1.0, 3.0], [2.0, 2.0], [3.0, 1.0]]), np.zeros(3, np.int32)
+    >>> crowding_distances(estimates, one_front, np.array([[0, 1, 2], [0, 1, 2]], np.int32))
     array([inf,  2., inf])
     """
     count, objectives = estimates.shape
@@ -61,7 +67,8 @@ def crowding_distances(
     lowest = np.empty(count)
     highest = np.empty(count)
     for objective in range(objectives):
-        ascending = np.argsort(estimates[:, objective], kind="mergesort")
+        order = orders[objective]
+        ascending = order[np.argsort(estimates[order, objective], kind="mergesort")]
         newest[:] = -1
         for k in range(count):
             i = ascending[k]

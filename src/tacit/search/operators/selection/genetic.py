@@ -29,10 +29,12 @@ def tournament(estimates: NDArray[np.float64], words: RandomWords) -> NDArray[np
     return winners
 
 
-def truncation(estimates: NDArray[np.float64], survivors: int, /) -> NDArray[np.int64]:
-    """The indices of the best, best first; ties go to the lower index.
+def truncation(
+    estimates: NDArray[np.float64], survivors: int, order: NDArray[np.int32], /
+) -> NDArray[np.int32]:
+    """The indices of the best, best first; ties go to those that come first in `order`.
 
-    >>> truncation(np.array([1.0, 3.0, 2.0, 3.0]), 3)
-    array([1, 3, 2])
+    >>> truncation(np.array([1.0, 3.0, 2.0, 3.0]), 3, np.array([3, 2, 1, 0], np.int32))
+    array([3, 1, 2], dtype=int32)
     """
-    return np.argsort(-estimates, kind="stable")[:survivors]
+    return order[np.argsort(-estimates[order], kind="stable")[:survivors]]

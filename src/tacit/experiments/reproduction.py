@@ -14,6 +14,8 @@ from tacit.experiments.engine_times import EngineTimes
 from tacit.experiments.execution.run_study import StudyRun, run_study
 from tacit.experiments.leakage.plan import LeakageStudy
 from tacit.experiments.leakage.run_study import LeakageStudyRun, run_leakage_study
+from tacit.experiments.report.control import PREFIX as CONTROL
+from tacit.experiments.report.control import control_of
 from tacit.experiments.report.results import Results
 from tacit.experiments.report.table import Block
 from tacit.experiments.report.write import ReportSummary, write_report, write_summary
@@ -45,6 +47,15 @@ def paper_studies(*, quick: bool) -> list[Study]:
     return [study.quick() for study in studies] if quick else studies
 
 
+def control_studies(studies: Sequence[Study], /) -> list[Study]:
+    """The same studies, smaller and with wrong operators.
+
+    >>> sum(len(list(study.jobs())) for study in control_studies(paper_studies(quick=False)))
+    1680
+    """
+    return [control_of(study) for study in studies]
+
+
 def reproduce(
     studies: Sequence[Study],
     out: Path,
@@ -54,18 +65,20 @@ def reproduce(
     engine: Callable[[], Sequence[EngineTimes]] = tuple,
     latex: bool = False,
     leakage: LeakageStudy | None = None,
+    control: Sequence[Study] = (),
     advance: Callable[[str, int], None] | None = None,
 ) -> Reproduction:
     """Run the studies, write the report and `summary.json` to `out`.
 
-    `leakage` is the study of what runs give away, if that is to be in the report.
+    `leakage` is the study of what runs give away, if that is to be in the report; `control` are
+    the studies with wrong operators (`control_studies`).
 
     `engine` is called for the times of our own engine once the runs are done and the machine is
     quiet.
     """
     started = time.monotonic()
     finished = {}
-    for study in studies:
+    for study in (*studies, *control):
         told = None if advance is None else partial(advance, study.name)
         finished[study.name] = run_study(study, out, pool, advance=told)
     runs_seconds = time.monotonic() - started
@@ -81,7 +94,13 @@ def reproduce(
     )
     about = _about(studies, finished, runs_seconds)
     outcome = write_report(
-        results, out, about=about, engine=measured, latex=latex, given_away=given_away
+        results,
+        out,
+        about=about,
+        engine=measured,
+        latex=latex,
+        given_away=given_away,
+        control=_control_results(control, finished),
     )
     seconds = time.monotonic() - started
     write_summary(
@@ -92,7 +111,6 @@ def reproduce(
         runs_computed=sum(each.computed for each in finished.values()),
         runs_reused=sum(each.reused for each in finished.values()),
         cores=os.cpu_count(),
-        engine=[_engine_entry(times) for times in measured] or "not measured",
     )
     return Reproduction(outcome, seconds, finished)
 
@@ -108,12 +126,12 @@ def _leakage_blocks(done: LeakageStudyRun) -> list[Block]:
     ]
 
 
-def _engine_entry(times: EngineTimes) -> dict[str, object]:
-    return {
-        "latency_ms": times.latency_ms,
-        "seconds": times.by_method(),
-        "generations": times.generations(),
-    }
+def _control_results(control: Sequence[Study], finished: dict[str, StudyRun]) -> Results | None:
+    """The control under the names of the studies that it is compared with."""
+    if not control:
+        return None
+    names = {study.name.removeprefix(CONTROL): study for study in control}
+    return Results(names, {name: finished[study.name].store for name, study in names.items()})
 
 
 def _about(studies: Sequence[Study], finished: dict[str, StudyRun], seconds: float) -> list[str]:
@@ -128,9 +146,8 @@ def _about(studies: Sequence[Study], finished: dict[str, StudyRun], seconds: flo
     if reused:
         told += f"; {reused} were there from an earlier start"
     return [
-        "Beside every figure of Gruber et al. (2026) stands ours, the difference, and whether the "
-        "paper's median lies within the spread: no further away than the larger of the two "
-        "interquartile ranges, or between the medians of our instances.",
+        "Beside every figure of Gruber et al. (2026) stands ours, the difference, and z: the "
+        "difference in standard errors of both medians.",
         f"Studies: {named}.",
         f"{told}. Each study's folder has one row per run and generation in "
         "generations.parquet, the last sets in fronts.parquet, and the full configuration and "

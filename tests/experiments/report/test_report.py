@@ -14,7 +14,12 @@ from tacit.experiments.execution.time_budget import PAPER_SECONDS
 from tacit.experiments.leakage.plan import leakage_study_from
 from tacit.experiments.paper import COLUMNS
 from tacit.experiments.report.agreement import all_findings
-from tacit.experiments.reproduction import Reproduction, paper_studies, reproduce
+from tacit.experiments.reproduction import (
+    Reproduction,
+    control_studies,
+    paper_studies,
+    reproduce,
+)
 from tacit.experiments.study.instances import InstanceSpec
 from tacit.experiments.study.study import Seeds, Study
 from tacit.search import SearchParameters
@@ -56,6 +61,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Reproduction]:
             latex=True,
             engine=lambda: ENGINE,
             leakage=leakage_study_from(TINY, "tiny.toml"),
+            control=control_studies(studies),
         )
 
 
@@ -94,10 +100,46 @@ def test_summary(made: tuple[Path, Reproduction]) -> None:
     assert set(summary["spearman"]) == names
     assert len(names) == 12
     assert summary["findings"] == done.outcome.findings
-    assert set(summary["findings"]) == {finding.name for finding in all_findings()}
+    assert len(summary["findings"]) == 47
+    assert len(summary["later_rule"]["findings"]) == 48
+    assert set(summary["findings"]) == set(summary["findings_after_holm"])
+    assert set(summary["findings"]) < {finding.name for finding in all_findings()}
     assert all(isinstance(value, bool) for value in summary["findings"].values())
-    assert summary["runs_computed"] == 14 * 3 * 8
-    assert summary["engine"][1]["generations"]["buckets"] == 500
+    assert set(summary["later_rule"]["spearman"]) == names
+    assert summary["runs_computed"] == 14 * 3 * (8 + 7)
+    reached = summary["engine"]["delays"][1]["generations"]["buckets"]
+    assert reached == {"median": 500, "low": 500, "high": 500}
+    assert set(summary["engine"]["delays"][0]["leaders"]) == set(COLUMNS)
+    assert set(summary["engine"]["leaders_with_papers_times"]) == set(COLUMNS)
+
+
+def test_summary_of_the_evidence(made: tuple[Path, Reproduction]) -> None:
+    out, _ = made
+    summary = msgspec.json.decode((out / "summary.json").read_bytes())
+    stages = ("initial", "final", "comparison")
+    assert set(summary["z_scores"]) == {f"{name} {stage}" for name in COLUMNS for stage in stages}
+    assert summary["z_scores"]["tsp final"]["limit"] == 1.96
+    assert len(summary["z_scores"]["ap final"]["z"]) == 14
+    control = summary["control"]
+    assert control["same_runs"]["tsp"]["findings"] == 9
+    assert control["wrong_operators"]["all"]["findings"] == 47
+    assert control["wrong_operators"]["all"]["medians"] == 14 * 3 * 6
+    # Seven seeds at most, as the studies here have fewer: the same runs are all runs, but of the
+    # TSP, of which only the paper's own instance is compared.
+    assert control["same_runs"]["moap-one"] == control["all_runs"]["moap-one"]
+    wins = summary["significant_wins"]["ap"]
+    assert len(wins["uncorrected"]) == len(wins["holm"]) == 2
+
+
+def test_both_rules_stand_side_by_side_the_original_first(made: tuple[Path, Reproduction]) -> None:
+    out, _ = made
+    text = (out / "report.md").read_text()
+    assert "| column of medians | original rule | later rule |" in text
+    heading = re.search(r"(\d+) of 47 hold by the original rule, (\d+) of 48 by the later", text)
+    assert heading
+    summary = msgspec.json.decode((out / "summary.json").read_bytes())
+    assert int(heading[1]) == sum(summary["findings"].values())
+    assert int(heading[2]) == sum(summary["later_rule"]["findings"].values())
 
 
 def test_latex_is_balanced_and_escaped(made: tuple[Path, Reproduction]) -> None:
@@ -126,4 +168,6 @@ def test_a_second_start_computes_nothing_and_says_what_was_not_measured(
     with ThreadPoolExecutor(1) as pool:
         again = reproduce(studies, out, pool)
     assert again.finished["ap"].computed == 0
-    assert "was not measured" in (out / "report.md").read_text()
+    text = (out / "report.md").read_text()
+    assert "were not measured" in text
+    assert "not part of a quick reproduction" in text

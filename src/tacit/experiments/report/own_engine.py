@@ -81,28 +81,38 @@ def ends(times: EngineTimes, /) -> tuple[dict[str, int], dict[str, int]]:
 
 def own_engine_blocks(
     results: Results, engine: Sequence[EngineTimes], /
-) -> tuple[list[Block], list[dict[str, object]]]:
+) -> tuple[list[Block], dict[str, object] | None]:
     """The tables of the report, and the same for `summary.json`."""
     if not engine:
         told = (
             "The times of our own engine were not measured: `tacit bench engine` is not available "
             "here, and no file of times was given."
         )
-        return [told], []
+        return [told], None
     standings = {
         column.name: Standing(
             column, [results.curves(column, name) for name in results.counted(column.study)]
         )
         for column in results.columns()
     }
+    papers = {
+        name: standing.ranked(CONFIGURABLE, comparison_generations(PAPER_BUDGET))
+        for name, standing in standings.items()
+    }
     found = {
         times.latency_ms: {name: leaders(each, times) for name, each in standings.items()}
         for times in engine
     }
-    blocks: list[Block] = [generations_table(engine), leaders_table(standings, found)]
+    blocks: list[Block] = [generations_table(engine), leaders_table(papers, found)]
     blocks += [medians_table(standings, times) for times in engine]
     blocks.append(papers_seconds_table(engine))
-    return blocks, [_entry(times, found[times.latency_ms]) for times in engine]
+    entry: dict[str, object] = {
+        "leaders_with_papers_times": {
+            name: {"best": ranked[0], "worst": ranked[-1]} for name, ranked in papers.items()
+        },
+        "delays": [_entry(times, found[times.latency_ms]) for times in engine],
+    }
+    return blocks, entry
 
 
 def generations_table(engine: Sequence[EngineTimes], /) -> ReportTable:
@@ -140,13 +150,9 @@ def generations_table(engine: Sequence[EngineTimes], /) -> ReportTable:
 
 
 def leaders_table(
-    standings: Mapping[str, Standing], found: Mapping[float, Mapping[str, Leaders]], /
+    papers: Mapping[str, Sequence[str]], found: Mapping[float, Mapping[str, Leaders]], /
 ) -> ReportTable:
-    """Best and worst configurable disclosures, with the paper's times and with ours."""
-    papers = {
-        name: standing.ranked(CONFIGURABLE, comparison_generations(PAPER_BUDGET))
-        for name, standing in standings.items()
-    }
+    """Best and worst configurable disclosures, ranked with the paper's times and with ours."""
     rows = [
         plain(COLUMNS[name].label, "the paper's", ranked[0], "", ranked[-1], "")
         for name, ranked in papers.items()

@@ -71,7 +71,7 @@ def write_report(
     control_part, control_entry = control_blocks(
         agreement(assessed, scored), results, control, generations
     )
-    engine_part, engine_entries = own_engine_blocks(results, engine)
+    engine_part, engine_entry = own_engine_blocks(results, engine)
     report = ReportPage("The paper's evaluation, run again")
     report.blocks += [*about, "## Agreement", z_scores_table(scored), *control_part]
     report.blocks += [findings_table(assessed), spearman_table(original, later)]
@@ -93,7 +93,7 @@ def write_report(
         "significant_wins": significant_wins(figures),
         "z_scores": scores_by_column(scored),
         "control": control_entry or "not run",
-        "engine": engine_entries or "not measured",
+        "engine": engine_entry or "not measured",
     }
     return ReportSummary(original, by_original_rule(assessed), more)
 

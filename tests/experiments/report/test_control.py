@@ -5,7 +5,15 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from tacit.experiments.report.control import Agreement, control_of, control_table, smaller
+from tacit.experiments.paper import COLUMNS
+from tacit.experiments.report.control import (
+    Agreement,
+    agreement,
+    control_of,
+    control_table,
+    smaller,
+)
+from tacit.experiments.report.z_scores import StageScores
 from tacit.experiments.reproduction import control_studies, paper_studies
 from tacit.experiments.study.study import shipped_study
 
@@ -44,3 +52,12 @@ def test_the_table_has_both_measures_by_study() -> None:
     assert rows["tsp"][3:6] == ["1 of 1", "1 of 1", "0 of 1"]
     assert rows["tsp"][6:] == ["0.50", "0.50", "9.00"]
     assert rows["all"][:3] == ["2 of 2", "2 of 2", "1 of 2"]
+
+
+def test_the_initial_population_does_not_count() -> None:
+    column = COLUMNS["tsp"]
+    scored = [
+        StageScores(column, stage, {"none": z}, 1.96, 1)
+        for stage, z in (("initial", 0.1), ("final", 5.0), ("comparison", 4.0))
+    ]
+    assert list(agreement([], scored).scores.values()) == [5.0, 4.0]

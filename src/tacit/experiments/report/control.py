@@ -62,7 +62,8 @@ class Agreement:
     findings: dict[str, bool]
     """By the original rule."""
     scores: dict[str, float]
-    """z-scores, by column, stage and disclosure."""
+    """z-scores by column, stage and disclosure, without those of the initial population, which
+    operators cannot change."""
 
     def of(self, study: str, /) -> Agreement:
         """What belongs to one study."""
@@ -77,6 +78,7 @@ def agreement(assessed: Sequence[Assessed], scored: Sequence[StageScores], /) ->
     scores = {
         f"{each.column.name}: {each.stage}: {text}": z
         for each in scored
+        if each.stage != "initial"
         for text, z in each.scores.items()
     }
     return Agreement(by_original_rule(assessed), scores)
@@ -114,7 +116,8 @@ def control_table(whole: Agreement, same: Agreement, wrong: Agreement, /) -> Rep
         f"Wrong on purpose ({operators}), everything else as in the paper; {SEEDS} seeds on each "
         f"instance, of the TSP {SEEDS_OF_OWN_INSTANCE} on the paper's own. The control's runs: the "
         "same instances and seeds with the paper's operators, so that only operators differ. "
-        "Findings by the original rule. What passes with wrong operators is no evidence.",
+        "Findings by the original rule; medians of the last and of the comparison generation. What "
+        "passes with wrong operators is no evidence.",
     )
 
 

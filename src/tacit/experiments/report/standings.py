@@ -33,7 +33,9 @@ class Standing:
     def wins(self, generations: Generations, /) -> dict[str, float]:
         """The mean over instances of significant wins against all other disclosures."""
         counts = [self._wins_on(i, generations) for i in range(len(self._instances))]
-        return {text: float(np.mean([each[text] for each in counts])) for text in counts[0]}
+        return {
+            text: float(np.mean([each[text] for each in counts])) for text in self._instances[0]
+        }
 
     def medians(self, generations: Generations, /) -> dict[str, float]:
         """Medians over runs, then over instances."""

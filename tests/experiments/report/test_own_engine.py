@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from tacit.experiments.engine_times import EngineTimes, Timed
 from tacit.experiments.paper import COLUMNS
-from tacit.experiments.report.own_engine import ends, generations_table, leaders
+from tacit.experiments.report.own_engine import Certainty, ends, generations_table, leaders
 from tacit.experiments.report.standings import Standing
 
 QUIET = {"none": 2.1, "order": 10.1, "quantiles:5": 10.7, "top:10": 10.9, "above:75": 16.0,
@@ -55,13 +55,23 @@ def test_the_best_is_sure_only_if_it_stays_so_at_the_ends() -> None:
     apart = {**QUIET, "top:10": 12.0}
     sure = leaders(standing, times(apart, apart))
     assert (sure.best, sure.worst) == ("quantiles:20", "top:15")
-    assert (sure.best_measured, sure.measurements) == (2, 2)
-    assert sure.best_at_ends
-    assert sure.worst_at_ends
+    assert sure.best_sure == sure.worst_sure == Certainty(2, 2, 2, True, True)
     close = leaders(standing, times(apart, apart, {**QUIET, "top:10": 10.7}))
-    assert (close.best, close.best_measured, close.measurements) == ("quantiles:20", 2, 3)
-    assert not close.best_at_ends
-    assert not close.worst_at_ends
+    assert close.best == "quantiles:20"
+    assert close.best_sure == close.worst_sure == Certainty(3, 2, 2, False, False)
+
+
+def test_the_method_may_be_surer_than_its_configuration() -> None:
+    # The two of one method change places with the generation; both are behind the third.
+    early, late = falling(1200, 0.1), falling(1200, 0.1)
+    late[:, 60:] -= 1
+    early[:, :60] -= 1
+    curves = {"above:95": early, "above:80": late, "top:15": falling(1000, 0.1)}
+    standing = Standing(COLUMNS["tsp"], [curves])
+    slow = {**QUIET, "above:75": 20.0}
+    found = leaders(standing, times(QUIET, QUIET, slow))
+    assert found.worst == "above:95"
+    assert found.worst_sure == Certainty(3, 2, 3, True, True)
 
 
 def test_without_single_measurements_there_is_one() -> None:

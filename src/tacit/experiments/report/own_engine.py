@@ -27,41 +27,57 @@ Generations = Mapping[str, int]
 
 
 @dataclass(frozen=True)
+class Certainty:
+    """How sure it is that a disclosure is the best, or the worst."""
+
+    measurements: int
+    same: int
+    """The number of measurements by which it is."""
+    same_method: int
+    """By which it, or another configuration of its method, is."""
+    at_ends: bool
+    """Whether it is with its own least favourable measurement and the others' most favourable."""
+    method_at_ends: bool
+    """Whether it, or another configuration of its method, is then."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.same} of {self.measurements} (method {self.same_method}), "
+            f"ends: {'yes' if self.at_ends else 'no'} "
+            f"(method {'yes' if self.method_at_ends else 'no'})"
+        )
+
+
+@dataclass(frozen=True)
 class Leaders:
-    """The best and the worst configurable disclosure of a column, and how sure that is."""
+    """The best and the worst configurable disclosure of a column."""
 
     best: str
     worst: str
-    best_measured: int
-    """The number of measurements by which the best is the same."""
-    worst_measured: int
-    measurements: int
-    best_at_ends: bool
-    """Whether it is still the best with its own slowest measurement and the others' fastest."""
-    worst_at_ends: bool
-    """Whether it is still the worst with its own fastest and the others' slowest."""
+    best_sure: Certainty
+    worst_sure: Certainty
 
 
 def leaders(standing: Standing, times: EngineTimes, /) -> Leaders:
     """Who is best and worst at the generations that these times leave, and at their ends."""
     ranked = standing.ranked(CONFIGURABLE, times.generations())
-    best, worst = ranked[0], ranked[-1]
     measured = [standing.ranked(CONFIGURABLE, each) for each in times.generations_measured()]
     low, high = ends(times)
 
-    def with_own(text: str, own: Generations, others: Generations) -> list[str]:
+    def sure(place: int, own: Generations, others: Generations) -> Certainty:
+        text = ranked[place]
         method, _ = split_disclosure(text)
-        return standing.ranked(CONFIGURABLE, {**others, method: own[method]})
+        least = standing.ranked(CONFIGURABLE, {**others, method: own[method]})[place]
+        found = [each[place] for each in measured]
+        return Certainty(
+            len(found),
+            sum(each == text for each in found),
+            sum(split_disclosure(each)[0] == method for each in found),
+            least == text,
+            split_disclosure(least)[0] == method,
+        )
 
-    return Leaders(
-        best,
-        worst,
-        sum(each[0] == best for each in measured),
-        sum(each[-1] == worst for each in measured),
-        len(measured),
-        with_own(best, low, high)[0] == best,
-        with_own(worst, high, low)[-1] == worst,
-    )
+    return Leaders(ranked[0], ranked[-1], sure(0, low, high), sure(-1, high, low))
 
 
 def ends(times: EngineTimes, /) -> tuple[dict[str, int], dict[str, int]]:
@@ -164,9 +180,9 @@ def leaders_table(
                     COLUMNS[name].label,
                     f"ours, {latency:g} ms",
                     each.best,
-                    _sure(each.best_measured, each.measurements, each.best_at_ends),
+                    str(each.best_sure),
                     each.worst,
-                    _sure(each.worst_measured, each.measurements, each.worst_at_ends),
+                    str(each.worst_sure),
                 )
             )
     return ReportTable(
@@ -176,12 +192,9 @@ def leaders_table(
         tuple(rows),
         "By wins, the mean over instances (TSP: the paper's own), then by medians. How sure: by "
         "how many measurements it is the same, and whether it stays so at the ends: with its own "
-        "least favourable measurement and the others' most favourable.",
+        "least favourable measurement and the others' most favourable. In brackets: the same "
+        "where any configuration of its method counts.",
     )
-
-
-def _sure(measured: int, measurements: int, at_ends: bool) -> str:
-    return f"{measured} of {measurements}, ends: {'yes' if at_ends else 'no'}"
 
 
 def medians_table(standings: Mapping[str, Standing], times: EngineTimes, /) -> ReportTable:

@@ -78,3 +78,13 @@ def test_without_single_measurements_there_is_one() -> None:
     once = EngineTimes(300, 100, 0, {"none": Timed(0.002), "top:10": Timed(0.01)})
     assert once.measurements() == [{"none": 0.002, "top": 0.01}]
     assert ends(once) == (once.generations(), once.generations())
+
+
+def test_equal_wins_are_ranked_by_medians() -> None:
+    # Three runs are too few for a significant win.
+    shorter, longer = falling(1000, 0.1)[:3], falling(1001, 0.1)[:3]
+    curves = {"top:15": longer, "quantiles:20": shorter}
+    tours, assignments = (Standing(COLUMNS[name], [curves]) for name in ("tsp", "ap"))
+    assert set(tours.wins({}).values()) == {0}
+    assert tours.ranked(["top:15", "quantiles:20"], {}) == ["quantiles:20", "top:15"]
+    assert assignments.ranked(["quantiles:20", "top:15"], {}) == ["top:15", "quantiles:20"]

@@ -191,7 +191,9 @@ def filled(text: str, phrase: str) -> str:
     assert len(found) == 1, f"stands {len(found)} times in {PAGE.name}: {phrase}"
     for i, name in reversed(list(enumerate(re.findall(r"\{(\w+)\}", phrase), start=1))):
         start, end = found[0].span(i)
-        text = text[:start] + figures().get(name, UNKNOWN) + text[end:]
+        figure = figures().get(name, UNKNOWN)
+        if " ".join(text[start:end].split()) != figure:
+            text = text[:start] + figure + text[end:]
     return text
 
 

@@ -84,13 +84,14 @@ def reproduce(
     leakage = experiments.shipped_leakage_study()
     leakage = leakage.quick() if quick else leakage
     folder = out / "quick" if quick and out == Path("out/reproduce") else out
-    control = [] if quick else experiments.control_studies(studies)
-    runs = {study.name: len(list(study.jobs())) for study in (*studies, *control)}
+    if not quick:
+        studies += experiments.control_studies(studies)
+    runs = {study.name: len(list(study.jobs())) for study in studies}
     runs[leakage.name] = leakage.runs
     with computing(runs, workers, scheduler) as (pool, progress):
         done = experiments.reproduce(
             studies, folder, pool, engine=_engine(engine_times, quick=quick), latex=latex,
-            leakage=leakage, control=control, advance=progress.advance,
+            leakage=leakage, advance=progress.advance,
         )  # fmt: skip
     least = min(done.outcome.spearman.values())
     state = sum(done.outcome.findings.values())

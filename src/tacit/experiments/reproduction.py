@@ -65,20 +65,19 @@ def reproduce(
     engine: Callable[[], Sequence[EngineTimes]] = tuple,
     latex: bool = False,
     leakage: LeakageStudy | None = None,
-    control: Sequence[Study] = (),
     advance: Callable[[str, int], None] | None = None,
 ) -> Reproduction:
     """Run the studies, write the report and `summary.json` to `out`.
 
-    `leakage` is the study of what runs give away, if that is to be in the report; `control` are
-    the studies with wrong operators (`control_studies`).
+    Those of `control_studies` may be among them. `leakage` is the study of what runs give away, if
+    that is to be in the report.
 
     `engine` is called for the times of our own engine once the runs are done and the machine is
     quiet.
     """
     started = time.monotonic()
     finished = {}
-    for study in (*studies, *control):
+    for study in studies:
         told = None if advance is None else partial(advance, study.name)
         finished[study.name] = run_study(study, out, pool, advance=told)
     runs_seconds = time.monotonic() - started
@@ -87,12 +86,8 @@ def reproduce(
         told = None if advance is None else partial(advance, leakage.name)
         given_away = _leakage_blocks(run_leakage_study(leakage, out, pool, advance=told))
     measured = list(engine())
-    order = sorted(studies, key=lambda study: study.name)
-    results = Results(
-        {study.name: study for study in order},
-        {study.name: finished[study.name].store for study in order},
-    )
-    about = _about((*studies, *control), finished, runs_seconds)
+    results, control = _results_and_control(studies, finished)
+    about = _about(studies, finished, runs_seconds)
     outcome = write_report(
         results,
         out,
@@ -100,7 +95,7 @@ def reproduce(
         engine=measured,
         latex=latex,
         given_away=given_away,
-        control=_control_results(control, finished),
+        control=control,
     )
     seconds = time.monotonic() - started
     write_summary(
@@ -126,12 +121,20 @@ def _leakage_blocks(done: LeakageStudyRun) -> list[Block]:
     ]
 
 
-def _control_results(control: Sequence[Study], finished: dict[str, StudyRun]) -> Results | None:
-    """The control under the names of the studies that it is compared with."""
-    if not control:
-        return None
-    names = {study.name.removeprefix(CONTROL): study for study in control}
-    return Results(names, {name: finished[study.name].store for name, study in names.items()})
+def _results_and_control(
+    studies: Sequence[Study], finished: dict[str, StudyRun]
+) -> tuple[Results, Results | None]:
+    """The control's results go by the names of the studies that they are compared with."""
+    found = []
+    for prefix in ("", CONTROL):
+        named = {
+            study.name.removeprefix(prefix): study
+            for study in sorted(studies, key=lambda study: study.name)
+            if study.name.startswith(CONTROL) == bool(prefix)
+        }
+        stores = {name: finished[study.name].store for name, study in named.items()}
+        found.append(Results(named, stores))
+    return found[0], found[1] if found[1].studies else None
 
 
 def _about(studies: Sequence[Study], finished: dict[str, StudyRun], seconds: float) -> list[str]:

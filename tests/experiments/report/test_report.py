@@ -55,13 +55,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Reproduction]:
     studies = [tiny(study) for study in paper_studies(quick=False)]
     with ThreadPoolExecutor(2) as pool:
         return out, reproduce(
-            studies,
+            [*studies, *control_studies(studies)],
             out,
             pool,
             latex=True,
             engine=lambda: ENGINE,
             leakage=leakage_study_from(TINY, "tiny.toml"),
-            control=control_studies(studies),
         )
 
 

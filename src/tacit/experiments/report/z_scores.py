@@ -166,8 +166,9 @@ def z_scores_table(found: Sequence[StageScores], /) -> ReportTable:
         tuple(rows),
         "The standard error of our median is by bootstrap; that of the paper's is 1.2533 IQR / "
         "(1.349 × the root of 31), as of 31 normal values, since median and IQR are all that is "
-        "known. TSP: the paper's own instance. AP and MOAP: our instances are drawn like the paper's, so the "
-        "variance between ours is included, and with so few instances z follows Student's t, whose "
-        "limit is given. Runs that do the same as the paper's have a root mean square of about 1. "
-        "The last column is the test of earlier reports, which tells little apart.",
+        "known. TSP: the paper's own instance. AP and MOAP: our instances are drawn like the "
+        "paper's, so the variance between ours is included, and with so few instances z follows "
+        "Student's t, whose limit is given. Runs that do the same as the paper's have a root mean "
+        "square of about 1. The last column is the test of earlier reports, which tells little "
+        "apart.",
     )  # fmt: skip

@@ -54,11 +54,12 @@ bench-platform: .venv/ready-dev ## Twenty runs of fifty participants at once, th
 	@$(BIN)/python -m benchmarks.platform
 	@$(BIN)/python -m benchmarks.platform_kills
 
-reproduce: .venv/ready-experiments ## The paper's whole evaluation, our figures beside its own, and what leaks (25 minutes)
+reproduce: .venv/ready-experiments ## The paper's whole evaluation, our figures beside its own, and what leaks (30 minutes)
 	@$(BIN)/tacit experiment reproduce --out out/reproduce --latex
 	@mkdir -p docs/ablation
 	@cp out/reproduce/ablation/tables.md out/reproduce/ablation/gaps.png docs/ablation/
 	@cp out/reproduce/ablation/ablation.json src/tacit/experiments/data/
+	@cp out/reproduce/summary.json src/tacit/experiments/data/reproduced.json
 
 leakage: .venv/ready-experiments ## Every figure of docs/leakage.md and the table that participants are shown
 	@$(BIN)/tacit experiment leakage --out out

@@ -110,7 +110,8 @@ def test_a_changed_log_is_one_clear_line(tmp_path: Path, run_tacit: RunTacit) ->
 
 def test_bench_prints_the_agreed_shape(run_tacit: RunTacit) -> None:
     run = run_tacit(
-        "bench", "engine", "--population", "12", "--size", "5", "--repeats", "1", "--json"
+        *("bench", "engine", "--population", "12", "--size", "5", "--repeats", "1", "--json"),
+        *("--measurements", "3"),
     )
     found = json.loads(run.stdout)
     assert (found["population"], found["size"], found["latency_ms"]) == (12, 5, 0)
@@ -118,7 +119,11 @@ def test_bench_prints_the_agreed_shape(run_tacit: RunTacit) -> None:
         *("none", "order", "quantiles:5", "buckets:5", "top:10", "above:75"),
     }
     for row in found["disclosures"].values():
-        assert set(row) == {"seconds", "rounds", "bytes_per_node", "ratio_to_mpyc"}
+        assert set(row) == {
+            *("seconds", "each_seconds", "rounds", "bytes_per_node", "ratio_to_mpyc"),
+        }
+        assert len(row["each_seconds"]) == 3
+        assert row["seconds"] == sorted(row["each_seconds"])[1]
 
 
 @pytest.mark.processes

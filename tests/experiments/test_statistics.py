@@ -8,7 +8,18 @@ from scipy.stats import wilcoxon
 
 from tacit.experiments.paper import COLUMNS
 from tacit.experiments.report.column_figures import published_figures
-from tacit.experiments.statistics import Spread, duel, duels, rank_biserial, rank_correlation, wins
+from tacit.experiments.statistics import (
+    Duel,
+    Spread,
+    duel,
+    duels,
+    holm,
+    median_error,
+    median_error_from_iqr,
+    rank_biserial,
+    rank_correlation,
+    wins,
+)
 
 
 def test_rank_biserial_by_hand() -> None:
@@ -65,5 +76,33 @@ def test_the_papers_matrices_give_the_wins_its_text_states(name: str) -> None:
 
 
 def test_spread_and_rank_correlation() -> None:
-    assert Spread.of(np.arange(31)) == Spread(15.0, 15.0)
+    found = Spread.of(np.arange(31))
+    assert (found.median, found.iqr) == (15.0, 15.0)
     assert rank_correlation({"a": 1, "b": 2, "c": 9}, {"c": 0, "a": 7, "b": 5}) == -1
+
+
+def test_holm_by_hand() -> None:
+    # Sorted 0.01, 0.02, 0.03, 0.04 of four pairs: 4 x 0.01, 3 x 0.02, 2 x 0.03, then never less.
+    p = {("b", "a"): 0.04, ("c", "a"): 0.01, ("d", "a"): 0.03, ("c", "b"): 0.02}
+    outcomes = {pair: Duel(-1.0, value) for pair, value in p.items()}
+    outcomes |= {(b, a): Duel(1.0, value) for (a, b), value in p.items()}
+    found = holm(outcomes)
+    assert {pair: found[pair].p for pair in p} == pytest.approx(
+        {("c", "a"): 0.04, ("c", "b"): 0.06, ("d", "a"): 0.06, ("b", "a"): 0.06}
+    )
+    assert all(found[a, b].p == found[b, a].p for a, b in p)
+    assert wins(outcomes, larger_is_better=True) == {"a": 3, "b": 1, "c": 0, "d": 0}
+    assert wins(found, larger_is_better=True) == {"a": 1, "b": 0, "c": 0, "d": 0}
+    assert holm({("a", "b"): Duel(0, 0.9), ("a", "c"): Duel(0, 0.8)})["a", "b"].p == 1
+
+
+def test_errors_of_medians() -> None:
+    # Of three draws from 0, 1, 2 the median is 0 or 2 with 7 / 27 each.
+    assert median_error([0.0, 1.0, 2.0]) == pytest.approx((14 / 27) ** 0.5, rel=0.05)
+    assert median_error([0.0, 1.0, 2.0]) == median_error([2.0, 3.0, 4.0])
+    normal = np.random.Generator(np.random.PCG64(1)).normal(size=(200, 31))
+    truth = np.median(normal, axis=1).std()
+    bootstrap = np.mean([median_error(each) for each in normal])
+    known = np.mean([median_error_from_iqr(Spread.of(each).iqr, 31) for each in normal])
+    assert bootstrap == pytest.approx(truth, rel=0.15)
+    assert known == pytest.approx(truth, rel=0.15)

@@ -27,6 +27,9 @@ def engine(
     against: Annotated[str | None, typer.Option(help="Compare with this engine: mpyc.")] = None,
     best: Annotated[str, typer.Option(help="value, improvement or nothing.")] = "value",
     repeats: Annotated[int, typer.Option(min=1, help="Evaluations per disclosure.")] = 20,
+    measurements: Annotated[
+        int, typer.Option(min=1, help="How often to measure all disclosures, one after another.")
+    ] = 1,
     json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
     """Time evaluations on three local nodes: seconds, rounds, bytes per node, ratio to MPyC."""
@@ -37,8 +40,9 @@ def engine(
         raise InputError(f"--against {against}: there is mpyc to compare with")
     delay = 0.0 if latency is None else 1000 * parse_duration(latency)
     measured = measure_engine(
-        population=population, size=size, latency_ms=delay, repeats=repeats, best=best
-    )
+        population=population, size=size, latency_ms=delay, repeats=repeats,
+        measurements=measurements, best=best,
+    )  # fmt: skip
     others: dict[str, float] = {}
     if against is not None:
         # MPyC runs without the delay, so a ratio under delay would flatter it.
@@ -48,6 +52,7 @@ def engine(
         ratio = round(others[name] / each.seconds, 1) if name in others and not delay else None
         rows[name] = {
             "seconds": round(each.seconds, 6),
+            "each_seconds": [round(seconds, 6) for seconds in each.each_seconds],
             "rounds": each.rounds,
             "bytes_per_node": each.bytes_per_node,
             "ratio_to_mpyc": ratio,
@@ -58,7 +63,11 @@ def engine(
         return
     for name, row in rows.items():
         compared = "" if row["ratio_to_mpyc"] is None else f", {row['ratio_to_mpyc']} x MPyC"
+        measured_ms = [1000 * seconds for seconds in row["each_seconds"]]
+        span = (
+            f" ({min(measured_ms):.1f} to {max(measured_ms):.1f})" if len(measured_ms) > 1 else ""
+        )
         typer.echo(
-            f"{name:12} {1000 * row['seconds']:8.1f} ms {row['rounds']:3} rounds "
+            f"{name:12} {1000 * row['seconds']:8.1f} ms{span} {row['rounds']:3} rounds "
             f"{row['bytes_per_node']:9} bytes per node{compared}"
         )

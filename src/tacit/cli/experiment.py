@@ -84,6 +84,8 @@ def reproduce(
     leakage = experiments.shipped_leakage_study()
     leakage = leakage.quick() if quick else leakage
     folder = out / "quick" if quick and out == Path("out/reproduce") else out
+    if not quick:
+        studies += experiments.control_studies(studies)
     ties = [] if quick else experiments.shipped_ties_studies()
     runs = {study.name: len(list(study.jobs())) for study in (*studies, *ties)}
     runs[leakage.name] = leakage.runs

@@ -23,7 +23,12 @@ if TYPE_CHECKING:
     from tacit.experiments.execution.time_budget import PAPER_BUDGET
     from tacit.experiments.leakage.plan import read_leakage_study, shipped_leakage_study
     from tacit.experiments.leakage.run_study import run_leakage_study
-    from tacit.experiments.reproduction import paper_studies, reproduce, shipped_ties_studies
+    from tacit.experiments.reproduction import (
+        control_studies,
+        paper_studies,
+        reproduce,
+        shipped_ties_studies,
+    )
     from tacit.experiments.study.study import Study, shipped_studies, shipped_study, study_named
     from tacit.experiments.tuning.tune import (
         Tuned,

@@ -16,6 +16,8 @@ from tacit.experiments.engine_times import EngineTimes
 from tacit.experiments.execution.run_study import StudyRun, run_study
 from tacit.experiments.leakage.plan import LeakageStudy
 from tacit.experiments.leakage.run_study import LeakageStudyRun, run_leakage_study
+from tacit.experiments.report.control import PREFIX as CONTROL
+from tacit.experiments.report.control import control_of
 from tacit.experiments.report.results import Results
 from tacit.experiments.report.table import Block
 from tacit.experiments.report.ties import FiguresByTies, ties_blocks, ties_figures, ties_studies
@@ -53,6 +55,15 @@ def shipped_ties_studies() -> list[Study]:
     return ties_studies(shipped_study("moap-two"))
 
 
+def control_studies(studies: Sequence[Study], /) -> list[Study]:
+    """The same studies, smaller and with wrong operators.
+
+    >>> sum(len(list(study.jobs())) for study in control_studies(paper_studies(quick=False)))
+    1470
+    """
+    return [control_of(study) for study in studies]
+
+
 def reproduce(
     studies: Sequence[Study],
     out: Path,
@@ -68,8 +79,9 @@ def reproduce(
 ) -> Reproduction:
     """Run the studies, write the report and `summary.json` to `out`.
 
-    `leakage` is the study of what runs give away, if that is to be in the report, `ablation` the one
-    that sets algorithm and disclosure apart, and `ties` those of `ties_studies`.
+    Those of `control_studies` may be among them. `leakage` is the study of what runs give away, if
+    that is to be in the report, `ablation` the one that sets algorithm and disclosure apart, and
+    `ties` those of `ties_studies`.
 
     `engine` is called for the times of our own engine once the runs are done and the machine is
     quiet.
@@ -90,11 +102,7 @@ def reproduce(
         told = None if advance is None else partial(advance, ablation.name)
         crossed = run_ablation(ablation, out, pool, advance=told)
     measured = list(engine())
-    order = sorted(studies, key=lambda study: study.name)
-    results = Results(
-        {study.name: study for study in order},
-        {study.name: finished[study.name].store for study in order},
-    )
+    results, control = _results_and_control(studies, finished)
     about = _about(studies, finished, runs_seconds)
     outcome = write_report(
         results,
@@ -104,6 +112,7 @@ def reproduce(
         latex=latex,
         given_away=given_away,
         studied=[*_ablation_blocks(crossed), *ties_blocks(by_ties)],
+        control=control,
     )
     seconds = time.monotonic() - started
     write_summary(
@@ -115,7 +124,6 @@ def reproduce(
         runs_reused=sum(each.reused for each in finished.values()),
         cores=os.cpu_count(),
         ties=by_ties or "not run",
-        engine=[_engine_entry(times) for times in measured] or "not measured",
         ablation=None if crossed is None else crossed.summary(),
     )
     return Reproduction(outcome, seconds, finished)
@@ -149,12 +157,20 @@ def _leakage_blocks(done: LeakageStudyRun) -> list[Block]:
     ]
 
 
-def _engine_entry(times: EngineTimes) -> dict[str, object]:
-    return {
-        "latency_ms": times.latency_ms,
-        "seconds": times.by_method(),
-        "generations": times.generations(),
-    }
+def _results_and_control(
+    studies: Sequence[Study], finished: dict[str, StudyRun]
+) -> tuple[Results, Results | None]:
+    """The control's results go by the names of the studies that they are compared with."""
+    found = []
+    for prefix in ("", CONTROL):
+        named = {
+            study.name.removeprefix(prefix): study
+            for study in sorted(studies, key=lambda study: study.name)
+            if study.name.startswith(CONTROL) == bool(prefix)
+        }
+        stores = {name: finished[study.name].store for name, study in named.items()}
+        found.append(Results(named, stores))
+    return found[0], found[1] if found[1].studies else None
 
 
 def _about(studies: Sequence[Study], finished: dict[str, StudyRun], seconds: float) -> list[str]:
@@ -169,9 +185,8 @@ def _about(studies: Sequence[Study], finished: dict[str, StudyRun], seconds: flo
     if reused:
         told += f"; {reused} were there from an earlier start"
     return [
-        "Beside every figure of Gruber et al. (2026) stands ours, the difference, and whether the "
-        "paper's median lies within the spread: no further away than the larger of the two "
-        "interquartile ranges, or between the medians of our instances.",
+        "Beside every figure of Gruber et al. (2026) stands ours, the difference, and z: the "
+        "difference in standard errors of both medians.",
         f"Studies: {named}.",
         f"{told}. Each study's folder has one row per run and generation in "
         "generations.parquet, the last sets in fronts.parquet, and the full configuration and "

@@ -31,14 +31,18 @@ def test_a_budget_without_a_methods_time_says_so() -> None:
 def test_engine_times_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "times.json"
     path.write_text(
-        '{"population": 300, "size": 100, "latency_ms": 10, "disclosures": {"order": '
+        '{"population": 300, "size": 100, "latency_ms": 10, "disclosures": {"none": '
         '{"seconds": 0.2, "rounds": 10, "bytes_per_node": 5, "ratio_to_mpyc": null}, '
-        '"buckets:5": {"seconds": 2.45}}}'
+        '"buckets:5": {"seconds": 2.45, "each_seconds": [2.4, 2.5]}}}'
     )
     (times,) = read_engine_times(path)
-    assert times.generations() == {"order": 500, "buckets": 54}
+    assert times.generations() == {"none": 500, "buckets": 39}
+    assert times.generations_in_papers_seconds() == {"none": 500, "buckets": 54}
     path.write_text(f"[{path.read_text()}, {path.read_text()}]")
     assert len(read_engine_times(path)) == 2
+    path.write_text(path.read_text().replace('"none"', '"order"'))
+    with pytest.raises(FileError, match="times of none"):
+        read_engine_times(path)
     path.write_text('{"population": 300}')
     with pytest.raises(FileError, match="bench engine"):
         read_engine_times(path)

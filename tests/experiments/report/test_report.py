@@ -16,7 +16,12 @@ from tacit.experiments.leakage.plan import leakage_study_from
 from tacit.experiments.paper import COLUMNS
 from tacit.experiments.report.agreement import all_findings
 from tacit.experiments.report.ties import ties_studies
-from tacit.experiments.reproduction import Reproduction, paper_studies, reproduce
+from tacit.experiments.reproduction import (
+    Reproduction,
+    control_studies,
+    paper_studies,
+    reproduce,
+)
 from tacit.experiments.study.instances import InstanceSpec
 from tacit.experiments.study.study import Seeds, Study
 from tacit.search import TIES, SearchParameters
@@ -53,7 +58,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Reproduction]:
     studies = [tiny(study) for study in paper_studies(quick=False)]
     with ThreadPoolExecutor(2) as pool:
         return out, reproduce(
-            studies,
+            [*studies, *control_studies(studies)],
             out,
             pool,
             latex=True,
@@ -115,10 +120,45 @@ def test_summary(made: tuple[Path, Reproduction]) -> None:
     assert set(summary["spearman"]) == names
     assert len(names) == 12
     assert summary["findings"] == done.outcome.findings
-    assert set(summary["findings"]) == {finding.name for finding in all_findings()}
+    assert len(summary["findings"]) == 47
+    assert len(summary["later_rule"]["findings"]) == 48
+    assert set(summary["findings"]) == set(summary["findings_after_holm"])
+    assert set(summary["findings"]) < {finding.name for finding in all_findings()}
     assert all(isinstance(value, bool) for value in summary["findings"].values())
-    assert summary["runs_computed"] == 14 * 3 * 8
-    assert summary["engine"][1]["generations"]["buckets"] == 500
+    assert set(summary["later_rule"]["spearman"]) == names
+    assert summary["runs_computed"] == 14 * 3 * (8 + 7)
+    reached = summary["engine"]["delays"][1]["generations"]["buckets"]
+    assert reached == {"median": 500, "low": 500, "high": 500}
+    assert set(summary["engine"]["delays"][0]["leaders"]) == set(COLUMNS)
+    assert set(summary["engine"]["leaders_with_papers_times"]) == set(COLUMNS)
+
+
+def test_summary_of_the_evidence(made: tuple[Path, Reproduction]) -> None:
+    out, _ = made
+    summary = msgspec.json.decode((out / "summary.json").read_bytes())
+    stages = ("initial", "final", "comparison")
+    assert set(summary["z_scores"]) == {f"{name} {stage}" for name in COLUMNS for stage in stages}
+    assert summary["z_scores"]["tsp final"]["limit"] == 1.96
+    assert len(summary["z_scores"]["ap final"]["z"]) == 14
+    control = summary["control"]
+    assert control["same_runs"]["tsp"]["findings"] == 9
+    assert control["wrong_operators"]["all"]["findings"] == 47
+    assert control["wrong_operators"]["all"]["medians"] == 14 * 2 * 6
+    # Studies as small as these are compared with all of their runs.
+    assert control["same_runs"]["moap-one"] == control["all_runs"]["moap-one"]
+    wins = summary["significant_wins"]["ap"]
+    assert len(wins["uncorrected"]) == len(wins["holm"]) == 2
+
+
+def test_both_rules_stand_side_by_side_the_original_first(made: tuple[Path, Reproduction]) -> None:
+    out, _ = made
+    text = (out / "report.md").read_text()
+    assert "| column of medians | original rule | later rule |" in text
+    heading = re.search(r"(\d+) of 47 hold by the original rule, (\d+) of 48 by the later", text)
+    assert heading
+    summary = msgspec.json.decode((out / "summary.json").read_bytes())
+    assert int(heading[1]) == sum(summary["findings"].values())
+    assert int(heading[2]) == sum(summary["later_rule"]["findings"].values())
 
 
 def test_algorithm_and_disclosure_are_set_apart(made: tuple[Path, Reproduction]) -> None:
@@ -159,4 +199,6 @@ def test_a_second_start_computes_nothing_and_says_what_was_not_measured(
     with ThreadPoolExecutor(1) as pool:
         again = reproduce(studies, out, pool)
     assert again.finished["ap"].computed == 0
-    assert "was not measured" in (out / "report.md").read_text()
+    text = (out / "report.md").read_text()
+    assert "were not measured" in text
+    assert "not part of a quick reproduction" in text

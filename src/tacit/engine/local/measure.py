@@ -5,13 +5,15 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.disclosure import parse_best_mode, parse_disclosure
 from tacit.engine.agreement.terms import PinnedSearch
-from tacit.engine.coordinator.secure import SecureObjective
+from tacit.engine.coordinator.secure import SecureEngine, SecureObjective
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.local.engine import open_engine
 from tacit.problems import generate_assignment
@@ -24,10 +26,15 @@ WARM_UPS = 3
 class Measured:
     """What evaluations under one disclosure took."""
 
-    seconds: float
-    """The median over all repetitions."""
+    each_seconds: tuple[float, ...]
+    """The median of each measurement."""
     rounds: int
     bytes_per_node: int
+
+    @property
+    def seconds(self) -> float:
+        """The median over measurements."""
+        return statistics.median(self.each_seconds)
 
 
 def measure_engine(
@@ -36,18 +43,23 @@ def measure_engine(
     size: int,
     latency_ms: float = 0.0,
     repeats: int = 20,
+    measurements: int = 1,
     disclosures: Sequence[str] = DISCLOSURES,
     best: str = "value",
 ) -> dict[str, Measured]:
-    """Evaluate random populations of a size x size assignment under each disclosure."""
+    """Evaluate random populations of a size x size assignment under each disclosure.
+
+    Every measurement goes through all disclosures, so that a machine that slows down slows all of
+    them down, and measurements differ by what times are uncertain.
+    """
     base = generate_assignment(1, rows=size)
     rng = np.random.default_rng(1)
     plans = [
         rng.permuted(np.tile(np.arange(size, dtype=np.int32), (population, 1)), axis=1)
         for _ in range(repeats + WARM_UPS)
     ]
-    measured = {}
-    with LocalCluster(delay_ms=latency_ms) as cluster:
+    with LocalCluster(delay_ms=latency_ms) as cluster, ExitStack() as stack:
+        engines = {}
         for text in disclosures:
             objective = replace(
                 base.objectives[0],
@@ -58,20 +70,29 @@ def measure_engine(
                 replace(base, objectives=(objective,)),
                 cluster.config,
                 search=PinnedSearch("genetic", {}, seed=1),
-                evaluations=len(plans),
+                evaluations=measurements * len(plans),
                 population=(population, population),
             )
-            with engine:
-                engine.start(signatures, sealed)
-                evaluator = SecureObjective(engine, 0)
-                times = []
-                for each in plans:
-                    started = time.perf_counter()
-                    evaluator.evaluate(each, until=None)
-                    times.append(time.perf_counter() - started)
-                evaluations = engine.evaluations(0)
-                engine.wait(engine.submit(evaluations.settle(until=None)), until=None)
-                measured[text] = Measured(
-                    statistics.median(times[WARM_UPS:]), evaluations.rounds, evaluations.sent
-                )
-    return measured
+            stack.enter_context(engine)
+            engine.start(signatures, sealed)
+            engines[text] = engine
+        times: dict[str, list[float]] = {text: [] for text in disclosures}
+        for _ in range(measurements):
+            for text, engine in engines.items():
+                times[text].append(_median_seconds(engine, plans))
+        return {text: _measured(engines[text], times[text]) for text in disclosures}
+
+
+def _median_seconds(engine: SecureEngine, plans: Sequence[NDArray[np.int32]]) -> float:
+    evaluator, times = SecureObjective(engine, 0), []
+    for each in plans:
+        started = time.perf_counter()
+        evaluator.evaluate(each, until=None)
+        times.append(time.perf_counter() - started)
+    return statistics.median(times[WARM_UPS:])
+
+
+def _measured(engine: SecureEngine, times: Sequence[float]) -> Measured:
+    evaluations = engine.evaluations(0)
+    engine.wait(engine.submit(evaluations.settle(until=None)), until=None)
+    return Measured(tuple(times), evaluations.rounds, evaluations.sent)

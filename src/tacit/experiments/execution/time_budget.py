@@ -65,9 +65,17 @@ class TimeBudget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def budget_of(evaluation_seconds: Mapping[str, float], /) -> TimeBudget:
-    """The paper's way to a budget: 501 evaluations without obfuscation."""
-    each = Fraction(repr(evaluation_seconds["none"]))
-    return TimeBudget(float(each * (PAPER_GENERATIONS + 1)), dict(evaluation_seconds))
+    """The paper's way to a budget: 501 evaluations without obfuscation.
+
+    >>> budget_of({"none": 0.1 + 1 / 15}).last_generation("none")
+    500
+    """
+    whole = Fraction(repr(evaluation_seconds["none"])) * (PAPER_GENERATIONS + 1)
+    seconds = float(whole)
+    if Fraction(repr(seconds)) < whole:
+        # A budget that was rounded down would be one evaluation short.
+        seconds = math.nextafter(seconds, math.inf)
+    return TimeBudget(seconds, dict(evaluation_seconds))
 
 
 PAPER_BUDGET = budget_of(PAPER_SECONDS)

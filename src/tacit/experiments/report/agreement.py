@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,14 +24,52 @@ Pooled = Mapping[str, ColumnFigures]
 
 @dataclass(frozen=True)
 class Assessed:
-    """A finding: whether it holds on all runs together, the evidence, and single instances."""
+    """A finding under two rules.
+
+    The original one asks for half of the instances, the later one for the runs of all instances
+    together.
+    """
 
     finding: Finding
-    holds: bool
-    evidence: str
-    state: int
+    holding: int
     """The number of instances on which it holds separately."""
+    holding_after_holm: int
+    """The same where only wins count that Holm's correction leaves significant."""
     instances: int
+    evidence: str
+    """The figures of the first instance."""
+    pooled_holds: bool
+    pooled_evidence: str
+
+    @property
+    def holds(self) -> bool:
+        """Whether it holds by the original rule."""
+        return 2 * self.holding >= self.instances
+
+    @property
+    def holds_after_holm(self) -> bool:
+        """Whether it holds by the original rule with wins after Holm's correction."""
+        return 2 * self.holding_after_holm >= self.instances
+
+
+def by_original_rule(assessed: Sequence[Assessed], /) -> dict[str, bool]:
+    """The findings as first written down: yes where they hold on at least half of the instances."""
+    return {each.finding.name: each.holds for each in assessed if not each.finding.part_of}
+
+
+def by_later_rule(assessed: Sequence[Assessed], /) -> dict[str, bool]:
+    """The findings after one that had failed was split in two: yes on all runs together."""
+    split = {each.finding.part_of for each in assessed}
+    return {
+        each.finding.name: each.pooled_holds for each in assessed if each.finding.name not in split
+    }
+
+
+def after_holm(assessed: Sequence[Assessed], /) -> dict[str, bool]:
+    """The original rule again, with wins that stay significant after Holm's correction."""
+    return {
+        each.finding.name: each.holds_after_holm for each in assessed if not each.finding.part_of
+    }
 
 
 def within_spread(ours: Spread, theirs: Spread, medians: list[float], /) -> bool:
@@ -50,26 +88,66 @@ def within_spread(ours: Spread, theirs: Spread, medians: list[float], /) -> bool
     return min(medians) <= theirs.median <= max(medians)
 
 
+STAGES = {"final": "summary", "comparison": "comparison"}
+"""What the paper's tables of the last and of the comparison generation are called here."""
+
+
 def rankings(figures: ColumnFigures, /) -> dict[str, float]:
     """Spearman's correlation with the paper's ranking, in the summary and in the comparison."""
-    theirs = published_figures(figures.column)
+    return rankings_over([figures])
+
+
+def rankings_over(instances: Sequence[ColumnFigures], /) -> dict[str, float]:
+    """The same by the original rule: a configuration's median over instances of their medians."""
+    column = instances[0].column
+    theirs = published_figures(column)
     found = {}
-    for stage, name in (("final", "summary"), ("comparison", "comparison")):
-        ours, published = (
-            {disclosure: spread.median for disclosure, spread in getattr(each, stage).items()}
-            for each in (figures, theirs)
-        )
-        found[f"{figures.column.name} {name}"] = rank_correlation(ours, published)
+    for stage, name in STAGES.items():
+        medians = [
+            {text: spread.median for text, spread in getattr(each, stage).items()}
+            for each in (*instances, theirs)
+        ]
+        *ours, published = medians
+        middle = {text: float(np.median([each[text] for each in ours])) for text in ours[0]}
+        found[f"{column.name} {name}"] = rank_correlation(middle, published)
     return found
 
 
+def spearman_by_rule(
+    results: Results, figures: AllFigures, pooled: Pooled, /
+) -> tuple[dict[str, float], dict[str, float]]:
+    """The rankings by the original rule and by the later one."""
+    original: dict[str, float] = {}
+    later: dict[str, float] = {}
+    for name, by_instance in figures.items():
+        counted = results.counted(pooled[name].column.study)
+        original |= rankings_over([by_instance[instance] for instance in counted])
+        later |= rankings(pooled[name])
+    return original, later
+
+
 def all_findings() -> list[Finding]:
-    """Every finding of sections 5.1 to 5.4."""
+    """Every finding of sections 5.1 to 5.4, and the parts of one.
+
+    >>> sum(not finding.part_of for finding in all_findings())
+    47
+    """
     return [*ap_findings(), *tsp_findings(), *one_findings(), *two_findings()]
 
 
+def figures_at(results: Results, generations: Mapping[str, int], /) -> AllFigures:
+    """The figures of every column and instance, compared at these generations."""
+    return {
+        column.name: {
+            instance: results.figures(column, instance, generations)
+            for instance in results.instances(column.study)
+        }
+        for column in results.columns()
+    }
+
+
 def assess(results: Results, figures: AllFigures, pooled: Pooled, /) -> list[Assessed]:
-    """Check every finding whose studies are available, on all runs and on each instance."""
+    """Check every finding whose studies are available, on each instance and on all runs."""
     assessed = []
     together: dict[tuple[str, ...], Evidence] = {}
     apart: dict[tuple[str, ...], list[Evidence]] = {}
@@ -80,9 +158,18 @@ def assess(results: Results, figures: AllFigures, pooled: Pooled, /) -> list[Ass
         if studies not in apart:
             apart[studies] = list(_evidence_apart(results, figures, studies))
             together[studies] = _evidence_together(results, pooled, studies)
-        holds, evidence = finding.check(together[studies])
-        state = sum(finding.check(each)[0] for each in apart[studies])
-        assessed.append(Assessed(finding, holds, evidence, state, len(apart[studies])))
+        outcomes = [finding.check(each) for each in apart[studies]]
+        corrected = [finding.check(replace(each, after_holm=True)) for each in apart[studies]]
+        assessed.append(
+            Assessed(
+                finding,
+                sum(holds for holds, _ in outcomes),
+                sum(holds for holds, _ in corrected),
+                len(outcomes),
+                outcomes[0][1],
+                *finding.check(together[studies]),
+            )
+        )
     return assessed
 
 

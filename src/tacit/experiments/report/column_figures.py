@@ -10,7 +10,16 @@ from numpy.typing import NDArray
 
 from tacit.disclosure import split_disclosure
 from tacit.experiments.paper import Column, published
-from tacit.experiments.statistics import Duel, Spread, duels, wins
+from tacit.experiments.statistics import (
+    Duel,
+    Spread,
+    duels,
+    holm,
+    median_error_from_iqr,
+    wins,
+)
+
+PAPER_RUNS = 31
 
 Curves = Mapping[str, NDArray[np.float64]]
 """Per disclosure one row per run and one entry per generation."""
@@ -32,6 +41,12 @@ class ColumnFigures:
     def wins(self) -> dict[str, int]:
         """Significant wins at the comparison generations."""
         found = wins(self.duels, larger_is_better=self.column.larger_is_better)
+        return {name: found.get(name, 0) for name in self.comparison}
+
+    @property
+    def wins_after_holm(self) -> dict[str, int]:
+        """Wins that stay significant when p-values are corrected for the number of pairs."""
+        found = wins(holm(self.duels), larger_is_better=self.column.larger_is_better)
         return {name: found.get(name, 0) for name in self.comparison}
 
     def better(self, one: float, other: float, /) -> bool:
@@ -81,7 +96,8 @@ def published_figures(column: Column, /) -> ColumnFigures:
     unit = 100 / optimum if column.in_percent and optimum else 1.0
 
     def spread(median: float, iqr: float) -> Spread:
-        return Spread(median * unit, iqr * unit)
+        error = median_error_from_iqr(iqr, PAPER_RUNS)
+        return Spread(median * unit, iqr * unit, error * unit)
 
     summary, comparison = (
         tables[f"{column.paper_key}/{name}"] for name in ("summary", "comparison")

@@ -29,6 +29,8 @@ class Evidence:
     curves: Mapping[str, Curves] = field(default_factory=dict)
     fronts: Mapping[str, Mapping[str, NDArray[np.float64]]] = field(default_factory=dict)
     """Points on the scale of the ground truth, nadir 0 and ideal 1."""
+    after_holm: bool = False
+    """Whether wins count only if they stay significant after Holm's correction."""
 
     def final(self, column: str, disclosure: str, /) -> float:
         """The median of the last generation."""
@@ -36,7 +38,8 @@ class Evidence:
 
     def wins_of(self, column: str, /) -> dict[str, int]:
         """Wins at the comparison generations."""
-        return self.figures[column].wins
+        figures = self.figures[column]
+        return figures.wins_after_holm if self.after_holm else figures.wins
 
 
 Check = Callable[[Evidence], tuple[bool, str]]
@@ -54,6 +57,9 @@ class Finding:
     studies: tuple[str, ...]
     needs_runs: bool = False
     """Whether curves or fronts are needed, which the paper does not print as numbers."""
+    part_of: str = ""
+    """The finding that this one was split from after it had failed, which counts in its place
+    under the original rules."""
 
 
 def deviation(runs: NDArray[np.float64], /) -> float:

@@ -243,10 +243,9 @@ def two_findings() -> list[Finding]:
         ("more is closer", "GD+ at the last generation improves with more buckets, quantiles or "
          "top individuals, or a higher threshold.",
          partial(trend, f"{TWO} gd+", finer | {"above": True, "top": False}), (TWO,), False),
-        ("finer covers more", "IGD+ at the last generation improves with more buckets or "
-         "quantiles.", partial(trend, f"{TWO} igd+", finer), (TWO,), False),
-        ("fewer top cover more", "IGD+ at the last generation improves, a little, with fewer top "
-         "individuals.", two_fewer_top_cover_more, (TWO,), False),
+        ("finer covers more", "IGD+ at the last generation improves with more buckets or quantiles "
+         "and, a little, with fewer top individuals.",
+         partial(trend, f"{TWO} igd+", finer | {"top": True}), (TWO,), False),
         ("against one", "With both obfuscated GD+ is mostly larger and IGD+ smaller than with one.",
          two_against_one, (ONE, TWO), False),
         ("not skewed", "Sets are not skewed towards a single objective.", two_not_skewed,
@@ -267,4 +266,21 @@ def two_findings() -> list[Finding]:
          "are added.", partial(most_wins_in_sum, TWO, ("quantiles:20", "quantiles:10"), 2), (TWO,),
          False),
     ]  # fmt: skip
-    return [Finding("5.4", f"{TWO}: {n}", t, check, s, runs) for n, t, check, s, runs in findings]
+    found = [Finding("5.4", f"{TWO}: {n}", t, check, s, runs) for n, t, check, s, runs in findings]
+    whole = next(i for i, each in enumerate(found) if each.name == f"{TWO}: finer covers more")
+    return [*found[: whole + 1], *_parts_of(found[whole]), *found[whole + 1 :]]
+
+
+def _parts_of(whole: Finding) -> list[Finding]:
+    """The two that this finding was split into after it had failed."""
+    groups = partial(trend, f"{TWO} igd+", {"buckets": True, "quantiles": True})
+    parts: list[tuple[str, str, Check]] = [
+        ("more groups cover more", "IGD+ at the last generation improves with more buckets or "
+         "quantiles.", groups),
+        ("fewer top cover more", "IGD+ at the last generation improves, a little, with fewer top "
+         "individuals.", two_fewer_top_cover_more),
+    ]  # fmt: skip
+    return [
+        Finding(whole.section, f"{TWO}: {name}", text, check, (TWO,), part_of=whole.name)
+        for name, text, check in parts
+    ]

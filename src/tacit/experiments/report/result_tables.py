@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tacit.disclosure import split_disclosure
 from tacit.experiments.paper import COLUMNS, Column
-from tacit.experiments.report.agreement import within_spread
 from tacit.experiments.report.column_figures import ColumnFigures, published_figures
 from tacit.experiments.report.table import Cell, ReportTable, plain
+from tacit.experiments.report.z_scores import StageScores
 from tacit.experiments.statistics import Spread
 
 SUMMARIES = {
@@ -42,7 +42,13 @@ def symbol(disclosure: str, /) -> str:
     return f"{SYMBOLS[method]}{number or ''}" if method in SYMBOLS else disclosure
 
 
-def summary_table(column: Column, figures: Mapping[str, ColumnFigures], /) -> ReportTable:
+Scores = Mapping[str, Mapping[str, float]]
+"""The z-scores of a column, by stage and disclosure."""
+
+
+def summary_table(
+    column: Column, figures: Mapping[str, ColumnFigures], scores: Scores, /
+) -> ReportTable:
     """Initial population and last generation of the first instance."""
     instance, ours = next(iter(figures.items()))
     theirs = published_figures(column)
@@ -50,10 +56,9 @@ def summary_table(column: Column, figures: Mapping[str, ColumnFigures], /) -> Re
     for disclosure in ours.final:
         cells = [Cell(disclosure)]
         for stage in ("initial", "final"):
-            spreads = {name: getattr(each, stage)[disclosure] for name, each in figures.items()}
-            medians = [spread.median for spread in spreads.values()]
             published = getattr(theirs, stage).get(disclosure)
-            cells += beside(column, spreads[instance], published, medians)
+            z = scores.get(stage, {}).get(disclosure)
+            cells += beside(column, getattr(ours, stage)[disclosure], published, z)
         rows.append(tuple(cells))
     key, place = SUMMARIES[column.name]
     stages = ("initial population", "last generation")
@@ -62,24 +67,27 @@ def summary_table(column: Column, figures: Mapping[str, ColumnFigures], /) -> Re
         f"{place}: {column.label}, median (IQR), instance {instance}",
         (
             "disclosure",
-            *(f"{s}: {w}" for s in stages for w in ("ours", "paper", "diff.", "within")),
+            *(f"{s}: {w}" for s in stages for w in ("ours", "paper", "diff.", "z")),
         ),
         tuple(rows),
         note_on_instance(column),
     )
 
 
-def comparison_table(column: Column, figures: Mapping[str, ColumnFigures], /) -> ReportTable:
+def comparison_table(
+    column: Column, figures: Mapping[str, ColumnFigures], scores: Scores, /
+) -> ReportTable:
     """Comparison generation of the first instance: medians, wins, rank-biserial correlations."""
     instance, ours = next(iter(figures.items()))
     theirs = published_figures(column)
     names = list(ours.comparison)
+    corrected = ours.wins_after_holm
     rows = []
     for i, row in enumerate(names):
-        medians = [each.comparison[row].median for each in figures.values()]
         cells = [Cell(symbol(row))]
-        cells += beside(column, ours.comparison[row], theirs.comparison.get(row), medians)
-        cells += plain(str(ours.wins.get(row, 0)), str(theirs.wins.get(row, "")))
+        z = scores.get("comparison", {}).get(row)
+        cells += beside(column, ours.comparison[row], theirs.comparison.get(row), z)
+        cells += plain(str(ours.wins[row]), str(corrected[row]), str(theirs.wins.get(row, "")))
         for other in names[:-1]:
             if other in names[:i]:
                 cells.append(_duel_cell(ours, theirs, row, other))
@@ -90,7 +98,7 @@ def comparison_table(column: Column, figures: Mapping[str, ColumnFigures], /) ->
     return ReportTable(
         f"table-{number}",
         f"Table {int(number)}: {column.label}, comparison generation, instance {instance}",
-        ("", "ours", "paper", "diff.", "within", "wins", "paper's wins",
+        ("", "ours", "paper", "diff.", "z", "wins", "after Holm", "paper's wins",
          *(symbol(name) for name in names[:-1])),
         tuple(rows),
         "Right of the wins: matched-pairs rank-biserial correlation of the row with the column, "
@@ -106,14 +114,12 @@ def _duel_cell(ours: ColumnFigures, theirs: ColumnFigures, row: str, other: str)
     return Cell(f"{mine.correlation + 0.0:.1f}{beside_it}", mine.significant)
 
 
-def beside(
-    column: Column, ours: Spread, theirs: Spread | None, medians: list[float], /
-) -> list[Cell]:
-    """Ours, the paper's, the difference, and whether it lies within the spread.
+def beside(column: Column, ours: Spread, theirs: Spread | None, z: float | None, /) -> list[Cell]:
+    """Ours, the paper's, the difference, and that in standard errors.
 
-    >>> cells = beside(COLUMNS["tsp"], Spread(22000, 500), Spread(22513, 661), [22000])
+    >>> cells = beside(COLUMNS["tsp"], Spread(22000, 500), Spread(22513, 661), -2.61)
     >>> [cell.text for cell in cells]
-    ['22,000 (500)', '22,513 (661)', '-513', 'yes']
+    ['22,000 (500)', '22,513 (661)', '-513', '-2.6']
     """
     digits = 2 if column.in_percent else 0
 
@@ -122,25 +128,29 @@ def beside(
 
     if theirs is None:
         return list(plain(show(ours), "", "", ""))
-    within = within_spread(ours, theirs, medians)
     difference = f"{ours.median - theirs.median:+,.{digits}f}"
-    return [
-        *plain(show(ours), show(theirs), difference),
-        Cell("yes" if within else "no", not within),
-    ]
+    shown = Cell("") if z is None else Cell(f"{z:+.1f}", abs(z) >= 2)
+    return [*plain(show(ours), show(theirs), difference), shown]
 
 
 def note_on_instance(column: Column, /) -> str:
     """The note on comparability."""
     if column.study == "tsp":
-        return "The same TSPLIB instance as in the paper."
-    return "Our instance is drawn like the paper's, but is another one."
+        return "The same TSPLIB instance as in the paper. z is highlighted from 2 on."
+    return (
+        "Our instance is drawn like the paper's, but is another one. z is of all our instances "
+        "together and includes the variance between them; it is highlighted from 2 on, and left "
+        "out where there is only one instance."
+    )
 
 
-def all_result_tables(figures: Mapping[str, Mapping[str, ColumnFigures]], /) -> list[ReportTable]:
+def all_result_tables(
+    figures: Mapping[str, Mapping[str, ColumnFigures]], scored: Sequence[StageScores], /
+) -> list[ReportTable]:
     """Tables 6 to 14 in the paper's order, as far as their studies are here."""
     tables = []
     for name in figures:
-        tables.append(summary_table(COLUMNS[name], figures[name]))
-        tables.append(comparison_table(COLUMNS[name], figures[name]))
+        scores = {each.stage: each.scores for each in scored if each.column.name == name}
+        tables.append(summary_table(COLUMNS[name], figures[name], scores))
+        tables.append(comparison_table(COLUMNS[name], figures[name], scores))
     return sorted(tables, key=lambda table: (table.key[:8], "igd" in table.key, "tsp" in table.key))

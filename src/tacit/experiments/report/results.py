@@ -28,13 +28,17 @@ class Results:
     studies: Mapping[str, Study]
     stores: Mapping[str, Store]
 
+    def part(self, studies: Mapping[str, Study], /) -> Results:
+        """The runs of smaller versions of the same studies: their first instances, their seeds."""
+        return Results(studies, {name: self.stores[name] for name in studies})
+
     def columns(self) -> list[Column]:
         """The columns whose studies are available."""
         return [column for column in COLUMNS.values() if column.study in self.studies]
 
     def instances(self, study: str, /) -> list[str]:
         """The instances of a study, in its order."""
-        return list(self._references[study])
+        return list(self._references[study])[: len(self.studies[study].instances)]
 
     def optimum(self, study: str, instance: str, /) -> int | None:
         """The optimum of an instance."""
@@ -50,6 +54,7 @@ class Results:
         chosen = (
             pl.scan_parquet(self.stores[column.study].generations)
             .filter(pl.col("instance") == instance)
+            .filter(pl.col("seed").is_in(self.studies[column.study].seeds.all()))
             .select("disclosure", "seed", "generation", column.metric)
             .collect()
         )

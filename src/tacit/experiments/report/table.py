@@ -100,6 +100,7 @@ _LATEX = str.maketrans(
     {
         "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
         "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+        "|": r"\textbar{}",
         "<": r"\textless{}", ">": r"\textgreater{}", "−": "--", "–": "--", "×": r"$\times$",
     }
 )  # fmt: skip

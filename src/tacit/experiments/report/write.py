@@ -9,21 +9,31 @@ from pathlib import Path
 from tacit.experiments.engine_times import EngineTimes
 from tacit.experiments.execution.store import versions, write_json, write_whole
 from tacit.experiments.execution.time_budget import PAPER_BUDGET, comparison_generations
-from tacit.experiments.report.agreement import AllFigures, assess, rankings, within_spread
+from tacit.experiments.report.agreement import (
+    after_holm,
+    assess,
+    by_later_rule,
+    by_original_rule,
+    figures_at,
+    spearman_by_rule,
+)
 from tacit.experiments.report.column_figures import published_figures
+from tacit.experiments.report.control import agreement, control_blocks
 from tacit.experiments.report.other_tables import (
     budget_table,
-    engine_table,
     findings_table,
-    gain_table,
     instances_table,
     leakage_table,
+    significance_table,
+    significant_wins,
     spearman_table,
 )
+from tacit.experiments.report.own_engine import own_engine_blocks
 from tacit.experiments.report.pictures import draw_convergence, draw_fronts
 from tacit.experiments.report.result_tables import all_result_tables
 from tacit.experiments.report.results import Results
 from tacit.experiments.report.table import Block, ReportPage, ReportTable
+from tacit.experiments.report.z_scores import scores_by_column, z_scores, z_scores_table
 
 PICTURES = {"ap": 2, "tsp": 3, "moap-one gd+": 4, "moap-one igd+": 5, "moap-two gd+": 7,
             "moap-two igd+": 8}  # fmt: skip
@@ -33,12 +43,11 @@ FRONTS = {"moap-one": 6, "moap-two": 9}
 
 @dataclass(frozen=True)
 class ReportSummary:
-    """The summary of the report."""
+    """The summary of the report, by the original rules; `more` is for `summary.json`."""
 
     spearman: dict[str, float]
     findings: dict[str, bool]
-    within_spread: dict[str, float]
-    """Per column the share of medians within the spread."""
+    more: dict[str, object]
 
 
 def write_report(
@@ -51,19 +60,27 @@ def write_report(
     latex: bool = False,
     given_away: Sequence[Block] = (),
     studied: Sequence[Block] = (),
+    control: Results | None = None,
 ) -> ReportSummary:
     """Write `report.md`, `report.html` and the pictures to `out`."""
     generations = comparison_generations(PAPER_BUDGET)
     figures = figures_at(results, generations)
     pooled = {each.name: results.pooled_figures(each, generations) for each in results.columns()}
-    spearman = {name: value for each in pooled.values() for name, value in rankings(each).items()}
+    original, later = spearman_by_rule(results, figures, pooled)
     assessed = assess(results, figures, pooled)
+    scored = z_scores(figures)
+    control_part, control_entry = control_blocks(
+        agreement(assessed, scored), results, control, generations
+    )
+    engine_part, engine_entry = own_engine_blocks(results, engine)
     report = ReportPage("The paper's evaluation, run again")
-    report.blocks += [*about, "## Agreement", spearman_table(spearman), findings_table(assessed)]
-    report.blocks += ["## Time budget", budget_table(), *_engine_blocks(results, figures, engine)]
+    report.blocks += [*about, "## Agreement", z_scores_table(scored), *control_part]
+    report.blocks += [findings_table(assessed), spearman_table(original, later)]
+    report.blocks += [instances_table(figures), significance_table(figures)]
+    report.blocks += ["## Time budget", budget_table(), *engine_part]
     report.blocks += ["## What is given away", leakage_table(results.studies.get("ap"))]
     report.blocks += [*given_away, *studied]
-    report.blocks += ["## Results", *all_result_tables(figures), instances_table(figures)]
+    report.blocks += ["## Results", *all_result_tables(figures, scored)]
     report.blocks += ["## Figures", *draw_all(results, generations, out)]
     write_whole(out / "report.md", report.markdown().encode())
     write_whole(out / "report.html", report.html().encode())
@@ -71,19 +88,15 @@ def write_report(
         for block in report.blocks:
             if isinstance(block, ReportTable):
                 write_whole(out / "latex" / f"{block.key}.tex", block.latex().encode())
-    holds = {each.finding.name: each.holds for each in assessed}
-    return ReportSummary(spearman, holds, _within(figures))
-
-
-def figures_at(results: Results, generations: Mapping[str, int], /) -> AllFigures:
-    """The figures of every column and instance, compared at these generations."""
-    return {
-        column.name: {
-            instance: results.figures(column, instance, generations)
-            for instance in results.instances(column.study)
-        }
-        for column in results.columns()
+    more: dict[str, object] = {
+        "later_rule": {"spearman": later, "findings": by_later_rule(assessed)},
+        "findings_after_holm": after_holm(assessed),
+        "significant_wins": significant_wins(figures),
+        "z_scores": scores_by_column(scored),
+        "control": control_entry or "not run",
+        "engine": engine_entry or "not measured",
     }
+    return ReportSummary(original, by_original_rule(assessed), more)
 
 
 def write_summary(out: Path, outcome: ReportSummary, /, *, seconds: float, **more: object) -> None:
@@ -92,7 +105,7 @@ def write_summary(out: Path, outcome: ReportSummary, /, *, seconds: float, **mor
         "seconds": round(seconds, 1),
         "spearman": outcome.spearman,
         "findings": outcome.findings,
-        "within_spread": outcome.within_spread,
+        **outcome.more,
         **more,
         "versions": versions(),
     }
@@ -122,35 +135,3 @@ def draw_all(
             caption = f"Figure {number}: estimated non-dominated sets, {study}, instance {instance}"
             drawn.append((number, file, caption))
     return [(file, caption) for _, file, caption in sorted(drawn)]
-
-
-def _engine_blocks(
-    results: Results, figures: AllFigures, engine: Sequence[EngineTimes]
-) -> list[str | ReportTable]:
-    if not engine:
-        return [
-            "The second table, with the times of our own engine, was not measured: "
-            "`tacit bench engine` is not available here, and no file of times was given."
-        ]
-    slowest = max(engine, key=lambda times: times.latency_ms)
-    ours = figures_at(results, slowest.generations())
-    return [engine_table(engine), gain_table(figures, ours, slowest.latency_ms)]
-
-
-def _within(figures: AllFigures) -> dict[str, float]:
-    shares = {}
-    for name, by_instance in figures.items():
-        ours = next(iter(by_instance.values()))
-        theirs = published_figures(ours.column)
-        for stage in ("initial", "final", "comparison"):
-            agreeing = [
-                within_spread(
-                    spread,
-                    getattr(theirs, stage)[disclosure],
-                    [getattr(each, stage)[disclosure].median for each in by_instance.values()],
-                )
-                for disclosure, spread in getattr(ours, stage).items()
-                if disclosure in getattr(theirs, stage)
-            ]
-            shares[f"{name} {stage}"] = round(sum(agreeing) / len(agreeing), 3) if agreeing else 0.0
-    return shares

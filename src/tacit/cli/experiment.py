@@ -86,10 +86,12 @@ def reproduce(
     folder = out / "quick" if quick and out == Path("out/reproduce") else out
     runs = {study.name: len(list(study.jobs())) for study in studies}
     runs[leakage.name] = leakage.runs
+    both_ends = experiments.both_ends_study(quick=quick)
+    runs[both_ends.name] = len(list(both_ends.jobs()))
     with computing(runs, workers, scheduler) as (pool, progress):
         done = experiments.reproduce(
             studies, folder, pool, engine=_engine(engine_times, quick=quick), latex=latex,
-            leakage=leakage, advance=progress.advance,
+            leakage=leakage, both_ends=both_ends, advance=progress.advance,
         )  # fmt: skip
     least = min(done.outcome.spearman.values())
     state = sum(done.outcome.findings.values())

@@ -14,6 +14,7 @@ from tacit.experiments.engine_times import EngineTimes
 from tacit.experiments.execution.run_study import StudyRun, run_study
 from tacit.experiments.leakage.plan import LeakageStudy
 from tacit.experiments.leakage.run_study import LeakageStudyRun, run_leakage_study
+from tacit.experiments.report.edge_variants import edge_blocks
 from tacit.experiments.report.results import Results
 from tacit.experiments.report.table import Block
 from tacit.experiments.report.write import ReportSummary, write_report, write_summary
@@ -45,6 +46,16 @@ def paper_studies(*, quick: bool) -> list[Study]:
     return [study.quick() for study in studies] if quick else studies
 
 
+def both_ends_study(*, quick: bool) -> Study:
+    """The TSP with the other variant of edge crossover, in full or quick.
+
+    >>> len(list(both_ends_study(quick=False).jobs()))
+    217
+    """
+    study = shipped_study("tsp-both-ends")
+    return study.quick() if quick else study
+
+
 def reproduce(
     studies: Sequence[Study],
     out: Path,
@@ -54,11 +65,13 @@ def reproduce(
     engine: Callable[[], Sequence[EngineTimes]] = tuple,
     latex: bool = False,
     leakage: LeakageStudy | None = None,
+    both_ends: Study | None = None,
     advance: Callable[[str, int], None] | None = None,
 ) -> Reproduction:
     """Run the studies, write the report and `summary.json` to `out`.
 
-    `leakage` is the study of what runs give away, if that is to be in the report.
+    `leakage` is the study of what runs give away, `both_ends` the TSP with the other variant of
+    edge crossover, if these are to be in the report.
 
     `engine` is called for the times of our own engine once the runs are done and the machine is
     quiet.
@@ -79,10 +92,16 @@ def reproduce(
         {study.name: study for study in order},
         {study.name: finished[study.name].store for study in order},
     )
+    edge_variants: list[Block] = []
+    if both_ends is not None:
+        told = None if advance is None else partial(advance, both_ends.name)
+        other = run_study(both_ends, out, pool, advance=told).store
+        edge_variants = edge_blocks(results, Results({"tsp": both_ends}, {"tsp": other}))
     about = _about(studies, finished, runs_seconds)
     outcome = write_report(
-        results, out, about=about, engine=measured, latex=latex, given_away=given_away
-    )
+        results, out, about=about, engine=measured, latex=latex, given_away=given_away,
+        edge_variants=edge_variants,
+    )  # fmt: skip
     seconds = time.monotonic() - started
     write_summary(
         out,

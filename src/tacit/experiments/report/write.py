@@ -11,6 +11,7 @@ from tacit.experiments.execution.store import versions, write_json, write_whole
 from tacit.experiments.execution.time_budget import PAPER_BUDGET, comparison_generations
 from tacit.experiments.report.agreement import AllFigures, assess, rankings, within_spread
 from tacit.experiments.report.column_figures import published_figures
+from tacit.experiments.report.example_table import example_table
 from tacit.experiments.report.other_tables import (
     budget_table,
     engine_table,
@@ -24,6 +25,7 @@ from tacit.experiments.report.pictures import draw_convergence, draw_fronts
 from tacit.experiments.report.result_tables import all_result_tables
 from tacit.experiments.report.results import Results
 from tacit.experiments.report.table import Block, ReportPage, ReportTable
+from tacit.experiments.report.tuning_tables import tuning_blocks
 
 PICTURES = {"ap": 2, "tsp": 3, "moap-one gd+": 4, "moap-one igd+": 5, "moap-two gd+": 7,
             "moap-two igd+": 8}  # fmt: skip
@@ -50,6 +52,7 @@ def write_report(
     engine: Sequence[EngineTimes] = (),
     latex: bool = False,
     given_away: Sequence[Block] = (),
+    edge_variants: Sequence[Block] = (),
 ) -> ReportSummary:
     """Write `report.md`, `report.html` and the pictures to `out`."""
     generations = comparison_generations(PAPER_BUDGET)
@@ -59,6 +62,8 @@ def write_report(
     assessed = assess(results, figures, pooled)
     report = ReportPage("The paper's evaluation, run again")
     report.blocks += [*about, "## Agreement", spearman_table(spearman), findings_table(assessed)]
+    report.blocks += ["## The disclosures", example_table()]
+    report.blocks += ["## Tuning", *tuning_blocks(), *edge_variants]
     report.blocks += ["## Time budget", budget_table(), *_engine_blocks(results, figures, engine)]
     report.blocks += ["## What is given away", leakage_table(results.studies.get("ap"))]
     report.blocks += given_away

@@ -10,7 +10,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-GAP = 2.0
+BETWEEN_NUMBERS, BETWEEN_NAMES = 6.0, 2.0
 """Less than this many pixels between two texts reads as one."""
 
 
@@ -49,7 +49,7 @@ def colliding_ticks(figure: Figure) -> list[tuple[str, str]]:
         pair
         for axes in figure.axes
         for axis in _axes(axes)
-        for pair in _overlapping(_shown_ticks(axis))
+        for pair in _overlapping(_shown_ticks(axis), BETWEEN_NUMBERS)
     ]
 
 
@@ -58,7 +58,7 @@ def colliding_labels(figure: Figure) -> list[tuple[str, str]]:
     figure.canvas.draw()
     found = []
     for axes in figure.axes:
-        found += _overlapping([text for text in axes.texts if text.get_text()])
+        found += _overlapping([text for text in axes.texts if text.get_text()], BETWEEN_NAMES)
     return found
 
 
@@ -89,10 +89,10 @@ def _shown_ticks(axis: Axis) -> list[Text]:
     ]
 
 
-def _overlapping(texts: list[Text]) -> list[tuple[str, str]]:
+def _overlapping(texts: list[Text], gap: float) -> list[tuple[str, str]]:
     boxes = [(text.get_text(), text.get_window_extent()) for text in texts]
     return [
         (one, other)
         for (one, box), (other, other_box) in combinations(boxes, 2)
-        if box.padded(GAP).overlaps(other_box)
+        if box.padded(gap).overlaps(other_box)
     ]

@@ -32,7 +32,7 @@ def test_convergence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_fronts_with_numbers_of_six_digits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     figures = drawn(monkeypatch)
     angle = np.linspace(0, np.pi / 2, 40)
-    truth = np.stack([44_000 + 54_600 * np.sin(angle), 44_000 + 54_600 * np.cos(angle)], axis=1)
+    truth = np.stack([50_300 + 48_300 * np.sin(angle), 43_500 + 55_000 * np.cos(angle)], axis=1)
     fronts = dict.fromkeys(PAPER_CONFIGURATIONS, 0.95 * truth)
     draw_fronts(fronts, truth, tmp_path / "fronts.png")
     assert not texts_outside(figures[0])

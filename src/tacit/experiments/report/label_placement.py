@@ -21,6 +21,8 @@ NEAR, FAR, STEP = 9, 150, 6
 WIDE = 2.2
 """Text is wider than high, so labels go that much further sideways."""
 HALF_A_MARKER = 4.0
+GAP = 3.0
+"""Pixels between a label and anything else."""
 MOST_TICKS = 6
 
 
@@ -79,7 +81,7 @@ def _placed(axes: Axes, x: float, y: float, name: str, taken: Sequence[Bbox]) ->
         box = label.get_window_extent()
         fits = inside.x0 <= box.x0 and box.x1 <= inside.x1
         fits = fits and inside.y0 <= box.y0 and box.y1 <= inside.y1
-        if fits and not box.count_overlaps(taken):
+        if fits and not box.padded(GAP).count_overlaps(taken):
             if hypot(across / WIDE, up) > NEAR + STEP:
                 line = {"arrowstyle": "-", "lw": 0.4, "color": "#777777"}
                 axes.annotate(

@@ -1,8 +1,8 @@
 """What `sealed` and two disclosures find within the same time, on three local nodes.
 
-    python -m benchmarks.equal_time                          a table, about a quarter of an hour
-    python -m benchmarks.equal_time --json docs/equal-time.json   also to a file
-    python -m benchmarks.equal_time --show docs/equal-time.json   the table of a file
+    python -m benchmarks.equal_time                  a table, about a quarter of an hour
+    python -m benchmarks.equal_time --json FILE      also to a file
+    python -m benchmarks.equal_time --show FILE      the table of a file
 
 Three families of costs: independent uniform values, costs of delay, distances of a tour. Every run
 has real nodes, TLS and the same deadline; only the disclosure differs. Beware of what it does not
@@ -22,7 +22,12 @@ import msgspec
 from tacit.problems import Problem, generate_assignment, generate_delays, shipped_problem
 from tacit.runs import solve
 
-FAMILIES = ("uniform", "delays", "tour")
+FAMILIES = {
+    "uniform": "assignment, uniform values",
+    "delays": "assignment, costs of delay",
+    "tour": "tour, kroD100",
+}
+"""What the rows of the table are called."""
 DISCLOSURES = ("sealed", "top:15", "order")
 DEADLINES = (5, 20)
 
@@ -75,18 +80,16 @@ def measure(family: str, disclosure: str, seconds: int, /, *, runs: int) -> Meas
 
 
 def table(content: EqualTime, /) -> list[str]:
-    """A Markdown table of the medians: rows are disclosures, columns families and deadlines."""
+    """A Markdown table of the medians: rows are families and deadlines, columns disclosures."""
     found = {(each.family, each.disclosure, each.seconds): each for each in content.measured}
-    places = [(family, seconds) for family in FAMILIES for seconds in DEADLINES]
     lines = [
-        "| | " + " | ".join(f"{family}, {seconds} s" for family, seconds in places) + " |",
-        "| --- |" + " --- |" * len(places),
+        "| | " + " | ".join(f"`{disclosure}`" for disclosure in DISCLOSURES) + " |",
+        "| --- |" + " --- |" * len(DISCLOSURES),
     ]
-    for disclosure in DISCLOSURES:
-        cells = [
-            f"{found[family, disclosure, seconds].median:.1f} %" for family, seconds in places
-        ]
-        lines.append(f"| `{disclosure}` | " + " | ".join(cells) + " |")
+    for family, name in FAMILIES.items():
+        for seconds in DEADLINES:
+            cells = [f"{found[family, each, seconds].median:.1f} %" for each in DISCLOSURES]
+            lines.append(f"| {name}, {seconds} s | " + " | ".join(cells) + " |")
     return lines
 
 

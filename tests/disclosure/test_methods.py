@@ -71,7 +71,7 @@ def test_quantiles_differ_by_at_most_one_in_size_and_the_best_is_smallest(
 
 
 def sizes_from_the_best(n: int, k: int) -> list[int]:
-    return np.bincount(Quantiles(k).disclose(np.arange(n)), minlength=k).tolist()
+    return [int(size) for size in np.bincount(Quantiles(k).disclose(np.arange(n)), minlength=k)]
 
 
 @given(st.integers(1, 400), st.data())
@@ -90,7 +90,8 @@ def test_sizes_of_quantiles_beside_the_usual_conventions() -> None:
 
     def cut(n: int, k: int) -> list[int]:  # pandas.qcut: at interpolated quantiles
         borders = np.quantile(np.arange(n), np.arange(1, k) / k)
-        return np.bincount(np.searchsorted(borders, np.arange(n)), minlength=k).tolist()[::-1]
+        places = np.searchsorted(borders, np.arange(n))
+        return [int(size) for size in np.bincount(places, minlength=k)][::-1]
 
     assert [make(11, 3) for make in (sizes_from_the_best, split, cut)] == [
         [3, 4, 4],

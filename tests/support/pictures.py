@@ -32,7 +32,7 @@ def texts_outside(figure: Figure) -> list[str]:
     figure.canvas.draw()
     border, of_ticks = figure.bbox, {id(text) for text in _all_ticks(figure)}
     shown = [text for axes in figure.axes for axis in _axes(axes) for text in _shown_ticks(axis)]
-    shown += [text for text in figure.findobj(Text) if id(text) not in of_ticks]  # type: ignore[misc]
+    shown += [text for text in figure.findobj(Text) if id(text) not in of_ticks]
     found = []
     for text in shown:
         if text.get_visible() and text.get_text().strip():

@@ -41,6 +41,8 @@ class ReportSummary:
     findings: dict[str, bool]
     within_spread: dict[str, float]
     """Per column the share of medians within the spread."""
+    medians: dict[str, dict[str, float]]
+    """Per column and disclosure the last generation's median, of all runs that count."""
 
 
 def write_report(
@@ -76,7 +78,11 @@ def write_report(
             if isinstance(block, ReportTable):
                 write_whole(out / "latex" / f"{block.key}.tex", block.latex().encode())
     holds = {each.finding.name: each.holds for each in assessed}
-    return ReportSummary(spearman, holds, _within(figures))
+    medians = {
+        name: {text: round(spread.median, 2) for text, spread in each.final.items()}
+        for name, each in pooled.items()
+    }
+    return ReportSummary(spearman, holds, _within(figures), medians)
 
 
 def figures_at(results: Results, generations: Mapping[str, int], /) -> AllFigures:
@@ -97,6 +103,7 @@ def write_summary(out: Path, outcome: ReportSummary, /, *, seconds: float, **mor
         "spearman": outcome.spearman,
         "findings": outcome.findings,
         "within_spread": outcome.within_spread,
+        "medians": outcome.medians,
         **more,
         "versions": versions(),
     }

@@ -121,6 +121,8 @@ def test_summary(made: tuple[Path, Reproduction]) -> None:
     assert summary["findings"] == done.outcome.findings
     assert set(summary["findings"]) == {finding.name for finding in all_findings()}
     assert all(isinstance(value, bool) for value in summary["findings"].values())
+    assert set(summary["medians"]) == set(COLUMNS)
+    assert summary["medians"]["tsp"].keys() == summary["medians"]["ap"].keys()
     assert summary["runs_computed"] == 14 * 3 * 8
     assert summary["engine"][1]["generations"]["buckets"] == 500
 

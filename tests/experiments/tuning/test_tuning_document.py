@@ -55,7 +55,7 @@ def test_the_short_tuning_for_two_objectives() -> None:
     record, text = tuning_record("moap"), " ".join(EXPERIMENTS.split())
     plan = shipped_study("moap").tuning
     assert plan is not None
-    assert f"so far {len(record.trials)} trials in place of {plan.trials}" in text
+    assert f"but so far {len(record.trials)} trials in place of {plan.trials}" in text
     assert f"the first {record.task['random_trials']} at random" in text
     assert record.task["assessment"]["runs"] == 1
     ours, theirs = record.held_out["ours"], record.held_out["paper-moap"]

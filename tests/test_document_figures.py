@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from inspect import signature
 
 import pytest
 from benchmarks.document_figures import Held, content_of, found_cells, held_cells, written
 
+from tacit.cli.demo import demo_command
 from tacit.engine.node import platform_connection
 from tacit.engine.node.links import peer_line
 from tacit.engine.node.work import plan_binding, session
@@ -84,6 +86,11 @@ def test_the_readme_has_the_least_and_the_most_rounds() -> None:
     rounds = [each["rounds"] for each in content_of("engine")["disclosures"].values()]
     readme = " ".join((ROOT / "README.md").read_text().split())
     assert f"300 candidates takes {min(rounds)} to {max(rounds)} rounds" in readme
+
+
+def test_the_demo_takes_as_long_as_the_readme_says() -> None:
+    assert "made-up costs: a plan in five seconds" in (ROOT / "README.md").read_text()
+    assert signature(demo_command).parameters["deadline"].default == "5s"
 
 
 def test_the_cost_of_sealed_generations_is_the_declared_one() -> None:

@@ -5,7 +5,7 @@ PYTHON ?= $(firstword $(shell for p in python3 python3.13 python3.12 python3.11 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo check test lint format typecheck quick unit debian bench bench-platform reproduce leakage clean
+.PHONY: help demo check test lint format typecheck quick unit debian bench bench-platform reproduce leakage figures clean
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -53,6 +53,16 @@ bench: .venv/ready-bench ## Speed against pymoo and MPyC, as ratios in one run
 bench-platform: .venv/ready-dev ## Twenty runs of fifty participants at once, then twenty kills (6 minutes)
 	@$(BIN)/python -m benchmarks.platform
 	@$(BIN)/python -m benchmarks.platform_kills
+
+figures: .venv/ready-bench ## Measure again what README and docs say of speed and quality (an idle machine, 40 minutes)
+	@$(BIN)/tacit bench engine --against mpyc --json > docs/figures/engine.json
+	@$(BIN)/tacit bench engine --population 500 --latency 10ms --json > docs/figures/engine-delay.json
+	@$(BIN)/python -m benchmarks.search --json > docs/figures/search.json
+	@$(BIN)/python -m benchmarks.sealed --runs 3 --json > docs/figures/sealed.json
+	@$(BIN)/python -m benchmarks.sealed --only assignment --latency 10 --runs 3 --json > docs/figures/sealed-delay.json
+	@$(BIN)/python -m benchmarks.sealed_generations --json docs/figures/sealed-generations.json
+	@$(BIN)/python -m benchmarks.equal_time --json docs/figures/equal-time.json
+	@$(BIN)/python -m benchmarks.document_figures --write
 
 reproduce: .venv/ready-experiments ## The paper's whole evaluation, our figures beside its own, and what leaks (30 minutes)
 	@$(BIN)/tacit experiment reproduce --out out/reproduce --latex

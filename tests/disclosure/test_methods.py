@@ -70,6 +70,44 @@ def test_quantiles_differ_by_at_most_one_in_size_and_the_best_is_smallest(
         )
 
 
+def sizes_from_the_best(n: int, k: int) -> list[int]:
+    return [int(size) for size in np.bincount(Quantiles(k).disclose(np.arange(n)), minlength=k)]
+
+
+@given(st.integers(1, 400), st.data())
+def test_the_j_worst_quantiles_hold_their_share_rounded_up(n: int, data: st.DataObject) -> None:
+    k = data.draw(st.integers(1, n))
+    held = np.cumsum(sizes_from_the_best(n, k)[::-1]).tolist()
+    assert held == [-(-n * j // k) for j in range(1, k + 1)]
+    assert all(0 <= count - n * j / k < 1 for j, count in enumerate(held, start=1))
+
+
+def test_sizes_of_quantiles_beside_the_usual_conventions() -> None:
+    """What docs/protocols/disclosure.md says of them."""
+
+    def split(n: int, k: int) -> list[int]:  # numpy.array_split and NTILE, from the worst
+        return [len(part) for part in np.array_split(np.arange(n), k)][::-1]
+
+    def cut(n: int, k: int) -> list[int]:  # pandas.qcut: at interpolated quantiles
+        borders = np.quantile(np.arange(n), np.arange(1, k) / k)
+        places = np.searchsorted(borders, np.arange(n))
+        return [int(size) for size in np.bincount(places, minlength=k)][::-1]
+
+    assert [make(11, 3) for make in (sizes_from_the_best, split, cut)] == [
+        [3, 4, 4],
+        [3, 4, 4],
+        [4, 3, 4],
+    ]
+    assert [make(7, 5) for make in (sizes_from_the_best, split, cut)] == [
+        [1, 1, 2, 1, 2],
+        [1, 1, 1, 2, 2],
+        [2, 1, 1, 1, 2],
+    ]
+    off = np.abs(np.cumsum(split(30, 20)) - np.arange(1, 21) * 30 / 20)
+    assert off.max() == 20 / 4
+    assert all(300 % k == 0 for k in (5, 10, 20))
+
+
 @given(FITNESS, st.integers(1, 30))
 def test_buckets_are_the_intervals_of_the_definition(fitness: list[int], k: int) -> None:
     disclosed = Buckets(k).disclose(array(fitness)).tolist()

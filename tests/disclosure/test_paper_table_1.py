@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.disclosure import parse_disclosure
+from tacit.experiments.paper import published
 
 # Index and fitness, then five columns of obfuscated and five of estimated values, in the order
 # of the methods below.
@@ -60,3 +61,11 @@ def test_table_1_holds_for_any_order_of_the_solutions_that_keeps_ties_in_order(
     shuffled = [10, 3, 0, 6, 5, 4, 9, 1, 7, 8, 2]
     disclosed = parse_disclosure(METHODS[column]).disclose(FITNESS[shuffled])
     assert disclosed.tolist() == [TABLE_1[i][2 + column] for i in shuffled]
+
+
+def test_the_reports_copy_of_table_1_is_the_same() -> None:
+    given = published()["example"]
+    assert given["fitness"] == FITNESS.tolist()
+    for column, method in enumerate(METHODS):
+        assert given["obfuscated"][method] == [row[2 + column] for row in TABLE_1]
+        assert given["estimated"][method] == [row[7 + column] for row in TABLE_1]

@@ -23,6 +23,7 @@ from tacit.problems import (
 from tacit.runs import Limits, SolveSettings, load_result
 from tacit.runs.plots import plot_result
 from tacit.search import SearchParameters
+from tests.support.pictures import colliding_ticks, drawn, texts_outside
 from tests.support.simulated import solve
 
 
@@ -220,6 +221,19 @@ def test_a_png_is_not_blank(tmp_path: Path) -> None:
     assert pixels.shape[0] > 300
     assert pixels.shape[1] > pixels.shape[0]
     assert len(np.unique(pixels.reshape(-1, pixels.shape[2]), axis=0)) > 50
+
+
+@pytest.mark.slow
+def test_nothing_of_a_plot_is_clipped_or_collides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures = drawn(monkeypatch)
+    long_name = "the slots of the morning at an airport whose name is long, second draft of May"
+    problem = replace(generate_assignment(1, rows=30), name=long_name)
+    result = solve(problem, disclose="order", limits=Limits(generations=6))
+    plot_result(result, tmp_path / "run.png")
+    assert not texts_outside(figures[0])
+    assert not colliding_ticks(figures[0])
 
 
 @pytest.mark.parametrize("best", ["improvement", "nothing"])

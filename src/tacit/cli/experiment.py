@@ -92,10 +92,13 @@ def reproduce(
     ablation = experiments.shipped_ablation()
     ablation = ablation.quick() if quick else ablation
     runs[ablation.name] = len(ablation.jobs())
+    both_ends = experiments.both_ends_study(quick=quick)
+    runs[both_ends.name] = len(list(both_ends.jobs()))
     with computing(runs, workers, scheduler) as (pool, progress):
         done = experiments.reproduce(
             studies, folder, pool, engine=_engine(engine_times, quick=quick), latex=latex,
-            leakage=leakage, ablation=ablation, ties=ties, advance=progress.advance,
+            leakage=leakage, ablation=ablation, ties=ties, both_ends=both_ends,
+            advance=progress.advance,
         )  # fmt: skip
     least = min(done.outcome.spearman.values())
     state = sum(done.outcome.findings.values())

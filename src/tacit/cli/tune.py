@@ -32,7 +32,7 @@ def tune_command(
         str,
         typer.Argument(
             metavar="STUDY",
-            help="A study file with a \\[tuning] table, or ap, tsp, moap-one, moap-two, sealed-ap, "
+            help="A study file with a \\[tuning] table, or ap, tsp, moap, sealed-ap, "
             "sealed-ap-delay, sealed-tsp.",
         ),
     ],
@@ -69,7 +69,7 @@ def tune_command(
         typer.Option(
             min=1,
             metavar="RUNS",
-            help="Then try the best set and the preset's on the evaluation instances, with this many seeds.",
+            help="Then try the best sets, the preset's and the paper's on the evaluation instances, with this many seeds.",
         ),
     ] = None,
     out: Annotated[
@@ -110,10 +110,7 @@ def tune_command(
         tuned = experiments.tune(task, pool, workers=count, watch=watch)
         held: dict[str, tuple[float, ...]] = {}
         if held_out is not None:
-            sets: dict[str, dict[str, int | str]] = {
-                "ours": tuned.best[0].settings,
-                chosen.preset: {},
-            }
+            sets = experiments.held_out_sets(chosen, tuned)
             held = experiments.held_out_values(chosen, task, sets, pool, runs=held_out)
     content = {"task": task, "best": tuned.best, "held_out": held, "trials": tuned.trials}
     encoded = msgspec.json.encode(content)

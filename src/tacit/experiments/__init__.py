@@ -24,15 +24,16 @@ if TYPE_CHECKING:
     from tacit.experiments.leakage.plan import read_leakage_study, shipped_leakage_study
     from tacit.experiments.leakage.run_study import run_leakage_study
     from tacit.experiments.reproduction import (
+        both_ends_study,
         control_studies,
         paper_studies,
         reproduce,
         shipped_ties_studies,
     )
     from tacit.experiments.study.study import Study, shipped_studies, shipped_study, study_named
+    from tacit.experiments.tuning.held_out import held_out_sets, held_out_values
     from tacit.experiments.tuning.tune import (
         Tuned,
-        held_out_values,
         known_set,
         rows_beside,
         tune,

@@ -18,6 +18,7 @@ from tacit.experiments.leakage.plan import LeakageStudy
 from tacit.experiments.leakage.run_study import LeakageStudyRun, run_leakage_study
 from tacit.experiments.report.control import PREFIX as CONTROL
 from tacit.experiments.report.control import control_of
+from tacit.experiments.report.edge_variants import edge_blocks
 from tacit.experiments.report.results import Results
 from tacit.experiments.report.table import Block
 from tacit.experiments.report.ties import FiguresByTies, ties_blocks, ties_figures, ties_studies
@@ -64,6 +65,16 @@ def control_studies(studies: Sequence[Study], /) -> list[Study]:
     return [control_of(study) for study in studies]
 
 
+def both_ends_study(*, quick: bool) -> Study:
+    """The TSP with the other variant of edge crossover, in full or quick.
+
+    >>> len(list(both_ends_study(quick=False).jobs()))
+    217
+    """
+    study = shipped_study("tsp-both-ends")
+    return study.quick() if quick else study
+
+
 def reproduce(
     studies: Sequence[Study],
     out: Path,
@@ -75,13 +86,14 @@ def reproduce(
     leakage: LeakageStudy | None = None,
     ablation: AblationStudy | None = None,
     ties: Sequence[Study] = (),
+    both_ends: Study | None = None,
     advance: Callable[[str, int], None] | None = None,
 ) -> Reproduction:
     """Run the studies, write the report and `summary.json` to `out`.
 
-    Those of `control_studies` may be among them. `leakage` is the study of what runs give away, if
-    that is to be in the report, `ablation` the one that sets algorithm and disclosure apart, and
-    `ties` those of `ties_studies`.
+    Those of `control_studies` may be among them. `leakage` is the study of what runs give away,
+    `ablation` the one that sets algorithm and disclosure apart, `ties` those of `ties_studies`, and
+    `both_ends` the TSP with the other variant of edge crossover, if these are to be in the report.
 
     `engine` is called for the times of our own engine once the runs are done and the machine is
     quiet.
@@ -103,6 +115,11 @@ def reproduce(
         crossed = run_ablation(ablation, out, pool, advance=told)
     measured = list(engine())
     results, control = _results_and_control(studies, finished)
+    edge_variants: list[Block] = []
+    if both_ends is not None:
+        told = None if advance is None else partial(advance, both_ends.name)
+        other = run_study(both_ends, out, pool, advance=told).store
+        edge_variants = edge_blocks(results, Results({"tsp": both_ends}, {"tsp": other}))
     about = _about(studies, finished, runs_seconds)
     outcome = write_report(
         results,
@@ -113,6 +130,7 @@ def reproduce(
         given_away=given_away,
         studied=[*_ablation_blocks(crossed), *ties_blocks(by_ties)],
         control=control,
+        edge_variants=edge_variants,
     )
     seconds = time.monotonic() - started
     write_summary(

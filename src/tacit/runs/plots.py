@@ -7,6 +7,7 @@ colour-blind (palette of Okabe and Ito).
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 from tacit.errors import ParameterError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LONG_RUN = 1000
+TITLE_SIZE = 11
 NOTHING_DISCLOSED = "no value of the best was disclosed while this run went on"
 """In place of a curve, of a sealed search or where the best is withheld."""
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#555555"
@@ -57,9 +59,10 @@ def check_plot_name(path: str | Path, /) -> None:
 
 def _title(result: Result, figure: Figure) -> None:
     disclosed = ", ".join(objective.disclosure for objective in result.objectives)
-    figure.suptitle(
-        f"{result.problem.name}: {result.algorithm}, disclosing {disclosed}", fontsize=11
-    )
+    title = f"{result.problem.name}: {result.algorithm}, disclosing {disclosed}"
+    # Names may be long; letters are on average a little over half as wide as high.
+    letters = int(72 * figure.get_figwidth() / (0.62 * TITLE_SIZE))
+    figure.suptitle(fill(title, letters), fontsize=TITLE_SIZE)
 
 
 def draw_convergence(result: Result, axes: Axes, /) -> None:

@@ -10,7 +10,9 @@ import msgspec
 import pytest
 
 from tacit.experiments.execution.time_budget import TimeBudget
+from tacit.experiments.report.tuning_tables import tuning_record
 from tacit.experiments.study.study import shipped_study
+from tacit.experiments.tuning.held_out import our_names, their_names
 from tacit.experiments.tuning.tune import published_sets
 from tacit.search import PRESETS
 from tacit.search.moves import sealed_parameters_for
@@ -62,6 +64,23 @@ def test_sealed_searches_have_what_held_out_instances_confirmed() -> None:
     # The best of the tour's trials owed it to luck, so the set that is shipped stayed.
     tour = sealed_trials("sealed-tsp")
     assert tour["held_out"]["ours"] > tour["held_out"]["sealed-tsp"]
+
+
+def test_the_best_sets_for_two_objectives_are_the_non_dominated_trials() -> None:
+    found, study = tuning_record("moap"), shipped_study("moap")
+    assert study.tuning is not None
+    assert {k: tuple(v) for k, v in found.task["space"].items()} == study.tuning.space
+    everything = [(settings, tuple(values)) for settings, values in found.trials]
+    for each in found.best:
+        assert (each.settings, each.values) in everything
+    for settings, (gd, igd) in everything:
+        beaten = any(
+            best.values[0] <= gd and best.values[1] <= igd and best.settings != settings
+            for best in found.best
+        )
+        assert beaten != any(best.settings == settings for best in found.best)
+    names = [*our_names(len(found.best)), *their_names("paper-moap", 2)]
+    assert sorted(found.held_out) == sorted(names)
 
 
 def test_every_tuned_preset_has_its_trials() -> None:

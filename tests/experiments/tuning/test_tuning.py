@@ -109,7 +109,7 @@ def test_a_set_is_worth_the_mean_over_instances_of_medians_over_three_runs(study
 
 
 def test_two_objectives_are_tuned_for_both_distances(tmp_path: Path) -> None:
-    study = shipped_study("moap-two")
+    study = shipped_study("moap")
     plan = study.tuning
     assert plan is not None
     small = msgspec.structs.replace(plan.instances[0], size=8)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tacit.search.operators.crossover.edge import edge
+from tacit.search.operators.crossover.edge_both_ends import edge_both_ends
 from tests.search.operators.permutations import populations
 from tests.search.words_for import genomes, printed, word_for, words
 
@@ -134,3 +135,40 @@ def test_ties_are_broken_evenly() -> None:
         drawn = words([0, word_for(rank, 4), 0, 0, 0, 0, 0, 0, 0] * 2)
         near.discard(int(children_of(parents, drawn)[0][1]))
     assert not near, "each of the four is reached by its own quarter of the words"
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(3, 40))
+def test_the_textbooks_variant_leaves_dead_ends_by_the_other_end(seed: int, length: int) -> None:
+    rng = np.random.Generator(np.random.PCG64(seed))
+    parents = np.array([rng.permutation(length) for _ in range(2)], dtype=np.int32)
+    drawn = rng.integers(0, 2**32, size=(1, 2 * length), dtype=np.uint32)
+    offspring = parents.copy()
+    edge_both_ends(parents, np.ones(1, dtype=np.bool_), drawn, offspring)
+    for child in range(2):
+        child_words = drawn[0, length * child : length * (child + 1)]
+        expected = path_by_both_ends(parents, child_words.tolist())
+        assert offspring[child].tolist() == expected
+
+
+def path_by_both_ends(parents: NDArray[np.int32], drawn: list[int]) -> list[int]:
+    """The textbook's rules on lists of neighbours, mother's first."""
+    length = parents.shape[1]
+    listed: dict[int, list[int]] = {item: [] for item in range(length)}
+    for parent in parents.tolist():
+        for i, item in enumerate(parent):
+            listed[item] += [parent[i - 1], parent[(i + 1) % length]]
+    path = [drawn[0] * length >> 32]
+    for word in drawn[1:]:
+        left = [n for n in dict.fromkeys(listed[path[-1]]) if n not in path]
+        if not left:
+            path.reverse()
+            left = [n for n in dict.fromkeys(listed[path[-1]]) if n not in path]
+        if not left:
+            left = sorted(set(range(length)) - set(path))
+            path.append(left[word * len(left) >> 32])
+            continue
+        common = [n for n in left if listed[path[-1]].count(n) == 2]
+        sizes = {n: len({m for m in listed[n] if m not in path}) for n in common or left}
+        best = [n for n in common or left if sizes[n] == min(sizes.values())]
+        path.append(best[word * len(best) >> 32])
+    return path

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tacit.disclosure import split_disclosure
 from tacit.experiments.leakage.run_job import LeakageResult
 from tacit.experiments.leakage.tables import Group, grouped
+from tacit.experiments.report.label_placement import label_points, set_title
 from tacit.experiments.report.pictures import COLOURS, OTHER, empty_figure
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 MARKERS = {"none": "o", "buckets": "s", "above": "^", "order": "D", "quantiles": "v", "top": "P",
            "sealed": "*"}  # fmt: skip
-CROWDED = 0.05
 CURVES = ("none", "order", "quantiles:5", "buckets:5", "top:60", "above:90", "top:15")
 
 
@@ -26,17 +26,15 @@ def draw_privacy(results: Sequence[LeakageResult], path: Path, /) -> None:
     """Privacy (1 - correlation) against the gap to the optimum; hollow: the worst case."""
     labels = _labels(results)
     figure, panels = _figure(len(labels))
-    for label, axes in zip(labels, panels, strict=True):
+    named: list[list[tuple[float, float, str]]] = [[] for _ in labels]
+    for label, axes, names in zip(labels, panels, named, strict=True):
         for (*_, disclosure), runs in _largest(results, label).items():
             method, _ = split_disclosure(disclosure)
             colour, marker = COLOURS.get(method, OTHER), MARKERS.get(method, "x")
             gap = median(each.gap_percent for each in runs)
             private = 1 - median(each.points[-1].honest for each in runs)
             axes.plot(gap, private, marker=marker, color=colour, ls="", ms=7)
-            # Where everything is known, many points lie side by side.
-            steep = 60 if private < CROWDED else 0
-            axes.annotate(disclosure, (gap, private), fontsize=7, xytext=(3, 4), rotation=steep,
-                          textcoords="offset points")  # fmt: skip
+            names.append((gap, private, disclosure))
             ends = [each.points[-1] for each in runs]
             if worst := [each.worst for each in ends if each.worst is not None]:
                 axes.plot(
@@ -46,10 +44,13 @@ def draw_privacy(results: Sequence[LeakageResult], path: Path, /) -> None:
         axes.set(title=label, xlabel="gap to the optimum, %", ylim=(-0.03, 1))
         axes.grid(alpha=0.25)
     panels[0].set_ylabel("privacy: 1 - correlation")
-    figure.suptitle(
+    set_title(
+        figure,
         f"after {results[0].points[-1].evaluations} evaluations; filled: agreed search, hollow: "
-        "unrestricted queries, dotted: the published plan alone", fontsize=9,
-    )  # fmt: skip
+        "unrestricted queries, dotted: the published plan alone",
+    )
+    for axes, names in zip(panels, named, strict=True):
+        label_points(axes, names)
     figure.savefig(path, dpi=100)
 
 
@@ -75,10 +76,10 @@ def draw_growth(results: Sequence[LeakageResult], path: Path, /) -> None:
         axes.grid(alpha=0.25)
     panels[0].set_ylabel("correlation with the secret weights")
     panels[0].legend(fontsize=7)
-    figure.suptitle(
-        "solid: agreed search, dashed: unrestricted queries, dotted: the published plan "
-        "alone", fontsize=9,
-    )  # fmt: skip
+    set_title(
+        figure,
+        "solid: agreed search, dashed: unrestricted queries, dotted: the published plan alone",
+    )
     figure.savefig(path, dpi=100)
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tacit.disclosure import split_disclosure
 from tacit.experiments.paper import Column
 from tacit.experiments.report.column_figures import ColumnFigures, Curves
+from tacit.experiments.report.label_placement import set_title, short_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,9 +59,7 @@ def draw_convergence(
         axes.set_title(disclosure, fontsize=9)
     figure.supxlabel("generation", fontsize=9)
     figure.supylabel(column.label, fontsize=9)
-    figure.suptitle(
-        "thin: single runs, thick: their median, diamonds: the paper's medians", fontsize=9
-    )
+    set_title(figure, "thin: single runs, thick: their median, diamonds: the paper's medians")
     figure.savefig(path, dpi=110)
 
 
@@ -78,9 +77,7 @@ def draw_fronts(
         axes.set_title(disclosure, fontsize=9)
     figure.supxlabel("objective 1", fontsize=9)
     figure.supylabel("objective 2", fontsize=9)
-    figure.suptitle(
-        "line: ground truth, dots: last set of the run with the median IGD+", fontsize=9
-    )
+    set_title(figure, "line: ground truth, dots: last set of the run with the median IGD+")
     figure.savefig(path, dpi=110)
 
 
@@ -108,4 +105,5 @@ def panels_of(names: list[str], /) -> tuple[Figure, list[Axes]]:
     for axes in panels:
         axes.tick_params(labelsize=7)
         axes.grid(alpha=0.25)
+    short_ticks(panels[0])  # all panels share it
     return figure, panels[: len(names)]

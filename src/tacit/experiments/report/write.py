@@ -19,6 +19,7 @@ from tacit.experiments.report.agreement import (
 )
 from tacit.experiments.report.column_figures import published_figures
 from tacit.experiments.report.control import agreement, control_blocks
+from tacit.experiments.report.example_table import example_table
 from tacit.experiments.report.other_tables import (
     budget_table,
     findings_table,
@@ -33,6 +34,7 @@ from tacit.experiments.report.pictures import draw_convergence, draw_fronts
 from tacit.experiments.report.result_tables import all_result_tables
 from tacit.experiments.report.results import Results
 from tacit.experiments.report.table import Block, ReportPage, ReportTable
+from tacit.experiments.report.tuning_tables import tuning_blocks
 from tacit.experiments.report.z_scores import scores_by_column, z_scores, z_scores_table
 
 PICTURES = {"ap": 2, "tsp": 3, "moap-one gd+": 4, "moap-one igd+": 5, "moap-two gd+": 7,
@@ -61,6 +63,7 @@ def write_report(
     given_away: Sequence[Block] = (),
     studied: Sequence[Block] = (),
     control: Results | None = None,
+    edge_variants: Sequence[Block] = (),
 ) -> ReportSummary:
     """Write `report.md`, `report.html` and the pictures to `out`."""
     generations = comparison_generations(PAPER_BUDGET)
@@ -77,6 +80,8 @@ def write_report(
     report.blocks += [*about, "## Agreement", z_scores_table(scored), *control_part]
     report.blocks += [findings_table(assessed), spearman_table(original, later)]
     report.blocks += [instances_table(figures), significance_table(figures)]
+    report.blocks += ["## The disclosures", example_table()]
+    report.blocks += ["## Tuning", *tuning_blocks(), *edge_variants]
     report.blocks += ["## Time budget", budget_table(), *engine_part]
     report.blocks += ["## What is given away", leakage_table(results.studies.get("ap"))]
     report.blocks += [*given_away, *studied]
@@ -88,6 +93,10 @@ def write_report(
         for block in report.blocks:
             if isinstance(block, ReportTable):
                 write_whole(out / "latex" / f"{block.key}.tex", block.latex().encode())
+    medians = {
+        name: {text: round(spread.median, 2) for text, spread in each.final.items()}
+        for name, each in pooled.items()
+    }
     more: dict[str, object] = {
         "later_rule": {"spearman": later, "findings": by_later_rule(assessed)},
         "findings_after_holm": after_holm(assessed),
@@ -95,6 +104,7 @@ def write_report(
         "z_scores": scores_by_column(scored),
         "control": control_entry or "not run",
         "engine": engine_entry or "not measured",
+        "medians": medians,
     }
     return ReportSummary(original, by_original_rule(assessed), more)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import asdict, dataclass
 from math import prod
@@ -195,27 +195,6 @@ def tune(
             future.cancel()
             mark_failed(trials, trial)
         raise
-
-
-def held_out_values(
-    study: Study,
-    task: TuningTask,
-    sets: Mapping[str, Mapping[str, Choice]],
-    pool: Executor,
-    /,
-    *,
-    runs: int,
-) -> dict[str, tuple[float, ...]]:
-    """The values of sets on the study's evaluation instances, which tuning never saw.
-
-    The best of many trials owes some of its value to luck; these do not.
-    """
-    fresh = msgspec.structs.replace(task.assessment, instances=study.instances, runs=runs)
-    futures = {
-        name: pool.submit(assessed, fresh, changed(task.base, settings))
-        for name, settings in sets.items()
-    }
-    return {name: future.result() for name, future in futures.items()}
 
 
 def _found(task: TuningTask, trials: Sequence[optuna.trial.FrozenTrial]) -> Tuned:

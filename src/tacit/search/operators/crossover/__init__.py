@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tacit.errors import ParameterError
 from tacit.search.operators.crossover.cycle import cycle
 from tacit.search.operators.crossover.edge import edge
+from tacit.search.operators.crossover.edge_both_ends import edge_both_ends
 from tacit.search.operators.crossover.order import order
 from tacit.search.operators.crossover.partially_mapped import partially_mapped
 from tacit.search.operators.crossover.uniform_order_based import uniform_order_based
@@ -55,11 +56,12 @@ def crossovers() -> dict[str, Crossover]:
     """All crossovers of the package by name.
 
     >>> sorted(crossovers())
-    ['cycle', 'edge', 'order', 'partially-mapped', 'uniform-order-based']
+    ['cycle', 'edge', 'edge-both-ends', 'order', 'partially-mapped', 'uniform-order-based']
     """
     known = (
         Crossover("cycle", cycle, lambda length: 0),
         Crossover("edge", edge, lambda length: 2 * length),
+        Crossover("edge-both-ends", edge_both_ends, lambda length: 2 * length),
         Crossover("order", order, lambda length: 2),
         Crossover("partially-mapped", partially_mapped, lambda length: 2),
         Crossover("uniform-order-based", uniform_order_based, lambda length: length),

@@ -4,9 +4,9 @@ A child is a path built along edges of its parents. From the current end it goes
 neighbour: one that both parents have next to it if there is one, else the one with the fewest
 unvisited neighbours left, ties at random. At a dead end it goes on with a random unvisited item.
 
-The textbook first tries to extend the path at its other end. That finds shorter tours under coarse
-disclosures (kroD100, top:60, generation 500: about 27,700 where this gives 30,600), but this
-variant matches the paper's figures (31,318).
+The textbook first tries to extend the path at its other end, which is `edge-both-ends`. That finds
+shorter tours under coarse disclosures than the paper reports; this variant gives the paper's
+figures, so it has the name (docs/experiments.md sets the two side by side).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def edge(
     for pair in range(chosen.shape[0]):
         if not chosen[pair]:
             continue
-        _edge_table(parents[2 * pair], parents[2 * pair + 1], neighbours, degree)
+        edge_table(parents[2 * pair], parents[2 * pair + 1], neighbours, degree)
         for child in range(2):
             unvisited_neighbours[:] = degree
             child_words = words[pair, child * length : (child + 1) * length]
@@ -59,7 +59,7 @@ def edge(
 
 
 @kernel
-def _edge_table(
+def edge_table(
     mother: NDArray[np.int32],
     father: NDArray[np.int32],
     neighbours: NDArray[np.int32],
@@ -126,7 +126,7 @@ def _path(
         fewest = min(min(left_a, left_b), min(left_c, left_d))
         word = words[step + 1]
         if fewest > MOST_NEIGHBOURS:
-            item = _unvisited_item(unvisited_neighbours, below(word, length - step - 1))
+            item = unvisited_item(unvisited_neighbours, below(word, length - step - 1))
             continue
         ties_a = 1 if left_a == fewest else 0
         ties_b = ties_a + (1 if left_b == fewest else 0)
@@ -143,7 +143,7 @@ def _path(
 
 
 @kernel
-def _unvisited_item(unvisited_neighbours: NDArray[np.int32], wanted: int) -> int:
+def unvisited_item(unvisited_neighbours: NDArray[np.int32], wanted: int) -> int:
     """The item that has `wanted` unvisited ones before it."""
     item = 0
     while wanted > 0 or unvisited_neighbours[item] > MOST_NEIGHBOURS:

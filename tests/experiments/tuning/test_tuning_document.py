@@ -1,0 +1,100 @@
+"""What docs/experiments.md and docs/search.md say of tuning is what the shipped trials say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tacit.experiments.execution.sealed_pace import generation_cost, schedule_for
+from tacit.experiments.report.tuning_tables import TuningRecord, tuning_record
+from tacit.experiments.study.study import shipped_study
+from tacit.experiments.tuning.tune import published_sets
+from tacit.problems import generate_assignment
+from tacit.search.moves import sealed_parameters_for
+from tests.support.repository import ROOT
+
+EXPERIMENTS = (ROOT / "docs/experiments.md").read_text()
+SEARCH = " ".join((ROOT / "docs/search.md").read_text().split())
+
+
+def row_of(first: str) -> list[str]:
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in EXPERIMENTS.splitlines()
+        if line.startswith(f"| {first}")
+    ]
+    assert len(rows) == 1, first
+    return rows[0]
+
+
+def shown(values: tuple[float, ...], digits: int) -> str:
+    return ", ".join(f"{value:.{digits}f}" for value in values)
+
+
+@pytest.mark.parametrize(
+    ("name", "study"), [("ap", "ap-wide"), ("tsp", "tsp-wide"), ("moap", "moap")]
+)
+def test_the_best_sets(name: str, study: str) -> None:
+    record, preset = tuning_record(name), shipped_study(study).preset
+    _, _, tuning, paper, evaluation, papers_there = row_of(f"`{study}` |")
+    assert tuning == shown(record.best[0].values, 4)
+    assert paper == shown(published_sets(name)[-1].values, 3)
+    assert evaluation == shown(record.held_out["ours"], 4)
+    assert papers_there == shown(record.held_out[preset], 4)
+
+
+def test_when_the_papers_tour_set_was_found() -> None:
+    trials = tuning_record("tsp").trials
+    best = min(range(len(trials)), key=lambda k: trials[k][1])
+    assert f"at trial {best + 1} of {len(trials)}" in EXPERIMENTS
+
+
+def test_the_short_tuning_for_two_objectives() -> None:
+    record, text = tuning_record("moap"), " ".join(EXPERIMENTS.split())
+    plan = shipped_study("moap").tuning
+    assert plan is not None
+    assert f"but so far {len(record.trials)} trials in place of {plan.trials}" in text
+    assert f"the first {record.task['random_trials']} at random" in text
+    assert record.task["assessment"]["runs"] == 1
+    ours, theirs = record.held_out["ours"], record.held_out["paper-moap"]
+    assert ("the paper's are better in GD+" in text) == (theirs[0] < ours[0])
+
+
+@pytest.mark.parametrize("name", ["sealed-ap", "sealed-ap-delay", "sealed-tsp"])
+def test_the_sealed_sets(name: str) -> None:
+    record, study = tuning_record(name), shipped_study(name)
+    assert study.budget is not None
+    first, _, tuning, evaluation, before = row_of(f"`{name}`,")
+    assert f"{study.budget.seconds:.0f} s" in first
+    assert tuning == percent(record.best[0].values)
+    assert evaluation == percent(record.held_out["ours"])
+    assert before.partition(" ")[0] == percent(record.held_out[study.preset])
+
+
+def percent(values: tuple[float, ...]) -> str:
+    return f"{100 * values[0]:.2f}"
+
+
+def test_the_cost_of_the_best_set_with_delay() -> None:
+    record = tuning_record("sealed-ap-delay")
+    megabytes = megabytes_of(record, record.best[0].settings)
+    assert f"the best set sends {megabytes:.1f} MB per generation" in " ".join(EXPERIMENTS.split())
+    held = record.held_out
+    lost = f"{percent(held['ours'])} instead of {percent(held['sealed-ap'])} % of the optimum"
+    assert f"{lost}, at {megabytes:.1f} MB" in SEARCH
+    small = [
+        (values, settings)
+        for settings, values in record.trials
+        if megabytes_of(record, settings) < 1
+    ]
+    values, settings = min(small, key=lambda each: each[0])
+    assert (settings["parents"], settings["block"]) == (3, 6)
+    assert f"three parents with blocks of 6 ({percent(values)} on" in " ".join(EXPERIMENTS.split())
+
+
+def megabytes_of(record: TuningRecord, settings: dict[str, Any]) -> float:
+    assert set(settings) == set(record.task["space"])
+    parameters = replace(sealed_parameters_for("assignment"), **settings)
+    return generation_cost(schedule_for(generate_assignment(1), parameters)).megabytes

@@ -1,0 +1,174 @@
+"""Figures that README and docs give are those of the files and of the code that they come from."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from inspect import signature
+
+import pytest
+from benchmarks.document_figures import Held, content_of, found_cells, held_cells, written
+
+from tacit.cli.demo import demo_command
+from tacit.engine.node import platform_connection
+from tacit.engine.node.links import peer_line
+from tacit.engine.node.work import plan_binding, session
+from tacit.experiments.execution.sealed_pace import generation_cost, schedule_for
+from tacit.mpc import FitnessBound, Spec
+from tacit.mpc.disclose.node import cost as evaluation_cost
+from tacit.mpc.transport import HEADER_BYTES, early, mux
+from tacit.problems import generate_assignment, shipped_problem
+from tacit.runs.sealed.pace import OPENING_SECONDS
+from tacit.search.moves import SealedParameters, sealed_parameters_for
+from tacit.service.api import middleware
+from tacit.service.execution import worker
+from tacit.service.server import connections
+from tests.support.repository import ROOT
+
+
+def test_measured_figures_are_those_of_their_files() -> None:
+    held = held_cells()
+    assert len(held) > 100
+    texts = {each.document: (ROOT / each.document).read_text() for each in held}
+    wrong = [each for each in held if found_cells(each, texts[each.document]) != [each.text]]
+    assert not wrong, "run python -m benchmarks.document_figures --write"
+
+
+def test_a_wrong_cell_is_found_and_written() -> None:
+    held = Held("README.md", "`top:15`", (3,), 2, "97.8 %")
+    text = "| | what | value |\n| --- | --- | --- |\n| `top:15` | sets | 99.9 % |\n"
+    assert found_cells(held, text) == ["99.9 %"]
+    assert written(held, text).splitlines()[2] == "| `top:15` | sets | 97.8 % |"
+
+
+@pytest.mark.parametrize("best", ["value", "improvement"])
+def test_rounds_and_bytes_of_disclosures_are_the_declared_ones(best: str) -> None:
+    text = (ROOT / "docs/protocols/disclosure.md").read_text().partition("| n = 5,000")[0]
+    rows = dict(re.findall(r"^\| ([\w:, ]+) \| (\d+ \| [\d., ()a-z]+) \|$", text, re.MULTILINE))
+    bound = FitnessBound(0, 2**18 - 1)
+
+    def declared(name: str) -> tuple[int, float]:
+        found = evaluation_cost(300, spec=Spec.parse(name), bound=bound, best=best, has_best=True)  # type: ignore[arg-type]
+        return found.rounds, max(found.sent) / 1000
+
+    kilobytes = {name: declared(name)[1] for name in ("order", "quantiles:5", "top:10")}
+    assert len({round(each) for each in kilobytes.values()}) == 1
+    ranked, thresholds = rows["order, quantiles:5, top:10"], rows["above:75, buckets:5"]
+    above, buckets = declared("above:75"), declared("buckets:5")
+    assert ranked.startswith(f"{declared('order')[0]} | ")
+    assert thresholds.startswith(f"{above[0]} | ")
+    assert above[0] == buckets[0]
+    if best == "value":
+        assert rows["none"] == f"{declared('none')[0]} | {declared('none')[1]:.1f}"
+        assert f"| {kilobytes['order']:.0f} (" in ranked
+        assert f"| {above[1]:.0f}, {buckets[1]:.0f} (" in thresholds
+    else:
+        assert f"({kilobytes['order']:.0f} with improvement)" in ranked
+        assert f"({above[1]:.0f}, {buckets[1]:.0f})" in thresholds
+
+
+@pytest.mark.parametrize("names", ["order, quantiles:5, top:10", "above:75, buckets:5"])
+def test_costs_at_5000_candidates_are_the_declared_ones(names: str) -> None:
+    text = (ROOT / "docs/protocols/disclosure.md").read_text().partition("| n = 5,000")[2]
+    found = re.search(rf"^\| {names} \| (\d+) \| ([\d., ]+) \|$", text, re.MULTILINE)
+    assert found is not None
+    bound = FitnessBound(0, 2**18 - 1)
+    costs = [
+        evaluation_cost(5000, spec=Spec.parse(name), bound=bound, best="value", has_best=True)
+        for name in names.split(", ")
+    ]
+    assert {each.rounds for each in costs} == {int(found[1])}
+    megabytes = dict.fromkeys(f"{each.bytes_per_node / 1e6:.1f}" for each in costs)
+    assert found[2] == ", ".join(megabytes)
+
+
+def test_the_readme_has_the_least_and_the_most_rounds() -> None:
+    rounds = [each["rounds"] for each in content_of("engine")["disclosures"].values()]
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    assert f"300 candidates takes {min(rounds)} to {max(rounds)} rounds" in readme
+
+
+def test_the_demo_takes_as_long_as_the_readme_says() -> None:
+    assert "made-up costs: a plan in five seconds" in (ROOT / "README.md").read_text()
+    assert signature(demo_command).parameters["deadline"].default == "5s"
+
+
+def test_the_cost_of_sealed_generations_is_the_declared_one() -> None:
+    text = (ROOT / "docs/protocols/sealed-search.md").read_text()
+    one_block = SealedParameters(block=0, children=299, heat_start=600, heat_end=20)
+    assignment = generate_assignment(1)
+    for row, problem, parameters in (
+        ("assignment, 14 blocks of 92", assignment, sealed_parameters_for("assignment")),
+        ("assignment, one parent and 299 children", assignment, one_block),
+        ("tour, one parent and 299 children", shipped_problem("kroD100"),
+         sealed_parameters_for("tour")),
+    ):  # fmt: skip
+        schedule = schedule_for(problem, parameters)
+        each = generation_cost(schedule)
+        moves = schedule.generation(0, horizon=1).moves
+        compared = len(moves.positions) * moves.children * (moves.children - 1) // 2
+        found = re.search(rf"^\| {row} \| ([\d,]+) \| \d+ \| (\d+) \| ([\d.]+) \|$", text, re.M)
+        assert found is not None, row
+        assert found[1] == f"{compared:,}"
+        assert found[2] == f"{each.rounds:.0f}"
+        assert found[3] == f"{each.megabytes:.2f}"
+        if "14 blocks" in row:
+            readme = " ".join((ROOT / "README.md").read_text().split())
+            cited = f"the cost: {each.rounds:.0f} rounds and {each.megabytes:.1f} MB per generation"
+            assert cited in readme
+
+
+def test_the_blocks_that_search_md_names_have_their_children_and_comparisons() -> None:
+    text = " ".join((ROOT / "docs/search.md").read_text().split())
+    assignment, tuned = generate_assignment(1), sealed_parameters_for("assignment")
+    said = {7: "Blocks of 7 are", 6: "blocks of 6 (at heat 300 to 30)"}
+    for block, words in said.items():
+        moves = schedule_for(assignment, replace(tuned, block=block)).generation(0, horizon=1).moves
+        blocks, children = len(moves.positions), moves.children
+        compared = f"{blocks * children * (children - 1) // 2:,}"
+        assert f"{words} {blocks} x {children} children with {compared}" in text
+    assert f"299 drawn children has {300 * 299 // 2:,}" in text
+    seven, eight = (
+        generation_cost(schedule_for(assignment, replace(tuned, block=block))).megabytes
+        for block in (7, 8)
+    )
+    assert (
+        "7 is best within 40 s on one machine, and the largest whose generations stay below 1 MB"
+        in text
+    )
+    assert seven < 1 < eight
+
+
+CONSTANTS = [
+    ("docs/protocols/transport.md", f"**Frame.** {HEADER_BYTES} bytes"),
+    ("docs/protocols/transport.md", f"kept for {mux.EARLY_SECONDS:.0f} s"),
+    (
+        "docs/protocols/transport.md",
+        f"up to {mux.PENDING_LIMIT >> 20} MB and {early.MOST_CHANNELS} conversations",
+    ),
+    (
+        "docs/protocols/transport.md",
+        f"({mux.PENDING_LIMIT >> 20} MB; {platform_connection.PENDING_LIMIT >> 20} MB from",
+    ),
+    ("docs/protocols/transport.md", f"no answer comes within {peer_line.ANSWER_SECONDS:.0f} s"),
+    (
+        "docs/protocols/sealed-search.md",
+        f"if its link is up, has {plan_binding.OBJECTION_SECONDS} s to object",
+    ),
+    (
+        "docs/protocols/sealed-search.md",
+        f"without a confirmation within {session.EPOCH_SECONDS:.0f} s nothing is sent",
+    ),
+    ("docs/platform.md", f"stops {OPENING_SECONDS} s or a little more before the deadline"),
+    (
+        "docs/platform.md",
+        f"may take {connections.HEAD_SECONDS:.0f} s each, a pause within a body "
+        f"{middleware.BODY_SECONDS:.0f} s",
+    ),
+    ("docs/platform.md", f"at most {1 / worker.REPORT_SECONDS:.0f} times a second"),
+]
+
+
+@pytest.mark.parametrize(("document", "phrase"), CONSTANTS)
+def test_limits_in_documents_are_those_of_the_code(document: str, phrase: str) -> None:
+    assert phrase in " ".join((ROOT / document).read_text().split())

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         how_much,
     )
     from tacit.audit.expected.table import Entry, Expected, expected_leakage
+    from tacit.audit.posterior.draws import bound_of
     from tacit.audit.record.record import Record, load_record
     from tacit.audit.record.recorder import Recorder
     from tacit.audit.record.schedule import first_columns

@@ -1,0 +1,1 @@
+"""What independent weights can be, given the bits of `top:k`: draws from the posterior."""

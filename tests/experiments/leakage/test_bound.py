@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import msgspec
+
+from tacit.experiments.leakage.bound import (
+    BoundResult,
+    bound_jobs,
+    bound_table,
+    measure_bound,
+)
+from tacit.experiments.leakage.plan import leakage_study_from, shipped_leakage_study
+from tests.experiments.leakage.tiny import TINY
+
+
+def test_the_study_bounds_one_run_at_its_end() -> None:
+    (job,) = bound_jobs(shipped_leakage_study())
+    assert (job.label, job.run.disclosure, job.evaluations) == ("assignment", "top:15", (300,))
+    assert (job.population, job.mitigation, job.worst_case) == (300, "", False)
+    assert bound_jobs(leakage_study_from(TINY, "tiny.toml")) == []
+
+
+def test_a_run_has_a_limit_and_an_estimate_near_it() -> None:
+    study = leakage_study_from(TINY.replace("top:5", "top:15"), "tiny.toml")
+    (job,) = bound_jobs(study)
+    result = msgspec.json.decode(measure_bound(job), type=BoundResult)
+    assert (result.evaluations, result.population, result.violated) == (12, 30, 0)
+    assert 0.3 < result.posterior_mean < 1
+    assert abs(result.limit - result.posterior_mean) < 0.2
+    text = bound_table([result], [0.5]).markdown()
+    assert f"| top:15 | 12 | 0.50 | {result.posterior_mean:.2f} | {result.limit:.2f} |" in text
+    unfit = msgspec.structs.replace(result, violated=1)
+    assert "| the draws do not fit |" in bound_table([unfit], [0.5]).markdown()

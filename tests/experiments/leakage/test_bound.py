@@ -4,7 +4,6 @@ import msgspec
 
 from tacit.experiments.leakage.bound import (
     BoundResult,
-    bound_jobs,
     bound_table,
     measure_bound,
 )
@@ -13,15 +12,16 @@ from tests.experiments.leakage.tiny import TINY
 
 
 def test_the_study_bounds_one_run_at_its_end() -> None:
-    (job,) = bound_jobs(shipped_leakage_study())
+    (job,) = shipped_leakage_study().bound_jobs()
     assert (job.label, job.run.disclosure, job.evaluations) == ("assignment", "top:15", (300,))
     assert (job.population, job.mitigation, job.worst_case) == (300, "", False)
-    assert bound_jobs(leakage_study_from(TINY, "tiny.toml")) == []
+    assert not list(leakage_study_from(TINY, "tiny.toml").bound_jobs())
+    assert not list(shipped_leakage_study().quick().bound_jobs())
 
 
 def test_a_run_has_a_limit_and_an_estimate_near_it() -> None:
-    study = leakage_study_from(TINY.replace("top:5", "top:15"), "tiny.toml")
-    (job,) = bound_jobs(study)
+    study = leakage_study_from('bounded = "top:15"' + TINY, "tiny.toml")
+    (job,) = study.bound_jobs()
     result = msgspec.json.decode(measure_bound(job), type=BoundResult)
     assert (result.evaluations, result.population, result.violated) == (12, 30, 0)
     assert 0.3 < result.posterior_mean < 1

@@ -15,11 +15,10 @@ from tacit.audit import audit_of, bound_of
 from tacit.disclosure import BestMode
 from tacit.errors import ParameterError
 from tacit.experiments.execution.observed_leakage import recorded
-from tacit.experiments.leakage.plan import LeakageJob, LeakageStudy
+from tacit.experiments.leakage.plan import LeakageJob
 from tacit.experiments.report.table import ReportTable, plain
 from tacit.experiments.study.instances import reference_of
 
-BOUNDED = "top:15"
 SWEEPS, DROPPED = 512, 256
 """Of each of two chains, about a minute of one core in all; what is drawn first is dropped."""
 
@@ -37,17 +36,6 @@ class BoundResult(msgspec.Struct, frozen=True):
     """The highest that any estimate reaches on average, computed without the secret."""
     violated: int
     """How many evaluations the last draws do not fit; not 0 means that the limit is no limit."""
-
-
-def bound_jobs(study: LeakageStudy, /) -> list[LeakageJob]:
-    """The first run of the study under `top:15`, at its end; none where the study has none."""
-    found = [
-        each for each in study.jobs() if each.run.disclosure == BOUNDED and not each.mitigation
-    ]
-    return [
-        msgspec.structs.replace(each, evaluations=each.evaluations[-1:], worst_case=False)
-        for each in found[:1]
-    ]
 
 
 def measure_bound(job: LeakageJob, /) -> bytes:

@@ -98,6 +98,8 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     disclosures: tuple[str, ...] = PAPER_CONFIGURATIONS
     sealed_generations: int = 0
     """The length of sealed searches, whose plans are attacked as well; 0 for none."""
+    bounded: str | None = None
+    """A disclosure of bits under which the limit of all attacks is computed, on one run."""
     classes: tuple[ProblemClass, ...]
     mitigations: Mitigations = Mitigations()
 
@@ -126,13 +128,20 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     @property
     def runs(self) -> int:
         """The number of runs to attack."""
-        return len(list(self.jobs())) + len(list(self.attack_jobs()))
+        return len([*self.jobs(), *self.attack_jobs(), *self.bound_jobs()])
 
     def attack_jobs(self) -> Iterator[LeakageJob]:
         """Runs on which every attack is tried."""
         for each in self.classes:
             for disclosure in each.every_attack:
                 yield self._job(each, expanded(each.instances, Path())[0], disclosure)
+
+    def bound_jobs(self) -> Iterator[LeakageJob]:
+        """The first run under the bounded disclosure, at its end."""
+        if self.bounded is not None:
+            first = self.classes[0]
+            job = self._job(first, expanded(first.instances, Path())[0], self.bounded)
+            yield msgspec.structs.replace(job, evaluations=job.evaluations[-1:])
 
     def _job(
         self,
@@ -180,6 +189,7 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
             self,
             disclosures=("none", "order", "quantiles:5", "top:15"),
             sealed_generations=0,
+            bounded=None,
             evaluations=tuple(self.evaluations[-2:]),
             classes=(msgspec.structs.replace(few, instances=(spec,)),),
             mitigations=Mitigations(),

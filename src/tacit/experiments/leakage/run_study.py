@@ -12,6 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from tacit.experiments.execution.store import versions, write_json, write_whole
+from tacit.experiments.leakage.bound import BoundResult, bound_table, measure_bound
 from tacit.experiments.leakage.pictures import draw_growth, draw_privacy
 from tacit.experiments.leakage.plan import LeakageJob, LeakageStudy
 from tacit.experiments.leakage.run_job import (
@@ -33,13 +34,25 @@ class LeakageStudyRun:
     folder: Path
     results: list[LeakageResult]
     attacks: list[AttackResult]
+    bounds: list[BoundResult]
     computed: int
     seconds: float
 
     def tables(self) -> list[ReportTable]:
         """All results as readable tables."""
         tables = leakage_tables(self.results)
+        if self.bounds:
+            tables.append(bound_table(self.bounds, [self._reached(each) for each in self.bounds]))
         return [*tables, attack_table(self.attacks)] if self.attacks else tables
+
+    def _reached(self, bound: BoundResult) -> float:
+        """What the strongest attack reached on the run that a bound is about."""
+        return next(
+            each.points[-1].honest
+            for each in self.results
+            if (each.instance, each.disclosure, each.population)
+            == (bound.instance, bound.disclosure, bound.population)
+        )
 
 
 def run_leakage_study(
@@ -59,11 +72,12 @@ def run_leakage_study(
     folder = out / study.name
     work = [(job, measure_leakage, _path(folder, job)) for job in study.jobs()]
     work += [(job, try_attacks, _path(folder, job, "-attacks")) for job in study.attack_jobs()]
+    work += [(job, measure_bound, _path(folder, job, "-bound")) for job in study.bound_jobs()]
     missing = [each for each in work if not each[2].exists()]
     if advance is not None:
         advance(len(work) - len(missing))
     # The longest first, so that all cores stay busy to the end.
-    missing.sort(key=lambda each: not (each[0].worst_case or each[1] is try_attacks))
+    missing.sort(key=lambda each: not (each[0].worst_case or each[1] is not measure_leakage))
     futures = {pool.submit(task, job): path for job, task, path in missing}
     for future in as_completed(futures):
         write_whole(futures[future], future.result())
@@ -73,6 +87,7 @@ def run_leakage_study(
         folder,
         [_read(path, LeakageResult) for _, task, path in work if task is measure_leakage],
         [_read(path, AttackResult) for _, task, path in work if task is try_attacks],
+        [_read(path, BoundResult) for _, task, path in work if task is measure_bound],
         len(missing),
         time.monotonic() - started,
     )

@@ -64,24 +64,18 @@ figures: .venv/ready-bench ## Measure again what README and docs say of speed an
 	@$(BIN)/python -m benchmarks.equal_time --json docs/figures/equal-time.json
 	@$(BIN)/python -m benchmarks.document_figures --write
 
-reproduce: .venv/ready-experiments ## The paper's whole evaluation, our figures beside its own, and what leaks (30 minutes)
+reproduce: .venv/ready-experiments ## The paper's whole evaluation, our figures beside its own (30 minutes)
 	@$(BIN)/tacit experiment reproduce --out out/reproduce --latex
 	@mkdir -p docs/ablation
 	@cp out/reproduce/ablation/tables.md out/reproduce/ablation/gaps.png docs/ablation/
 	@cp out/reproduce/ablation/ablation.json src/tacit/experiments/data/
 	@cp out/reproduce/summary.json src/tacit/experiments/data/reproduced.json
-	@$(MAKE) --no-print-directory leakage-figures
 
-leakage: .venv/ready-experiments ## Every figure of docs/leakage.md and the table that participants are shown
-	@$(BIN)/tacit experiment leakage --out out/reproduce
-	@$(MAKE) --no-print-directory leakage-figures
-
-# The reproduction runs the same study, so both write the same figures.
-leakage-figures:
+leakage: .venv/ready-experiments ## Every figure of docs/leakage.md and the table that participants are shown (25 minutes)
+	@$(BIN)/tacit experiment leakage --out out
 	@mkdir -p docs/leakage
-	@cp out/reproduce/leakage/privacy.png out/reproduce/leakage/growth.png docs/leakage/
-	@cp out/reproduce/leakage/tables.md docs/leakage/
-	@cp out/reproduce/leakage/leakage.json src/tacit/audit/data/
+	@cp out/leakage/privacy.png out/leakage/growth.png out/leakage/tables.md docs/leakage/
+	@cp out/leakage/leakage.json src/tacit/audit/data/
 
 clean: ## Remove what make made
 	rm -rf .venv out build .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info

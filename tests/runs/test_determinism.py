@@ -45,7 +45,7 @@ def here() -> dict[str, str]:
 
 
 def test_all_operators_and_kinds_are_covered(here: dict[str, str]) -> None:
-    assert len(here) == 5 * 4 * 4
+    assert len(here) == 6 * 4 * 4
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         explain_leakage,
         how_much,
     )
-    from tacit.audit.expected.table import Entry, Expected, expected_leakage
+    from tacit.audit.expected.table import Entry, Expected, expected_leakage, measured_entries
     from tacit.audit.posterior.draws import bound_of
     from tacit.audit.record.record import Record, load_record
     from tacit.audit.record.recorder import Recorder

@@ -46,7 +46,7 @@ def run(
     ] = False,
 ) -> None:
     """Run a study, or what is left of it: finished runs are never computed twice."""
-    require_extra("polars", "moocore")
+    require_extra("polars")
     chosen = experiments.study_named(study)
     chosen = chosen.quick() if quick else chosen
     count = len(list(chosen.jobs()))
@@ -79,10 +79,9 @@ def reproduce(
     ] = None,
 ) -> None:
     """Run the paper's evaluation and set our figures beside its own: report.html, summary.json."""
-    require_extra("polars", "moocore", "matplotlib")
+    require_extra("polars", "matplotlib")
     studies = experiments.paper_studies(quick=quick)
-    leakage = experiments.shipped_leakage_study()
-    leakage = leakage.quick() if quick else leakage
+    leakage = experiments.shipped_leakage_study().sampled()
     folder = out / "quick" if quick and out == Path("out/reproduce") else out
     if not quick:
         studies += experiments.control_studies(studies)
@@ -122,7 +121,7 @@ def leakage(
     ] = None,
 ) -> None:
     """Attack recorded runs under every disclosure: the tables and plots of docs/leakage.md."""
-    require_extra("polars", "moocore", "matplotlib")
+    require_extra("polars", "matplotlib")
     chosen = experiments.shipped_leakage_study()
     if study is not None:
         chosen = experiments.read_leakage_study(study)
@@ -149,7 +148,7 @@ def ablation(
     ] = False,
 ) -> None:
     """Genetic algorithm and annealing under the same disclosures at equal time."""
-    require_extra("polars", "moocore", "matplotlib")
+    require_extra("polars", "matplotlib")
     chosen = experiments.shipped_ablation()
     chosen = chosen.quick() if quick else chosen
     folder = out / "quick" if quick else out
@@ -166,7 +165,7 @@ def ablation(
 @app.command(name="list")
 def list_studies() -> None:
     """Show the studies of the package."""
-    require_extra("polars", "moocore")
+    require_extra("polars")
     table = Table(box=None)
     for heading in ("study", "what", "instances", "configurations", "seeds", "runs"):
         table.add_column(heading)

@@ -80,7 +80,7 @@ def tune_command(
     ] = False,
 ) -> None:
     """Tune a study's search as the paper does: random sets first, then a multivariate TPE."""
-    require_extra("optuna", "polars", "moocore")
+    require_extra("optuna", "polars")
     chosen = experiments.study_named(study)
     if budget and chosen.budget is None:
         chosen = msgspec.structs.replace(chosen, budget=experiments.PAPER_BUDGET)

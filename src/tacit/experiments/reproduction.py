@@ -14,8 +14,9 @@ from tacit.experiments.ablation.plan import AblationStudy
 from tacit.experiments.ablation.run_study import AblationRun, run_ablation
 from tacit.experiments.engine_times import EngineTimes
 from tacit.experiments.execution.run_study import StudyRun, run_study
+from tacit.experiments.leakage.check import leakage_blocks
 from tacit.experiments.leakage.plan import LeakageStudy
-from tacit.experiments.leakage.run_study import LeakageStudyRun, run_leakage_study
+from tacit.experiments.leakage.run_study import run_leakage_study
 from tacit.experiments.report.control import PREFIX as CONTROL
 from tacit.experiments.report.control import control_of
 from tacit.experiments.report.edge_variants import edge_blocks
@@ -69,7 +70,7 @@ def both_ends_study(*, quick: bool) -> Study:
     """The TSP with the other variant of edge crossover, in full or quick.
 
     >>> len(list(both_ends_study(quick=False).jobs()))
-    217
+    77
     """
     study = shipped_study("tsp-both-ends")
     return study.quick() if quick else study
@@ -108,7 +109,7 @@ def reproduce(
     given_away: list[Block] = []
     if leakage is not None:
         told = None if advance is None else partial(advance, leakage.name)
-        given_away = _leakage_blocks(run_leakage_study(leakage, out, pool, advance=told))
+        given_away = leakage_blocks(run_leakage_study(leakage, out, pool, advance=told))
     crossed: AblationRun | None = None
     if ablation is not None:
         told = None if advance is None else partial(advance, ablation.name)
@@ -162,17 +163,6 @@ def _figures_by_ties(
 
 def _ablation_blocks(done: AblationRun | None) -> list[Block]:
     return [] if done is None else ["## Algorithm or disclosure?", *done.blocks()]
-
-
-def _leakage_blocks(done: LeakageStudyRun) -> list[Block]:
-    name = done.folder.name
-    return [
-        "Measured by attacking recorded runs: the correlation of the matrix that a curious "
-        "platform recovers with the secret one, rows and columns centred. See docs/leakage.md.",
-        *done.tables(),
-        (f"{name}/privacy.png", "Privacy against the quality of the solution"),
-        (f"{name}/growth.png", "Leakage against evaluations"),
-    ]
 
 
 def _results_and_control(

@@ -26,6 +26,8 @@ class GenerationView:
     plans: NDArray[np.int32]
     """What was evaluated, one plan per row."""
     evaluation: Evaluation
+    actual: list[NDArray[np.int64]] | None
+    """The actual fitness of the estimated-best set per objective, where the caller may know it."""
 
 
 class GenerationRecord(msgspec.Struct, frozen=True):
@@ -54,18 +56,19 @@ def record_generation(
     *,
     actual: bool,
     seconds: float,
-) -> GenerationRecord:
-    """Sum up a generation."""
+) -> tuple[GenerationRecord, list[NDArray[np.int64]] | None]:
+    """Sum up a generation; also the actual fitness of its estimated-best set, per objective."""
     chosen = state.estimated_best()
     mean: tuple[float, ...] | None = None
     best: tuple[int, ...] | None = None
+    fitness = None
     if actual:
         plans = problem.plans(state.genomes[chosen])
         fitness = [problem.fitness(k, plans) for k in range(len(problem.objectives))]
         mean = tuple(int(each.sum()) / len(each) for each in fitness)
         best = tuple(int(each.max()) for each in fitness)
     single = state.estimates.shape[1] == 1
-    return GenerationRecord(
+    record = GenerationRecord(
         generation=state.generation,
         disclosed_best=evaluation.best,
         largest_estimate=float(state.estimates[chosen[0], 0]) if single else None,
@@ -74,3 +77,4 @@ def record_generation(
         actual_best=best,
         seconds=seconds,
     )
+    return record, fitness

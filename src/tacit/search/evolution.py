@@ -8,6 +8,7 @@ state is kept, so a run can stop after any `tell` and continue elsewhere.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,7 +159,7 @@ class WordBudget:
 
     def draw(self, rng: np.random.Generator) -> GenerationWords:
         """Draw one generation's words."""
-        sizes = [int(np.prod(shape)) for shape in self.shapes]
+        sizes = [prod(shape) for shape in self.shapes]
         words = draw_words(rng, sum(sizes))
         arrays, start = [], 0
         for shape, size in zip(self.shapes, sizes, strict=True):

@@ -60,6 +60,22 @@ def test_the_shipped_study_covers_the_paper() -> None:
     assert {job.best for job in jobs} == {"value", "improvement", "nothing"}
 
 
+def test_a_sample_has_one_short_run_of_each_family() -> None:
+    jobs = list(shipped_leakage_study().sampled().jobs())
+    whole = {(job.label, job.family, job.prior) for job in shipped_leakage_study().jobs()}
+    assert {(job.label, job.family, job.prior) for job in jobs} == whole
+    assert [job.run.disclosure for job in jobs] == ["top:15", "sealed"] * len(whole)
+    assert {job.evaluations for job in jobs} == {(16,), (30,)}
+    keys = {
+        (each.kind, each.family, each.prior, each.disclosure, each.evaluations)
+        for each in measured_entries()
+    }
+    assert all(
+        (job.label, job.family, job.prior, job.run.disclosure, *job.evaluations) in keys
+        for job in jobs
+    )
+
+
 @pytest.mark.processes
 def test_the_command_writes_everything(tmp_path: Path) -> None:
     path = tmp_path / "tiny.toml"

@@ -141,12 +141,14 @@ class _Words:
     def of_search(self, opening: str) -> list[str]:
         """A search whose populations are evaluated."""
         expected, scale = self.expected, "" if self.expected.prior_alone else f" on {SCALE}"
+        # Whoever breaks the agreement may know the structure, too.
+        worst = max(expected.worst, expected.structured or expected.worst, key=self.figure)
         sentences = [
             f"{opening} curious platform that keeps to the agreed search "
             f"{self.could(expected.honest)} ({self.figure(expected.honest):.2f}{scale}).",
             "One that breaks the agreement with unrestricted queries "
-            f"{self.could(expected.worst)} ({self.figure(expected.worst):.2f}); the nodes' logs "
-            "show that afterwards.",
+            f"{self.could(worst)} ({self.figure(worst):.2f}); the nodes' logs show that "
+            "afterwards.",
             "A curious node sees the candidates, and could learn most of what the platform does.",
             f"The published plan alone tells {self.figure(expected.plan_only):.2f}.",
         ]

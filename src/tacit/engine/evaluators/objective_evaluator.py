@@ -57,12 +57,14 @@ class SideBySide:
 
     def __init__(self, objectives: tuple[ObjectiveEvaluator, ...], /) -> None:
         self.objectives = objectives
+        # Asked once: to ask a protocol takes longer than to evaluate a few candidates.
+        self._early = [each if isinstance(each, StartsEarly) else None for each in objectives]
 
     def evaluate(self, candidates: NDArray[np.int32], /, *, until: float | None) -> Evaluation:
         """Evaluate every objective on the same candidates."""
         started = [
-            objective.begin(candidates, until=until) if isinstance(objective, StartsEarly) else None
-            for objective in self.objectives
+            each.begin(candidates, until=until) if each is not None else None
+            for each in self._early
         ]
         evaluations = [
             wait() if wait is not None else objective.evaluate(candidates, until=until)

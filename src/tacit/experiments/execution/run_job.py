@@ -13,8 +13,7 @@ from tacit.disclosure import parse_disclosure
 from tacit.errors import ParameterError
 from tacit.experiments.execution.job import Job
 from tacit.experiments.quality import (
-    generational_distance_plus,
-    inverted_generational_distance_plus,
+    distances_plus,
     normalized,
     relative_error,
 )
@@ -135,20 +134,15 @@ class _Measurements:
         return size, mean / objective.scale, best / objective.scale, error
 
     def _distances(self, view: GenerationView) -> tuple[float, ...]:
-        state, truth = view.state, self.reference.truth
-        if truth is None or self._even_truth is None:
+        truth = self.reference.truth
+        if truth is None or self._even_truth is None or view.actual is None:
             return (view.record.set_size, *[float("nan")] * 4)
-        problem = self.reference.problem
-        plans = problem.plans(state.genomes[state.estimated_best()])
-        columns = [problem.fitness(k, plans) for k in range(len(problem.objectives))]
-        found = np.stack(columns, axis=1).astype(np.float64)
+        found = np.stack(view.actual, axis=1).astype(np.float64)
         even = normalized(found, truth)
         return (
             view.record.set_size,
-            generational_distance_plus(found, truth),
-            inverted_generational_distance_plus(found, truth),
-            generational_distance_plus(even, self._even_truth),
-            inverted_generational_distance_plus(even, self._even_truth),
+            *distances_plus(found, truth),
+            *distances_plus(even, self._even_truth),
         )
 
     def arrays(self) -> dict[str, NDArray[np.float64]]:

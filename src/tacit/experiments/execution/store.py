@@ -78,7 +78,7 @@ def _column(record: RunRecord, k: int) -> np.ndarray[tuple[int], np.dtype[np.flo
     return np.full(len(record.front), np.nan)
 
 
-LIBRARIES = ("tacit", "numpy", "numba", "scipy", "moocore", "polars", "msgspec")
+LIBRARIES = ("tacit", "numpy", "numba", "scipy", "polars", "msgspec")
 
 
 @dataclass(frozen=True)

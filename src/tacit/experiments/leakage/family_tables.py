@@ -41,11 +41,8 @@ def _table(
     last = max(each.evaluations for each in entries)
     lines = []
     for family in families:
-        mine = {
-            each.disclosure: each
-            for each in entries
-            if (each.family, each.prior) == family and each.evaluations == last
-        }
+        points = [each for each in entries if (each.family, each.prior) == family]
+        mine = {each.disclosure: each for each in sorted(points, key=lambda each: each.evaluations)}
         any_one = next(iter(mine.values()))
         informed = any_one.prior_alone > 0
         plan = raw_and_gain(any_one.plan_only, any_one.plan_gain, informed)

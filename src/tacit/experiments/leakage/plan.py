@@ -21,6 +21,8 @@ from tacit.search import preset_named
 
 FORMAT = 3
 """Counts up when attacks change, so that old results are computed anew."""
+MOST_SAMPLED = 30
+"""Evaluations of a run of the sample."""
 AS_IT_IS = "as it is"
 """The name of runs without a mitigation in the comparison of mitigations."""
 
@@ -176,6 +178,24 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
             worst_case=worst_case,
             # It takes the most time, so further instances have only the last point.
             worst_from=max(evaluations) if worst_case and again else 0,
+        )
+
+    def sampled(self) -> LeakageStudy:
+        """One short run of each family of costs under `top:15`, and its sealed plan."""
+        families = {(each.label, each.family, each.prior): each for each in self.classes}
+        few = []
+        for each in families.values():
+            points = each.evaluations or self.evaluations
+            short = [count for count in points if count <= MOST_SAMPLED]
+            (spec, *_) = expanded(each.instances, Path())
+            few.append(
+                msgspec.structs.replace(
+                    each, instances=(spec,), evaluations=(max(short or points[:1]),),
+                    disclosures=("top:15",), every_attack=(), worst_cases=0,
+                )
+            )  # fmt: skip
+        return msgspec.structs.replace(
+            self, classes=tuple(few), bounded=None, mitigations=Mitigations()
         )
 
     def quick(self) -> LeakageStudy:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from math import sqrt
-
 from tacit.experiments.paper import COLUMNS
 from tacit.experiments.report.column_figures import published_figures
 from tacit.experiments.report.results import Results
 from tacit.experiments.report.table import Block, Cell, ReportTable, plain
-from tacit.experiments.statistics import Spread
+from tacit.experiments.report.z_scores import z_on_same_instance
 
-PAPER_RUNS = 31
-ERROR_OF_IQR = 0.929
-"""Standard error of a median, as a multiple of IQR / sqrt(n), for normal samples."""
 FAR = 2.0
 """Differences of more than two standard errors are highlighted."""
 
@@ -32,8 +27,8 @@ def edge_blocks(ours: Results, both_ends: Results, /) -> list[Block]:
     rows, far = [], [0, 0]
     for name in shared:
         cells = [*plain(name, f"{theirs.final[name].median:,.0f}")]
-        for k, (figures, count) in enumerate(((one, runs), (other, other_runs))):
-            z = standard_errors(figures.final[name], count, theirs.final[name], PAPER_RUNS)
+        for k, figures in enumerate((one, other)):
+            z = z_on_same_instance(figures.final[name], theirs.final[name])
             far[k] += abs(z) >= FAR
             cells += [Cell(f"{figures.final[name].median:,.0f}"), Cell(f"{z:+.1f}", abs(z) >= FAR)]
         rows.append(tuple(cells))
@@ -47,21 +42,11 @@ def edge_blocks(ours: Results, both_ends: Results, /) -> list[Block]:
             ("disclosure", "paper", "edge", "z", "edge-both-ends", "z"),
             tuple(rows),
             f"Medians; seeds: {runs} and {other_runs}. z: the difference to the paper's median in "
-            "standard errors, which follow from the interquartile ranges as for normal samples. "
+            "standard errors. "
             f"At least {FAR:g} standard errors off: {far[0]} and {far[1]} of {len(shared)}. "
             + _reason(far),
         ),
     ]
-
-
-def standard_errors(ours: Spread, runs: int, theirs: Spread, their_runs: int, /) -> float:
-    """The difference of two medians in standard errors.
-
-    >>> round(standard_errors(Spread(110, 20), 25, Spread(100, 20), 25), 2)
-    1.9
-    """
-    error = ERROR_OF_IQR * sqrt(ours.iqr**2 / runs + theirs.iqr**2 / their_runs)
-    return (ours.median - theirs.median) / error if error else 0.0
 
 
 def _reason(far: list[int]) -> str:

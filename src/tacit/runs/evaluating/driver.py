@@ -230,7 +230,7 @@ class EvaluatingDriver:
         state = self.search.tell(before.search, genomes, evaluation.estimates, self._rng)
         best_known, improved = update_best_known(before.best_known, state, evaluation)
         seconds = time.monotonic() - self._begun
-        record = record_generation(
+        record, actual = record_generation(
             self.problem, state, evaluation, actual=self._actual, seconds=seconds
         )
         self.history.append(record)
@@ -243,4 +243,4 @@ class EvaluatingDriver:
             best_so_far=self.evaluator.best_so_far,
             seconds=seconds,
         )
-        self._view = GenerationView(self, record, state, plans, evaluation)
+        self._view = GenerationView(self, record, state, plans, evaluation, actual)

@@ -71,7 +71,7 @@ reproduce: .venv/ready-experiments ## The paper's whole evaluation, our figures 
 	@cp out/reproduce/ablation/ablation.json src/tacit/experiments/data/
 	@cp out/reproduce/summary.json src/tacit/experiments/data/reproduced.json
 
-leakage: .venv/ready-experiments ## Every figure of docs/leakage.md and the table that participants are shown (25 minutes)
+leakage: .venv/ready-experiments ## Every figure of docs/leakage.md and the table that participants are shown (15 minutes)
 	@$(BIN)/tacit experiment leakage --out out
 	@mkdir -p docs/leakage
 	@cp out/leakage/privacy.png out/leakage/growth.png out/leakage/tables.md docs/leakage/

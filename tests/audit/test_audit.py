@@ -10,7 +10,7 @@ from tacit.audit import AuditReport, audit_record
 from tacit.audit.audit import audit_of
 from tacit.audit.record.recorder import Recorder
 from tacit.audit.record.view import view_of
-from tacit.problems import generate_assignment, generate_tour
+from tacit.problems import generate_assignment, generate_capacitated, generate_tour
 from tacit.runs import Limits
 from tacit.search import SearchParameters
 from tests.audit.example import example_problem, example_record, example_weights
@@ -117,3 +117,27 @@ def test_a_disclosure_without_groups_says_nothing() -> None:
     report = audit_record(example_record("quantiles:1", best="nothing"), example_weights())
     assert report.attacks["pairwise"].correlation == 0
     assert report.correlation < 0.4
+
+
+@pytest.mark.parametrize("disclosure", ["none", "top:5"])
+def test_a_single_evaluation_and_the_smallest_problems(disclosure: str) -> None:
+    audit_record(example_record(disclosure, generations=0), example_weights())
+    tiny = generate_assignment(7, rows=2)
+    weights = tiny.objectives[0].weights
+    assert weights is not None
+    report = audit_record(
+        example_record(disclosure, problem=tiny, generations=3), weights.astype(np.float64)
+    )
+    assert report.evaluations == 4
+
+
+def test_a_capacitated_problem_with_a_forbidden_beginning_has_no_schedule() -> None:
+    problem = generate_capacitated(3, rows=8, columns=4)
+    forbidden = np.zeros((8, 4), dtype=np.bool_)
+    forbidden[:5, 0] = True
+    weights = problem.objectives[0].weights
+    assert weights is not None
+    record = example_record("top:5", problem=replace(problem, forbidden=forbidden), generations=4)
+    report = audit_record(record, weights.astype(np.float64))
+    assert report.prior == "range"
+    assert "schedule" not in report.attacks

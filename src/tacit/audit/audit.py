@@ -85,8 +85,10 @@ class Audit:
     def informed(self) -> dict[str, Measured]:
         """A participant that colludes with the platform, and a curious node."""
         rows = self.known_rows
-        estimate = known_rows.recover(self.view, self.truth.weights, rows)
         others = replace(self.measuring, known_rows=rows)
+        if not others.counts.any():  # nothing is left to find
+            return self.node()
+        estimate = known_rows.recover(self.view, self.truth.weights, rows)
         measured = {
             "known rows": self._measured(estimate, "platform and participant", truth=others)
         }

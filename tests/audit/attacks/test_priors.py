@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -13,6 +14,7 @@ from tacit.audit import (
     Audit,
     View,
     audit_of,
+    first_columns,
     main_attacks,
     prior_named,
     priors_that_fit,
@@ -153,7 +155,7 @@ def test_by_default_every_prior_that_fits_is_tried() -> None:
         "uniform": ["range", "low rank", "places"],
         "effects": ["range", "effects", "low rank", "places"],
         "distances": ["map", "range"],
-        "delays": ["schedule", "linear schedule"],
+        "delays": ["schedule", "linear schedule", "range", "effects", "low rank", "places"],
     }.items():
         record = example_record("top:5", problem=problem_of(family), generations=1)
         assert [each.name for each in priors_that_fit(record.problem)] == names
@@ -168,7 +170,7 @@ def models() -> dict[str, tuple[CostModel, View, int]]:
     assert isinstance(delays.prior, Schedule)
     curves = CurveModel(delays.prior, delays.view)
     return {
-        "map": (PlaceModel(24, -1, 1.0), tour, 48),
+        "map": (PlaceModel(24, 1.0), tour, 48),
         "places": (MeetingModel(start, square), square, 48),
         "low rank": (ProductModel(start, 3, 1.0), square, 72),
         "schedule": (curves, delays.view, len(curves.starts(delays.view)[0])),
@@ -205,11 +207,15 @@ def test_a_gain_is_the_partial_correlation() -> None:
         for a, b in ((found, true), (found, guess), (true, guess))
     )
     by_hand = (xy - xz * yz) / np.sqrt((1 - xz**2) * (1 - yz**2))
-    assert truth.score(estimate).gain == pytest.approx(by_hand)
+    score = truth.score(estimate)
+    assert score.gain == pytest.approx(by_hand)
+    # Together with the guess: the multiple correlation, which is never less than either alone.
+    assert score.correlation == pytest.approx(np.sqrt(yz**2 + (1 - yz**2) * by_hand**2))
+    assert score.correlation > max(xy, yz)
     plain = audit("uniform", "range")
     (some,) = list(main_attacks(plain.view).values())[-1:]
-    score = plain.measuring.score(some)
-    assert score.gain == score.correlation
+    alone = plain.measuring.score(some)
+    assert alone.gain == alone.correlation
 
 
 def test_random_queries_keep_to_what_nodes_accept() -> None:
@@ -218,3 +224,42 @@ def test_random_queries_keep_to_what_nodes_accept() -> None:
     forbidden = set(view.problem.forbidden)
     assert not any((row, int(plan[row])) in forbidden for plan in plans for row in range(12))
     assert len({tuple(plan) for plan in plans.tolist()}) > 190
+
+
+def test_late_is_bad_also_where_values_are_maximized() -> None:
+    costs = problem_of("delays")
+    bound = costs.objectives[0].weight_bound
+    values = replace(
+        costs.objectives[0], weights=bound - secret(costs).astype(int), sense="maximize"
+    )
+    problem = replace(costs, objectives=(values,))
+    record = example_record("top:5", problem=problem, generations=3)
+    attacked = audit_of(record, secret(problem))
+    assert attacked.prior.name == "schedule"
+    assert attacked.prior_alone().correlation > 0.6
+
+
+def test_several_published_tours_are_walked_one_by_one() -> None:
+    one = published("distances", "map")
+    problem = with_disclosures(problem_of("distances"), "sealed", "nothing")
+    objective = problem.objectives[0]
+    plan = problem.good_plan(objective.sign * secret(problem)).tolist()
+    record = record_of_plans(problem, [plan, plan[::-1]], search={"algorithm": "sealed"})
+    again = audit_of(record, secret(problem), priors=one.priors)
+    assert again.plan_only().correlation == pytest.approx(one.plan_only().correlation)
+
+
+@pytest.mark.parametrize(
+    ("forbidden", "first"),
+    [
+        ([(0, 0), (1, 0), (1, 1), (2, 5)], [1, 2, 0]),
+        ([(0, 0)], None),
+        ([(0, 0), (1, 0), (2, 0)], None),
+        ([(0, 1), (1, 1), (2, 2)], None),
+        ([], None),
+    ],
+)
+def test_a_schedule_is_a_beginning_of_most_rows(
+    forbidden: list[tuple[int, int]], first: list[int] | None
+) -> None:
+    assert first_columns(forbidden, 3) == first

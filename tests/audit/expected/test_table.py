@@ -106,6 +106,8 @@ def test_what_was_not_measured_takes_the_neighbour_that_tells_more() -> None:
     assert looked_up("top:30", evaluations=100) == looked_up("top:60", evaluations=100)
     assert looked_up("top:5", evaluations=100) == looked_up("top:15", evaluations=100)
     assert looked_up("above:90", evaluations=100).measured_as == "top:60"
+    # Nothing that was measured of its method tells as much.
+    assert looked_up("top:90", evaluations=10).measured_as == "order"
 
 
 def test_the_nearest_population_counts() -> None:
@@ -128,6 +130,8 @@ def test_the_shipped_table_has_all_of_the_papers_configurations(kind: str) -> No
     least = {"none": 0.96, "order": 0.91, "quantiles:5": 0.92, "top:60": 0.77, "top:15": 0.35}
     for disclosure, correlation in least.items():
         assert last[disclosure].honest >= correlation
+    for part, whole in (("order", "none"), ("quantiles:20", "order"), ("buckets:20", "none")):
+        assert last[part].honest <= last[whole].honest
     sealed = last.pop("sealed")
     assert sealed.honest == sealed.worst == sealed.plan_only
     for each in last.values():
@@ -225,6 +229,34 @@ def test_structured_costs_stand_beside_independent_ones() -> None:
     assert "If they follow a structure that it knows" in said
     assert "could draw a good picture of your costs (0.75)" in said
     assert "closely (0.92)" in said_of("top:15", columns=120)
+
+
+def test_structure_never_protects_and_whoever_breaks_the_agreement_may_know_it() -> None:
+    low = [entry("top:15", 10, 0.05, family="ties", prior="places", worst=0.99)]
+    expected = expected_leakage(
+        "top:15", kind="assignment", rows=100, columns=100, population=100, evaluations=10,
+        entries=[*TABLE, *low],
+    )  # fmt: skip
+    assert expected.structured == expected.honest
+    assert expected.structured_worst == Told(0.99, 0.99)
+
+
+def test_of_two_kinds_of_schedules_the_one_that_gives_away_more_counts() -> None:
+    linear = entry("top:15", 10, 0.9, family="slots", prior="linear schedule", columns=120,
+                   prior_alone=0.6, honest_gain=0.97)  # fmt: skip
+    expected = expected_leakage(
+        "top:15", kind="assignment", rows=100, columns=120, population=100, evaluations=10,
+        scheduled=True, entries=[*TABLE, *STRUCTURED, linear],
+    )  # fmt: skip
+    assert (expected.prior, expected.honest.gain) == ("linear schedule", 0.97)
+
+
+def test_few_columns_are_a_small_problem() -> None:
+    expected = expected_leakage(
+        "sealed", kind="capacitated", rows=100, columns=5, population=1, evaluations=1
+    )
+    assert expected.smaller
+    assert expected.measured_kind == "assignment"
 
 
 def test_tours_are_told_of_the_map() -> None:

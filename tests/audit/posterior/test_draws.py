@@ -38,6 +38,7 @@ def view_on(
         cells=cells_of(problem, plans),
         levels=np.concatenate([method.levels(method.disclose(each)) for each in ranked]),
         values=None, best=values if best else None, published=np.zeros(0, dtype=np.int32),
+        plans_published=1,
         weight_bound=1000, sign=1,
     )  # fmt: skip
 

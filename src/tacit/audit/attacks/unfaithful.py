@@ -50,7 +50,7 @@ def recover_by_random(view: View, weights: NDArray[np.float64], /, *, seed: int 
 def recover_by_crafted(view: View, weights: NDArray[np.float64], /, *, seed: int = 0) -> Cells:
     """Estimate the cells from adaptively crafted populations."""
     rng = np.random.Generator(np.random.PCG64(seed))
-    ends = np.linspace(0, view.evaluations, ROUNDS + 1).astype(np.int64)[1:]
+    ends = np.unique(np.linspace(0, view.evaluations, ROUNDS + 1).astype(np.int64))[1:]
     plans = np.empty((0, view.problem.plan_length), dtype=np.int32)
     estimate = np.zeros(view.cell_count)
     for end in ends:
@@ -100,7 +100,7 @@ def random_plans(view: View, count: int, rng: np.random.Generator, /) -> NDArray
     known = view.problem.known
     genomes = np.tile(np.arange(known.genome_length, dtype=np.int32), (count, 1))
     genomes = np.ascontiguousarray(rng.permuted(genomes, axis=1))
-    if view.problem.forbidden and isinstance(known, Assignment):
+    if view.problem.forbidden and view.problem.kind == Assignment.kind:
         repair(genomes, _allowed(view), rng.integers(0, 2**32, count, dtype=np.uint32))
     return np.ascontiguousarray(known.plans(genomes))
 

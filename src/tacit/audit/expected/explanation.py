@@ -24,6 +24,7 @@ SCALE = "a scale from 0, nothing, to 1, everything"
 KNOWN = {
     "map": "Distances come from a map, so the whole of them follows from few numbers.",
     "schedule": "The schedule is public, and how delays usually cost money is no secret.",
+    "linear schedule": "The schedule is public, and that costs grow with the delay is no secret.",
 }
 """What attackers know before the run, by the name of the prior; those that say nothing are left
 out."""
@@ -142,7 +143,7 @@ class _Words:
         """A search whose populations are evaluated."""
         expected, scale = self.expected, "" if self.expected.prior_alone else f" on {SCALE}"
         # Whoever breaks the agreement may know the structure, too.
-        worst = max(expected.worst, expected.structured or expected.worst, key=self.figure)
+        worst = max(expected.worst, expected.structured_worst or expected.worst, key=self.figure)
         sentences = [
             f"{opening} curious platform that keeps to the agreed search "
             f"{self.could(expected.honest)} ({self.figure(expected.honest):.2f}{scale}).",

@@ -23,8 +23,10 @@ from tacit.problems import kind_named
 
 OPEN_ONLY_A_PLAN = frozenset({SEALED})
 """Disclosures under which the number of evaluations does not matter."""
-SCHEDULE = "schedule"
-"""The prior of whoever knows a schedule and how delays usually cost money."""
+SCHEDULES = ("schedule", "linear schedule")
+"""The priors of whoever knows a schedule and how delays usually cost money."""
+MORE = {"top": "order", "quantiles": "order", "above": "none", "buckets": "none"}
+"""What contains a disclosure that is more revealing than all that were measured of its method."""
 
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -77,6 +79,7 @@ class Expected(msgspec.Struct, frozen=True):
     """Whether the problem is smaller than any measured one, and may give away more."""
     structured: Told | None = None
     """Of the family of costs that gives away most, where nothing is known of the costs."""
+    structured_worst: Told | None = None
     measured_kind: str | None = None
     """The kind of problems that was measured instead, where this one was not."""
 
@@ -116,28 +119,46 @@ def expected_leakage(
     if not of_kind:  # The nearest that there is: ways with ways, others with others.
         ways = kind_named(kind).between_places
         of_kind = [each for each in measured if kind_named(each.kind).between_places == ways]
-    families = {(each.family, each.prior): each for each in of_kind}
-    fitting = [key for key in families if (key[1] == SCHEDULE) == scheduled] or list(families)
     look = _Lookup(disclosure, rows, columns, population, evaluations)
-    expected = look.among([each for each in of_kind if (each.family, each.prior) == fitting[0]])
-    unlike = [
-        key
-        for key, each in families.items()
-        if key != fitting[0]
-        and not each.prior_alone
-        and (each.columns > each.rows) <= (columns > rows)
-    ]
+    plain, structured, by_schedule = _by_family(of_kind, wide=columns > rows, look=look)
+    if scheduled and by_schedule:
+        expected = max(by_schedule, key=lambda each: each.honest.gain)
+    else:
+        expected = plain
+        if structured:
+            most, worst = (
+                max((getattr(each, name) for each in (plain, *structured)), key=_correlation)
+                for name in ("honest", "worst")
+            )
+            expected = replace(
+                plain, structured=most, structured_worst=max(most, worst, key=_correlation)
+            )
+    return replace(expected, measured_kind=None if of_kind[0].kind == kind else of_kind[0].kind)
+
+
+def _correlation(told: Told) -> float:
+    return told.correlation
+
+
+def _by_family(
+    entries: Sequence[Entry], *, wide: bool, look: _Lookup
+) -> tuple[Expected, list[Expected], list[Expected]]:
+    """The first family, the structured ones of which nothing is known before, and schedules.
+
+    Those that were measured with more columns than rows count where there are more.
+    """
+    families = list(dict.fromkeys((each.family, each.prior) for each in entries))
+    found = {}
+    for key in families:
+        mine = [each for each in entries if (each.family, each.prior) == key]
+        if key == families[0] or wide or mine[0].columns <= mine[0].rows or key[1] in SCHEDULES:
+            found[key] = look.among(mine)
+    plain = found.pop(families[0])
+    by_schedule = [each for key, each in found.items() if key[1] in SCHEDULES]
     structured = [
-        look.among([each for each in of_kind if (each.family, each.prior) == key]).honest
-        for key in unlike
+        each for key, each in found.items() if key[1] not in SCHEDULES and not each.prior_alone
     ]
-    return replace(
-        expected,
-        structured=max(structured, key=lambda each: each.correlation, default=None)
-        if not expected.prior_alone
-        else None,
-        measured_kind=None if of_kind[0].kind == kind else of_kind[0].kind,
-    )
+    return plain, structured, by_schedule
 
 
 class _Lookup(msgspec.Struct, frozen=True):
@@ -150,12 +171,12 @@ class _Lookup(msgspec.Struct, frozen=True):
     evaluations: int
 
     def among(self, entries: Sequence[Entry]) -> Expected:
-        """By the next smaller measured size."""
-        sides = sorted({each.rows for each in entries})
-        side = max((each for each in sides if each <= self.rows), default=sides[0])
+        """By the next smaller measured size; few columns are few, however many rows there are."""
+        sides, own = sorted({each.rows for each in entries}), min(self.rows, self.columns)
+        side = max((each for each in sides if each <= own), default=sides[0])
         table = [each for each in entries if each.rows == side]
         if self.disclosure in OPEN_ONLY_A_PLAN:
-            return self._plan_alone(table, smaller=self.rows < side)
+            return self._plan_alone(table, smaller=own < side)
         per_cell = (
             self.evaluations * self.population / _cells(table[0].kind, self.rows, self.columns)
         )
@@ -166,14 +187,16 @@ class _Lookup(msgspec.Struct, frozen=True):
                 {each.population for each in alike},
                 key=lambda size: abs(log(size / self.population)),
             )
-            own = [each for each in alike if each.population == nearest]
-            found.append(_read_off(own, alike, per_cell, smaller=self.rows < side))
+            near = [each for each in alike if each.population == nearest]
+            found.append(_read_off(near, alike, per_cell, smaller=own < side))
         return max(found, key=lambda each: (each.honest.correlation, each.worst.correlation))
 
     def _plan_alone(self, table: Sequence[Entry], *, smaller: bool) -> Expected:
-        """The search opens a plan and nothing else, whatever the platform does."""
-        own = [each for each in table if each.disclosure == self.disclosure]
-        most = max(own or table, key=lambda each: each.plan_only)
+        """The search opens a plan and nothing else, whatever the platform does.
+
+        Any plan of the table counts, since a longer search may find as good a one.
+        """
+        most = max(table, key=lambda each: each.plan_gain)
         plan = Told(most.plan_only, most.plan_gain)
         return Expected(
             most.prior, most.prior_alone, plan, plan, plan,
@@ -199,7 +222,10 @@ def _neighbours(disclosure: str, table: Sequence[Entry]) -> list[str]:
     numbers = sorted(split_disclosure(name)[1] for name in alike)
     below = [each for each in numbers if each <= number][-1:]
     above = [each for each in numbers if each >= number][:1]
-    return [f"{method}:{each}" for each in dict.fromkeys(below + above)]
+    found = [f"{method}:{each}" for each in dict.fromkeys(below + above)]
+    # Lower thresholds tell more, and so do more groups or a larger best one.
+    telling_more = below if method == "above" else above
+    return found if telling_more or MORE[method] not in names else [*found, MORE[method]]
 
 
 def _read_off(

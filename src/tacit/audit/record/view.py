@@ -40,6 +40,7 @@ class View:
     """The best fitness of each evaluation, where it is disclosed."""
     published: NDArray[np.int32]
     """Cells of the resulting plan, or of all plans one after the other."""
+    plans_published: int
     weight_bound: int
     sign: int
 
@@ -128,6 +129,7 @@ def view_of(record: Record, objective: int = 0, /) -> View:
         values=disclosed.astype(np.float64) if exact else None,
         best=best,
         published=cells_of(record.problem, record.published_plans).ravel(),
+        plans_published=len(record.published_plans),
         weight_bound=recorded.weight_bound,
         sign=1 if recorded.sense == "maximize" else -1,
     )

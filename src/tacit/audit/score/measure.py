@@ -29,7 +29,8 @@ class Score(msgspec.Struct, frozen=True):
     """The score of an attack."""
 
     correlation: float
-    """With the secret matrix, rows and columns centred: 0 is nothing, 1 is everything."""
+    """With the secret matrix, rows and columns centred: 0 is nothing, 1 is everything. Of the
+    estimate, or of the best mixture of it with the guess of prior knowledge."""
     gain: float
     """The same of what prior knowledge leaves open: the partial correlation given its guess."""
     nrmse: float
@@ -76,9 +77,10 @@ class Truth:
         value = self._value(self.problem.known.good_plan(matrix))
         # A cost above the best known one gives more than 100, as everywhere.
         quality = 100 * value / self.best_fitness if self.best_fitness else 100.0
+        gain = cosine(self._beyond_the_guess(ours), self._beyond_the_guess(theirs))
         return Score(
-            correlation=cosine(ours, theirs),
-            gain=cosine(self._beyond_the_guess(ours), self._beyond_the_guess(theirs)),
+            correlation=max(cosine(ours, theirs), self._with_the_guess(gain)),
+            gain=gain,
             nrmse=float(np.linalg.norm(unit * ours - theirs) / np.linalg.norm(theirs)),
             best_columns=self._best_columns(matrix),
             plan_quality=quality,
@@ -87,6 +89,14 @@ class Truth:
     def _counted(self, matrix: Matrix) -> NDArray[np.float64]:
         """The cells that count, rows and columns centred."""
         return centred(matrix, self.counts)[self.counts]
+
+    def _with_the_guess(self, gain: float) -> float:
+        """The multiple correlation of guess and estimate with the secret."""
+        if self.guess is None:
+            return -1.0
+        guessed = self._counted(as_matrix(self.problem, self.guess))
+        known = max(cosine(guessed, self._counted(self.weights)), 0.0)
+        return float(np.sqrt(known**2 + (1 - known**2) * max(gain, 0.0) ** 2)) if known else -1.0
 
     def _beyond_the_guess(self, cells: NDArray[np.float64]) -> NDArray[np.float64]:
         """What the guess does not explain; nothing, if there is no more than rounding errors."""

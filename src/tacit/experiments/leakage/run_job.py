@@ -181,10 +181,13 @@ def _never_less(points: list[Point]) -> list[Point]:
     kept: list[Point] = []
     for each in points:
         before = kept[-1] if kept else each
+        names: tuple[str, ...] = ()
         if before.honest > each.honest:
-            names = ("honest", "honest_gain", "nrmse", "plan_quality")
-            each = msgspec.structs.replace(each, **{name: getattr(before, name) for name in names})
-        kept.append(each)
+            names += ("honest", "honest_gain", "nrmse", "plan_quality")
+        if each.worst is not None and before.worst is not None and before.worst > each.worst:
+            names += ("worst", "worst_gain")
+        earlier = {name: getattr(before, name) for name in names}
+        kept.append(msgspec.structs.replace(each, **earlier))
     return kept
 
 
@@ -197,7 +200,7 @@ def _scores(view: View, audit: Audit) -> list[Score]:
     if view.problem.known.between_places:
         # With a map there is little left for the others to find, and they take longest.
         by_prior = audit.prior.from_disclosed(view, {})
-        if by_prior is not None and (known := score(by_prior)).correlation >= ALL_KNOWN:
+        if by_prior is not None and (known := score(by_prior)).gain >= ALL_KNOWN:
             return [known]
     found = main_attacks(view)
     estimates = [
@@ -211,14 +214,12 @@ def _scores(view: View, audit: Audit) -> list[Score]:
 
 
 def _unrestricted(view: View, audit: Audit, honest: Score) -> Score:
-    if honest.correlation >= ALL_KNOWN:
+    if honest.gain >= ALL_KNOWN:
         return honest
     weights = audit.truth.weights
-    if view.evaluations >= FEWEST_TO_CRAFT:
-        tried: list[Cells | None] = [recover_by_crafted(view, weights)]
-    else:
-        asked = random_view(view, weights)
-        plain = recover_from(asked)
-        tried = [plain, audit.prior.from_disclosed(asked, {"pointwise": plain})]
+    asked = random_view(view, weights)
+    crafted = view.evaluations >= FEWEST_TO_CRAFT
+    plain = recover_by_crafted(view, weights) if crafted else recover_from(asked)
+    tried = [plain, audit.prior.from_disclosed(asked, {"pointwise": plain})]
     scores = [audit.measuring.score(each) for each in tried if each is not None]
     return max(scores, key=lambda score: score.correlation)

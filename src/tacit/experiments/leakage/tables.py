@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from statistics import median
 
+import msgspec
+
 from tacit.audit import Entry
+from tacit.disclosure import split_disclosure
 from tacit.experiments.leakage.family_tables import families_tables, raw_and_gain
 from tacit.experiments.leakage.run_job import AttackResult, LeakageResult, Point
 from tacit.experiments.report.table import Cell, ReportTable
 
 Group = tuple[str, str, str, int, int, str]
+CONTAINED = {
+    "none": ("order", "quantiles", "buckets", "top", "above"),
+    "order": ("quantiles", "top"),
+}
+"""What else follows from what a disclosure shows."""
 
 
 def grouped(results: Iterable[LeakageResult], /) -> dict[Group, list[LeakageResult]]:
@@ -51,7 +59,33 @@ def leakage_table_entries(results: Sequence[LeakageResult], /) -> list[Entry]:
                     gap_percent=round(median(each.gap_percent for each in runs), 3),
                 )
             )
-    return entries
+    return [_at_least_what_it_contains(each, entries) for each in entries]
+
+
+def _at_least_what_it_contains(entry: Entry, entries: Sequence[Entry]) -> Entry:
+    """Where the attacks on more find less than those on a part of it, what these find stands.
+
+    Values contain ranks and groups, ranks contain groups by rank.
+    """
+    contained = CONTAINED.get(entry.disclosure, ())
+    alike = [
+        each
+        for each in entries
+        if split_disclosure(each.disclosure)[0] in contained and _same_runs(each, entry)
+    ]
+    most = max([entry, *alike], key=lambda each: each.honest)
+    told = {"honest": most.honest, "honest_gain": most.honest_gain}
+    asked = [each for each in (entry, *alike) if each.worst is not None]
+    if entry.worst is not None:
+        worst = max(asked, key=lambda each: each.worst or 0.0)
+        told |= {"worst": worst.worst or 0.0, "worst_gain": worst.worst_gain or 0.0}
+    return msgspec.structs.replace(entry, **told)
+
+
+def _same_runs(one: Entry, other: Entry) -> bool:
+    """Whether two entries differ by the disclosure alone."""
+    names = ("kind", "family", "prior", "rows", "columns", "population", "evaluations")
+    return all(getattr(one, name) == getattr(other, name) for name in names)
 
 
 def _median(measured: Sequence[LeakageResult] | Sequence[Point], name: str) -> float | None:

@@ -17,7 +17,7 @@ from tacit.audit.attacks.priors.two_maps import RowsAndColumnsOnAMap
 from tacit.audit.record.record import RecordedProblem
 from tacit.audit.record.schedule import first_columns
 from tacit.errors import InputError
-from tacit.problems import sampled_delay_costs
+from tacit.problems import Assignment, sampled_delay_costs
 
 DRAWN_CURVES = 2000
 SLOT_MINUTES = 4
@@ -31,11 +31,13 @@ def priors_that_fit(problem: RecordedProblem, /) -> list[PriorKnowledge]:
     if problem.known.between_places:
         maps: list[PriorKnowledge] = [OnAMap()] if problem.symmetric else []
         return [*maps, NothingButTheRange()]
+    plain: list[PriorKnowledge] = [NothingButTheRange()]
+    plain += [ColumnEffects()] if problem.rows != problem.columns else []
+    plain += [LowRank(), RowsAndColumnsOnAMap()]
     first = first_columns(problem.forbidden, problem.rows)
-    if first is not None:
-        return [delay_schedule(problem, first), linear_schedule(problem, first)]
-    several = [ColumnEffects()] if problem.rows != problem.columns else []
-    return [NothingButTheRange(), *several, LowRank(), RowsAndColumnsOnAMap()]
+    if first is None or problem.kind != Assignment.kind:
+        return plain
+    return [delay_schedule(problem, first), linear_schedule(problem, first), *plain]
 
 
 def prior_named(name: str, problem: RecordedProblem, /) -> PriorKnowledge:

@@ -28,7 +28,8 @@ class LowRank(NothingButTheRange):
         if not first:
             return None
         start = as_matrix(view.problem, first[-1])
-        return fit_model(view, ProductModel(start, self.rank, cell_spread(view)))
+        rank = min(self.rank, *start.shape)
+        return fit_model(view, ProductModel(start, rank, cell_spread(view)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,15 +41,15 @@ class OnAMap:
 
     def from_plan(self, view: View, /) -> Cells:
         """Minus the root of the steps between two places along the plan."""
-        return view.sign * roots_of_steps(view, view.published.reshape(1, -1)).ravel()
+        return -roots_of_steps(view, _published(view)).ravel()
 
     def from_candidates(self, view: View, /) -> Cells | None:
         """The same, averaged over candidates: those that survive are better than chance."""
-        return view.sign * roots_of_steps(view, view.cells).ravel()
+        return -roots_of_steps(view, view.cells).ravel()
 
     def from_disclosed(self, view: View, found: Mapping[str, Cells], /) -> Cells | None:  # noqa: ARG002
         """Coordinates that explain the disclosures."""
-        return fit_model(view, PlaceModel(view.problem.rows, view.sign, cell_spread(view)))
+        return fit_model(view, PlaceModel(view.problem.rows, cell_spread(view)))
 
 
 def roots_of_steps(view: View, plans: NDArray[np.int32], /) -> Matrix:
@@ -67,6 +67,11 @@ def roots_of_steps(view: View, plans: NDArray[np.int32], /) -> Matrix:
     return total / len(chosen)
 
 
+def _published(view: View) -> NDArray[np.int32]:
+    """The cells of each published plan; a sealed search may open several."""
+    return view.published.reshape(view.plans_published, -1)
+
+
 def _best(view: View) -> NDArray[np.int64]:
     """Some candidates of each evaluation that none of it is known to be better than."""
     order = np.lexsort((view.levels, view.evaluation_of))
@@ -79,7 +84,6 @@ class PlaceModel:
     """Distances as a function of coordinates, in units of about their own spread."""
 
     places: int
-    sign: int
     unit: float
     stiffness: float = 0.7
     """Coordinates spread a little more than distances do."""
@@ -87,7 +91,7 @@ class PlaceModel:
     def starts(self, view: View, /) -> list[Unknowns]:
         """Maps on which the steps along the plan, or along the best candidates, are distances."""
         by_steps = [
-            roots_of_steps(view, view.published.reshape(1, -1)),
+            roots_of_steps(view, _published(view)),
             roots_of_steps(view, view.cells[_best(view)]),
         ]
         return [self._laid_out(each) for each in by_steps]
@@ -112,12 +116,12 @@ class PlaceModel:
         return np.asarray(np.sqrt((apart**2).sum(axis=2) + LEAST))
 
     def cells(self, unknowns: Unknowns, /) -> Cells:
-        """The distances, as costs or as values."""
-        return self.sign * self._distances(unknowns.reshape(-1, 2)).ravel()
+        """The distances: near is good, be it as a cost or as a value."""
+        return -self._distances(unknowns.reshape(-1, 2)).ravel()
 
     def pulled(self, unknowns: Unknowns, by_cell: Cells, /) -> Unknowns:
         """Along the line through each pair."""
         laid = unknowns.reshape(-1, 2)
-        pull = self.sign * by_cell.reshape(self.places, self.places) / self._distances(laid)
+        pull = -by_cell.reshape(self.places, self.places) / self._distances(laid)
         pull = pull + pull.T
         return np.asarray(pull.sum(axis=1)[:, None] * laid - pull @ laid).ravel()

@@ -60,19 +60,22 @@ class Schedule:
         """The delay of each cell, negative where it is forbidden."""
         return np.asarray(np.arange(self.curves.shape[1]) - self.first[:, None])
 
-    def _cells(self, view: View, amounts: Matrix) -> Cells:
-        """Internal cells of rows whose curves have these amounts of each shape."""
+    def _cells(self, amounts: Matrix) -> Cells:
+        """The cells of rows whose curves have these amounts of each shape.
+
+        Late is bad, be it as a cost or as a lower value.
+        """
         curves = self.mean + amounts @ self.shapes
         at = np.take_along_axis(curves, np.maximum(self.delays, 0), axis=1)
-        return view.sign * np.where(self.delays < 0, 0.0, at).ravel()
+        return -np.where(self.delays < 0, 0.0, at).ravel()
 
-    def guess(self, view: View, /) -> Cells:
+    def guess(self, view: View, /) -> Cells:  # noqa: ARG002
         """The mean curve, put at each row's time."""
-        return self._cells(view, np.zeros((len(self.first), len(self.shapes))))
+        return self._cells(np.zeros((len(self.first), len(self.shapes))))
 
     def from_plan(self, view: View, /) -> Cells:
         """The curve that rows usually have which get the delay that the plan gives."""
-        return self._cells(view, self.amounts_by_plan(view))
+        return self._cells(self.amounts_by_plan(view))
 
     def amounts_by_plan(self, view: View, /) -> Matrix:
         """How much of each shape rows usually have which get the delay that the plan gives."""
@@ -135,7 +138,7 @@ class CurveModel:
         schedule = self.schedule
         at = schedule.shapes.T[np.maximum(schedule.delays, 0)]
         allowed = (schedule.delays >= 0)[:, :, None]
-        return np.asarray(np.where(allowed, self.view.sign * at / schedule.unit, 0.0))
+        return np.asarray(np.where(allowed, -at / schedule.unit, 0.0))
 
     def starts(self, view: View, /) -> list[Unknowns]:  # noqa: ARG002
         """What the plan tells."""

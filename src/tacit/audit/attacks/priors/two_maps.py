@@ -53,7 +53,7 @@ class MeetingModel:
 
     def _unfolded(self, estimate: NDArray[np.float64]) -> Unknowns:
         inner = estimate - estimate.mean(axis=0) - estimate.mean(axis=1)[:, None]
-        inner = -self.view.sign * (inner + estimate.mean())
+        inner = inner + estimate.mean()
         left, sizes, right = np.linalg.svd(inner, full_matrices=False)
         roots = np.sqrt(sizes[:2])
         laid = np.concatenate([left[:, :2] * roots, right[:2].T * roots])
@@ -67,11 +67,11 @@ class MeetingModel:
         return apart, np.sqrt((apart**2).sum(axis=2) + LEAST)
 
     def cells(self, unknowns: Unknowns, /) -> Cells:
-        """The distances, as costs or as values."""
-        return np.asarray(self.view.sign * self._apart(unknowns)[1].ravel())
+        """The distances: near is good, be it as a cost or as a value."""
+        return np.asarray(-self._apart(unknowns)[1].ravel())
 
     def pulled(self, unknowns: Unknowns, by_cell: Cells, /) -> Unknowns:
         """Along the line through each pair."""
         apart, distances = self._apart(unknowns)
-        pull = (self.view.sign * by_cell.reshape(distances.shape) / distances)[:, :, None] * apart
+        pull = (-by_cell.reshape(distances.shape) / distances)[:, :, None] * apart
         return np.concatenate([pull.sum(axis=1), -pull.sum(axis=0)]).ravel()

@@ -31,7 +31,7 @@ IN_LEAKAGE = [
     "`top:15`) and large on that of the gain ({FAM; delays/schedule; top:15; gain})",
     "their root correlates with the distances by {TOUR; sealed; plan only}, where who follows",
     "`top:15` on independent uniform weights {AP; top:15; LAST} is close to all there",
-    "what no estimate exceeds on average: {BOUND; ap1K100x100; limit} on the first "
+    "exceeds on average: {BOUND; ap1K100x100; limit} on the first "
     "instance, where the mean of the draws reaches {BOUND; ap1K100x100; mean of the "
     "posterior} and the strongest attack {BOUND; ap1K100x100; strongest attack}. With "
     "longer chains the",

@@ -119,14 +119,14 @@ def test_a_disclosure_without_groups_says_nothing() -> None:
     assert report.correlation < 0.4
 
 
-@pytest.mark.parametrize("disclosure", ["none", "top:5"])
-def test_a_single_evaluation_and_the_smallest_problems(disclosure: str) -> None:
-    audit_record(example_record(disclosure, generations=0), example_weights())
+def test_a_single_evaluation_and_the_smallest_problems() -> None:
+    for disclosure in ("none", "top:5"):
+        audit_record(example_record(disclosure, generations=0), example_weights())
     tiny = generate_assignment(7, rows=2)
     weights = tiny.objectives[0].weights
     assert weights is not None
     report = audit_record(
-        example_record(disclosure, problem=tiny, generations=3), weights.astype(np.float64)
+        example_record("top:5", problem=tiny, generations=3), weights.astype(np.float64)
     )
     assert report.evaluations == 4
 

@@ -76,7 +76,7 @@ class Audit:
     def plan_only(self) -> Measured:
         """What the published plan alone gives away, by the prior that makes most of it."""
         measured = [self._measured(each.from_plan(self.view), "anybody") for each in self.priors]
-        return max(measured, key=lambda each: each.correlation)
+        return max(measured, key=strength)
 
     def _with_priors(self, view: View, found: Mapping[str, Cells]) -> dict[str, Cells]:
         estimates = {each.name: each.from_disclosed(view, found) for each in self.priors}
@@ -134,7 +134,7 @@ class Audit:
         found = main_attacks(self.view)
         found |= self._with_priors(self.view, found)
         measured = [self._measured(each, "platform") for each in found.values()]
-        return max(measured, key=lambda each: each.correlation)
+        return max(measured, key=strength)
 
     @property
     def known_rows(self) -> tuple[int, ...]:
@@ -147,6 +147,11 @@ class Audit:
     def _measured(self, estimate: Cells, who: str, *, truth: Truth | None = None) -> Measured:
         score: Score = (truth or self.measuring).score(estimate, unit=unit_of(self.view, estimate))
         return Measured(who=who, **msgspec.structs.asdict(score))
+
+
+def strength(score: Score, /) -> tuple[float, float]:
+    """What attacks are compared by; among those that add nothing to a guess, by the gain."""
+    return score.correlation, score.gain
 
 
 def audit_of(
@@ -196,7 +201,7 @@ def audit_record(
     # An attacker need not use all that it has: a model of the costs may fit a part better.
     honestly |= {f"first {each.evaluations}": each.measured for each in parts}
     tried = {name: each for name, each in honestly.items() if name != BASELINE}
-    strongest = max(tried, key=lambda name: tried[name].correlation)
+    strongest = max(tried, key=lambda name: strength(tried[name]))
     attacks = {PRIOR: audit.prior_alone()} | honestly | informedly | unfaithfully
     grown = [*parts, Growth(audit.view.evaluations, tried[strongest])]
     return _report(record, objective, audit, attacks, strongest, grown, counts.result())

@@ -34,6 +34,9 @@ from tacit.problems import Problem, generate_assignment, generate_named, generat
 from tacit.runs import with_disclosures
 from tests.audit.example import example_record
 
+MARGIN = {"low rank": 0.01}
+"""By how much more at least; a plain attack on so few cells finds much of a low rank itself."""
+
 
 @cache
 def problem_of(family: str) -> Problem:
@@ -41,7 +44,9 @@ def problem_of(family: str) -> Problem:
         "uniform": generate_assignment(7, rows=12),
         "distances": generate_tour(7, cities=24),
     }
-    sizes = {"effects": 18, "slots": 18, "delays": 18}
+    if family == "delays":
+        return generate_named("delays", 5, rows=20, columns=30)
+    sizes = {"effects": 18, "slots": 18}
     return drawn.get(family) or generate_named(family, 7, rows=12, columns=sizes.get(family))
 
 
@@ -79,7 +84,9 @@ def test_whoever_knows_the_structure_finds_more(family: str, prior: str) -> None
     attacked = audit(family, prior)
     estimate = attacked.prior.from_disclosed(attacked.view, main_attacks(attacked.view))
     assert estimate is not None
-    assert attacked.truth.score(estimate).correlation > best_plain(attacked) + 0.05
+    assert attacked.truth.score(estimate).correlation > best_plain(attacked) + MARGIN.get(
+        prior, 0.05
+    )
 
 
 @cache
@@ -222,7 +229,7 @@ def test_random_queries_keep_to_what_nodes_accept() -> None:
     view = audit("delays", "schedule").view
     plans = random_plans(view, 200, np.random.Generator(np.random.PCG64(2)))
     forbidden = set(view.problem.forbidden)
-    assert not any((row, int(plan[row])) in forbidden for plan in plans for row in range(12))
+    assert not any((row, int(plan[row])) in forbidden for plan in plans for row in range(20))
     assert len({tuple(plan) for plan in plans.tolist()}) > 190
 
 

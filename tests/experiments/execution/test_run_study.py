@@ -121,7 +121,7 @@ def test_what_stands_beside_the_rows(tmp_path: Path, small_study: Write) -> None
     assert described["parameters"]["crossover"] == "cycle"
     assert described["yardsticks"]["ap1K10x10"]["optimum"] > 0
     (versions,) = msgspec.json.decode((done.store.folder / "versions.json").read_bytes())
-    assert {"tacit", "python", "numpy", "moocore"} <= set(versions)
+    assert {"tacit", "python", "numpy", "polars"} <= set(versions)
 
 
 def test_a_failing_run_is_named_and_the_others_are_kept(

@@ -154,7 +154,8 @@ def test_the_command_prints_all_trials_as_json(small: Path, tmp_path: Path) -> N
     assert done.returncode == 0, done.stderr
     printed = msgspec.json.decode(done.stdout)
     assert len(printed["trials"]) == 3
-    assert set(printed["held_out"]) == {"ours", "sealed-ap"}
+    # Where several sets tie for the best, all of them are tried.
+    assert {"ours", "sealed-ap"} <= set(printed["held_out"])
 
 
 def test_a_set_stands_beside_the_presets_where_the_paper_has_none(small: Path) -> None:

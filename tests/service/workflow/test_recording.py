@@ -112,7 +112,7 @@ def test_of_a_sealed_run_there_is_its_plan(tmp_path: Path) -> None:
     weights = drawn().objectives[0].weights
     assert weights is not None
     report = audit_record(record, weights.astype(np.float64))
-    assert list(report.attacks) == ["plan only"]
+    assert list(report.attacks) == ["prior alone", "plan only"]
 
 
 def test_an_operator_records_a_run_that_has_ended(

@@ -81,7 +81,7 @@ class Truth:
         return Score(
             correlation=max(cosine(ours, theirs), self._with_the_guess(gain)),
             gain=gain,
-            nrmse=float(np.linalg.norm(unit * ours - theirs) / np.linalg.norm(theirs)),
+            nrmse=float(np.linalg.norm(unit * ours - theirs) / (np.linalg.norm(theirs) or 1.0)),
             best_columns=self._best_columns(matrix),
             plan_quality=quality,
         )

@@ -23,6 +23,7 @@ from tacit.audit import (
     recover_by_crafted,
     recover_from,
     sealed_record,
+    strength,
     unit_of,
 )
 from tacit.disclosure import SEALED, BestMode
@@ -161,10 +162,10 @@ def _point(audit: Audit, evaluations: int, job: LeakageJob) -> Point:
         told = (plan.correlation, plan.gain)
         return Point(evaluations, *told, plan.nrmse, plan.plan_quality, *told)
     view = audit.view.first(evaluations)
-    best = max(_scores(view, audit), key=lambda score: score.correlation)
+    best = max(_scores(view, audit), key=strength)
     worst = None
     if job.worst_case and evaluations >= job.worst_from:
-        worst = max(best, _unrestricted(view, audit, best), key=lambda score: score.correlation)
+        worst = max(best, _unrestricted(view, audit, best), key=strength)
     return Point(
         evaluations,
         best.correlation,
@@ -222,4 +223,4 @@ def _unrestricted(view: View, audit: Audit, honest: Score) -> Score:
     plain = recover_by_crafted(view, weights) if crafted else recover_from(asked)
     tried = [plain, audit.prior.from_disclosed(asked, {"pointwise": plain})]
     scores = [audit.measuring.score(each) for each in tried if each is not None]
-    return max(scores, key=lambda score: score.correlation)
+    return max(scores, key=strength)

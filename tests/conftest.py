@@ -69,7 +69,7 @@ def run_tacit(tacit_script: str) -> RunTacit:
 @starts_processes
 def cluster() -> Iterator[LocalCluster]:
     """Three real nodes, shared by the tests that leave them as they were."""
-    with LocalCluster() as running:
+    with LocalCluster(chosen_populations=True) as running:
         yield running
         running.check_alive()
 
@@ -78,7 +78,7 @@ def cluster() -> Iterator[LocalCluster]:
 @starts_processes
 def own_cluster() -> Iterator[LocalCluster]:
     """Three nodes for a test that stops, kills or restarts them."""
-    with LocalCluster() as running:
+    with LocalCluster(chosen_populations=True) as running:
         yield running
 
 

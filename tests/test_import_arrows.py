@@ -40,16 +40,18 @@ _ENGINE = {
     "wire": ["agreement", "identity"],
     "records": ["wire", "agreement", "identity"],
     "evaluators": [],
+    "derived": ["evaluators", "wire", "agreement", "identity"],
     "node.links": ["records", "wire", "agreement", "identity"],
-    "node.state": ["records", "wire", "agreement", "identity"],
+    "node.state": ["derived", "records", "wire", "agreement", "identity"],
     "node.work": ["node.state", "node.links", "records", "wire", "agreement", "identity"],
     # Node and coordinator never import each other.
-    "node": ["records", "wire", "agreement", "identity"],
+    "node": ["derived", "records", "wire", "agreement", "identity"],
     "coordinator": ["evaluators", "records", "wire", "agreement", "identity"],
     "local": ["coordinator", "evaluators", "records", "wire", "agreement", "identity"],
 }
 for _room, _below in _ENGINE.items():
     ARROWS[f"tacit.engine.{_room}"] = _ENGINE_STANDS_ON | {f"tacit.engine.{b}" for b in _below}
+ARROWS["tacit.engine.derived"] |= {"tacit.search"}
 ARROWS["tacit.engine"] = _ENGINE_STANDS_ON
 ARROWS["tacit.runs"] = COMMON | {
     "tacit.search",
@@ -185,7 +187,7 @@ ROOMS = [
     for room in (
         *("disclosure", "mpc", "mpc.transport", "mpc.sealed", "problems", "search", "search.moves"),
         *("engine.identity", "engine.agreement", "engine.wire", "engine.records", "engine.node"),
-        *("engine.coordinator", "engine.evaluators", "engine.local"),
+        *("engine.coordinator", "engine.derived", "engine.evaluators", "engine.local"),
         *("runs", "verify", "audit", "participant", "experiments", "service"),
     )
 ]

@@ -89,7 +89,12 @@ class AgreedCluster:
             platform=fingerprint(read_certificate(folder / "platform.pem")),
             search=changes.pop(
                 "pinned",
-                PinnedSearch("genetic", changes.pop("search", {}), seed=changes.pop("seed", 1)),
+                PinnedSearch(
+                    "genetic",
+                    changes.pop("search", {}),
+                    changes.pop("seed", 1),
+                    changes.pop("populations", "chosen"),
+                ),
             ),
             limits=AgreementLimits(**limits),
             **changes,

@@ -67,7 +67,13 @@ SECTIONS: list[tuple[str, str, list[type]]] = [
     (
         "What a node keeps on its disk",
         "MessagePack, tagged by `stored` with a version; files without a tag are of version 1.",
-        [store.StoredInput, store.StoredLease, store.StoredBest, sealed_progress.StoredState],
+        [
+            store.StoredInput,
+            store.StoredLease,
+            store.StoredBest,
+            store.StoredAnswer,
+            sealed_progress.StoredState,
+        ],
     ),
     (
         "The platform's ledger",

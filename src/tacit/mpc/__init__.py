@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tacit.mpc.cost import Cost
     from tacit.mpc.disclose.coordinator import DisclosedValues, collect
     from tacit.mpc.disclose.node import ALL_PAIRS_LIMIT, Evaluated, evaluate
+    from tacit.mpc.disclose.told import put_together_again, tell_nodes
     from tacit.mpc.epoch import (
         Epoch,
         SessionMux,

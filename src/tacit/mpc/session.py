@@ -20,7 +20,7 @@ from numpy.typing import DTypeLike, NDArray
 from tacit.errors import AbortError, MaskReuseError, ParameterError, PeerError
 from tacit.mpc.masks import MaskSource
 from tacit.mpc.ring import Words
-from tacit.mpc.shares import ArithmeticShare, BitShare, party_name
+from tacit.mpc.shares import COORDINATOR, ArithmeticShare, BitShare, party_name
 from tacit.mpc.transport.frame import HEADER_BYTES, Buffer, Channel, Frame
 
 T = TypeVar("T")
@@ -94,6 +94,7 @@ class _Shared:
     wires: dict[tuple[int, int], Wire] = field(default_factory=dict)
     substreams: int = 1
     sent: int = 0
+    told: dict[int, list[bytes]] = field(default_factory=dict)
     failure: PeerError | None = None
 
 
@@ -152,6 +153,11 @@ class Session:
         """Bytes sent so far by all substreams, headers included."""
         return self._shared.sent
 
+    @property
+    def told(self) -> Mapping[int, Sequence[bytes]]:
+        """What this node has sent to the coordinator so far, per substream."""
+        return self._shared.told
+
     # Messages.
 
     def _wire(self, peer: int) -> Wire:
@@ -167,6 +173,8 @@ class Session:
         """Send an array's raw bytes; the array must not be changed afterwards."""
         payload = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
         self._shared.sent += HEADER_BYTES + payload.nbytes
+        if peer == COORDINATOR:
+            self._shared.told.setdefault(self._substream, []).append(bytes(payload))
         await self._wire(peer).send(self.depth + 1, payload, timeout=self._shared.timeout)
 
     async def receive(

@@ -67,16 +67,18 @@ def engine_on_nodes(
             f"nodes need {error.name}; pip install 'tacit[node]', or use the simulated engine"
         ) from None
 
+    pinned = search()
     with ExitStack() as stack:
         if choice.cluster is not None:
             cluster = load_cluster_config(Path(choice.cluster))
         else:
             announce("starting three nodes on this machine")
-            cluster = stack.enter_context(LocalCluster()).config
+            chosen = pinned.populations == "chosen"
+            cluster = stack.enter_context(LocalCluster(chosen_populations=chosen)).config
         engine, signatures, sealed = open_engine(
             problem,
             cluster,
-            search=search(),
+            search=pinned,
             evaluations=evaluations,
             population=population,
             reveal_best=choice.reveal_best,

@@ -12,17 +12,15 @@ evaluation of an objective, or one whose lines a node has lost in a power cut.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tacit.engine.agreement import Agreement
 from tacit.engine.evaluators import disclosed_best
 from tacit.engine.records import EvaluationAnswer, LedgerEntry, Log, RevealBegun, RevealedBest
 from tacit.engine.wire import NO_ATTEMPT, Attempt
-from tacit.errors import AbortError, LogError, PeerError, UnprovenError
-from tacit.mpc import COORDINATOR, DisclosedValues, Session, collect, party_name
-from tacit.mpc.transport import Buffer, Channel, Frame, Header
+from tacit.errors import LogError, PeerError, UnprovenError
+from tacit.mpc import put_together_again
 from tacit.verify.answer_log import AnswerLog, Key, entry_key
 
 UNPROVEN = (
@@ -37,29 +35,6 @@ class Answers:
 
     confirmed: int
     unconfirmed: int
-
-
-class _Kept:
-    """A substream that arrived before, to be received again."""
-
-    def __init__(self, frames: Iterable[bytes], peer: str) -> None:
-        self._frames: Iterator[bytes] = iter(frames)
-        self._peer = peer
-
-    async def send(self, depth: int, payload: Buffer, *, timeout: float) -> None:
-        """Nobody listens."""
-
-    async def receive(self, *, timeout: float) -> Frame:  # noqa: ARG002 - as wires have it
-        """The next frame of the record."""
-        for data in self._frames:
-            return Frame(Header(Channel(bytes(16)), bytes(8), 1, 0, len(data)), data)
-        raise AbortError(self._peer, "sent less than this, says the ledger")
-
-    def fail(self, error: PeerError) -> None:
-        """Nobody waits."""
-
-    def close(self) -> None:
-        """Nothing is open."""
 
 
 def check_answers(
@@ -246,24 +221,15 @@ def _told_again(
 ) -> tuple[list[int], int | bool | None]:
     terms = agreement.objectives[entry.objective]
 
-    async def put_together() -> DisclosedValues:
-        session = Session(
-            COORDINATOR,
-            masks=None,
-            wire=lambda peer, substream: _Kept(
-                dict(entry.parts[peer]).get(substream, []), party_name(peer)
-            ),
-        )
-        return await collect(
-            session,
+    parts = {node: dict(substreams) for node, substreams in enumerate(entry.parts)}
+    try:
+        outcome = put_together_again(
+            parts,
             len(entry.disclosed),
             spec=terms.spec,
             bound=agreement.fitness_bound(entry.objective),
             best="value" if terms.spec.kind == "none" else terms.best,
         )
-
-    try:
-        outcome = asyncio.run(put_together())
     except PeerError as error:
         raise LogError(f"evaluation {entry.number}: {error}; the platform changed it") from None
     objective = agreement.known_problem.objectives[entry.objective]

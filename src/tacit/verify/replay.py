@@ -7,20 +7,18 @@ computed again, and its hash must be the one that the node logged under that num
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.disclosure import Estimator, estimator_named
-from tacit.engine.agreement import Agreement, search_seed, weights_digest
-from tacit.engine.evaluators import ClearObjective, ObjectiveEvaluation, as_evaluation
+from tacit.engine.agreement import Agreement, search_seed
+from tacit.engine.derived import AgreedSearch
 from tacit.engine.records import EvaluationAnswer, InputsFrozen, LedgerEntry, Log
 from tacit.engine.wire import pack_candidates, request_hash
-from tacit.errors import LogError
-from tacit.problems import Evaluation, Problem
+from tacit.errors import AgreementError, LogError
+from tacit.problems import Problem
 from tacit.runs import BestKnown, update_best_known
-from tacit.search import Evolution, settings_written
 from tacit.verify.answer_log import AnswerLog
 from tacit.verify.verdict import Claim
 
@@ -57,46 +55,43 @@ def replay(
 
     The log is verified, and `public` has the weights of public objectives.
     """
-    problem = _with_public_weights(agreement.known_problem, agreement, public)
     logged = _logged_requests(agreement, log)
     if not logged:
         raise LogError("the log has no evaluation; give the log of this agreement")
     answers = {(e.number, e.objective): e for e in ledger if isinstance(e, EvaluationAnswer)}
-    settings = {"algorithm": agreement.search.algorithm, **agreement.search.parameters}
-    parameters = settings_written(settings)
     frozen = {e.objective: e for e in log if isinstance(e, InputsFrozen)}
     digests = {k: event.manifests for k, event in frozen.items()}
     contributions = {k: event.seed_contribution for k, event in frozen.items()}
-    rng = np.random.Generator(np.random.PCG64(search_seed(agreement, digests, contributions)))
-    search = Evolution(problem, parameters)
-    state = search.start()
-    estimator = estimator_named(parameters.estimator)
+    search = _search(agreement, search_seed(agreement, digests, contributions), public)
     known: list[BestKnown] = []
     unanswered = False
     for done, number in enumerate(sorted(logged)):
         # After a power cut nodes leave numbers out, and what was not answered under one is asked
         # for again under another: the same population, so it discloses nothing else.
-        if not unanswered:
-            genomes = search.ask(state, rng)
-            plans = problem.plans(genomes)
-        if not _was_asked(agreement, plans, logged[number]):
+        if not _was_asked(agreement, search.plans, logged[number]):
             return Replay(len(logged), done, differs=not unanswered, best_known=known)
-        parts = [
-            _evaluation(problem, k, plans, answers.get((number, k)), estimator)
-            for k in range(len(problem.objectives))
-        ]
-        evaluated = [part for part in parts if part is not None]
-        unanswered = len(evaluated) < len(parts)
-        if unanswered:  # asked for, but nothing was revealed
-            continue
-        evaluation = Evaluation(
-            np.stack([part.estimates for part in evaluated], axis=1),
-            tuple(part.disclosed for part in evaluated),
-            tuple(part.best for part in evaluated),
-        )
-        state = search.tell(state, genomes, evaluation.estimates, rng)
-        known.append(update_best_known(known[-1] if known else None, state, evaluation)[0])
+        told = {k: answers.get((number, k)) for k in agreement.confidential()}
+        found = {
+            k: search.told(k, np.array(entry.disclosed, dtype=np.int64), entry.best)
+            for k, entry in told.items()
+            if entry is not None
+        }
+        unanswered = len(found) < len(told)
+        if not unanswered:
+            evaluation = search.tell(found)
+            known.append(
+                update_best_known(known[-1] if known else None, search.state, evaluation)[0]
+            )
     return Replay(len(logged), len(logged), best_known=known)
+
+
+def _search(agreement: Agreement, seed: int, public: Problem | None) -> AgreedSearch:
+    objectives = () if public is None else public.objectives
+    weights = {k: each.weights for k, each in enumerate(objectives) if each.weights is not None}
+    try:
+        return AgreedSearch(agreement, seed, weights)
+    except AgreementError as error:
+        raise LogError(str(error)) from None
 
 
 def check_search(
@@ -152,23 +147,6 @@ def _was_asked(agreement: Agreement, plans: NDArray[np.int32], requests: dict[in
     return True
 
 
-def _evaluation(
-    problem: Problem,
-    k: int,
-    plans: NDArray[np.int32],
-    entry: EvaluationAnswer | None,
-    estimator: Estimator,
-) -> ObjectiveEvaluation | None:
-    """What was disclosed of an objective to the search, or None if it is not in the ledger."""
-    objective = problem.objectives[k]
-    if not objective.confidential:
-        return ClearObjective(problem, k).evaluate(plans, until=None)
-    if entry is None:
-        return None
-    labels = np.array(entry.disclosed, dtype=np.int64)
-    return as_evaluation(labels, entry.best, objective, estimator)
-
-
 def _logged_requests(agreement: Agreement, log: Log) -> dict[int, dict[int, str]]:
     """The hashes of the populations by number and objective."""
     logged: dict[int, dict[int, str]] = {}
@@ -176,18 +154,3 @@ def _logged_requests(agreement: Agreement, log: Log) -> dict[int, dict[int, str]
         if objective in agreement.confidential():
             logged.setdefault(number, {})[objective] = request
     return logged
-
-
-def _with_public_weights(problem: Problem, agreement: Agreement, public: Problem | None) -> Problem:
-    objectives = []
-    for k, objective in enumerate(problem.objectives):
-        if not objective.confidential:
-            weights = None if public is None else public.objectives[k].weights
-            if weights is None or weights_digest(weights) != agreement.objectives[k].public_weights:
-                raise LogError(
-                    f"the public weights of {objective.name!r} are missing or not the agreed ones; "
-                    "give the problem file"
-                )
-            objective = replace(objective, weights=weights)
-        objectives.append(objective)
-    return replace(problem, objectives=tuple(objectives))

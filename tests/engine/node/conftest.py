@@ -11,5 +11,5 @@ from tacit.engine.identity.cluster_files import write_cluster
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    write_cluster(tmp_path, [f"127.0.0.1:{port}" for port in (1, 2, 3)])
+    write_cluster(tmp_path, [f"127.0.0.1:{port}" for port in (1, 2, 3)], chosen_populations=True)
     return tmp_path

@@ -104,7 +104,7 @@ def test_what_a_crash_leaves_of_a_removal_goes_at_the_next_start(folder: Path) -
 @pytest.mark.processes
 def test_a_full_node_refuses_but_still_shows_its_log_and_its_figures() -> None:
     metrics = free_addresses(1)[0]
-    with LocalCluster() as cluster:
+    with LocalCluster(chosen_populations=True) as cluster:
         path = cluster.folder / "node-0.toml"
         extra = f'most_megabytes = 0\nmetrics = "{metrics}"\n'
         agreed = AgreedCluster.draft(cluster)

@@ -80,7 +80,7 @@ def cabled() -> Iterator[tuple[LocalCluster, list[Cable]]]:
     # Held from the beginning, so that nobody else gets these ports meanwhile.
     ends = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
     addresses = [f"127.0.0.1:{end.getsockname()[1]}" for end in ends]
-    with LocalCluster(addresses=addresses) as cluster:
+    with LocalCluster(addresses=addresses, chosen_populations=True) as cluster:
         cables = [Cable(here, there) for here, there in zip(ends, cluster.listen, strict=True)]
         yield cluster, cables
     for cable in cables:

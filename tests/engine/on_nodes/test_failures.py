@@ -258,7 +258,7 @@ def test_no_node_outlives_the_process_that_started_it() -> None:
     code = (
         "import os, sys, time\n"
         "from tacit.engine.local.cluster import LocalCluster\n"
-        "with LocalCluster() as cluster:\n"
+        "with LocalCluster(chosen_populations=True) as cluster:\n"
         "    print(cluster.folder, *[p.pid for p in cluster.processes], flush=True)\n"
         "    time.sleep(0.5)\n"
         "    os.kill(os.getpid(), 9)\n"

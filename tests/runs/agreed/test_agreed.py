@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from tacit.engine.agreement.terms import canonical
 from tacit.engine.coordinator.secure import SecureEngine
+from tacit.engine.derived import agreed_parameters
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.node.state.store import Store
 from tacit.engine.records.events import (
@@ -26,7 +27,7 @@ from tacit.engine.records.events import (
 )
 from tacit.engine.records.ledger import EvaluationAnswer, load_ledger
 from tacit.errors import LogError
-from tacit.runs.agreed.agreed import LEDGER, parameters_of
+from tacit.runs.agreed.agreed import LEDGER
 from tacit.runs.agreed.evaluating import CHECKPOINTS, search_up_to
 from tacit.runs.driver import drive
 from tacit.runs.limits import Limits, StopReason
@@ -62,6 +63,7 @@ def prepared(
         reveal_best=reveal,
         search=SEARCH,
         seed=None,
+        populations="derived",
     )
     sealed = agreed.sealed()
     with SecureEngine(agreed.agreement, nodes.config) as engine:
@@ -138,7 +140,7 @@ def simulated(agreed: AgreedCluster, folder: Path) -> Result:
         seed = run.seed
     return solve(
         agreed.problem,
-        settings=parameters_of(agreed.agreement),
+        settings=agreed_parameters(agreed.agreement),
         seed=seed,
         limits=Limits(evaluations=EVALUATIONS),
         engine="simulated",

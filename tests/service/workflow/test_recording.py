@@ -13,12 +13,13 @@ from tacit.audit import Record, Recorder, audit_record, load_record
 from tacit.cli import service
 from tacit.disclosure import estimator_named
 from tacit.engine.agreement.terms import Agreement, read_agreement
+from tacit.engine.derived import agreed_parameters
 from tacit.engine.records.ledger import EvaluationAnswer, FileLedger
 from tacit.engine.wire.request import pack_candidates, request_hash
 from tacit.errors import InputError, LogError, NotThereError, WrongStateError
 from tacit.problems import Problem
 from tacit.runs import EvaluatingDriver, Limits, Progress, drive, simulated_evaluator
-from tacit.runs.agreed.agreed import LEDGER, parameters_of
+from tacit.runs.agreed.agreed import LEDGER
 from tacit.service.dashboard.drafts import Rules, drawn_problem, run_terms
 from tacit.service.execution.report import Report, run_folder, write_report
 from tacit.service.server.settings import Settings
@@ -58,9 +59,9 @@ def searched(agreement: Agreement, folder: Path) -> Record:
         number = view.record.generation + 1
         ledger.add(EvaluationAnswer(0, number, asked, disclosed, view.evaluation.best[0]))
 
-    estimator = estimator_named(parameters_of(agreement).estimator)
+    estimator = estimator_named(agreed_parameters(agreement).estimator)
     run = EvaluatingDriver(
-        problem, parameters_of(agreement), simulated_evaluator(problem, estimator),
+        problem, agreed_parameters(agreement), simulated_evaluator(problem, estimator),
         seed=SEED, limits=Limits(evaluations=EVALUATIONS),
     )  # fmt: skip
     drive(run, observe=observe)

@@ -86,13 +86,19 @@ class ObjectiveTerms(_Part, frozen=True):
         return self.best == "improvement" and not self.sealed and self.spec.kind != "none"
 
 
-class PinnedSearch(_Part, frozen=True):
-    """The search that the platform has promised to follow."""
+class PinnedSearch(_Part, frozen=True, omit_defaults=True):
+    """The search that the nodes make the platform follow, or that it has promised to follow."""
 
     algorithm: str
     parameters: dict[str, bool | int | str]
     seed: int | None
     """None: the seed is derived from all manifests, so that nobody chooses it."""
+    populations: Literal["derived", "chosen"] = "chosen"
+    """Whether the nodes derive each population themselves, or evaluate what the platform chooses.
+
+    To derive them they learn what is disclosed. Whoever chooses can learn far more than by
+    following the search, so nodes refuse that unless their operators allow it.
+    """
 
 
 class AgreementLimits(_Part, frozen=True):

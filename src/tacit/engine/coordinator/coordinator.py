@@ -62,6 +62,8 @@ class Coordinator:
         """Per sealed search, the attempts whose state all nodes keep."""
         self.kept: dict[int, list[list[Attempt]]] = {}
         """Per objective, the attempts that each node had shares of when the epoch began."""
+        self.public_weights: dict[int, bytes] = {}
+        """Per public objective, where the nodes derive the populations."""
         self._epoch: int | None = None
         self._last_epoch = 0
         self._opening = asyncio.Lock()
@@ -87,7 +89,11 @@ class Coordinator:
         """Connect and hand over the agreement."""
         until = asyncio.get_running_loop().time() + within
         await self.persist(self._connect, until=until)
-        request = Agree(agreement=canonical(self.agreement), signatures=dict(signatures))
+        request = Agree(
+            agreement=canonical(self.agreement),
+            signatures=dict(signatures),
+            public_weights=self.public_weights,
+        )
         taken = await self.ask_all(lambda _: request, within=within)
         self._last_epoch = max(self._last_epoch, *(each.epoch for each in taken))
         return taken

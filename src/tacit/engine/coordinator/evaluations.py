@@ -71,6 +71,7 @@ class Evaluations:
         self._answered_again = answered_again
         self._terms = coordinator.agreement.objectives[objective]
         self._keeps_best = self._terms.keeps_best
+        self._chosen = coordinator.agreement.search.populations == "chosen"
         self._last: Evaluated | None = None
         self._started: Started | None = None
         self._aborted: Started | None = None
@@ -237,7 +238,8 @@ class Evaluations:
             disclosure=terms.disclosure,
             best=terms.best,
             parent_attempt=started.parent_attempt,
-            candidates=started.candidates,
+            candidates=started.candidates if self._chosen else b"",
+            request=b"" if self._chosen else digest,
         )
 
         async def receive(session: Session) -> DisclosedValues:

@@ -52,8 +52,15 @@ class SecureEngine:
     """A connection to three nodes for one agreement. Use it in a `with` statement."""
 
     def __init__(
-        self, agreement: Agreement, cluster: ClusterConfig, /, *, ledger: Ledger | None = None
+        self,
+        agreement: Agreement,
+        cluster: ClusterConfig,
+        /,
+        *,
+        ledger: Ledger | None = None,
+        public: Mapping[int, NDArray[np.int64]] | None = None,
     ) -> None:
+        """`public` has the weights of public objectives, which nodes need to follow the search."""
         self.agreement = agreement
         self.ledger = ledger if ledger is not None else Ledger()
         folder = Path(cluster.folder)
@@ -72,6 +79,10 @@ class SecureEngine:
                 for i, node in enumerate(cluster.nodes)
             ],
         )
+        if agreement.search.populations == "derived":
+            self._coordinator.public_weights = {
+                k: weights.astype("<i8").tobytes() for k, weights in (public or {}).items()
+            }
         self._searches: dict[int, SealedSearch] = {}
         self._objectives = {
             k: Evaluations(self._coordinator, k, answered_again=partial(self.record, k, again=True))

@@ -32,6 +32,7 @@ def write_cluster(
     listen: Sequence[str] | None = None,
     timeout_seconds: float = 10.0,
     delay_ms: float = 0.0,
+    chosen_populations: bool = False,
 ) -> tuple[Path, ...]:
     """Write node-0.toml to node-2.toml and cluster.toml with all they name; the paths come back.
 
@@ -50,7 +51,12 @@ def write_cluster(
     files = []
     for i in NODES:
         config = _node_config(i, names, addresses, (listen or addresses)[i])
-        config = replace(config, timeout_seconds=timeout_seconds, delay_ms=delay_ms)
+        config = replace(
+            config,
+            timeout_seconds=timeout_seconds,
+            delay_ms=delay_ms,
+            chosen_populations=chosen_populations,
+        )
         files.append(folder / f"{names[i]}.toml")
         files[-1].write_text(show_node_config(config))
     cluster = ClusterConfig(

@@ -48,6 +48,8 @@ class NodeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is kept for one platform on the disk, logs included."""
     keep_days: float = 30.0
     """How long an agreement with its log is kept after it has expired."""
+    chosen_populations: bool = False
+    """Whether agreements are taken under which the platform chooses what is evaluated."""
     metrics: str = ""
     """Where Prometheus finds the node's figures, such as "127.0.0.1:9100"; nowhere if empty."""
     folder: str = "."
@@ -123,6 +125,8 @@ def show_node_config(config: NodeConfig, /) -> str:
     ]
     if config.delay_ms:
         lines.append(f"delay_ms = {config.delay_ms}")
+    if config.chosen_populations:
+        lines.append("chosen_populations = true")
     if config.metrics:
         lines.append(f'metrics = "{config.metrics}"')
     for peer in config.peers:

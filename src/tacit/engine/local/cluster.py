@@ -56,9 +56,11 @@ class LocalCluster:
         timeout_seconds: float = 10.0,
         delay_ms: float = 0.0,
         addresses: Sequence[str] | None = None,
+        chosen_populations: bool = False,
     ) -> None:
         """`addresses` are where others find the nodes, if something stands in between."""
         self._timeout, self._delay = timeout_seconds, delay_ms
+        self._chosen = chosen_populations
         self.listen = free_addresses(3)
         self._addresses = list(addresses or self.listen)
         self.folder = Path()
@@ -74,6 +76,7 @@ class LocalCluster:
                 listen=self.listen,
                 timeout_seconds=self._timeout,
                 delay_ms=self._delay,
+                chosen_populations=self._chosen,
             )
             for i in NODES:
                 self.processes.append(self._launch(i))

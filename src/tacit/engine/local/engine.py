@@ -97,7 +97,16 @@ def open_engine(
         for k in agreement.confidential()
         for owner in agreement.objectives[k].owners
     ]
-    return SecureEngine(agreement, cluster, ledger=ledger), all_sign(agreement, keys), sealed
+    engine = SecureEngine(agreement, cluster, ledger=ledger, public=_public_weights(problem))
+    return engine, all_sign(agreement, keys), sealed
+
+
+def _public_weights(problem: Problem) -> dict[int, NDArray[np.int64]]:
+    return {
+        k: each.weights
+        for k, each in enumerate(problem.objectives)
+        if not each.confidential and each.weights is not None
+    }
 
 
 def _weights(problem: Problem, objective: int) -> NDArray[np.int64]:

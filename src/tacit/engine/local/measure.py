@@ -58,7 +58,10 @@ def measure_engine(
         rng.permuted(np.tile(np.arange(size, dtype=np.int32), (population, 1)), axis=1)
         for _ in range(repeats + WARM_UPS)
     ]
-    with LocalCluster(delay_ms=latency_ms) as cluster, ExitStack() as stack:
+    with (
+        LocalCluster(delay_ms=latency_ms, chosen_populations=True) as cluster,
+        ExitStack() as stack,
+    ):
         engines = {}
         for text in disclosures:
             objective = replace(

@@ -192,6 +192,12 @@ class Node:
             raise refuse("the agreement gives us other keys than we have")
         if agreement.platform != platform:
             raise refuse("the agreement is with another platform than the one that sends it")
+        chosen = not agreement.sealed and agreement.search.populations == "chosen"
+        if chosen and not self.config.chosen_populations:
+            raise refuse(
+                "under this agreement the platform chooses what is evaluated, and could learn far "
+                "more than by its search; let the nodes derive the populations"
+            )
         self.quota.check_agreement(platform)
         return self._hold(Store.create(self._data, agreement, signatures))
 

@@ -11,13 +11,16 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
+import numpy as np
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from tacit.engine.agreement.check import check_agreement
 from tacit.engine.agreement.signatures import check_signatures
-from tacit.engine.agreement.terms import agreement_hash, read_agreement
+from tacit.engine.agreement.terms import Agreement, agreement_hash, read_agreement
+from tacit.engine.derived import with_public_weights
 from tacit.engine.node.operator_log import shorten
-from tacit.engine.node.state.policy import check_still_valid
+from tacit.engine.node.state.policy import check_still_valid, refuse
 from tacit.engine.node.work import evaluation, sealed_work
 from tacit.engine.node.work.input_check import prepare
 from tacit.engine.records.events import (
@@ -250,9 +253,12 @@ class PlatformConnection:
             check_agreement(agreement)
             check_still_valid(agreement, time.time())
             check_signatures(agreement, request.signatures)
+            public = _public_weights(agreement, request)
             agreement_state = self._node.take_agreement(
                 agreement, request.signatures, self.platform
             )
+            for objective, weights in public.items():
+                agreement_state.store.save_public_weights(objective, weights)
         return AgreementTaken(
             id=request.id,
             frozen=agreement_state.inputs.frozen,
@@ -261,3 +267,17 @@ class PlatformConnection:
             states=agreement_state.sealed_states(),
             clock=time.time(),
         )
+
+
+def _public_weights(agreement: Agreement, request: Agree) -> dict[int, NDArray[np.int64]]:
+    """What the search needs to know besides answers; refused unless it is what was agreed."""
+    if agreement.search.populations == "chosen":
+        return {}
+    shape = agreement.problem.rows, agreement.problem.columns
+    found = {}
+    for k, data in request.public_weights.items():
+        if len(data) != 8 * shape[0] * shape[1]:
+            raise refuse(f"the public weights of objective {k} do not fit the problem")
+        found[k] = np.frombuffer(data, dtype="<i8").astype(np.int64).reshape(shape)
+    with_public_weights(agreement, found)
+    return found

@@ -67,6 +67,8 @@ class Agree(Request[AgreementTaken], frozen=True, kw_only=True):
 
     agreement: bytes
     signatures: dict[str, bytes]
+    public_weights: dict[int, bytes] = msgspec.field(default_factory=dict)
+    """Per public objective its weights, where the nodes derive the populations."""
 
 
 class Submit(Request[RowsTaken], frozen=True, kw_only=True):
@@ -93,7 +95,7 @@ class Prepare(Computation[InputsPrepared], frozen=True, kw_only=True):
 
 
 class Evaluate(Computation[PopulationEvaluated], frozen=True, kw_only=True):
-    """Evaluate these candidates."""
+    """Evaluate a population: the one that the node derives, or these candidates."""
 
     objective: Small
     number: Number
@@ -102,6 +104,9 @@ class Evaluate(Computation[PopulationEvaluated], frozen=True, kw_only=True):
     parent_attempt: Attempt
     """The attempt whose shares of the best so far count; empty before the first."""
     candidates: bytes
+    """Empty where the nodes derive them."""
+    request: bytes = b""
+    """The hash that names what is evaluated, where the nodes derive it."""
 
 
 class Reveal(Computation[BestRevealed], frozen=True, kw_only=True):

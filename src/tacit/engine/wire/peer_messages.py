@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from tacit.engine.wire.answer import Answer
 from tacit.engine.wire.attempt import Attempt, decode_attempt, encode_attempt
 from tacit.engine.wire.messages import Number, Small, decode
 
@@ -43,9 +44,17 @@ class EpochBegins(_PeerMessage, frozen=True):
     """Per objective, the last used evaluation numbers with the hashes of their requests."""
     bound: dict[int, Attempt]
     """Per sealed search that is opened, the attempt whose plan that is."""
+    completed: Number = 0
+    """How many populations of a derived search are answered in all objectives."""
 
 
-PeerMessage = There | Here | Bind | Bound | EpochBegins
+class AnswersTold(_PeerMessage, frozen=True):
+    """What was disclosed of the populations that you have no answers to, as far as I know them."""
+
+    history: list[dict[int, Answer]]
+
+
+PeerMessage = There | Here | Bind | Bound | EpochBegins | AnswersTold
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=encode_attempt)
 _READ: msgspec.msgpack.Decoder[PeerMessage] = msgspec.msgpack.Decoder(
     PeerMessage, dec_hook=decode_attempt

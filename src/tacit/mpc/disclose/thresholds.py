@@ -39,7 +39,8 @@ def _bits(spec: Spec, bound: FitnessBound) -> int:
     return threshold_bits(bound, 100 if spec.kind == "above" else spec.parameter)
 
 
-def _row_bytes(spec: Spec) -> int:
+def row_bytes(spec: Spec) -> int:
+    """Bytes of an individual's bits."""
     return -(-_tests(spec) // 8)
 
 
@@ -124,7 +125,7 @@ async def receive_thresholds(session: Session, n: int, *, spec: Spec) -> NDArray
     >>> run_parties(node, lambda s: receive_thresholds(s, 2, spec=spec)).coordinator
     array([2, 1])
     """
-    tests, width = _tests(spec), _row_bytes(spec)
+    tests, width = _tests(spec), row_bytes(spec)
     rows = await shuffle.receive_unshuffled(session, (n, width), dtype=np.uint8, xor=True)
     bits = np.unpackbits(rows, axis=1, bitorder="little")
     # An individual beyond one bucket's end is beyond all ends before it: ones first, then zeros.
@@ -137,4 +138,4 @@ async def receive_thresholds(session: Session, n: int, *, spec: Spec) -> NDArray
 def cost(n: int, *, spec: Spec, bound: FitnessBound) -> Cost:
     """The cost of the tests and of bringing their bits back."""
     tests = less_than.cost(0, n * _tests(spec), bits=_bits(spec, bound))
-    return tests.then(shuffle.cost_to_coordinator(n, row_bytes=_row_bytes(spec)))
+    return tests.then(shuffle.cost_to_coordinator(n, row_bytes=row_bytes(spec)))

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tacit.engine.agreement import Agreement
-from tacit.errors import ParameterError
-from tacit.search import SearchParameters, settings_written
 
 LEDGER = "ledger.jsonl"
 
@@ -20,12 +18,3 @@ class Agreed:
     signatures: Mapping[str, bytes]
     manifests: Mapping[int, Sequence[bytes]]
     """Per objective, in the agreement's order of owners."""
-
-
-def parameters_of(agreement: Agreement, /) -> SearchParameters:
-    """The pinned search."""
-    settings = {"algorithm": agreement.search.algorithm, **agreement.search.parameters}
-    try:
-        return settings_written(settings)
-    except ParameterError as error:
-        raise ParameterError(f"the agreed search cannot be run ({error}); agree anew") from None

@@ -12,10 +12,11 @@ from pathlib import Path
 
 from tacit.engine.agreement import manifests_digest, sealed_terms, search_seed
 from tacit.engine.coordinator import SecureEngine
+from tacit.engine.derived import agreed_parameters
 from tacit.engine.identity import ClusterConfig
 from tacit.engine.records import FileLedger
 from tacit.errors import ParameterError
-from tacit.runs.agreed.agreed import LEDGER, Agreed, parameters_of
+from tacit.runs.agreed.agreed import LEDGER, Agreed
 from tacit.runs.agreed.evaluating import resumed
 from tacit.runs.driver import SearchDriver
 from tacit.runs.limits import Limits
@@ -51,7 +52,7 @@ def _evaluating(
 ) -> SearchDriver:
     """The seed follows from the manifests and from what the nodes drew together."""
     agreement, manifests = agreed.agreement, agreed.manifests
-    problem, parameters = agreement.known_problem, parameters_of(agreement)
+    problem, parameters = agreement.known_problem, agreed_parameters(agreement)
     public = [each.name for each in problem.objectives if not each.confidential]
     if public:
         raise ParameterError(f"the weights of {public[0]!r} are public and not here; solve it")

@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 from tacit.disclosure import Estimator, estimator_named
 from tacit.engine.agreement import Agreement
 from tacit.engine.coordinator import SecureEngine, SecureObjective
+from tacit.engine.derived import agreed_parameters
 from tacit.engine.evaluators import ObjectiveEvaluation, SideBySide, as_evaluation
 from tacit.engine.records import EvaluationAnswer, RevealedBest, decode_entry
 from tacit.engine.wire import REVEAL_NUMBER, pack_candidates, request_hash
 from tacit.errors import LogError
 from tacit.problems import Problem
-from tacit.runs.agreed.agreed import parameters_of
 from tacit.runs.driver import Observer, drive
 from tacit.runs.evaluating.driver import EvaluatingDriver
 from tacit.runs.limits import Limits
@@ -136,7 +136,7 @@ def run_from_ledger(
     there = min(answered(ledger, agreement.confidential()).values())
     if not there:
         raise LogError(f"{ledger} has no answers; give the ledger of a run that has begun")
-    problem, parameters = agreement.known_problem, parameters_of(agreement)
+    problem, parameters = agreement.known_problem, agreed_parameters(agreement)
     evaluator = objectives_from(agreement, problem, ledger, estimator=parameters.estimator)
     limits = Limits(evaluations=there)
     driver = EvaluatingDriver(problem, parameters, evaluator, seed=seed, limits=limits)

@@ -44,6 +44,7 @@ def evaluator_on_nodes(
     /,
     *,
     seed: int,
+    resumed: bool = False,
 ) -> Iterator[SideBySide]:
     """An evaluator on nodes, for evaluations within these limits."""
 
@@ -51,7 +52,9 @@ def evaluator_on_nodes(
         from tacit.engine.agreement import PinnedSearch
 
         settings = asdict(parameters)
-        return PinnedSearch(settings.pop("algorithm"), settings, seed)
+        # Nodes derive a search from its start; one that goes on elsewhere is the platform's word.
+        algorithm = settings.pop("algorithm")
+        return PinnedSearch(algorithm, settings, seed, "chosen" if resumed else "derived")
 
     fewest, most = sorted((parameters.fewest_evaluated, parameters.evaluated_per_generation))
     with engine_on_nodes(

@@ -55,7 +55,9 @@ def local_evaluating(
         yield _prepared(driver, announce)
         return
     driver.engine = "nodes"
-    with evaluator_on_nodes(problem, parameters, limits, choice, announce, seed=seed) as evaluator:
+    with evaluator_on_nodes(
+        problem, parameters, limits, choice, announce, seed=seed, resumed=saving.resume is not None
+    ) as evaluator:
         evaluator.restore(driver.evaluator.best_so_far)
         driver.evaluator = evaluator
         yield _prepared(driver, announce)

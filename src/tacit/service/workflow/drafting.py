@@ -89,7 +89,7 @@ def _search_of_terms(terms: RunTerms, problem: Problem) -> tuple[PinnedSearch, l
     parameters = parameters_of_terms(terms)
     sizes = sorted((parameters.fewest_evaluated, parameters.evaluated_per_generation))
     named = asdict(parameters)
-    return PinnedSearch(named.pop("algorithm"), named, None), sizes
+    return PinnedSearch(named.pop("algorithm"), named, None, "derived"), sizes
 
 
 def agreement_of_terms(

@@ -80,7 +80,7 @@ def test_a_stalled_evaluation_leaves_links_and_other_agreements_alone() -> None:
             # The epoch of the agreement itself has ended, and a new one is opened.
             await own.evaluate(first, until=asyncio.get_running_loop().time() + 10)
 
-    with LocalCluster(timeout_seconds=0.5) as cluster:
+    with LocalCluster(timeout_seconds=0.5, chosen_populations=True) as cluster:
         agreed, other = AgreedCluster.draft(cluster), AgreedCluster.draft(cluster)
         run(attack(cluster, agreed, other))
         for node in range(3):

@@ -10,13 +10,14 @@ import time
 from tacit.engine.agreement.sealed import count_searches
 from tacit.engine.identity.keys import Keys
 from tacit.engine.node.state.counters import Counters
+from tacit.engine.node.state.derivation import Derivation
 from tacit.engine.node.state.inputs import Inputs
 from tacit.engine.node.state.policy import check_epoch, check_still_valid, refuse
 from tacit.engine.node.state.sealed_progress import SealedProgress
 from tacit.engine.node.state.store import Store
 from tacit.engine.records.events import EpochBegun, InputsFrozen
 from tacit.engine.wire.attempt import Attempt
-from tacit.engine.wire.peer_messages import EpochBegins
+from tacit.engine.wire.peer_messages import AnswersTold, EpochBegins
 from tacit.errors import EngineError
 
 
@@ -24,9 +25,14 @@ class Epochs:
     """The numbers of epochs, each used once, and what nodes tell each other when one begins."""
 
     def __init__(
-        self, store: Store, counters: Counters, searches: dict[int, SealedProgress]
+        self,
+        store: Store,
+        counters: Counters,
+        searches: dict[int, SealedProgress],
+        derivation: Derivation | None,
     ) -> None:
         self._store, self._counters, self._searches = store, counters, searches
+        self._derivation = derivation
         self.last = -1
 
     def replay(self, event: EpochBegun) -> None:
@@ -40,11 +46,12 @@ class Epochs:
         self._store.log.sync()
         self.last = number
 
-    def tell(self) -> EpochBegins:
+    async def tell(self) -> EpochBegins:
         """What is used up here: the last numbers, and searches whose plan is bound."""
         numbers = {k: counter.last() for k, counter in self._counters.by_objective.items()}
         bound = {k: each.opened for k, each in self._searches.items() if each.opened is not None}
-        return EpochBegins(numbers, bound)
+        completed = 0 if self._derivation is None else await self._derivation.completed()
+        return EpochBegins(numbers, bound, completed)
 
     async def hear(self, theirs: EpochBegins) -> None:
         """Use up what a peer has used up; searches that are bound here already stay as they are."""
@@ -53,6 +60,17 @@ class Epochs:
             if search not in self._searches:
                 raise EngineError(f"a peer has opened search {search}, which does not exist")
             await self._searches[search].bind(attempt)
+
+    async def tell_missing(self, theirs: EpochBegins) -> AnswersTold:
+        """What a peer has no answers to, as far as they are here."""
+        if self._derivation is None:
+            return AnswersTold([])
+        return AnswersTold(await self._derivation.history(theirs.completed))
+
+    async def hear_missing(self, ours: EpochBegins, theirs: AnswersTold) -> None:
+        """Take over answers that a peer has and we have not."""
+        if self._derivation is not None:
+            await self._derivation.catch_up(ours.completed, theirs.history)
 
 
 class AgreementState:
@@ -63,9 +81,13 @@ class AgreementState:
         self.node = node
         self.inputs = Inputs(store, node=node, keys=keys)
         self.counters = Counters(store, self.inputs)
+        self.derivation: Derivation | None = None
+        """The agreed search, where the nodes follow it themselves."""
+        if self.agreement.search.populations == "derived":
+            self.derivation = Derivation(store, self.inputs)
         searches = range(count_searches(self.agreement))
         self.searches = {search: SealedProgress(store, search) for search in searches}
-        self.epochs = Epochs(store, self.counters, self.searches)
+        self.epochs = Epochs(store, self.counters, self.searches, self.derivation)
         for event in store.log.events:
             match event:
                 case EpochBegun():

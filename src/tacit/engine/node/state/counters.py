@@ -13,6 +13,9 @@ from tacit.engine.node.state.best_so_far import BestSoFar
 from tacit.engine.node.state.inputs import Inputs
 from tacit.engine.node.state.policy import (
     Asked,
+    check_disclosure,
+    check_due,
+    check_evaluated,
     check_not_revealed,
     check_number,
     check_population,
@@ -68,6 +71,7 @@ class Counters:
             k: BestSoFar(store, k) for k in objectives if self._agreement.objectives[k].keeps_best
         }
         self._revealed: dict[int, bytes] = {}
+        self._chosen = self._agreement.search.populations == "chosen"
         self._evaluated = {k: store.load_evaluated(k) for k in objectives}
 
     def replay(self, event: Event) -> None:
@@ -103,10 +107,13 @@ class Counters:
         objective, number = asked.objective, asked.number
         self._inputs.check_frozen(objective)
         counter = self.by_objective[objective]
-        check_population(self._agreement, asked)
+        check_disclosure(self._agreement, asked)
+        if self._chosen:
+            check_population(self._agreement, asked)
         most = self._agreement.limits.evaluations
         if check_number(number, asked.request, counter.used, counter.highest, most):
             check_not_revealed(objective in self._revealed)
+            check_due(asked)
             request = asked.request.hex()
             self._use(EvaluationBegun(objective, number, request, attempt, parent_attempt))
             return
@@ -147,7 +154,7 @@ class Counters:
 
     async def finish(self, asked: Asked) -> None:
         """What can wait until the answer is out: remember the candidates, extend the lease."""
-        if self._agreement.reveal_best:
+        if self._agreement.reveal_best and self._chosen:
             new = candidate_hashes(asked.plans) - self._evaluated[asked.objective]
             self._evaluated[asked.objective] |= new
             self._store.add_evaluated(asked.objective, new)
@@ -159,9 +166,9 @@ class Counters:
         objective = asked.objective
         self._inputs.check_frozen(objective)
         earlier = self._revealed.get(objective)
-        check_reveal(
-            self._agreement, asked.plans, self._evaluated[objective], earlier, asked.request
-        )
+        check_reveal(self._agreement, asked.plans, earlier, asked.request)
+        if self._chosen:
+            check_evaluated(asked.plans, self._evaluated[objective])
         if earlier is None:
             event = RevealBegun(objective, asked.request.hex())
             self._store.log.append(event)

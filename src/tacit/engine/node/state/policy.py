@@ -40,6 +40,8 @@ class Asked:
     request: bytes
     """The request's hash."""
     plans: NDArray[np.integer[Any]]
+    due: bool = True
+    """Whether a new number may be used for it; an earlier population is computed again at most."""
 
 
 def check_still_valid(agreement: Agreement, now: float, /) -> None:
@@ -89,9 +91,9 @@ def check_epoch(number: int, last: int, /) -> None:
         raise refuse(f"epoch {number} comes after epoch {last}; numbers of epochs only grow")
 
 
-def check_population(agreement: Agreement, asked: Asked, /) -> None:
-    """Refuse another disclosure, and a population that is too small, too large or too uniform."""
-    terms, limits = agreement.objectives[asked.objective], agreement.limits
+def check_disclosure(agreement: Agreement, asked: Asked, /) -> None:
+    """Refuse another disclosure than the agreed one."""
+    terms = agreement.objectives[asked.objective]
     if asked.objective not in agreement.evaluated():
         raise refuse(f"{terms.name!r} is sealed: nothing of it is evaluated for anybody")
     if (asked.disclosure, asked.best) != (terms.disclosure, terms.best):
@@ -99,6 +101,17 @@ def check_population(agreement: Agreement, asked: Asked, /) -> None:
             f"{terms.name!r} may disclose {terms.disclosure} with the best as {terms.best}, "
             f"not {asked.disclosure} with {asked.best}"
         )
+
+
+def check_due(asked: Asked, /) -> None:
+    """Refuse a new number for a population that was answered before."""
+    if not asked.due:
+        raise refuse("this population was answered before; the search goes on with the next")
+
+
+def check_population(agreement: Agreement, asked: Asked, /) -> None:
+    """Refuse a population that the platform chose too small, too large or too uniform."""
+    limits = agreement.limits
     n = len(asked.plans)
     if not limits.population_min <= n <= limits.population_max:
         raise refuse(
@@ -128,15 +141,20 @@ def check_feasible(problem: Problem, plans: NDArray[np.integer[Any]], /) -> None
         raise refuse(f"candidate {fault[0]} {fault[1]}")
 
 
+def check_evaluated(plans: NDArray[np.integer[Any]], evaluated: Collection[bytes], /) -> None:
+    """Refuse to reveal anything of candidates that were never evaluated."""
+    if not candidate_hashes(plans) <= set(evaluated):
+        raise refuse("a candidate was never evaluated, so nothing is revealed of it")
+
+
 def check_reveal(
     agreement: Agreement,
     plans: NDArray[np.integer[Any]],
-    evaluated: Collection[bytes],
     earlier: bytes | None,
     request: bytes,
     /,
 ) -> None:
-    """Refuse the final reveal unless agreed, once, and among candidates evaluated before."""
+    """Refuse the final reveal unless agreed, and once."""
     if not agreement.reveal_best:
         raise refuse("the agreement does not allow to reveal which plan is truly best")
     if earlier is not None and earlier != request:
@@ -144,8 +162,6 @@ def check_reveal(
     if not 1 <= len(plans) <= agreement.limits.population_max:
         raise refuse(f"{len(plans)} candidates to choose from; give 1 to the largest population")
     check_feasible(agreement.known_problem, plans)
-    if not candidate_hashes(plans) <= set(evaluated):
-        raise refuse("a candidate was never evaluated, so nothing is revealed of it")
 
 
 def check_generations(

@@ -10,6 +10,8 @@
     best-O                shares of the best fitness so far, where `improvement` is disclosed
     sealed-S-G            shares of sealed search S after generation G, the last two of them
     evaluated-O           hashes of evaluated candidates, where the final reveal is allowed
+    answers               what was disclosed, where the nodes derive the populations from it
+    public-O              weights of a public objective, which the search needs for that too
 
 Every evaluation is appended to the log before it is computed. That survives the death of the
 process. A power cut may lose what was appended last, so a lease of numbers is fsynced ahead: after
@@ -19,9 +21,12 @@ a restart of the machine all numbers of the lease count as used, and none is use
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from tacit.engine.agreement.terms import Agreement, agreement_hash, canonical, read_agreement
 from tacit.engine.records.events import AgreementAccepted
@@ -53,6 +58,14 @@ class StoredBest(Stored, frozen=True, tag="best/1"):
     attempt: Attempt = msgspec.field(name="basis")
     mine: int
     next: int
+
+
+class StoredAnswer(Stored, frozen=True, tag="answer/1"):
+    """What an evaluation disclosed of an objective to a node that follows the search."""
+
+    objective: int
+    labels: list[int]
+    best: int | None
 
 
 class StoredLease(Stored, frozen=True, tag="lease/1"):
@@ -199,6 +212,43 @@ class Store:
     def load_sealed(self, search: int, /) -> list[bytes]:
         """The kept states of a sealed search."""
         return [path.read_bytes() for path in self.folder.glob(f"sealed-{search}-*[0-9]")]
+
+    # What was disclosed, and public weights.
+
+    def add_answer(self, objective: int, labels: list[int], best: int | None, /) -> None:
+        """Keep an answer; what a crash leaves of half a one is cut off when it is read."""
+        data = msgspec.msgpack.encode(StoredAnswer(objective, labels, best))
+        with (self.folder / "answers").open("ab") as file:
+            self._bytes += file.write(len(data).to_bytes(4, "little") + data)
+
+    def load_answers(self) -> Iterator[StoredAnswer]:
+        """All answers in their order."""
+        path = self.folder / "answers"
+        if not path.exists():
+            return
+        with path.open("r+b") as file:
+            while True:
+                start = file.tell()
+                size = int.from_bytes(file.read(4), "little")
+                data = file.read(size)
+                if not size or len(data) < size:
+                    file.truncate(start)
+                    return
+                yield msgspec.msgpack.decode(data, type=StoredAnswer)
+
+    def save_public_weights(self, objective: int, weights: NDArray[np.int64], /) -> None:
+        """Keep the weights of a public objective."""
+        replace_secret(self.folder / f"public-{objective}", weights.astype("<i8").tobytes())
+
+    def public_weights(self) -> dict[int, NDArray[np.int64]]:
+        """The weights of all public objectives."""
+        problem, found = self.agreement.problem, {}
+        for k, terms in enumerate(self.agreement.objectives):
+            path = self.folder / f"public-{k}"
+            if not terms.confidential and path.exists():
+                flat = np.frombuffer(path.read_bytes(), dtype="<i8").astype(np.int64)
+                found[k] = flat.reshape(problem.rows, problem.columns)
+        return found
 
     # Evaluated candidates.
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from typing import TypeVar
+
 from tacit.engine.node.state.agreement_state import AgreementState
+from tacit.engine.node.state.derivation import Derivation
 from tacit.engine.node.state.policy import Asked, refuse
 from tacit.engine.node.work.session import (
     EPOCH_SECONDS,
@@ -11,9 +15,11 @@ from tacit.engine.node.work.session import (
     refusals_told,
 )
 from tacit.engine.records.events import AnswerSent, BestSent
+from tacit.engine.wire.answer import Answer
 from tacit.engine.wire.attempt import Attempt
 from tacit.engine.wire.messages import Evaluate, OpenEpoch, Reveal
 from tacit.engine.wire.peer_messages import (
+    AnswersTold,
     EpochBegins,
     decode_peer_message,
     encode_peer_message,
@@ -34,11 +40,14 @@ from tacit.mpc import (
     gather_sum,
     open_conversations,
     party_name,
+    tell_nodes,
 )
 from tacit.mpc import (
     evaluate as compute,
 )
-from tacit.mpc.transport import Channel, Kind, Mux
+from tacit.mpc.transport import Channel, Conversation, Kind, Mux
+
+P = TypeVar("P", EpochBegins, AnswersTold)
 
 
 async def open_epoch(
@@ -54,16 +63,17 @@ async def open_epoch(
         node.number, muxes, number=request.epoch, agreement=name, timeout=EPOCH_SECONDS
     )
     channel = Channel(name, evaluation=request.epoch, kind=Kind.CONTROL)
-    ours = encode_peer_message(epochs.tell())
+    ours = await epochs.tell()
     async with open_conversations(muxes, channel) as talks:
         for talk in talks.values():
-            await talk.send(1, ours, timeout=EPOCH_SECONDS)
+            await talk.send(1, encode_peer_message(ours), timeout=EPOCH_SECONDS)
         for peer, talk in talks.items():
-            frame = await talk.receive(timeout=EPOCH_SECONDS)
-            theirs = decode_peer_message(frame.payload, peer=party_name(peer))
-            if not isinstance(theirs, EpochBegins):
-                raise AbortError(party_name(peer), "sent no evaluation numbers")
+            theirs = await _hear(peer, talk, EpochBegins)
             await epochs.hear(theirs)
+            missing = encode_peer_message(await epochs.tell_missing(theirs))
+            await talk.send(2, missing, timeout=EPOCH_SECONDS)
+        for peer, talk in talks.items():
+            await epochs.hear_missing(ours, await _hear(peer, talk, AnswersTold))
     if epochs.last != request.epoch:
         epoch.close()
         raise AbortError(node.name, "a newer epoch has begun meanwhile")
@@ -77,6 +87,14 @@ async def open_epoch(
     )
 
 
+async def _hear(peer: int, talk: Conversation, kind: type[P]) -> P:
+    frame = await talk.receive(timeout=EPOCH_SECONDS)
+    said = decode_peer_message(frame.payload, peer=party_name(peer))
+    if not isinstance(said, kind):
+        raise AbortError(party_name(peer), f"sent no {kind.__name__}")
+    return said
+
+
 def _fitness(agreement_state: AgreementState, objective: int, asked: Asked) -> ArithmeticShare:
     """Shares of the fitness of public candidates: each node adds up its own shares."""
     cells = agreement_state.agreement.known_problem.cells(asked.plans)
@@ -84,9 +102,12 @@ def _fitness(agreement_state: AgreementState, objective: int, asked: Asked) -> A
     return gather_sum(agreement_state.inputs.weights(objective), *cells, negate=negate)
 
 
-def _asked(agreement_state: AgreementState, kind: str, request: Evaluate | Reveal) -> Asked:
+async def _asked(agreement_state: AgreementState, kind: str, request: Evaluate | Reveal) -> Asked:
     if request.objective not in agreement_state.counters.by_objective:
         raise refuse(f"there is no confidential objective {request.objective}")
+    derivation = agreement_state.derivation
+    if derivation is not None and isinstance(request, Evaluate):
+        return await _derived(agreement_state, derivation, request)
     plans = unpack_candidates(agreement_state.agreement.known_problem, request.candidates)
     if plans is None:
         raise refuse("the candidates are not a whole number of plans; send whole plans")
@@ -98,11 +119,43 @@ def _asked(agreement_state: AgreementState, kind: str, request: Evaluate | Revea
     return Asked(request.objective, number, disclosure, best, digest, plans)
 
 
+async def _derived(
+    agreement_state: AgreementState, derivation: Derivation, request: Evaluate
+) -> Asked:
+    """What the node itself derives, whatever the platform would like to ask."""
+    if request.candidates:
+        raise refuse("the nodes derive every population themselves; send none")
+    for objective in agreement_state.agreement.confidential():
+        agreement_state.inputs.check_frozen(objective)
+    population, due = await derivation.population(request.objective, request.request)
+    return Asked(
+        request.objective,
+        request.number,
+        request.disclosure,
+        request.best,
+        request.request,
+        population.plans,
+        due,
+    )
+
+
 async def evaluate(
     node: ComputingNode, agreement_state: AgreementState, request: Evaluate, platform: Mux
 ) -> PopulationEvaluated:
     """One evaluation, if the agreement allows it; the answer goes to the platform in parts."""
-    asked = _asked(agreement_state, "evaluate", request)
+    asked = await _asked(agreement_state, "evaluate", request)
+    derivation = agreement_state.derivation
+    async with nullcontext() if derivation is None else derivation.evaluating():
+        return await _evaluate_in_turn(node, agreement_state, request, asked, platform)
+
+
+async def _evaluate_in_turn(
+    node: ComputingNode,
+    agreement_state: AgreementState,
+    request: Evaluate,
+    asked: Asked,
+    platform: Mux,
+) -> PopulationEvaluated:
     best = agreement_state.counters.bests.get(asked.objective)
     if best is None:
         return await _evaluate(node, agreement_state, request, asked, platform)
@@ -129,22 +182,31 @@ async def _evaluate(
         before = best.before(number, request.parent_attempt) if best is not None else None
         counters.begin(asked, attempt=attempt, parent_attempt=request.parent_attempt)
     sent = RecordingMux(platform)
+    bound = agreement_state.agreement.fitness_bound(objective)
+    answer: Answer | None = None
     try:
         async with node_session(node, agreement_state, context, request.epoch, sent) as session:
             result = await compute(
                 session,
                 _fitness(agreement_state, objective, asked),
                 spec=terms.spec,
-                bound=agreement_state.agreement.fitness_bound(objective),
+                bound=bound,
                 best=terms.best,
                 best_so_far=before,
             )
+            if agreement_state.derivation is not None:
+                told = await tell_nodes(
+                    session, len(asked.plans), spec=terms.spec, bound=bound, best=terms.best
+                )
+                answer = Answer([int(label) for label in told.labels], told.best_value)
     except BaseException:
         if sent.begun:
             counters.abort(asked)
         raise
     if best is not None and result.best_so_far is not None:
         best.keep(number, attempt, result.best_so_far)
+    if agreement_state.derivation is not None and answer is not None:
+        await agreement_state.derivation.keep(objective, asked.request, answer)
     counters.log_sent(AnswerSent, asked, attempt, sent)
     await counters.finish(asked)
     return PopulationEvaluated(id=request.id, sent=session.sent, rounds=session.depth)
@@ -154,10 +216,13 @@ async def reveal(
     node: ComputingNode, agreement_state: AgreementState, request: Reveal, platform: Mux
 ) -> BestRevealed:
     """Which of these evaluated candidates is truly best: one index, once."""
-    asked = _asked(agreement_state, "reveal", request)
+    asked = await _asked(agreement_state, "reveal", request)
     objective = asked.objective
     context = context_of(request, asked.request)
     async with refusals_told(node, context, platform):
+        if agreement_state.derivation is not None:
+            agreement_state.inputs.check_frozen(objective)
+            await agreement_state.derivation.check_found(asked.plans)
         agreement_state.counters.begin_reveal(asked)
     sent = RecordingMux(platform)
     async with node_session(node, agreement_state, context, request.epoch, sent) as session:

@@ -83,6 +83,10 @@ async def _prepare(
         )
     _drop_outside(agreement_state, objective, inputs, outside)
     agreement_state.inputs.freeze(objective, inputs, seed_contribution=compared.seed_contribution)
+    derivation = agreement_state.derivation
+    if derivation is not None and derivation.is_frozen:
+        # Now, since no deadline runs yet.
+        await derivation.get_ready()
     return InputsPrepared(id=request.id, sent=session.sent, rounds=session.depth)
 
 

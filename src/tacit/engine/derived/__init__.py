@@ -1,0 +1,17 @@
+"""The agreed search as a function of its seed and of what was disclosed: anybody can follow it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tacit.lazy import lazily
+
+if TYPE_CHECKING:
+    from tacit.engine.derived.agreed_search import (
+        AgreedSearch,
+        agreed_parameters,
+        with_public_weights,
+    )
+    from tacit.engine.derived.derived_search import DerivedSearch, Population
+else:
+    __getattr__ = lazily(__name__)

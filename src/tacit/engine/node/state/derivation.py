@@ -1,0 +1,137 @@
+"""A node's own course of the agreed search, where the nodes derive every population.
+
+What was disclosed stands in a file of its own, in the order in which it was told, so that the
+search is followed again after a restart. A node that lost the end of it hears from its peers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.engine.derived import DerivedSearch, Population
+from tacit.engine.node.state.inputs import Inputs
+from tacit.engine.node.state.policy import refuse
+from tacit.engine.node.state.store import Store
+from tacit.engine.wire.answer import Answer
+
+History = list[dict[int, Answer]]
+"""Per population the answers of its objectives; the last may lack some."""
+
+
+class Derivation:
+    """The agreed search at a node, from the moment that its inputs are frozen."""
+
+    def __init__(self, store: Store, inputs: Inputs, /) -> None:
+        self._store, self._inputs = store, inputs
+        self._search: DerivedSearch | None = None
+        self._lock = asyncio.Condition()
+        self._under_way = 0
+
+    async def get_ready(self) -> None:
+        """Follow the search as far as its answers go, and compile what it calls."""
+        async with self._lock:
+            search = await self._followed()
+            await asyncio.to_thread(search.warm_up)
+
+    async def _followed(self) -> DerivedSearch:
+        if self._search is None:
+            self._search = await asyncio.to_thread(self._follow)
+        return self._search
+
+    def _follow(self) -> DerivedSearch:
+        agreement = self._store.agreement
+        seed = self._inputs.search_seed()
+        search = DerivedSearch(agreement, seed, self._store.public_weights())
+        for stored in self._store.load_answers():
+            search.take(stored.objective, Answer(stored.labels, stored.best))
+        return search
+
+    async def population(self, objective: int, request: bytes, /) -> tuple[Population, bool]:
+        """The population that a request names, and whether it is the one that is due."""
+        async with self._lock:
+            search = await self._followed()
+            # Another objective may still be about to lead to the population that is asked for.
+            while (found := search.find(objective, request)) is None and self._under_way:
+                await self._lock.wait()
+            if found is None:
+                raise refuse(
+                    "this is not the population that the agreed search asks for; the nodes "
+                    "evaluate what they derive themselves"
+                )
+            return found, found is search.current
+
+    @asynccontextmanager
+    async def evaluating(self) -> AsyncIterator[None]:
+        """An evaluation is under way; whoever asks for what may follow from it waits for its end."""
+        self._under_way += 1
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+            async with self._lock:
+                self._lock.notify_all()
+
+    async def keep(self, objective: int, request: bytes, answer: Answer, /) -> None:
+        """Remember an answer, on the disk first, and derive the next population from it."""
+        async with self._lock:
+            search = await self._followed()
+            if search.lacks(objective, request):
+                await self._take(search, objective, answer)
+
+    async def _take(self, search: DerivedSearch, objective: int, answer: Answer) -> None:
+        self._store.add_answer(objective, answer.labels, answer.best)
+        await asyncio.to_thread(search.take, objective, answer)
+
+    async def check_found(self, plans: NDArray[np.integer[Any]], /) -> None:
+        """Refuse to compare plans that are not the best of a generation, as estimated."""
+        async with self._lock:
+            if not (await self._followed()).found(plans):
+                raise refuse("these are not the best plans of the agreed search; ask for those")
+
+    # What nodes tell each other when an epoch begins.
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether the search has begun: the seed follows from all frozen inputs."""
+        return set(self._inputs.frozen) == set(self._store.agreement.confidential())
+
+    async def completed(self) -> int:
+        """How many populations were answered in all their objectives."""
+        if not self.is_frozen:
+            return 0
+        async with self._lock:
+            return (await self._followed()).completed
+
+    async def history(self, first: int, /) -> History:
+        """What was told after so many populations."""
+        if not self.is_frozen:
+            return []
+        async with self._lock:
+            return await asyncio.to_thread(self._history, first)
+
+    def _history(self, first: int) -> History:
+        objectives = len(self._store.agreement.confidential())
+        populations: History = []
+        for stored in self._store.load_answers():
+            if not populations or len(populations[-1]) == objectives:
+                populations.append({})
+            populations[-1][stored.objective] = Answer(stored.labels, stored.best)
+        return populations[first:]
+
+    async def catch_up(self, first: int, told: Sequence[dict[int, Answer]], /) -> None:
+        """Take what a peer knows of the populations after the first so many, and we do not."""
+        if not told or not self.is_frozen:
+            return
+        async with self._lock:
+            search = await self._followed()
+            for number, answers in enumerate(told, start=first):
+                for objective in sorted(answers):
+                    request = search.current.requests.get(objective, b"")
+                    if number == search.completed and search.lacks(objective, request):
+                        await self._take(search, objective, answers[objective])

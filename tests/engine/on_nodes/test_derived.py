@@ -1,0 +1,218 @@
+"""Nodes that derive every population themselves: a platform can ask for nothing else."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tacit.disclosure import parse_disclosure
+from tacit.engine.agreement.sealing import search_seed
+from tacit.engine.agreement.terms import agreement_hash
+from tacit.engine.coordinator.coordinator import Coordinator
+from tacit.engine.coordinator.evaluations import Evaluated, Evaluations
+from tacit.engine.derived import AgreedSearch
+from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.node.state.store import Store, folder_name
+from tacit.engine.records.events import InputsFrozen
+from tacit.engine.wire.messages import Evaluate
+from tacit.engine.wire.request import request_hash
+from tacit.errors import RefusedError
+from tacit.problems import Problem, generate_assignment
+from tacit.runs import EngineChoice, Limits
+from tacit.runs.solve import solve
+from tacit.search import SearchParameters
+from tests.engine.agreed_cluster import AgreedCluster, outcomes, populations, problem, run
+
+pytestmark = pytest.mark.processes
+
+SEARCH = {"population": 8, "elites": 2, "tournament": 3}
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[LocalCluster]:
+    """Nodes as they are by default."""
+    with LocalCluster() as running:
+        yield running
+
+
+def drafted(nodes: LocalCluster, disclose: str = "top:3", **changes: Any) -> AgreedCluster:
+    changes.setdefault("best", "nothing")
+    return AgreedCluster.draft(
+        nodes,
+        problem(disclose, changes.pop("best")),
+        search=SEARCH,
+        seed=None,
+        populations="derived",
+        **changes,
+    )
+
+
+def honest_search(agreed: AgreedCluster) -> AgreedSearch:
+    frozen = {event.objective: event for event in agreed.events(0, InputsFrozen)}
+    digests = {k: event.manifests for k, event in frozen.items()}
+    contributions = {k: event.seed_contribution for k, event in frozen.items()}
+    return AgreedSearch(agreed.agreement, search_seed(agreed.agreement, digests, contributions), {})
+
+
+async def generation(search: AgreedSearch, evaluations: Evaluations) -> Evaluated:
+    """One more generation, as an honest platform asks for it."""
+    told = await evaluations.evaluate(search.plans, until=time.monotonic() + 20)
+    best = told.outcome.best_value
+    search.tell({0: search.told(0, told.outcome.labels, best)})
+    return told
+
+
+def asked(agreed: AgreedCluster, epoch: int, number: int, plans: NDArray[Any]) -> Evaluate:
+    """A request for a population of the platform's choice, named as an honest one is."""
+    whole = agreed.request(plans, epoch=epoch, number=number)
+    terms = agreed.agreement.objectives[0]
+    digest = request_hash("evaluate", terms.disclosure, terms.best, whole.candidates)
+    return agreed.request(b"", epoch=epoch, number=number, request=digest)
+
+
+async def refused(coordinator: Coordinator, request: Evaluate, reason: str) -> None:
+    for reply in await outcomes(coordinator.clients, lambda client: request):
+        assert isinstance(reply, RefusedError)
+        assert reason in reply.reason
+
+
+def test_a_platform_can_ask_for_nothing_but_the_next_population(nodes: LocalCluster) -> None:
+    agreed = drafted(nodes)
+
+    async def attack() -> None:
+        async with agreed.ready() as (coordinator, evaluations):
+            search = honest_search(agreed)
+            epoch = await coordinator.epoch()
+            one, copies = populations(1)[0], np.tile(search.plans[:1], (8, 1))
+            # Before the first, after it, and with whole candidates: every way to choose.
+            for plans in (one, copies, search.plans[::-1]):
+                request = asked(agreed, epoch, 1, plans)
+                await refused(coordinator, request, "not the population")
+            whole = agreed.request(search.plans, epoch=epoch)
+            await refused(coordinator, whole, "derive every population themselves")
+            first = search.plans
+            assert (await generation(search, evaluations)).number == 1
+            second = search.plans
+            await generation(search, evaluations)
+            await evaluations.settle(until=time.monotonic() + 20)
+            epoch = await coordinator.epoch()
+            await refused(coordinator, asked(agreed, epoch, 3, first), "not the population")
+            await refused(coordinator, asked(agreed, epoch, 3, second), "answered before")
+            await refused(coordinator, asked(agreed, epoch, 1, first), "not the population")
+            assert (await generation(search, evaluations)).number == 3
+
+    run(attack())
+
+
+def test_where_the_platform_would_choose_a_node_takes_no_agreement(nodes: LocalCluster) -> None:
+    agreed = AgreedCluster.draft(nodes)
+
+    async def attack() -> None:
+        async with agreed.coordinator() as coordinator:
+            with pytest.raises(RefusedError, match="platform chooses what is evaluated"):
+                await coordinator.start_agreement(agreed.signatures, within=20)
+
+    run(attack())
+
+
+@pytest.mark.parametrize("best", ["value", "improvement"])
+def test_nodes_keep_what_was_told_and_go_on_after_a_restart(best: str) -> None:
+    with LocalCluster() as own:
+        agreed = drafted(own, best=best)
+        told: list[list[int]] = []
+
+        async def first() -> AgreedSearch:
+            async with agreed.ready() as (_, evaluations):
+                search = honest_search(agreed)
+                for _ in range(3):
+                    told.append((await generation(search, evaluations)).outcome.labels.tolist())
+                await evaluations.settle(until=time.monotonic() + 20)
+                return search
+
+        search = run(first())
+        stores = [
+            own.folder / f"node-{i}.data" / folder_name(agreement_hash(agreed.agreement))
+            for i in range(3)
+        ]
+        for folder in stores:
+            assert [each.labels for each in Store(folder).load_answers()] == told
+        own.kill(1)
+        # What a power cut takes: the last answer, and half of the one before.
+        answers = (stores[1] / "answers").read_bytes()
+        (stores[1] / "answers").write_bytes(answers[: len(answers) // 2])
+        assert len(list(Store(stores[1]).load_answers())) == 1
+        own.restart(1)
+
+        async def then() -> None:
+            async with agreed.coordinator() as coordinator:
+                await coordinator.start_agreement(agreed.signatures, within=20)
+                evaluations = Evaluations(coordinator, 0)
+                for _ in range(2):
+                    told.append((await generation(search, evaluations)).outcome.labels.tolist())
+                await evaluations.settle(until=time.monotonic() + 20)
+
+        run(then())
+        for folder in stores:
+            assert [each.labels for each in Store(folder).load_answers()] == told
+
+
+def test_only_the_best_of_the_search_are_compared_at_the_end(nodes: LocalCluster) -> None:
+    agreed = drafted(nodes, reveal_best=True)
+
+    async def attack() -> None:
+        async with agreed.ready() as (_, evaluations):
+            search = honest_search(agreed)
+            evaluated = search.plans
+            await generation(search, evaluations)
+            until = time.monotonic() + 20
+            with pytest.raises(RefusedError, match="not the best plans"):
+                await evaluations.reveal_best(evaluated[:2], until=until)
+            best = search.problem.plans(search.state.genomes[search.state.estimated_best()])
+            assert 0 <= await evaluations.reveal_best(best, until=until) < len(best)
+
+    run(attack())
+
+
+def with_objectives(confidential: tuple[bool, ...]) -> Problem:
+    made = generate_assignment(3, rows=7)
+    first = made.objectives[0]
+    assert first.weights is not None
+    objectives = tuple(
+        replace(
+            first,
+            name=f"o{k}",
+            weights=np.roll(first.weights, k, axis=1),
+            confidential=secret,
+            disclosure=parse_disclosure("quantiles:4" if k else "top:5"),
+        )
+        for k, secret in enumerate(confidential)
+    )
+    return replace(made, objectives=objectives)
+
+
+@pytest.mark.parametrize("confidential", [(True, True), (True, False)], ids=["secret", "public"])
+def test_nodes_follow_a_search_of_several_objectives(
+    nodes: LocalCluster, confidential: tuple[bool, ...]
+) -> None:
+    settings = SearchParameters(
+        algorithm="nsga2", population=12, elites=0, tournament=2, reevaluate_parents=True
+    )
+    found = [
+        solve(
+            with_objectives(confidential),
+            limits=Limits(generations=4),
+            settings=settings,
+            seed=5,
+            engine=EngineChoice(engine=engine, cluster=cluster),
+        )
+        for engine, cluster in (("nodes", nodes.folder / "cluster.toml"), ("simulated", None))
+    ]
+    assert found[0].notes == []
+    assert found[0].best_known == found[1].best_known
+    assert found[0].generations == found[1].generations == 4

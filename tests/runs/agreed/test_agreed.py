@@ -162,7 +162,7 @@ def test_a_run_goes_on_from_whatever_is_left(
     elif damage == "torn ledger":
         # As after a power cut at the platform: the nodes remember what it has forgotten.
         whole = (folder / LEDGER).read_bytes()
-        (folder / LEDGER).write_bytes(b"".join(whole.splitlines(keepends=True)[:-3]) + b'{"obj')
+        (folder / LEDGER).write_bytes(b"".join(whole.splitlines(keepends=True)[:-1]) + b'{"obj')
     reason, result = finish(folder)
     assert (reason, result.evaluations) == (StopReason.EVALUATIONS, EVALUATIONS)
     expected = simulated(agreed, folder)

@@ -36,7 +36,12 @@ def agreed_driver(
 ) -> Iterator[SearchDriver]:
     """Connect to the nodes, and resume what is in the folder and on the nodes."""
     agreement = agreed.agreement
-    keeps = agreement.sealed or any(terms.best == "improvement" for terms in agreement.objectives)
+    # Nodes that keep a state of their own repeat the last evaluation only.
+    keeps = (
+        agreement.sealed
+        or agreement.search.populations == "derived"
+        or any(terms.best == "improvement" for terms in agreement.objectives)
+    )
     with (
         closing(FileLedger(folder / LEDGER, sync=keeps)) as ledger,
         SecureEngine(agreement, cluster, ledger=ledger) as engine,

@@ -68,7 +68,7 @@ class Derivation:
 
     @asynccontextmanager
     async def evaluating(self) -> AsyncIterator[None]:
-        """An evaluation is under way; whoever asks for what may follow from it waits for its end."""
+        """An evaluation is under way; whoever asks for what may follow from it waits."""
         self._under_way += 1
         try:
             yield

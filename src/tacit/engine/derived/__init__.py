@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from tacit.engine.derived.agreed_search import (
         AgreedSearch,
         agreed_parameters,
+        check_derivable,
         with_public_weights,
     )
     from tacit.engine.derived.derived_search import DerivedSearch, Population

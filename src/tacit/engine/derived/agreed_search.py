@@ -51,6 +51,20 @@ def with_public_weights(agreement: Agreement, weights: Mapping[int, Weights], /)
     return replace(problem, objectives=tuple(objectives))
 
 
+def check_derivable(agreement: Agreement, /) -> None:
+    """Refuse an agreement whose populations cannot be derived by whoever has only the answers."""
+    if agreement.sealed or agreement.search.populations == "chosen":
+        return
+    parameters, limits = agreed_parameters(agreement), agreement.limits
+    fewest, most = sorted((parameters.fewest_evaluated, parameters.evaluated_per_generation))
+    if fewest < limits.population_min or most > limits.population_max:
+        raise AgreementError(
+            f"the agreed search evaluates {fewest} to {most} candidates, and the limits are "
+            f"{limits.population_min} and {limits.population_max}; draft it again"
+        )
+    Evolution(agreement.known_problem, parameters)
+
+
 class AgreedSearch:
     """The pinned search between two evaluations: the population that comes next."""
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tacit.engine.agreement.check import check_agreement
 from tacit.engine.agreement.signatures import check_signatures
 from tacit.engine.agreement.terms import Agreement, agreement_hash, read_agreement
-from tacit.engine.derived import with_public_weights
+from tacit.engine.derived import check_derivable, with_public_weights
 from tacit.engine.node.operator_log import shorten
 from tacit.engine.node.state.policy import check_still_valid, refuse
 from tacit.engine.node.work import evaluation, sealed_work
@@ -253,6 +253,7 @@ class PlatformConnection:
             check_agreement(agreement)
             check_still_valid(agreement, time.time())
             check_signatures(agreement, request.signatures)
+            check_derivable(agreement)
             public = _public_weights(agreement, request)
             agreement_state = self._node.take_agreement(
                 agreement, request.signatures, self.platform

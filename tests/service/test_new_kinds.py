@@ -20,7 +20,7 @@ from tacit.service.api.terms import RunTerms
 from tacit.service.dashboard.drafts import Rules, drawn_problem, run_terms, uploaded_problem
 from tacit.service.dashboard.pages.run_plan import plan_markup
 from tacit.service.storage import Run
-from tacit.service.workflow.drafting import agreement_of_terms, check_terms, problem_of_terms
+from tacit.service.workflow.drafting import agreement_of_terms, checked_terms, problem_of_terms
 
 DRAWN = ("capacitated", "routing")
 
@@ -43,7 +43,7 @@ def a_plan(problem: Problem) -> list[int]:
 @pytest.mark.parametrize("kind", DRAWN)
 def test_drawn_and_uploaded_problems_become_agreements(kind: str) -> None:
     terms = terms_of(kind)
-    check_terms(terms)
+    checked_terms(terms)
     agreed = agreement_about(terms).known_problem
     assert (agreed.kind, agreed.data) == (kind, problem_of_terms(terms).data)
     problem = drawn_problem(kind, rows=8, columns=3, participants=2, seed=1)
@@ -54,9 +54,9 @@ def test_drawn_and_uploaded_problems_become_agreements(kind: str) -> None:
 
 
 def test_only_kinds_with_moves_are_sealed() -> None:
-    check_terms(terms_of("capacitated", disclosure="sealed"))
+    checked_terms(terms_of("capacitated", disclosure="sealed"))
     with pytest.raises(AgreementError, match="no moves"):
-        check_terms(terms_of("routing", disclosure="sealed"))
+        checked_terms(terms_of("routing", disclosure="sealed"))
 
 
 @pytest.mark.parametrize("kind", DRAWN)

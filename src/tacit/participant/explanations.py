@@ -40,11 +40,10 @@ def _evaluating_words(agreement: Agreement) -> SearchWords:
         disclosed.append("once, at the end: which of the best plans that it found is truly best")
     return SearchWords(
         disclosed,
-        node="Each node: which plans were compared, no cost; it can guess much of their order from "
-        "the plans that follow.",
+        node="Each node: the same, since it derives from it what is evaluated next; no cost.",
         limit=f"at most {limits.evaluations:,} evaluations of {limits.population_min:,} to "
-        f"{limits.population_max:,} plans, at least {limits.distinct_min:,} of them distinct",
-        checked="tacit participant log replays it",
+        f"{limits.population_max:,} plans",
+        checked="the nodes follow it themselves, and tacit participant log replays it",
         inferred=[*explain_leakage(agreement), *_counts_of_all(agreement)],
     )
 

@@ -17,13 +17,13 @@ from tacit.engine.agreement import (
     read_agreement,
     sign_agreement,
 )
+from tacit.engine.derived import check_derivable
 from tacit.errors import InputError, TacitError, TrustError
 from tacit.participant.account.client import PlatformClient
 from tacit.participant.account.profile import Profile
 from tacit.participant.account.shapes import RunView
 from tacit.participant.account.trust import Trust, load_trust, trust_refusals
 from tacit.participant.costs import read_costs
-from tacit.search import settings_written
 
 MOST_CLOCK_SECONDS = 2.0
 """Clocks that differ by more are mentioned."""
@@ -123,11 +123,14 @@ def _own_refusals(profile: Profile, run: str, agreement: Agreement) -> list[str]
     except (TacitError, ValueError) as error:
         found.append(f"the agreement contradicts itself: {error}")
     try:
-        settings = {"algorithm": agreement.search.algorithm, **agreement.search.parameters}
-        if agreement.evaluated():  # a sealed search is checked above, and not replayed
-            settings_written(settings)
-    except InputError as error:
-        found.append(f"the agreed search could not be replayed here ({error})")
+        check_derivable(agreement)  # a sealed search is checked above
+    except TacitError as error:
+        found.append(f"the agreed search could not be followed here ({error})")
+    if agreement.evaluated() and agreement.search.populations == "chosen":
+        found.append(
+            "the platform chooses what is evaluated, and could find out nearly everything; let it "
+            "draft the run so that the nodes derive it"
+        )
     keys = {each.name: each.signing_key for each in agreement.participants}
     if profile.account not in keys:
         found.append(f"you, {profile.account!r}, are not among its participants")

@@ -15,7 +15,7 @@ from tacit.search import SearchParameters
 from tacit.search.moves import sealed_parameters_for
 from tacit.service.api.routes.status import Generate, generated_terms
 from tacit.service.api.terms import RunTerms
-from tacit.service.workflow.drafting import agreement_of_terms, check_terms, population_of_terms
+from tacit.service.workflow.drafting import agreement_of_terms, checked_terms, population_of_terms
 from tests.service.example_terms import example_terms
 
 
@@ -58,7 +58,7 @@ def test_a_sealed_search_tells_nothing_of_its_best_unless_asked_to() -> None:
     assert population_of_terms(sealed_run()) == 0
     drawn = generated_terms(Generate(kind="tsp", rows=5, disclosure="sealed"))
     assert {each.best for each in drawn.objectives} == {"nothing"}
-    check_terms(drawn)
+    checked_terms(drawn)
 
 
 def test_several_sealed_objectives_are_a_front_of_weightings() -> None:
@@ -95,11 +95,11 @@ def test_what_a_sealed_search_cannot_do_is_refused_at_once(
     changes: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(TacitError, match=words):
-        check_terms(sealed_run(**changes))
+        checked_terms(sealed_run(**changes))
 
 
 def test_one_sealed_objective_beside_an_open_one_is_refused() -> None:
     terms = sealed_run(objectives=2).model_dump()
     terms["objectives"][1]["disclosure"] = "top:5"
     with pytest.raises(TacitError, match="seal all or none"):
-        check_terms(RunTerms.model_validate(terms))
+        checked_terms(RunTerms.model_validate(terms))

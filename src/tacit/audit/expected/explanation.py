@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 from tacit.audit.expected.table import OPEN_ONLY_A_PLAN, Expected, Told, expected_leakage
 from tacit.audit.record.schedule import first_columns
+from tacit.errors import ParameterError
+from tacit.search import PRESETS, SearchParameters, settings_written
 
 if TYPE_CHECKING:
     from tacit.engine.agreement import Agreement
@@ -28,6 +30,20 @@ KNOWN = {
 }
 """What attackers know before the run, by the name of the prior; those that say nothing are left
 out."""
+Asks = Literal["nodes", "unmeasured", "platform"]
+"""Who decides what is evaluated: the nodes, by a search that was measured or by another, or the
+platform."""
+_BEYOND: dict[Asks, str] = {
+    "nodes": "The nodes derive what is evaluated, so that no platform can ask for anything else.\n"
+    "A curious node learns what the platform does.",
+    "unmeasured": "The nodes derive what is evaluated, but this search has settings of its own, "
+    "whose leakage was not measured: it may be as much as unrestricted queries tell, whose author "
+    "{could} ({figure:.2f}).\n"
+    "A curious node learns what the platform does.",
+    "platform": "One that breaks the agreement with unrestricted queries {could} ({figure:.2f}); "
+    "the nodes' logs show that afterwards.\n"
+    "A curious node sees the candidates, and could learn most of what the platform does.",
+}
 NOTICEABLE = 0.1
 """The margin over the published plan's correlation from which one counts."""
 
@@ -44,10 +60,34 @@ def explain_leakage(agreement: Agreement, /) -> list[str]:
             costs=costs_or_values(terms.sense),
             best=terms.best,
             several=several,
+            asks=who_asks(agreement),
         )
         for k in agreement.confidential()
         for terms in (agreement.objectives[k],)
     ]
+
+
+def who_asks(agreement: Agreement, /) -> Asks:
+    """Who decides what is evaluated under an agreement, and whether such a search was measured."""
+    if agreement.search.populations == "chosen":
+        return "platform"
+    settings = {"algorithm": agreement.search.algorithm, **agreement.search.parameters}
+    try:
+        return "nodes" if is_measured(settings_written(settings)) else "unmeasured"
+    except ParameterError:
+        return "unmeasured"
+
+
+def is_measured(parameters: SearchParameters, /) -> bool:
+    """Whether the leakage of such a search was measured: sizes aside, it is one of the presets.
+
+    Settings matter: one that selects less asks for more different plans, and gives away more.
+    """
+    return any(
+        replace(preset, population=parameters.population, elites=parameters.elites) == parameters
+        and (parameters.elites > 0) == (preset.elites > 0)
+        for preset in (replace(each, ties=parameters.ties) for each in PRESETS.values())
+    )
 
 
 def costs_or_values(sense: str, /) -> str:
@@ -79,6 +119,7 @@ def explain_expected(
     costs: str,
     best: str = "nothing",
     several: bool = False,
+    asks: Asks = "nodes",
 ) -> str:
     """One paragraph. `best` and `several` objectives matter under `sealed` only.
 
@@ -88,9 +129,8 @@ def explain_expected(
     >>> print(explain_expected(expected, costs="costs", **run))
     After 500 evaluations of 300 candidates under top:15, a curious platform that keeps to the \
 agreed search could draw a rough picture of your costs (0.50 on a scale from 0, nothing, to 1, \
-everything). One that breaks the agreement with unrestricted queries could reconstruct your costs \
-almost exactly (0.99); the nodes' logs show that afterwards. A curious node sees the candidates, \
-and could learn most of what the platform does. The published plan alone tells 0.16.
+everything). The nodes derive what is evaluated, so that no platform can ask for anything else. A \
+curious node learns what the platform does. The published plan alone tells 0.16.
     """
     words = _Words(expected, f"your {costs}")
     if disclosure in OPEN_ONLY_A_PLAN:
@@ -98,7 +138,7 @@ and could learn most of what the platform does. The published plan alone tells 0
     opening = (
         f"After {evaluations:,} evaluations of {population:,} candidates under {disclosure}, a"
     )
-    sentences = [*words.known_before(), *words.of_search(opening)]
+    sentences = [*words.known_before(), *words.of_search(opening, asks)]
     if expected.measured_as != disclosure:
         sentences.append(f"Measured under {expected.measured_as}.")
     if expected.beyond:
@@ -139,7 +179,7 @@ class _Words:
             "same scale for what is still open then."
         ]
 
-    def of_search(self, opening: str) -> list[str]:
+    def of_search(self, opening: str, asks: Asks) -> list[str]:
         """A search whose populations are evaluated."""
         expected, scale = self.expected, "" if self.expected.prior_alone else f" on {SCALE}"
         # Whoever breaks the agreement may know the structure, too.
@@ -147,10 +187,7 @@ class _Words:
         sentences = [
             f"{opening} curious platform that keeps to the agreed search "
             f"{self.could(expected.honest)} ({self.figure(expected.honest):.2f}{scale}).",
-            "One that breaks the agreement with unrestricted queries "
-            f"{self.could(worst)} ({self.figure(worst):.2f}); the nodes' logs show that "
-            "afterwards.",
-            "A curious node sees the candidates, and could learn most of what the platform does.",
+            *_BEYOND[asks].format(could=self.could(worst), figure=self.figure(worst)).split("\n"),
             f"The published plan alone tells {self.figure(expected.plan_only):.2f}.",
         ]
         if expected.structured is not None:

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from tacit.disclosure import SEALED
 from tacit.problems import Problem, PublicProblem, kind_named, public_problem
 
 MOST_CELLS = 4_000_000
@@ -103,25 +102,17 @@ class ObjectiveTermsIn(Taken):
     scale: Annotated[int, Field(ge=1, le=10**9)] = 1
     weight_bound: Annotated[int, Field(ge=0, le=2**48)]
     disclosure: Annotated[str, StringConstraints(max_length=40)] = "top:15"
-    best: Literal["value", "improvement", "nothing"] = "value"
-    """What is disclosed of the best value; left out in a sealed search, nothing."""
+    best: Literal["value", "improvement", "nothing"] = "nothing"
+    """What is disclosed of the best value."""
     confidential: Literal[True] = True
     """Objectives of a run on the platform are all confidential."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _usual_best(cls, given: object) -> object:
-        usual = {SEALED: "nothing"}
-        if isinstance(given, dict) and (best := usual.get(str(given.get("disclosure")))):
-            return {"best": best, **given}
-        return given
 
 
 class LimitTerms(Taken):
     """What the nodes allow at most, or at least."""
 
-    evaluations: Annotated[int, Field(ge=1, le=10_000_000)] = 10_000
-    """Of a sealed search: its generations."""
+    evaluations: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
+    """Of a sealed search: its generations. Left out, as many as fit into the deadline."""
     expiry_hours: Annotated[float, Field(gt=0, le=24 * 365)] = 168.0
     """Counted from the drafting of the agreement; from then on nodes refuse."""
     distinct_min: Annotated[int, Field(ge=1, le=100_000)] = 1

@@ -88,7 +88,7 @@ def run_terms(problem: Problem, rules: Rules, /) -> dict[str, Any]:
     return {
         **draft,
         "name": rules.name,
-        "limits": {"evaluations": rules.evaluations, "expiry_hours": rules.expiry_hours},
+        "limits": {"evaluations": rules.evaluations or None, "expiry_hours": rules.expiry_hours},
         "deadline_seconds": rules.deadline_seconds,
         "reveal_best": rules.reveal_best,
     }

@@ -11,10 +11,20 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tacit.audit import costs_or_values, expected_leakage, explain_expected, first_columns
+from tacit.audit import (
+    costs_or_values,
+    expected_leakage,
+    explain_expected,
+    first_columns,
+    is_measured,
+)
 from tacit.errors import TacitError
 from tacit.service.api.terms import RunTerms
-from tacit.service.workflow.drafting import population_of_terms
+from tacit.service.workflow.drafting import (
+    budget_of_terms,
+    parameters_of_terms,
+    population_of_terms,
+)
 
 
 def inferred(terms: dict[str, Any], /) -> list[tuple[str, str]]:
@@ -29,8 +39,9 @@ def inferred(terms: dict[str, Any], /) -> list[tuple[str, str]]:
 
 
 def _inferred(terms: RunTerms) -> list[tuple[str, str]]:
-    problem, evaluations = terms.problem, terms.limits.evaluations
+    problem, evaluations = terms.problem, budget_of_terms(terms)
     population = population_of_terms(terms) or 1
+    parameters = parameters_of_terms(terms)
     explained = []
     for each in terms.objectives:
         expected = expected_leakage(
@@ -50,6 +61,7 @@ def _inferred(terms: RunTerms) -> list[tuple[str, str]]:
             costs=costs_or_values(each.sense),
             best=each.best,
             several=len(terms.objectives) > 1,
+            asks="nodes" if is_measured(parameters) else "unmeasured",
         )
         explained.append((each.name, paragraph))
     return explained

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from math import ceil
 from pathlib import Path
 
 from tacit.disclosure import SEALED, parse_best_mode, parse_disclosure
@@ -32,6 +33,11 @@ from tacit.search import SearchParameters, preset_named
 from tacit.search.moves import sealed_parameters_for
 from tacit.service.api.terms import RunTerms, public_of_terms
 from tacit.service.server.settings import Settings
+
+CANDIDATES_PER_SECOND = 30_000.0
+"""What three nodes side by side on one idle machine evaluate at most: 300 candidates in 10 ms."""
+MOST_PER_SECOND = 1000.0
+"""However few candidates there are."""
 
 
 def problem_of_terms(terms: RunTerms, /, *, proven: bool = False) -> Problem:
@@ -69,6 +75,19 @@ def population_of_terms(terms: RunTerms, /) -> int:
     """How many plans an evaluation is about; none where the nodes search by themselves."""
     evaluates = all(each.disclosure != SEALED for each in terms.objectives)
     return parameters_of_terms(terms).evaluated_per_generation if evaluates else 0
+
+
+def budget_of_terms(terms: RunTerms, /) -> int:
+    """How many evaluations, or generations of a sealed search, are agreed on.
+
+    Every evaluation gives something away, so where the terms leave it open, there are no more than
+    the fastest nodes finish in time.
+    """
+    if terms.limits.evaluations is not None:
+        return terms.limits.evaluations
+    candidates = population_of_terms(terms)
+    pace = min(MOST_PER_SECOND, CANDIDATES_PER_SECOND / max(1, candidates))
+    return ceil(terms.deadline_seconds * pace)
 
 
 def _search_of_terms(terms: RunTerms, problem: Problem) -> tuple[PinnedSearch, list[int]]:
@@ -110,7 +129,7 @@ def agreement_of_terms(
         platform=platform,
         search=search,
         limits=AgreementLimits(
-            evaluations=terms.limits.evaluations,
+            evaluations=budget_of_terms(terms),
             population_min=sizes[0],
             population_max=sizes[1],
             distinct_min=terms.limits.distinct_min,
@@ -120,14 +139,16 @@ def agreement_of_terms(
     )
 
 
-def check_terms(terms: RunTerms, /) -> None:
-    """Refuse terms that no agreement could be made of, before anybody is invited."""
+def checked_terms(terms: RunTerms, /) -> RunTerms:
+    """The terms with their budget; refused if no agreement could be made, before invitations."""
     number = iter(range(1, len(terms.participants) + 11))
     keys = {name: f"{next(number):064x}" for name in terms.participants}
     nodes = [
         NodeTerms("localhost", 1, *(f"{next(number):064x}" for _ in range(3))) for _ in range(3)
     ]
     agreement_of_terms(terms, keys=keys, nodes=nodes, platform=f"{next(number):064x}")
+    limits = terms.limits.model_copy(update={"evaluations": budget_of_terms(terms)})
+    return terms.model_copy(update={"limits": limits})
 
 
 def cluster_identity(settings: Settings, cluster: str, /) -> tuple[list[NodeTerms], str]:

@@ -16,7 +16,7 @@ from tacit.service.api.gate import Asker, RunId, ThePlatform, gated_router
 from tacit.service.api.shapes import RunAnswer, RunInvited, RunSummary, Why
 from tacit.service.api.terms import RunTerms
 from tacit.service.storage import Event, Run, create_run, list_runs, read_run, set_state
-from tacit.service.workflow.drafting import check_terms
+from tacit.service.workflow.drafting import checked_terms
 from tacit.service.workflow.inviting import invite_members
 from tacit.service.workflow.lifecycle import BEFORE_RUNNING, State, check_state
 
@@ -67,8 +67,8 @@ def runs_router() -> APIRouter:
     @router.post("/runs", response_model=RunAnswer, status_code=201, responses=error_responses(422))
     async def draft(body: RunTerms, who: Asker, platform: ThePlatform) -> Response:
         """Draft a run; terms that no agreement could be made of are refused here."""
-        await asyncio.to_thread(check_terms, body)
-        return await platform.database.write(_create, body, who.account)
+        terms = await asyncio.to_thread(checked_terms, body)
+        return await platform.database.write(_create, terms, who.account)
 
     @router.get("/runs/{run_id}", response_model=RunAnswer, responses=error_responses(404))
     async def run(run_id: RunId, platform: ThePlatform) -> Response:
@@ -80,8 +80,8 @@ def runs_router() -> APIRouter:
     )
     async def change(run_id: RunId, body: RunTerms, platform: ThePlatform) -> Response:
         """Change a draft."""
-        await asyncio.to_thread(check_terms, body)
-        return await platform.database.write(_change, run_id, body)
+        terms = await asyncio.to_thread(checked_terms, body)
+        return await platform.database.write(_change, run_id, terms)
 
     @router.delete("/runs/{run_id}", status_code=204, responses=error_responses(404, 409))
     async def discard(run_id: RunId, platform: ThePlatform) -> None:

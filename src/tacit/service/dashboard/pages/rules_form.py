@@ -55,13 +55,14 @@ class RulesForm:
                 self._method, "value", backward=lambda value: METHODS[value].k is not None
             )
             self._best = ui.select(
-                BEST, value="value", label="And of the best value", on_change=self._say
+                BEST, value="nothing", label="And of the best value", on_change=self._say
             ).props("outlined dense")
             self._deadline = ui.number(
                 "Deadline in seconds", value=10, min=0.5, max=604800, step=0.5
             ).props("outlined dense")
+            self._deadline.on_value_change(self._say)
             self._evaluations = whole_number(
-                "Evaluations at most (sealed: generations)", 10_000, 1, 10_000_000
+                "Evaluations at most (0: as many as fit into the deadline)", 0, 0, 10_000_000
             ).on_value_change(self._say)
             self._expiry = whole_number("Signatures expire after hours", 48, 1, 8760)
         self._reveal = ui.checkbox("At the end, reveal which of the best-known plans is truly best")

@@ -230,7 +230,11 @@ def test_what_does_not_fit_us_is_not_signed(world: World) -> None:
     refuse(lambda a: replace(a, limits=replace(a.limits, expires=1)), "it has expired")
     refuse(lambda a: replace(a, nodes=[a.nodes[0]] * 3), "contradicts itself: two parties share")
     refuse(
-        lambda a: replace(a, search=replace(a.search, algorithm="mine")), "could not be replayed"
+        lambda a: replace(a, search=replace(a.search, algorithm="mine")), "could not be followed"
+    )
+    refuse(
+        lambda a: replace(a, search=replace(a.search, populations="chosen")),
+        "the platform chooses what is evaluated",
     )
     world.platform.tamper["agreement"] = lambda a: canonical(a).replace(b":", b": ", 1)
     with pytest.raises(AgreementError, match="not in canonical form"):

@@ -8,10 +8,11 @@ import msgspec
 import pytest
 
 import tacit.audit
-from tacit.audit.expected.explanation import explain_expected, explain_leakage
+from tacit.audit.expected.explanation import Asks, explain_expected, explain_leakage, is_measured
 from tacit.audit.expected.table import Entry, Expected, Told, expected_leakage, measured_entries
 from tacit.disclosure import PAPER_CONFIGURATIONS
 from tacit.lazy import public_names
+from tacit.search import SearchParameters
 from tests.engine.fixtures import example_cast
 
 
@@ -182,9 +183,9 @@ def test_each_band_has_its_words(correlation: float, words: str) -> None:
     said = explain_expected(
         expected, disclosure="top:15", evaluations=5, population=30, costs="costs"
     )
-    before, _, after = said.partition("One that breaks")
+    before, _, after = said.partition("The nodes derive")
     assert words in before
-    assert "almost exactly" in after
+    assert "no platform can ask for anything else" in after
     assert "Measured under top:20." in said
     assert "may be more" in said
     assert "as small as this one" in said
@@ -201,13 +202,16 @@ STRUCTURED = [
 ]  # fmt: skip
 
 
-def said_of(disclosure: str, *, kind: str = "assignment", columns: int = 100, **more: Any) -> str:
+def said_of(
+    disclosure: str, *, columns: int = 100, asks: Asks = "nodes", kind: str = "assignment",
+    **more: Any,
+) -> str:  # fmt: skip
     expected = expected_leakage(
         disclosure, kind=kind, rows=100, columns=columns, population=100, evaluations=10,
         entries=[*TABLE, entry("sealed", 10, 0.17, plan_only=0.17), *STRUCTURED], **more,
     )  # fmt: skip
     return explain_expected(
-        expected, disclosure=disclosure, evaluations=10, population=100, costs="costs"
+        expected, disclosure=disclosure, evaluations=10, population=100, costs="costs", asks=asks
     )
 
 
@@ -216,11 +220,41 @@ def test_whoever_knows_the_schedule_knows_most_and_the_rest_is_said() -> None:
     assert "can guess your costs before the run begins (0.80 on a scale" in said
     assert "What follows is what this run adds" in said
     assert "could draw a rough picture of the rest of your costs (0.45)" in said
-    assert "could reconstruct the rest of your costs almost exactly (0.98)" in said
     assert "The published plan alone tells 0.20." in said
     sealed = said_of("sealed", columns=120, scheduled=True)
     assert "0.80 on a scale" in sealed
     assert "would learn a little about the rest of your costs (about 0.25)" in sealed
+
+
+@pytest.mark.parametrize(
+    ("asks", "words"),
+    [
+        ("platform", "breaks the agreement with unrestricted queries could reconstruct the rest"),
+        ("unmeasured", "settings of its own, whose leakage was not measured: it may be as much"),
+    ],
+)
+def test_where_it_is_not_the_measured_search_the_worst_case_is_said(asks: Asks, words: str) -> None:
+    said = said_of("top:15", columns=120, scheduled=True, asks=asks)
+    assert words in said
+    assert "almost exactly (0.98)" in said
+
+
+@pytest.mark.parametrize(
+    ("changes", "measured"),
+    [
+        ({}, True),
+        ({"population": 60, "elites": 3}, True),
+        ({"elites": 30, "ties": "first"}, True),
+        ({"elites": 1}, False),
+        ({"tournament": 1}, False),
+        ({"mutation": "inversion"}, False),
+    ],
+    ids=str,
+)
+def test_only_settings_that_were_measured_have_measured_figures(
+    changes: dict[str, Any], measured: bool
+) -> None:
+    assert is_measured(SearchParameters(**changes)) is measured
 
 
 def test_structured_costs_stand_beside_independent_ones() -> None:

@@ -85,7 +85,8 @@ def is_measured(parameters: SearchParameters, /) -> bool:
     """
     return any(
         replace(preset, population=parameters.population, elites=parameters.elites) == parameters
-        and (parameters.elites > 0) == (preset.elites > 0)
+        # Elites fill the groups with candidates that are known already.
+        and parameters.elites * preset.population >= preset.elites * parameters.population
         for preset in (replace(each, ties=parameters.ties) for each in PRESETS.values())
     )
 

@@ -28,7 +28,7 @@ from tacit.audit.score.measure import as_matrix, centred, cosine
 from tacit.disclosure import BestMode, Disclosure, linear, parse_disclosure
 from tacit.problems import Problem, generate_assignment
 from tacit.runs import Limits, drive, simulated_driver
-from tacit.search import Evolution, SearchParameters
+from tacit.search import PRESETS, Evolution, SearchParameters
 
 Claim = Callable[[NDArray[np.int64], np.random.Generator], NDArray[np.int64]]
 
@@ -60,6 +60,7 @@ WAYS = (
     Way("steered, winners at random", claim=_drawn),
     Way("steered, the worst win", claim=_reversed),
     Way("agreed without selection", SearchParameters(tournament=1, elites=0)),
+    Way("agreed as for several objectives", PRESETS["paper-moap"]),
     Way("random populations", at_will=True),
 )
 
@@ -75,8 +76,8 @@ def problem_of(seed: int, size: int) -> Problem:
     return replace(made, objectives=(objective,))
 
 
-def populations(problem: Problem, way: Way, view: View, seed: int) -> NDArray[np.int32]:
-    """All candidates that are evaluated."""
+def populations(problem: Problem, way: Way, view: View, seed: int) -> list[NDArray[np.int32]]:
+    """All candidates that are evaluated, set by set."""
     disclosure: Disclosure = problem.objectives[0].disclosure
     search = Evolution(problem, way.parameters)
     rng, own = np.random.Generator(np.random.PCG64(seed)), np.random.default_rng(seed + 99)
@@ -89,7 +90,7 @@ def populations(problem: Problem, way: Way, view: View, seed: int) -> NDArray[np
         seen: Any = disclosure.disclose(claimed)
         estimates = disclosure.estimates(seen, best=None, estimator=linear)
         state = search.tell(state, genomes, estimates[:, None], rng)
-    return np.concatenate(found)
+    return found
 
 
 def recovered(way: Way, seed: int, *, size: int, evaluations: int) -> float:
@@ -103,7 +104,9 @@ def recovered(way: Way, seed: int, *, size: int, evaluations: int) -> float:
     view = view_of(recorder.record(driver.plans()[0]))
     weights = problem.objectives[0].weights
     assert weights is not None
-    asked = answered(view, weights.astype(np.float64), populations(problem, way, view, seed))
+    sets = populations(problem, way, view, seed)
+    of_these_sizes = replace(view, sizes=np.array([len(each) for each in sets]))
+    asked = answered(of_these_sizes, weights.astype(np.float64), np.concatenate(sets))
     matrix = as_matrix(view.problem, recover_from(asked))
     counts = np.ones(matrix.shape, dtype=np.bool_)
     both = [centred(each, counts).ravel() for each in (matrix, weights.astype(np.float64))]
@@ -117,9 +120,10 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=100)
     parser.add_argument("--evaluations", type=int, default=300)
     parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--only", help="a part of the name of a row")
     options = parser.parse_args()
     found = {}
-    for way in WAYS:
+    for way in (each for each in WAYS if (options.only or "") in each.name):
         measured = [
             recovered(way, seed, size=options.size, evaluations=options.evaluations)
             for seed in range(1, options.seeds + 1)

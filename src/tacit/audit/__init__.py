@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         explain_expected,
         explain_leakage,
         how_much,
-        is_measured,
     )
     from tacit.audit.expected.table import Entry, Expected, expected_leakage, measured_entries
     from tacit.audit.posterior.draws import bound_of

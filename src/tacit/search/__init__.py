@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         PRESETS,
         SearchParameters,
         preset_named,
+        resembles_a_preset,
         settings_written,
     )
     from tacit.search.random_words import RandomWords, draw_words, threshold

@@ -112,6 +112,30 @@ PRESETS = {
 (docs/experiments.md describes the studies that found them)."""
 
 
+def resembles_a_preset(parameters: SearchParameters, /) -> bool:
+    """Whether it is one of the presets but for its size: what they give away was measured.
+
+    A search that selects less asks for more different plans, and so gives away more. Elites fill
+    the best group with candidates that are known already, so there must be as many of them.
+
+    >>> resembles_a_preset(SearchParameters(population=60, elites=3))
+    True
+    >>> resembles_a_preset(SearchParameters(tournament=1))
+    False
+    """
+    return any(
+        replace(
+            preset,
+            population=parameters.population,
+            elites=parameters.elites,
+            ties=parameters.ties,
+        )
+        == parameters
+        and parameters.elites * preset.population >= preset.elites * parameters.population
+        for preset in PRESETS.values()
+    )
+
+
 def settings_written(settings: Mapping[str, object], /) -> SearchParameters:
     """The settings that an agreement, a record or a checkpoint names, one by one.
 

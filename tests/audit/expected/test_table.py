@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 import tacit.audit
-from tacit.audit.expected.explanation import Asks, explain_expected, explain_leakage, is_measured
+from tacit.audit.expected.explanation import Asks, explain_expected, explain_leakage
 from tacit.audit.expected.table import Entry, Expected, Told, expected_leakage, measured_entries
 from tacit.disclosure import PAPER_CONFIGURATIONS
 from tacit.lazy import public_names
-from tacit.search import SearchParameters
+from tacit.search import SearchParameters, resembles_a_preset
 from tests.engine.fixtures import example_cast
 
 
@@ -254,7 +254,7 @@ def test_where_it_is_not_the_measured_search_the_worst_case_is_said(asks: Asks, 
 def test_only_settings_that_were_measured_have_measured_figures(
     changes: dict[str, Any], measured: bool
 ) -> None:
-    assert is_measured(SearchParameters(**changes)) is measured
+    assert resembles_a_preset(SearchParameters(**changes)) is measured
 
 
 def test_structured_costs_stand_beside_independent_ones() -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tacit.disclosure import parse_disclosure
 from tacit.engine.agreement.sealing import search_seed
-from tacit.engine.agreement.terms import agreement_hash
+from tacit.engine.agreement.terms import PinnedSearch, agreement_hash
 from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.coordinator.evaluations import Evaluated, Evaluations
 from tacit.engine.derived import AgreedSearch
@@ -26,18 +26,18 @@ from tacit.errors import RefusedError
 from tacit.problems import Problem, generate_assignment
 from tacit.runs import EngineChoice, Limits
 from tacit.runs.solve import solve
-from tacit.search import SearchParameters
+from tacit.search import PRESETS
 from tests.engine.agreed_cluster import AgreedCluster, outcomes, populations, problem, run
 
 pytestmark = pytest.mark.processes
 
-SEARCH = {"population": 8, "elites": 2, "tournament": 3}
+SEARCH = {"population": 8, "elites": 2}
 
 
 @pytest.fixture(scope="module")
 def nodes() -> Iterator[LocalCluster]:
     """Nodes as they are by default."""
-    with LocalCluster() as running:
+    with LocalCluster(any_search=False) as running:
         yield running
 
 
@@ -116,6 +116,19 @@ def test_where_the_platform_would_choose_a_node_takes_no_agreement(nodes: LocalC
     async def attack() -> None:
         async with agreed.coordinator() as coordinator:
             with pytest.raises(RefusedError, match="platform chooses what is evaluated"):
+                await coordinator.start_agreement(agreed.signatures, within=20)
+
+    run(attack())
+
+
+def test_a_search_that_nobody_measured_is_not_followed(nodes: LocalCluster) -> None:
+    """One that hardly selects would ask for all kinds of plans."""
+    pinned = PinnedSearch("genetic", {**SEARCH, "tournament": 1}, None, "derived")
+    agreed = AgreedCluster.draft(nodes, pinned=pinned)
+
+    async def attack() -> None:
+        async with agreed.coordinator() as coordinator:
+            with pytest.raises(RefusedError, match="nobody measured what it gives away"):
                 await coordinator.start_agreement(agreed.signatures, within=20)
 
     run(attack())
@@ -200,9 +213,7 @@ def with_objectives(confidential: tuple[bool, ...]) -> Problem:
 def test_nodes_follow_a_search_of_several_objectives(
     nodes: LocalCluster, confidential: tuple[bool, ...]
 ) -> None:
-    settings = SearchParameters(
-        algorithm="nsga2", population=12, elites=0, tournament=2, reevaluate_parents=True
-    )
+    settings = PRESETS["paper-moap"].with_changes(population=12)
     found = [
         solve(
             with_objectives(confidential),

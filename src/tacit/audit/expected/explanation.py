@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from tacit.audit.expected.table import OPEN_ONLY_A_PLAN, Expected, Told, expected_leakage
 from tacit.audit.record.schedule import first_columns
 from tacit.errors import ParameterError
-from tacit.search import PRESETS, SearchParameters, settings_written
+from tacit.search import resembles_a_preset, settings_written
 
 if TYPE_CHECKING:
     from tacit.engine.agreement import Agreement
@@ -73,22 +73,9 @@ def who_asks(agreement: Agreement, /) -> Asks:
         return "platform"
     settings = {"algorithm": agreement.search.algorithm, **agreement.search.parameters}
     try:
-        return "nodes" if is_measured(settings_written(settings)) else "unmeasured"
+        return "nodes" if resembles_a_preset(settings_written(settings)) else "unmeasured"
     except ParameterError:
         return "unmeasured"
-
-
-def is_measured(parameters: SearchParameters, /) -> bool:
-    """Whether the leakage of such a search was measured: sizes aside, it is one of the presets.
-
-    Settings matter: one that selects less asks for more different plans, and gives away more.
-    """
-    return any(
-        replace(preset, population=parameters.population, elites=parameters.elites) == parameters
-        # Elites fill the groups with candidates that are known already.
-        and parameters.elites * preset.population >= preset.elites * parameters.population
-        for preset in (replace(each, ties=parameters.ties) for each in PRESETS.values())
-    )
 
 
 def costs_or_values(sense: str, /) -> str:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         AgreedSearch,
         agreed_parameters,
         check_derivable,
+        may_be_followed,
         with_public_weights,
     )
     from tacit.engine.derived.derived_search import DerivedSearch, Population

@@ -20,7 +20,7 @@ from tacit.engine.evaluators.objective_evaluator import ObjectiveEvaluation
 from tacit.engine.evaluators.simulated import ClearObjective
 from tacit.errors import AgreementError, ParameterError
 from tacit.problems import Evaluation, Problem
-from tacit.search import Evolution, SearchParameters, settings_written, warm_up
+from tacit.search import Evolution, SearchParameters, resembles_a_preset, settings_written, warm_up
 
 Weights = NDArray[np.int64]
 
@@ -63,6 +63,13 @@ def check_derivable(agreement: Agreement, /) -> None:
             f"{limits.population_min} and {limits.population_max}; draft it again"
         )
     Evolution(agreement.known_problem, parameters)
+
+
+def may_be_followed(agreement: Agreement, /) -> bool:
+    """Whether what the search gives away is known: it is sealed, or resembles a preset."""
+    if agreement.sealed or agreement.search.populations == "chosen":
+        return True
+    return resembles_a_preset(agreed_parameters(agreement))
 
 
 class AgreedSearch:

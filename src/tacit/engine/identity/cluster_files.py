@@ -32,6 +32,7 @@ def write_cluster(
     listen: Sequence[str] | None = None,
     timeout_seconds: float = 10.0,
     delay_ms: float = 0.0,
+    any_search: bool = False,
     chosen_populations: bool = False,
 ) -> tuple[Path, ...]:
     """Write node-0.toml to node-2.toml and cluster.toml with all they name; the paths come back.
@@ -55,6 +56,7 @@ def write_cluster(
             config,
             timeout_seconds=timeout_seconds,
             delay_ms=delay_ms,
+            any_search=any_search,
             chosen_populations=chosen_populations,
         )
         files.append(folder / f"{names[i]}.toml")

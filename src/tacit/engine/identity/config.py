@@ -48,6 +48,8 @@ class NodeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is kept for one platform on the disk, logs included."""
     keep_days: float = 30.0
     """How long an agreement with its log is kept after it has expired."""
+    any_search: bool = False
+    """Whether searches are followed whose settings nobody measured the leakage of."""
     chosen_populations: bool = False
     """Whether agreements are taken under which the platform chooses what is evaluated."""
     metrics: str = ""
@@ -125,6 +127,8 @@ def show_node_config(config: NodeConfig, /) -> str:
     ]
     if config.delay_ms:
         lines.append(f"delay_ms = {config.delay_ms}")
+    if config.any_search:
+        lines.append("any_search = true")
     if config.chosen_populations:
         lines.append("chosen_populations = true")
     if config.metrics:

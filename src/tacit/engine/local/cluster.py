@@ -56,9 +56,14 @@ class LocalCluster:
         timeout_seconds: float = 10.0,
         delay_ms: float = 0.0,
         addresses: Sequence[str] | None = None,
+        any_search: bool = True,
         chosen_populations: bool = False,
     ) -> None:
-        """`addresses` are where others find the nodes, if something stands in between."""
+        """`addresses` are where others find the nodes, if something stands in between.
+
+        Whoever starts nodes here may search as he likes; nodes elsewhere take what was measured.
+        """
+        self._any_search = any_search
         self._timeout, self._delay = timeout_seconds, delay_ms
         self._chosen = chosen_populations
         self.listen = free_addresses(3)
@@ -76,6 +81,7 @@ class LocalCluster:
                 listen=self.listen,
                 timeout_seconds=self._timeout,
                 delay_ms=self._delay,
+                any_search=self._any_search,
                 chosen_populations=self._chosen,
             )
             for i in NODES:

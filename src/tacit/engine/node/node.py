@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import asdict, replace
 
 from tacit.engine.agreement.terms import Agreement, agreement_hash
+from tacit.engine.derived import may_be_followed
 from tacit.engine.identity.certificates import CertificateFiles, read_certificate
 from tacit.engine.identity.config import NodeConfig, parse_address
 from tacit.engine.identity.keys import load_keys
@@ -197,6 +198,11 @@ class Node:
             raise refuse(
                 "under this agreement the platform chooses what is evaluated, and could learn far "
                 "more than by its search; let the nodes derive the populations"
+            )
+        if not self.config.any_search and not may_be_followed(agreement):
+            raise refuse(
+                "the agreed search has settings of its own, and nobody measured what it gives "
+                "away; take those of a preset, or ask the operator of the node for any_search"
             )
         self.quota.check_agreement(platform)
         return self._hold(Store.create(self._data, agreement, signatures))

@@ -16,9 +16,9 @@ from tacit.audit import (
     expected_leakage,
     explain_expected,
     first_columns,
-    is_measured,
 )
 from tacit.errors import TacitError
+from tacit.search import resembles_a_preset
 from tacit.service.api.terms import RunTerms
 from tacit.service.workflow.drafting import (
     budget_of_terms,
@@ -61,7 +61,7 @@ def _inferred(terms: RunTerms) -> list[tuple[str, str]]:
             costs=costs_or_values(each.sense),
             best=each.best,
             several=len(terms.objectives) > 1,
-            asks="nodes" if is_measured(parameters) else "unmeasured",
+            asks="nodes" if resembles_a_preset(parameters) else "unmeasured",
         )
         explained.append((each.name, paragraph))
     return explained

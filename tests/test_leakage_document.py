@@ -6,6 +6,7 @@ import re
 from functools import cache
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tacit.audit.expected.table import measured_entries
@@ -152,3 +153,10 @@ def test_the_readme_has_the_measured_figures_of_every_disclosure(name: str) -> N
         if line.startswith(f"| `{name}` |") and line.count("|") > 6
     ]
     assert [row.endswith(figures) for row in rows] == [True], figures
+
+
+def test_what_steering_tells_is_what_was_measured() -> None:
+    measured = msgspec.json.decode((ROOT / "docs/figures/steered.json").read_bytes())
+    text = (ROOT / "docs/leakage.md").read_text()
+    for way, figures in measured["recovered"].items():
+        assert f"| {way} | {', '.join(f'{each:.2f}' for each in figures)} |" in text

@@ -26,8 +26,9 @@ import msgspec
 from tacit.engine.agreement import Agreement, canonical, read_agreement
 from tacit.engine.identity import Keys, load_keys
 from tacit.errors import AgreementError, FileError, InputError, TrustError
-from tacit.files import check_secret, replace_secret, writing
+from tacit.files import check_secret
 from tacit.participant.account.client import PlatformClient
+from tacit.participant.account.private_files import replace_private
 
 FORMAT = "tacit-profile/1"
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
@@ -45,13 +46,6 @@ class _ProfileFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def default_folder() -> Path:
     """Where the profile lies if nobody says otherwise."""
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "tacit"
-
-
-def replace_private(path: Path, data: bytes, /) -> None:
-    """Write a file of the profile, which only its owner can read, whole or not at all."""
-    with writing(path, remedy="make room, or choose another --profile"):
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        replace_secret(path, data)
 
 
 @dataclass(frozen=True, repr=False)

@@ -86,7 +86,8 @@ def test_every_command_runs_in_its_order(
                 for other in NAMES[1:]:
                     sign(load_profile(tmp_path / other), RUN)
     assert said.keys() == {
-        *("keys", "join", "trust", "runs", "review", "sign", "submit", "withdraw", "result", "log")
+        *("keys", "join", "trust", "runs", "review", "sign", "submit", "budget", "withdraw"),
+        *("result", "log"),
     }
     assert "everything is as it was signed" in said["log"]
 
@@ -116,7 +117,19 @@ def test_the_names_that_are_imported_are_there() -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["keys new", "join", "trust", "runs", "review", "sign", "submit", "withdraw", "result", "log"],
+    [
+        "keys new",
+        "join",
+        "trust",
+        "runs",
+        "review",
+        "sign",
+        "submit",
+        "budget",
+        "withdraw",
+        "result",
+        "log",
+    ],
 )
 def test_help_shows_an_example(command: str, tacit: Tacit) -> None:
     shown = tacit(*command.split(), "--help")

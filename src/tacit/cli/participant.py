@@ -169,12 +169,18 @@ def submit(
     run: Run,
     costs: Annotated[Path, typer.Argument(help="Your CSV: your rows only, by name or number.")],
     objective: Annotated[str | None, typer.Option(help="Objective, if there are several.")] = None,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again", help="Seal costs that you sealed for other runs before: it adds up."
+        ),
+    ] = False,
     profile: Folder = None,
     as_json: AsJson = False,
 ) -> None:
     """Check your costs, split and seal them to the three nodes, and upload the sealed boxes."""
     loaded, run = _open(profile, run)
-    done = participant.submit(loaded, run, costs, objective=objective)
+    done = participant.submit(loaded, run, costs, objective=objective, again=again)
     if as_json:
         echo_json(done)
         return
@@ -183,6 +189,24 @@ def submit(
     if done.earlier:
         what = "nothing was sent, since rows are sealed once per agreement and yours were before"
     typer.echo(plain_line(f"{what}; the nodes' check is {done.state}{why}"))
+    if done.repeated:
+        typer.echo(plain_line(f"Note: {done.repeated}", longest=2000), err=True)
+
+
+@app.command("budget", epilog=example("budget"))
+def show_budget(profile: Folder = None, as_json: AsJson = False) -> None:
+    """List what you have sealed, under which disclosures, and what adds up for the same costs.
+
+    It counts all that the agreements allow, whether the platform made use of it or not.
+    """
+    spent = participant.budget(_open(profile)[0])
+    if as_json:
+        echo_json(participant.budget_json(spent))
+        return
+    for line in participant.budget_lines(spent):
+        typer.echo(plain_line(line, longest=2000))
+    if not spent:
+        typer.echo("nothing was sealed yet", err=True)
 
 
 @app.command(epilog=example('withdraw r-abcdefghij --reason "wrong rows"'))

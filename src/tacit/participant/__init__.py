@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         trust_text,
     )
     from tacit.participant.checking import check_logs
+    from tacit.participant.leakage_budget import budget, budget_json, budget_lines, repeated
     from tacit.participant.plain_text import plain_cell, plain_line
     from tacit.participant.results import plan_csv, plan_rows, result, runs
     from tacit.participant.review_words import review_json, review_lines

@@ -7,6 +7,7 @@ word, and is shown as that.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from tacit.participant.account.profile import Profile
 from tacit.participant.account.shapes import RunView
 from tacit.participant.account.trust import Trust, load_trust, trust_refusals
 from tacit.participant.costs import read_costs
+from tacit.participant.leakage_budget import repeated
 
 MOST_CLOCK_SECONDS = 2.0
 """Clocks that differ by more are mentioned."""
@@ -105,6 +107,7 @@ def review(
         made.refusals.append(f"{UNPINNED}: {HOW_TO_PIN}")
     if costs is not None and not made.refusals:
         made.refusals.extend(_costs_refusals(agreement, profile.account, costs))
+        made.warnings.extend(_costs_warnings(agreement, profile, costs))
     made.warnings.extend(_warnings(made))
     made.warnings.extend(clock_warnings("the platform", offset))
     return made
@@ -181,6 +184,18 @@ def _costs_refusals(agreement: Agreement, account: str, costs: Path) -> list[str
                 found.append(f"your file does not fit {agreement.objectives[k].name!r} ({error})")
             else:
                 return []
+    return found
+
+
+def _costs_warnings(agreement: Agreement, profile: Profile, costs: Path) -> list[str]:
+    """What adds up if these costs were sealed before, for each objective that they fit."""
+    found = []
+    for k in agreement.confidential():
+        if agreement.rows_of(profile.account, k):
+            with suppress(InputError):  # of several objectives the file may be meant for another
+                weights = read_costs(costs, agreement, profile.account, k)
+                before = repeated(profile, agreement, k, weights)
+                found += [] if before is None else [before.words()]
     return found
 
 

@@ -100,6 +100,8 @@ def test_evaluations_under_several_agreements_add_up(profile: Profile) -> None:
     at_once = expected_together([(terms(300), 0)])
     assert alone.estimate == alone.alone < twice.estimate == at_once.estimate
     assert twice.evaluations == {"top:15": 300}
+    assert twice.structured is not None
+    assert twice.structured > twice.estimate, "costs with a structure give away more"
     # Of different disclosures the one that tells most counts for all.
     mixed = expected_together([(terms(100), 0), (terms(200, "order"), 0)])
     assert mixed.counted_as == "order"

@@ -127,10 +127,13 @@ def together_words(together: Together, /) -> str:
             "and nobody has measured what several tell together"
         )
     plans = f" and {together.plans} opened plans" if together.plans else ""
+    known = ""
+    if together.structured is not None:
+        known = f", or {together.structured:.2f} if your costs follow a structure that is known"
     more = ", and there are more than anybody has measured: it may be more" * together.beyond
     return (
         f"there may be {' and '.join(allowed)} evaluations{plans}, which give away an estimated "
-        f"{together.estimate:.2f} {SCALE} (the run by itself {together.alone:.2f}; sums are "
+        f"{together.estimate:.2f} {SCALE}{known} (the run by itself {together.alone:.2f}; sums are "
         f"estimates: all counted as one run under {together.counted_as}{more})"
     )
 

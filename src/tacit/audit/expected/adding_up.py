@@ -34,6 +34,8 @@ class Together:
     alone: float
     """The figure for the first agreement by itself."""
     estimate: float
+    structured: float | None
+    """The same if the costs follow a structure that is known, where that was measured."""
     beyond: bool
     """Whether there are more candidates than in any measurement: it may be more."""
 
@@ -61,6 +63,7 @@ def expected_together(terms: Sequence[tuple[Agreement, int]], /) -> Together:
         for name in kinds
     }
     most = max(found, key=lambda name: _figure(found[name]))
+    structured = found[most].structured
     return Together(
         agreements=len(terms),
         evaluations=allowed,
@@ -68,6 +71,7 @@ def expected_together(terms: Sequence[tuple[Agreement, int]], /) -> Together:
         counted_as=most,
         alone=_figure(expected_in(first, objective)),
         estimate=_figure(found[most]),
+        structured=None if structured is None else structured.correlation,
         beyond=found[most].beyond,
     )
 

@@ -92,15 +92,14 @@ class Profile:
 
     # What was signed and sealed.
 
-    def run_folder(self, run: str, /) -> Path:
-        """Where what concerns a run is kept."""
+    def _run_folder(self, run: str) -> Path:
         if not _RUN.fullmatch(run):
             raise InputError(f"{run[:70]!r} is not a run; tacit participant runs lists yours")
         return self.folder / "runs" / run
 
     def signed_agreement(self, run: str, /) -> Agreement | None:
         """The agreement that this machine signed for a run, or None."""
-        path = self.run_folder(run) / "agreement.json"
+        path = self._run_folder(run) / "agreement.json"
         if not path.exists():
             return None
         check_secret(path, remedy="chmod 600 it")
@@ -121,20 +120,20 @@ class Profile:
 
     def keep_agreement(self, run: str, agreement: Agreement, /) -> None:
         """Remember what is about to be signed."""
-        replace_private(self.run_folder(run) / "agreement.json", canonical(agreement))
+        replace_private(self._run_folder(run) / "agreement.json", canonical(agreement))
 
     def reviewed_hash(self, run: str, /) -> str | None:
         """The hash of the agreement that this machine has shown last, before anything is signed."""
-        path = self.run_folder(run) / "reviewed"
+        path = self._run_folder(run) / "reviewed"
         return path.read_text().strip() if path.exists() else None
 
     def keep_reviewed(self, run: str, agreement_hash: str, /) -> None:
         """Remember which agreement somebody has read."""
-        replace_private(self.run_folder(run) / "reviewed", f"{agreement_hash}\n".encode())
+        replace_private(self._run_folder(run) / "reviewed", f"{agreement_hash}\n".encode())
 
     def shown_plan(self, run: str, /) -> list[int] | None:
         """The plan that this machine has shown last for a run, or None."""
-        path = self.run_folder(run) / "plan.json"
+        path = self._run_folder(run) / "plan.json"
         try:
             return msgspec.json.decode(path.read_bytes(), type=list[int])
         except FileNotFoundError:
@@ -144,17 +143,21 @@ class Profile:
 
     def keep_shown_plan(self, run: str, items: list[int], /) -> None:
         """Remember which plan somebody has seen, to compare it with the one that is checked."""
-        replace_private(self.run_folder(run) / "plan.json", msgspec.json.encode(items))
+        replace_private(self._run_folder(run) / "plan.json", msgspec.json.encode(items))
 
     def manifests(self, run: str, objective: int, /) -> list[bytes]:
         """What this machine sealed for an objective, the latest last."""
-        paths = self.run_folder(run).glob(f"manifest-{objective}-*.json")
+        paths = self._run_folder(run).glob(f"manifest-{objective}-*.json")
         return [p.read_bytes() for p in sorted(paths, key=lambda p: int(p.stem.split("-")[2]))]
+
+    def hashes_file(self, run: str, objective: int, /) -> Path:
+        """Where the hashes of the rows are that this machine sealed for an objective."""
+        return self._run_folder(run) / f"sealed-{objective}.json"
 
     def keep_manifest(self, run: str, objective: int, manifest: bytes, /) -> None:
         """Remember what is about to be uploaded."""
         count = len(self.manifests(run, objective)) + 1
-        replace_private(self.run_folder(run) / f"manifest-{objective}-{count}.json", manifest)
+        replace_private(self._run_folder(run) / f"manifest-{objective}-{count}.json", manifest)
 
 
 def load_profile(folder: Path | None = None, /) -> Profile:

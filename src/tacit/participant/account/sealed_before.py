@@ -85,7 +85,7 @@ def keep_hashes(
     profile: Profile, run: str, objective: int, hashes: list[str], /, *, seconds: int
 ) -> None:
     """Remember what is about to be uploaded, beside what was uploaded before and refused."""
-    path = profile.run_folder(run) / f"sealed-{objective}.json"
+    path = profile.hashes_file(run, objective)
     name, before = secret_name(profile.keys()), load_hashes(profile, run, objective)
     if before is not None and before.secret == name:
         hashes = list(dict.fromkeys([*before.rows, *hashes]))
@@ -94,7 +94,7 @@ def keep_hashes(
 
 def load_hashes(profile: Profile, run: str, objective: int, /) -> SealedHashes | None:
     """What is remembered of an objective's rows."""
-    path = profile.run_folder(run) / f"sealed-{objective}.json"
+    path = profile.hashes_file(run, objective)
     try:
         return msgspec.json.decode(path.read_bytes(), type=SealedHashes)
     except FileNotFoundError:

@@ -5,7 +5,7 @@ PYTHON ?= $(firstword $(shell for p in python3 python3.13 python3.12 python3.11 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo check test lint format typecheck quick unit debian bench bench-platform reproduce leakage figures clean
+.PHONY: help demo check test lint format typecheck quick unit debian bench bench-platform reproduce leakage figures lock release clean
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -77,8 +77,14 @@ leakage: .venv/ready-experiments ## Every figure of docs/leakage.md and the tabl
 	@cp out/leakage/privacy.png out/leakage/growth.png out/leakage/tables.md docs/leakage/
 	@cp out/leakage/leakage.json src/tacit/audit/data/
 
+lock: build/release-env/made ## Write deploy/lock anew: versions with hashes (UPGRADE=1: the newest)
+	@PATH="$(CURDIR)/build/release-env/bin:$$PATH" python -m release.locks $(if $(UPGRADE),--upgrade)
+
+release: build/release-env/made ## Wheel and sdist built twice, bills of materials, hashes, audit: dist/
+	@build/release-env/bin/python -m release
+
 clean: ## Remove what make made
-	rm -rf .venv out build .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info
+	rm -rf .venv out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 .venv/made:
 	@test -n "$(PYTHON)" || { echo "tacit needs Python 3.11 or newer; install it and try again" >&2; exit 1; }
@@ -87,6 +93,14 @@ clean: ## Remove what make made
 		SUDO=$$(test "$$(id -u)" = 0 || echo sudo); \
 		$$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq python3-venv >/dev/null \
 		&& $(PYTHON) -m venv --clear .venv; }
+	@touch $@
+
+# Of its own, and from a lock itself: what makes a release is known as exactly as what is in it.
+build/release-env/made: deploy/lock/release.txt
+	@test -n "$(PYTHON)" || { echo "tacit needs Python 3.11 or newer; install it and try again" >&2; exit 1; }
+	@$(PYTHON) -m venv --clear build/release-env
+	@build/release-env/bin/python -m pip install --quiet --disable-pip-version-check \
+		--require-hashes -r deploy/lock/release.txt
 	@touch $@
 
 .venv/ready-%: pyproject.toml .venv/made

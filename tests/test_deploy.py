@@ -61,3 +61,44 @@ def test_containers_start_what_there_is() -> None:
     assert len(commands) == 2
     for words in commands:
         check_command(words)
+
+
+def test_containers_install_what_is_locked_on_a_base_that_cannot_move() -> None:
+    text = (DEPLOY / "Containerfile").read_text()
+    stages = re.findall(r"^FROM \S+ AS (\S+)$", text, re.M)
+    assert set(re.findall(r"^FROM (\S+)", text, re.M)) <= {"${BASE}", *stages}
+    installs = re.findall(r"pip install (.*)", text)
+    assert len(installs) == 5
+    for words in installs:
+        assert "--require-hashes -r deploy/lock/" in words or "--no-index --no-deps" in words
+    for name in re.findall(r"-r (deploy/lock/\S+)", text):
+        assert (DEPLOY.parent / name).exists()
+
+
+@pytest.mark.parametrize(
+    ("base", "taken"),
+    [
+        (f"registry.example/python@sha256:{'0f' * 32}", True),
+        (f"python:3.13-slim@sha256:{'0f' * 32}", True),
+        ("python:3.13-slim", False),
+        ("", False),
+        ("python@sha256:0f0f", False),
+        (f"python@sha256:{'0F' * 32}", False),
+        (f"python:{'0f' * 32}", False),
+        (f"python@sha256:{'0f' * 31}; id", False),
+    ],
+)
+@pytest.mark.processes
+def test_a_base_image_is_named_by_its_digest(base: str, taken: bool) -> None:
+    text = (DEPLOY / "Containerfile").read_text()
+    found = re.search(r"^RUN (digest=.*?[^\\])\n(?=WORKDIR)", text, re.M | re.S)
+    assert found
+    done = subprocess.run(
+        ["sh", "-c", found[1]],
+        env={"BASE": base},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode == 0) == taken, done.stderr
+    assert taken or "give the image by its digest" in done.stderr

@@ -167,21 +167,21 @@ def test_sign_submit_run_result_and_logs(parties: Parties, operator: httpx.Clien
             return list(desks.map(work, NAMES))
 
     def enter(name: str) -> str:
-        shown = parties.type(name, "participant", "keys", "new", name)
+        parties.type(name, "participant", "keys", "new", name)
         words = ("participant", "join", parties.url, codes[name], "--ca", certificate(parties))
         parties.type(name, *words)
         (parties.folder / name / "costs.csv").write_text(csv_of(slots(), name))
-        return shown
+        return parties.type(name, "participant", "keys", "show", "--toml")
 
-    shown = each(enter)
+    entries = each(enter)
     # Keys come over another channel: from each participant, and from the nodes' operators.
-    cluster = (parties.folder / "cluster" / "cluster.toml").read_text()
-    keys = write_trust(shown, cluster, parties.folder / "keys.toml")
+    keys = parties.folder / "keys.toml"
+    keys.write_text("\n".join([*entries, *entries_of_nodes(parties)]))
 
     def sign(name: str) -> str:
-        trusted = ("--trust", keys, "--costs", "costs.csv")
-        reviewed = parties.type(name, "participant", "review", run, *trusted, "--json")
-        assert json.loads(reviewed)["pinned"]
+        parties.type(name, "participant", "trust", keys)
+        words = ("review", run, "--costs", "costs.csv", "--json")
+        assert json.loads(parties.type(name, "participant", *words))["pinned"]
         return parties.type(name, "participant", "sign", run, "--yes")
 
     assert all("signed" in said for said in each(sign))
@@ -207,19 +207,16 @@ def test_sign_submit_run_result_and_logs(parties: Parties, operator: httpx.Clien
     check_nothing_stored_in_the_clear(parties)
 
 
-def write_trust(shown: list[str], cluster: str, path: Path) -> Path:
+def entries_of_nodes(parties: Parties) -> list[str]:
+    """What each node's operator gives to participants."""
     import tomllib
 
-    lines = []
-    for text in shown:
-        name, signing = text.split()[0], text.split()[3]
-        lines += ["[[participant]]", f'name = "{name}"', f'signing_key = "{signing}"']
-    for node in tomllib.loads(cluster)["nodes"]:
-        lines += ["[[node]]"]
-        names = ("address", "signing_key", "sealing_key")
-        lines += [f'{each} = "{node[each]}"' for each in names]
-    path.write_text("\n".join(lines) + "\n")
-    return path
+    cluster = parties.folder / "cluster"
+    nodes = tomllib.loads((cluster / "cluster.toml").read_text())["nodes"]
+    return [
+        parties.type("ops", "keys", "show", cluster / f"node-{i}.key", "--address", node["address"])
+        for i, node in enumerate(nodes)
+    ]
 
 
 def check_nothing_stored_in_the_clear(parties: Parties) -> None:

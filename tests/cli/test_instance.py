@@ -180,6 +180,10 @@ def test_new_delays_with_a_file_for_each_airline() -> None:
     assert Path("them/amber.csv").read_text().startswith("row,06:00,06:04,")
 
 
-def test_delays_take_no_range_and_one_folder() -> None:
-    assert refused("new", "delays", "--up-to", "9").endswith("leave --up-to out")
+@pytest.mark.parametrize("kind", ["delays", "slots"])
+def test_costs_of_delay_take_no_range(kind: str) -> None:
+    assert refused("new", kind, "--up-to", "9").endswith("leave --up-to out")
+
+
+def test_files_of_owners_are_those_of_one_problem() -> None:
     assert "leave --count out" in refused("new", "ap", "--count", "2", "--participants-dir", "x")

@@ -248,7 +248,7 @@ def test_a_bad_file_is_refused_in_one_line(run_here: RunTacit, tmp_path: Path, n
         (["--preset", "best"], ["'best' is not a preset", "paper-ap"]),
         (["--set", "crossover=pmx"], ["'pmx' is not a crossover"]),
         (["--set", "population=1"], ["population is 1", "at least 2"]),
-        (["--set", "ties=fair"], ["ties is 'fair'", "correct it"]),
+        (["--set", "ties=fair"], ["ties is 'fair'; use one of random, shared, first, last"]),
         (["--set", "population=many"], ["population is 'many'", "Expected `int`"]),
         (["--set", "elites=300"], ["elites is 300", "leave room"]),
         (["--set", "size=3"], ["'size' is not a setting", "algorithm, population, elites"]),

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from tacit.cli.main import main
+from tacit.engine.identity import load_keys
 from tacit.engine.local.cluster import LocalCluster
-from tacit.participant import Profile, join, new_key_file, sign, submit
+from tacit.participant import (
+    Profile,
+    join,
+    joined_trust,
+    new_key_file,
+    node_entry,
+    participant_entry,
+    save_trust,
+    sign,
+    submit,
+)
 from tests.participant.platform import NAMES, RUN, Platform, csv_of, served
 from tests.support.processes import starts_processes
 
@@ -53,8 +64,20 @@ def nodes() -> Iterator[LocalCluster]:
         running.check_alive()
 
 
-def join_all(platform: Platform, folder: Path) -> dict[str, Profile]:
-    """Every participant has joined; the agreement can be fetched."""
+def pin_all(cluster: LocalCluster, profiles: Iterable[Profile]) -> None:
+    """Keys from those who have them, not from the platform."""
+    everybody = [*profiles]
+    entries = [
+        node_entry(load_keys(cluster.folder / f"node-{number}.key"), node.address)
+        for number, node in enumerate(cluster.config.nodes)
+    ]
+    entries += [participant_entry(each.account, each.keys()) for each in everybody]
+    for profile in everybody:
+        save_trust(joined_trust(entries), profile.trust_file)
+
+
+def join_all(platform: Platform, folder: Path, *, pinned: bool = True) -> dict[str, Profile]:
+    """Every participant has joined and pinned the others; the agreement can be fetched."""
     profiles = {}
     for name in NAMES:
         new_key_file(name, folder / name)
@@ -65,6 +88,8 @@ def join_all(platform: Platform, folder: Path) -> dict[str, Profile]:
             profile=folder / name,
             ca=platform.ca,
         )
+    if pinned:
+        pin_all(platform.cluster, profiles.values())
     return profiles
 
 
@@ -89,6 +114,13 @@ def world(nodes: LocalCluster, tmp_path: Path) -> Iterator[World]:
     """All have joined, nobody has signed."""
     with served(Platform(nodes, tmp_path)) as platform:
         yield World(platform, join_all(platform, tmp_path), tmp_path)
+
+
+@pytest.fixture
+def unpinned(nodes: LocalCluster, tmp_path: Path) -> Iterator[World]:
+    """All have joined, and nobody knows anybody's keys but from the platform."""
+    with served(Platform(nodes, tmp_path)) as platform:
+        yield World(platform, join_all(platform, tmp_path, pinned=False), tmp_path)
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,20 @@ from pathlib import Path
 import pytest
 
 from tacit.engine.local.cluster import LocalCluster
-from tacit.participant import join, load_profile, new_key_file, save_trust, seen_trust, sign, submit
+from tacit.participant import (
+    Trust,
+    join,
+    load_profile,
+    load_trust,
+    new_key_file,
+    participant_entry,
+    save_trust,
+    sign,
+    submit,
+)
 from tacit.service.storage import read_run
 from tacit.service.workflow.lifecycle import State
-from tests.participant.conftest import Tacit, World
+from tests.participant.conftest import Tacit, World, pin_all
 from tests.participant.platform import NAMES, RUN, Platform, csv_of, served
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "participants.md").read_text()
@@ -21,8 +31,20 @@ DOCUMENT = (Path(__file__).parents[2] / "docs" / "participants.md").read_text()
 
 def commands() -> list[list[str]]:
     blocks = re.findall(r"```console\n(.*?)```", DOCUMENT, flags=re.DOTALL)
-    typed = [line[2:] for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+    lines = [line.strip() for block in blocks for line in block.splitlines()]
+    typed = [line[2:] for line in lines if line.startswith("$ ")]
     return [shlex.split(line)[2:] for line in typed if line.startswith("tacit ")]
+
+
+def write_keys(platform: Platform, folder: Path) -> None:
+    """What the others and the nodes' operators gave."""
+    everybody = [load_profile(), *(load_profile(folder / name) for name in NAMES[1:])]
+    pin_all(platform.cluster, everybody)
+    pinned = everybody[0].trust_file
+    save_trust(Trust(load_trust(pinned).node), Path("nodes.toml"))
+    pinned.unlink()
+    for each in everybody[1:]:
+        save_trust(participant_entry(each.account, each.keys()), Path(f"{each.account}.toml"))
 
 
 def others(platform: Platform, folder: Path) -> None:
@@ -56,8 +78,7 @@ def test_every_command_runs_in_its_order(
             said[name] = done.out
             if name == "join":
                 others(platform, tmp_path)
-            if name == "review" and "--write-trust" in words:
-                save_trust(seen_trust(platform.agreement), Path("keys.toml"))
+                write_keys(platform, tmp_path)
             if name == "withdraw":  # the page goes on as if nobody had
                 with platform.database.writing() as session:
                     read_run(session, RUN).state = State.AGREED.value
@@ -65,7 +86,8 @@ def test_every_command_runs_in_its_order(
                 for other in NAMES[1:]:
                     sign(load_profile(tmp_path / other), RUN)
     assert said.keys() == {
-        *("keys", "join", "runs", "review", "sign", "submit", "withdraw", "result", "log")
+        *("keys", "join", "trust", "runs", "review", "sign", "submit", "budget", "withdraw"),
+        *("result", "log"),
     }
     assert "everything is as it was signed" in said["log"]
 
@@ -94,7 +116,20 @@ def test_the_names_that_are_imported_are_there() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["keys new", "join", "runs", "review", "sign", "submit", "withdraw", "result", "log"]
+    "command",
+    [
+        "keys new",
+        "join",
+        "trust",
+        "runs",
+        "review",
+        "sign",
+        "submit",
+        "budget",
+        "withdraw",
+        "result",
+        "log",
+    ],
 )
 def test_help_shows_an_example(command: str, tacit: Tacit) -> None:
     shown = tacit(*command.split(), "--help")

@@ -21,6 +21,7 @@ from tacit.problems import (
     generate_tour,
 )
 from tacit.search import SearchParameters
+from tests.participant.conftest import pin_all
 from tests.participant.platform import EVALUATIONS, NAMES, PARAMETERS, RUN, Platform, served
 
 
@@ -66,6 +67,7 @@ def submitted(platform: Platform) -> dict[str, Profile]:
         folder = platform.folder / name
         new_key_file(name, folder)
         profiles[name] = join(platform.url, platform.codes[name], profile=folder, ca=platform.ca)
+    pin_all(platform.cluster, profiles.values())
     for profile in profiles.values():
         sign(profile, RUN)
     for each in platform.problem.participants:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tacit.audit.attacks.priors.prior import PriorKnowledge
     from tacit.audit.attacks.unfaithful import random_view, recover_by_crafted, recover_from
     from tacit.audit.audit import PRIOR, Audit, audit_of, audit_record, strength
+    from tacit.audit.expected.adding_up import Together, expected_together
     from tacit.audit.expected.explanation import (
         costs_or_values,
         expected_in,

@@ -187,8 +187,8 @@ def _drawing(
     several = _checked_objectives(kind, objectives)
     if kind not in ("ap", "moap") and len(disclosures) > 1:
         raise ParameterError(f"a {kind} problem has one objective; give --disclose once")
-    if kind == "delays" and up_to is not None:
-        raise ParameterError("delay costs are what they are; leave --up-to out")
+    if kind in ("delays", "slots") and up_to is not None:
+        raise ParameterError(f"the costs of {kind} follow from the delay; leave --up-to out")
     most = 1000 if up_to is None else up_to
 
     def draw(rng: np.random.Generator, number: int) -> Problem:

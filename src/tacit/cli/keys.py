@@ -24,11 +24,29 @@ def new(
 
 
 @app.command()
-def show(path: Annotated[Path, typer.Argument(help="A key file.")]) -> None:
-    """Print the public halves, to compare over another channel."""
+def show(
+    path: Annotated[Path, typer.Argument(help="A key file.")],
+    address: Annotated[
+        str | None,
+        typer.Option(
+            help="Where the node with these keys is, host:port: print an entry of a trust file."
+        ),
+    ] = None,
+) -> None:
+    """Print the public halves, to compare over another channel.
+
+    With --address it is what a node's operator gives to participants, for them to pin.
+    """
     from tacit.engine.identity import load_keys
 
     keys = load_keys(path)
+    if address is not None:
+        from tacit.engine.identity import parse_address
+        from tacit.participant import node_entry, trust_text
+
+        parse_address(address)
+        typer.echo(trust_text(node_entry(keys, address)), nl=False)
+        return
     show_keys(keys.name, keys.signing_public, keys.sealing_public)
 
 

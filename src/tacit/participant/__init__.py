@@ -14,8 +14,19 @@ if TYPE_CHECKING:
     from tacit.participant.account.client import PlatformClient, tls_context
     from tacit.participant.account.joining import find_key_file, join, new_key_file
     from tacit.participant.account.profile import Profile, default_folder, load_profile
-    from tacit.participant.account.trust import Trust, load_trust, save_trust, seen_trust
+    from tacit.participant.account.trust import (
+        Trust,
+        joined_trust,
+        load_trust,
+        node_entry,
+        participant_entry,
+        save_trust,
+        seen_trust,
+        trust_lines,
+        trust_text,
+    )
     from tacit.participant.checking import check_logs
+    from tacit.participant.leakage_budget import budget, budget_json, budget_lines, repeated
     from tacit.participant.plain_text import plain_cell, plain_line
     from tacit.participant.results import plan_csv, plan_rows, result, runs
     from tacit.participant.review_words import review_json, review_lines

@@ -7,6 +7,7 @@ word, and is shown as that.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,9 +25,17 @@ from tacit.participant.account.profile import Profile
 from tacit.participant.account.shapes import RunView
 from tacit.participant.account.trust import Trust, load_trust, trust_refusals
 from tacit.participant.costs import read_costs
+from tacit.participant.leakage_budget import repeated
 
 MOST_CLOCK_SECONDS = 2.0
 """Clocks that differ by more are mentioned."""
+UNPINNED = "nobody but the platform says whose keys these are"
+HOW_TO_PIN = (
+    "get each participant's key from itself (tacit participant keys show --toml) and each node's "
+    "from its operator (tacit keys show KEY --address HOST:PORT), not by way of the platform, "
+    "compare their fingerprints by phone, and pin them with tacit participant trust FILE..., or "
+    "for one run with --trust FILE; --unpinned goes on without"
+)
 
 
 @dataclass(frozen=True)
@@ -71,11 +80,14 @@ def review(
     /,
     *,
     trust: Trust | None = None,
+    unpinned: bool = False,
     costs: Path | None = None,
 ) -> Review:
     """Fetch a run's agreement and check all that can be checked before signing.
 
-    `trust` pins keys for this review; without it those count that the profile has remembered.
+    `trust` pins keys for this review; without it those count that the profile has remembered. With
+    neither it must not be signed, unless `unpinned` says to believe the platform whose keys these
+    are.
     `costs` is the participant's CSV, to see now rather than later whether it fits.
     """
     with profile.connect() as client:
@@ -87,10 +99,15 @@ def review(
     made = Review(view, agreement, profile.account, trust is not None)
     made.refusals.extend(_own_refusals(profile, run, agreement))
     if trust is not None:
-        made.refusals.extend(trust_refusals(agreement, trust))
+        made.refusals.extend(trust_refusals(agreement, trust, own=profile.account))
         made.warnings.extend(_absent(agreement, trust))
+    elif unpinned:
+        made.warnings.append(f"{UNPINNED}, and you chose to believe it (--unpinned)")
+    else:
+        made.refusals.append(f"{UNPINNED}: {HOW_TO_PIN}")
     if costs is not None and not made.refusals:
         made.refusals.extend(_costs_refusals(agreement, profile.account, costs))
+        made.warnings.extend(_costs_warnings(agreement, profile, costs))
     made.warnings.extend(_warnings(made))
     made.warnings.extend(clock_warnings("the platform", offset))
     return made
@@ -170,6 +187,18 @@ def _costs_refusals(agreement: Agreement, account: str, costs: Path) -> list[str
     return found
 
 
+def _costs_warnings(agreement: Agreement, profile: Profile, costs: Path) -> list[str]:
+    """What adds up if these costs were sealed before, for each objective that they fit."""
+    found = []
+    for k in agreement.confidential():
+        if agreement.rows_of(profile.account, k):
+            with suppress(InputError):  # of several objectives the file may be meant for another
+                weights = read_costs(costs, agreement, profile.account, k)
+                before = repeated(profile, agreement, k, weights)
+                found += [] if before is None else [before.words()]
+    return found
+
+
 def _absent(agreement: Agreement, trust: Trust) -> list[str]:
     """A platform may also leave somebody out, so that less hides the others."""
     known = {each.name for each in agreement.participants}
@@ -180,11 +209,6 @@ def _absent(agreement: Agreement, trust: Trust) -> list[str]:
 def _warnings(made: Review) -> list[str]:
     agreement, limits = made.agreement, made.agreement.limits
     found = []
-    if not made.pinned:
-        found.append(
-            "nobody but the platform says whose keys these are; get them from the others and "
-            "review with --trust keys.toml, or compare the fingerprints by phone"
-        )
     if agreement.search.seed is not None:
         found.append("the seed of the search was chosen beforehand, not drawn by the nodes")
     if len(agreement.participants) == 1:
@@ -200,13 +224,20 @@ def _warnings(made: Review) -> list[str]:
 
 
 def sign(
-    profile: Profile, run: str, /, *, trust: Trust | None = None, seen: Review | None = None
+    profile: Profile,
+    run: str,
+    /,
+    *,
+    trust: Trust | None = None,
+    unpinned: bool = False,
+    seen: Review | None = None,
 ) -> RunView:
     """Sign a run's agreement and hand the signature in; what was signed stays in the profile.
 
     `seen` is the review that somebody has just read: its agreement is signed and no other.
+    `trust` and `unpinned` are as for `review`.
     """
-    made = seen if seen is not None else review(profile, run, trust=trust)
+    made = seen if seen is not None else review(profile, run, trust=trust, unpinned=unpinned)
     made.check()
     agreement = made.agreement
     # First kept, then sent: whatever the platform has a signature for is known here.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from base64 import b64encode
 from pathlib import Path
 
@@ -14,8 +15,10 @@ from tacit.engine.agreement import Agreement, Manifest, SealedRows, agreement_ha
 from tacit.errors import InputError, PlatformError, TrustError
 from tacit.participant.account.client import PlatformClient
 from tacit.participant.account.profile import Profile
+from tacit.participant.account.sealed_before import keep_hashes, row_hashes
 from tacit.participant.account.shapes import RunView, Submission
 from tacit.participant.costs import check_weights, read_costs
+from tacit.participant.leakage_budget import repeated
 
 
 def submit(
@@ -25,12 +28,15 @@ def submit(
     /,
     *,
     objective: str | None = None,
+    again: bool = False,
 ) -> Submission:
     """Seal this participant's rows of an objective to the three nodes, and upload the boxes.
 
     `costs` is a CSV, or the scaled weights themselves in the agreement's order of rows. They are
     sealed under the agreement that this machine signed; if the platform shows another, nothing is.
-    Rows are sealed once per agreement: what was handed in before, and not refused, stays.
+    Rows are sealed once per agreement: what was handed in before, and not refused, stays. Rows that
+    were mostly sealed under other agreements before are sealed only `again`: what they give away
+    adds up.
     """
     agreement = profile.need_signed_agreement(run)
     number = chosen_objective(agreement, profile.account, objective)
@@ -44,10 +50,17 @@ def submit(
         there = _already_there(client, profile, run, number)
         if there is not None:
             return there
+        before = repeated(profile, agreement, number, weights)
+        if before is not None and not again:
+            before.check()
         sealed = seal_rows(agreement, profile.account, number, weights, key=profile.keys().signing)
         # First kept, then sent: if the answer is lost, we still know our own boxes.
         profile.keep_manifest(run, number, sealed.manifest)
-        return client.post(f"/runs/{run}/submission", _body(number, sealed), Submission)
+        hashes = row_hashes(weights, agreement.objectives[number].scale, profile.keys())
+        keep_hashes(profile, run, number, hashes, seconds=int(time.time()))
+        done = client.post(f"/runs/{run}/submission", _body(number, sealed), Submission)
+    note = None if before is None else before.words()
+    return msgspec.structs.replace(done, earlier=False, repeated=note)
 
 
 def chosen_objective(agreement: Agreement, participant: str, name: str | None, /) -> int:
@@ -111,7 +124,7 @@ def _already_there(
                 f"the platform holds rows of {profile.account!r} for {run} that this machine did "
                 "not seal; if you did it on another one, all is well, else tell the others"
             )
-        return msgspec.structs.replace(each, earlier=True)
+        return msgspec.structs.replace(each, earlier=True, repeated=None)
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 
@@ -101,6 +101,9 @@ def changed(settings: AnySettings, changes: Mapping[str, Any], /) -> AnySettings
     >>> changed(SearchParameters(), {"block": 6})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     tacit.errors.ParameterError: 'block' is not a setting; use one of algorithm, population, ...
+    >>> changed(SearchParameters(), {"ties": "fair"})
+    Traceback (most recent call last):
+    tacit.errors.ParameterError: ties is 'fair'; use one of random, shared, first, last
     """
     known = [each.name for each in fields(settings)]
     for name in changes:
@@ -111,6 +114,11 @@ def changed(settings: AnySettings, changes: Mapping[str, Any], /) -> AnySettings
     except msgspec.ValidationError as error:
         what, _, place = str(error).partition(" - at ")
         name = place.strip("`$.")
+        # Of a Literal these are its words; other types have none.
+        choices = get_args(get_type_hints(type(settings))[name])
+        if choices:
+            text = f"{name} is {changes[name]!r}; use one of {', '.join(map(str, choices))}"
+            raise ParameterError(text) from None
         raise ParameterError(f"{name} is {changes[name]!r} ({what}); correct it") from None
 
 

@@ -18,7 +18,7 @@ from tacit.participant import Profile, review, sign, submit
 from tacit.problems import Assignment, Problem
 from tacit.problems.files.participant_csv import save_participants
 from tacit.service.dashboard.drafts import drawn_problem
-from tacit.service.local.demo import join_as
+from tacit.service.local.demo import join_as, pin_keys
 from tacit.service.local.platform import LocalPlatform
 from tests.service.dashboard.browser import PHONE, Watched, chromium, opened
 
@@ -134,6 +134,7 @@ def take_part(
     files = platform.folder / "costs"
     save_participants(problem, files)
     profiles = [join_as(platform, name, code) for name, code in codes.items()]
+    pin_keys(platform, profiles)
     for profile in profiles:
         sign(profile, run, seen=review(profile, run))
     for profile in profiles:

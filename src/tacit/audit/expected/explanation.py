@@ -83,16 +83,27 @@ def costs_or_values(sense: str, /) -> str:
     return "costs" if sense == "minimize" else "values"
 
 
-def expected_in(agreement: Agreement, objective: int, /) -> Expected:
-    """The figures for one objective of an agreement, from 0 (nothing) to 1 (everything)."""
+def expected_in(
+    agreement: Agreement,
+    objective: int,
+    /,
+    *,
+    disclosure: str | None = None,
+    evaluations: int | None = None,
+    population: int | None = None,
+) -> Expected:
+    """The figures for one objective of an agreement, from 0 (nothing) to 1 (everything).
+
+    What is given besides takes the place of what was agreed.
+    """
     problem, limits = agreement.problem, agreement.limits
     return expected_leakage(
-        agreement.objectives[objective].disclosure,
+        disclosure or agreement.objectives[objective].disclosure,
         kind=problem.kind,
         rows=problem.rows,
         columns=problem.columns,
-        population=limits.population_max,
-        evaluations=limits.evaluations,
+        population=population or limits.population_max,
+        evaluations=evaluations or limits.evaluations,
         scheduled=first_columns(problem.forbidden, problem.rows) is not None,
     )
 

@@ -8,7 +8,8 @@ from tacit.engine.agreement import sign_joining
 from tacit.engine.identity import Keys, load_keys, read_certificate, save_keys
 from tacit.errors import FileError, InputError, PlatformError
 from tacit.participant.account.client import PlatformClient, checked_url
-from tacit.participant.account.profile import Profile, default_folder, load_profile, replace_private
+from tacit.participant.account.private_files import replace_private
+from tacit.participant.account.profile import Profile, default_folder, load_profile
 from tacit.participant.account.shapes import Joined
 
 

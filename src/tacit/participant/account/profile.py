@@ -8,6 +8,7 @@
     trust.toml              keys of nodes and participants that came over another channel
     runs/RUN/agreement.json     what this machine signed
     runs/RUN/manifest-0-1.json  what it sealed: objective 0, first time; never a weight or a share
+    runs/RUN/sealed-0.json      keyed hashes of these rows, to notice when they are sealed again
     runs/RUN/reviewed           the hash of the agreement that it showed last for a review
     runs/RUN/plan.json          the plan that it showed last
 
@@ -26,8 +27,9 @@ import msgspec
 from tacit.engine.agreement import Agreement, canonical, read_agreement
 from tacit.engine.identity import Keys, load_keys
 from tacit.errors import AgreementError, FileError, InputError, TrustError
-from tacit.files import check_secret, replace_secret, writing
+from tacit.files import check_secret
 from tacit.participant.account.client import PlatformClient
+from tacit.participant.account.private_files import replace_private
 
 FORMAT = "tacit-profile/1"
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
@@ -45,13 +47,6 @@ class _ProfileFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def default_folder() -> Path:
     """Where the profile lies if nobody says otherwise."""
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "tacit"
-
-
-def replace_private(path: Path, data: bytes, /) -> None:
-    """Write a file of the profile, which only its owner can read, whole or not at all."""
-    with writing(path, remedy="make room, or choose another --profile"):
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        replace_secret(path, data)
 
 
 @dataclass(frozen=True, repr=False)
@@ -154,6 +149,10 @@ class Profile:
         """What this machine sealed for an objective, the latest last."""
         paths = self._run_folder(run).glob(f"manifest-{objective}-*.json")
         return [p.read_bytes() for p in sorted(paths, key=lambda p: int(p.stem.split("-")[2]))]
+
+    def hashes_file(self, run: str, objective: int, /) -> Path:
+        """Where the hashes of the rows are that this machine sealed for an objective."""
+        return self._run_folder(run) / f"sealed-{objective}.json"
 
     def keep_manifest(self, run: str, objective: int, manifest: bytes, /) -> None:
         """Remember what is about to be uploaded."""

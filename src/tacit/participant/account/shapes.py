@@ -63,6 +63,8 @@ class Submission(msgspec.Struct, frozen=True):
     boxes: list[str] = []
     earlier: bool = False
     """Whether this machine had handed it in before, so that nothing new was sealed now."""
+    repeated: str | None = None
+    """What adds up, where this machine had sealed some of the rows for other runs before."""
 
 
 class Plan(msgspec.Struct, frozen=True):

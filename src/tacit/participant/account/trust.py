@@ -1,6 +1,7 @@
 """Keys from another channel: whoever pins them need not believe the platform who takes part.
 
-A trust file names nodes by their address and participants by their name::
+Everybody writes its own entry (`participant_entry`, `node_entry`); a file may have any number of
+them. It names nodes by their address and participants by their name::
 
     [[node]]
     address = "n0.example:9000"
@@ -14,22 +15,27 @@ A trust file names nodes by their address and participants by their name::
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
 from tacit.engine.agreement import Agreement, NodeTerms
-from tacit.errors import FileError
+from tacit.engine.identity import Keys, key_fingerprint
+from tacit.errors import FileError, TrustError
 from tacit.files import read_toml
-from tacit.participant.account.profile import replace_private
+from tacit.participant.account.private_files import replace_private
+
+PublicKey = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 
 
 class TrustedNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A node whose keys came from its operator."""
 
     address: str
-    signing_key: str
-    sealing_key: str
+    signing_key: PublicKey
+    sealing_key: PublicKey
     certificate: str | None = None
 
 
@@ -37,7 +43,7 @@ class TrustedParticipant(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     """A participant whose key came from itself."""
 
     name: str
-    signing_key: str
+    signing_key: PublicKey
 
 
 class Trust(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -78,8 +84,66 @@ def seen_trust(agreement: Agreement, /) -> Trust:
     )
 
 
+def participant_entry(name: str, keys: Keys, /) -> Trust:
+    """What a participant gives the others, for them to pin under the name of its account."""
+    return Trust(participant=[TrustedParticipant(name, keys.signing_public)])
+
+
+def node_entry(keys: Keys, address: str, /) -> Trust:
+    """What a node's operator gives to participants."""
+    return Trust([TrustedNode(address, keys.signing_public, keys.sealing_public)])
+
+
+def joined_trust(parts: Iterable[Trust], /, *, replace: bool = False) -> Trust:
+    """All entries together; two keys for one name contradict each other, unless later ones replace.
+
+    >>> old, new = (Trust(participant=[TrustedParticipant("north", key)]) for key in ("00", "01"))
+    >>> joined_trust([old, new])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tacit.errors.TrustError: there are two different keys for participant 'north'; ask its owner ...
+    >>> joined_trust([old, new], replace=True).participant[0].signing_key
+    '01'
+    """
+    nodes: dict[str, TrustedNode] = {}
+    participants: dict[str, TrustedParticipant] = {}
+    for part in parts:
+        for node in part.node:
+            if not replace and nodes.get(node.address, node) != node:
+                raise _two_keys(f"the node at {node.address}")
+            nodes[node.address] = node
+        for each in part.participant:
+            if not replace and participants.get(each.name, each) != each:
+                raise _two_keys(f"participant {each.name!r}")
+            participants[each.name] = each
+    return Trust(list(nodes.values()), list(participants.values()))
+
+
+def _two_keys(whose: str) -> TrustError:
+    return TrustError(
+        f"there are two different keys for {whose}; ask its owner by phone which one is right, "
+        "and if it is the new one, pin it with --replace"
+    )
+
+
+def trust_lines(trust: Trust, /) -> list[str]:
+    """Each entry with its fingerprints, to compare by phone."""
+    lines = []
+    for node in trust.node:
+        lines.append(f"node at {node.address}")
+        lines.append(f"  signs  {key_fingerprint(node.signing_key)}")
+        lines.append(f"  opens  {key_fingerprint(node.sealing_key)}")
+    for each in trust.participant:
+        lines += [f"participant {each.name}", f"  signs  {key_fingerprint(each.signing_key)}"]
+    return lines
+
+
 def save_trust(trust: Trust, path: Path, /, *, note: str = "") -> None:
     """Write a trust file."""
+    replace_private(path, trust_text(trust, note=note).encode())
+
+
+def trust_text(trust: Trust, /, *, note: str = "") -> str:
+    """A trust file as it is written."""
     lines = [f"# {note}"] if note else []
     for kind, entries in (("node", trust.node), ("participant", trust.participant)):
         for entry in entries:
@@ -89,11 +153,14 @@ def save_trust(trust: Trust, path: Path, /, *, note: str = "") -> None:
                     # A JSON string is a TOML string, except for one character.
                     text = msgspec.json.encode(value).decode().replace("\x7f", "\\u007f")
                     lines.append(f"{name} = {text}")
-    replace_private(path, ("\n".join(lines) + "\n").encode())
+    return "\n".join(lines) + "\n"
 
 
-def trust_refusals(agreement: Agreement, trust: Trust, /) -> list[str]:
-    """Every key of an agreement that is not the pinned one, or not pinned at all."""
+def trust_refusals(agreement: Agreement, trust: Trust, /, *, own: str | None = None) -> list[str]:
+    """Every key of an agreement that is not the pinned one, or not pinned at all.
+
+    `own` is the name whose key needs no pin, since its secret half is on this machine.
+    """
     found = []
     nodes = {each.address: each for each in trust.node}
     for number, node in enumerate(agreement.nodes):
@@ -109,6 +176,8 @@ def trust_refusals(agreement: Agreement, trust: Trust, /) -> list[str]:
     participants = {each.name: each.signing_key for each in trust.participant}
     for each in agreement.participants:
         if each.name not in participants:
+            if each.name == own:
+                continue
             found.append(f"participant {each.name!r} is not among the trusted keys")
         elif participants[each.name] != each.signing_key:
             found.append(f"participant {each.name!r} has another key than the trusted one")

@@ -8,7 +8,10 @@ from tacit.disclosure import SEALED, split_disclosure
 
 STATES = {
     "draft": ("Draft", "Nobody has been invited yet."),
-    "invited": ("Invited", "Waiting until all participants have joined and signed."),
+    "invited": (
+        "Invited",
+        "Waiting until all have joined, pinned each other's keys and signed.",
+    ),
     "agreed": ("Agreed", "All have signed. Waiting for their sealed costs."),
     "submitted": ("Ready", "All costs are in and checked. Waiting for free nodes."),
     "running": ("Running", "The search is going on."),

@@ -6,19 +6,24 @@ Airlines are made up, and so are their costs; everything else is as it would be 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 
+from tacit.engine.identity import load_keys
 from tacit.errors import EngineError
 from tacit.participant import (
     Profile,
     check_logs,
     join,
+    joined_trust,
     new_key_file,
+    node_entry,
+    participant_entry,
     review,
+    save_trust,
     sign,
     submit,
     tls_context,
@@ -91,9 +96,11 @@ def run_demo(
             raise EngineError("the platform gave no invitations; look at its log")
         profiles = [join_as(platform, name, code) for name, code in codes.items()]
         say(f"{', '.join(codes)} joined, each with a key of its own")
+        pin_keys(platform, profiles)
+        say("all pinned the keys that they got from each other and from the nodes' operators")
         for profile in profiles:
             sign(profile, run, seen=review(profile, run))
-        say("all reviewed and signed what may be disclosed")
+        say("all reviewed and signed what may be disclosed, under these keys and no others")
         for profile in profiles:
             submit(profile, run, files / f"{profile.account}.csv")
         say("all sealed their costs to the three nodes; the platform holds boxes it cannot open")
@@ -113,6 +120,18 @@ def join_as(platform: LocalPlatform, name: str, code: str, /) -> Profile:
     folder: Path = platform.folder / "participants" / name
     new_key_file(name, folder)
     return join(platform.url, code, profile=folder, ca=platform.certificate)
+
+
+def pin_keys(platform: LocalPlatform, profiles: Sequence[Profile], /) -> None:
+    """Everybody gets everybody's keys past the platform, as by phone: from those who have them."""
+    cluster = platform.cluster
+    entries = [
+        node_entry(load_keys(cluster.folder / f"node-{number}.key"), node.address)
+        for number, node in enumerate(cluster.config.nodes)
+    ]
+    entries += [participant_entry(each.account, each.keys()) for each in profiles]
+    for profile in profiles:
+        save_trust(joined_trust(entries), profile.trust_file)
 
 
 def wait_for_end(operator: Operator, run: str, /) -> dict[str, object]:

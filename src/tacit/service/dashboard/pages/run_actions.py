@@ -48,7 +48,9 @@ class RunActions:
             await show_codes(
                 "Invitation codes",
                 "Each works once and is not shown again. Hand each participant its own by a way "
-                "that you trust; it joins with: tacit participant join.",
+                "that you trust; it joins with: tacit participant join. It signs only keys that it "
+                "has pinned (tacit participant trust): participants give each other theirs, and "
+                "the nodes' operators give theirs to all of them, not by way of this platform.",
                 codes,
             )
         else:

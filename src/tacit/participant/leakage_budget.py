@@ -1,0 +1,186 @@
+"""A participant's own leakage budget: what it has sealed, under which disclosures, what adds up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.audit import Together, expected_together
+from tacit.engine.agreement import Agreement, agreement_hash
+from tacit.errors import InputError
+from tacit.participant.account.profile import Profile
+from tacit.participant.account.sealed_before import (
+    SealedEarlier,
+    row_hashes,
+    sealed_earlier,
+    secret_name,
+)
+
+MOSTLY = 0.5
+"""From this share of rows on, costs count as mostly the same."""
+SCALE = "on a scale from 0, nothing, to 1, everything"
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """Costs that are about to be sealed, some of which were sealed before."""
+
+    rows: int
+    same: int
+    """How many of the rows were sealed before."""
+    earlier: list[SealedEarlier]
+    together: Together
+
+    @property
+    def mostly(self) -> bool:
+        """Whether this is the same once more, and not a row here or there."""
+        return self.same >= MOSTLY * self.rows
+
+    def words(self) -> str:
+        """What adds up."""
+        runs = ", ".join(dict.fromkeys(each.run for each in self.earlier))
+        return (
+            f"{self.same} of {self.rows} rows were sealed before, in {runs}; with this run "
+            f"{together_words(self.together)}"
+        )
+
+    def check(self) -> None:
+        """Refuse what is mostly the same."""
+        if self.mostly:
+            raise InputError(
+                f"nothing was sealed: {self.words()}. tacit participant budget lists all of it; "
+                "add --again to seal them once more"
+            )
+
+
+@dataclass(frozen=True)
+class Spent:
+    """A line of the budget: what was sealed once, and what it adds up to with the same costs."""
+
+    sealed: SealedEarlier
+    same_in: list[str]
+    """The other runs with mostly the same rows."""
+    together: Together
+    comparable: bool
+    """Whether the rows are remembered, and under the present key."""
+
+
+def repeated(
+    profile: Profile, agreement: Agreement, objective: int, weights: NDArray[np.int64], /
+) -> Repeated | None:
+    """Which of these rows this machine has sealed before, for anything else than this objective."""
+    keys = profile.keys()
+    hashes = row_hashes(weights, agreement.objectives[objective].scale, keys)
+    own, secret = (agreement_hash(agreement).hex(), objective), secret_name(keys)
+    earlier = [
+        each
+        for each in sealed_earlier(profile)
+        if each.name != own and _rows(each, secret).intersection(hashes)
+    ]
+    if not earlier:
+        return None
+    known = set().union(*(_rows(each, secret) for each in earlier))
+    terms = [(agreement, objective), *((each.agreement, each.objective) for each in earlier)]
+    same = sum(each in known for each in hashes)
+    return Repeated(len(hashes), same, earlier, expected_together(terms))
+
+
+def budget(profile: Profile, /) -> list[Spent]:
+    """Everything that this machine has sealed, the latest last."""
+    secret = secret_name(profile.keys())
+    found = sorted(sealed_earlier(profile), key=_seconds)
+    lines = []
+    for each in found:
+        rows = _rows(each, secret)
+        same = [
+            other
+            for other in found
+            if other is not each and rows and len(rows & _rows(other, secret)) >= MOSTLY * len(rows)
+        ]
+        terms = [(it.agreement, it.objective) for it in (each, *same)]
+        runs = list(dict.fromkeys(other.run for other in same))
+        lines.append(Spent(each, runs, expected_together(terms), bool(rows)))
+    return lines
+
+
+def _rows(sealed: SealedEarlier, secret: str) -> set[str]:
+    """Hashes that can be compared with those under this secret."""
+    hashes = sealed.hashes
+    return set(hashes.rows) if hashes is not None and hashes.secret == secret else set()
+
+
+def _seconds(sealed: SealedEarlier) -> int:
+    return sealed.hashes.seconds if sealed.hashes is not None else 0
+
+
+def together_words(together: Together, /) -> str:
+    """The sum in words, and how far it can be relied on."""
+    allowed = [f"{count:,} under {name}" for name, count in together.evaluations.items()]
+    if not allowed:
+        return (
+            f"{together.plans} plans are opened; one of them tells {together.alone:.2f} {SCALE}, "
+            "and nobody has measured what several tell together"
+        )
+    plans = f" and {together.plans} opened plans" if together.plans else ""
+    known = ""
+    if together.structured is not None:
+        known = f", or {together.structured:.2f} if your costs follow a structure that is known"
+    more = ", and there are more than anybody has measured: it may be more" * together.beyond
+    return (
+        f"there may be {' and '.join(allowed)} evaluations{plans}, which give away an estimated "
+        f"{together.estimate:.2f} {SCALE}{known} (the run by itself {together.alone:.2f}; sums are "
+        f"estimates: all counted as one run under {together.counted_as}{more})"
+    )
+
+
+def budget_lines(spent: Sequence[Spent], /) -> list[str]:
+    """The budget for somebody at a desk."""
+    lines = []
+    for each in spent:
+        terms, limits = each.sealed.agreement.objectives, each.sealed.agreement.limits
+        name, disclosure = (
+            terms[each.sealed.objective].name,
+            terms[each.sealed.objective].disclosure,
+        )
+        when = f"{datetime.fromtimestamp(_seconds(each.sealed), UTC):%Y-%m-%d}"
+        lines.append(
+            f"{each.sealed.run}  {when if each.comparable else 'at some time'}  {name!r} under "
+            f"{disclosure}, at most {limits.evaluations:,} evaluations: {each.together.alone:.2f}"
+        )
+        if not each.comparable:
+            lines.append(
+                "  its rows are not remembered (an earlier version, or another key), so what adds "
+                "up to it is not known"
+            )
+        elif each.same_in:
+            words = together_words(each.together)
+            lines.append(f"  mostly the same rows in {', '.join(each.same_in)}: {words}")
+    if spent:
+        lines.append(f"Figures: what a curious platform may learn {SCALE}, if it uses all of it.")
+    return lines
+
+
+def budget_json(spent: Sequence[Spent], /) -> list[dict[str, Any]]:
+    """The budget for programs; no hash is in it."""
+    return [
+        {
+            "run": each.sealed.run,
+            "agreement": each.sealed.name[0],
+            "objective": terms.name,
+            "sealed": _seconds(each.sealed) or None,
+            "rows": len(each.sealed.hashes.rows) if each.sealed.hashes is not None else None,
+            "comparable": each.comparable,
+            "disclosure": terms.disclosure,
+            "best": terms.best,
+            "evaluations": each.sealed.agreement.limits.evaluations,
+            "same_in": each.same_in,
+            "together": asdict(each.together),
+        }
+        for each in spent
+        for terms in (each.sealed.agreement.objectives[each.sealed.objective],)
+    ]

@@ -5,6 +5,9 @@ PYTHON ?= $(firstword $(shell for p in python3 python3.13 python3.12 python3.11 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
+# Tests start hundreds of interpreters; compiling all modules in each costs more than many tests.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo check test lint format typecheck quick unit debian bench bench-platform reproduce leakage figures clean
 
 help: ## Show what there is

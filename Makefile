@@ -5,7 +5,10 @@ PYTHON ?= $(firstword $(shell for p in python3 python3.13 python3.12 python3.11 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo check test lint format typecheck quick unit debian bench bench-platform reproduce leakage figures lock release clean
+# Tests start hundreds of interpreters; compiling all modules in each costs more than many tests.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: help demo check test lint format typecheck quick unit debian bench bench-platform reproduce leakage figures lock release clean fuzz
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -34,6 +37,9 @@ quick: .venv/ready-dev ## Tests and doctests without processes, browser and long
 # Three at a time on two cores: many tests wait for processes, clocks and sockets.
 unit: .venv/ready-dev debian ## Tests, doctests and examples
 	@$(BIN)/python -m pytest -q -n 3 --dist worksteal
+
+fuzz: .venv/ready-dev ## Hostile frames, agreements, boxes, requests and files by the million (an hour); FUZZ="agreements --seed 3"
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz $(FUZZ)
 
 # What tests need of Debian: a browser for the dashboard, since Playwright brings none of its own
 # here, and a database server. Debian's own cluster of it is not started, nor used.

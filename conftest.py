@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 
 import pytest
 from tests.support.processes import MARK, guarded, install_guard, uses_processes
+
+# Several test processes share the cores. The threads of a linear algebra library that wait for
+# each other burn what the other processes need: an audit took ten times its time. This is read
+# when NumPy is loaded, which nothing has done yet, and by every process that a test starts.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 PROCESS_DOCTESTS = (
     "tacit.engine.local.cluster.LocalCluster",

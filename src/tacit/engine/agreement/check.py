@@ -114,8 +114,9 @@ def _check_limits(agreement: Agreement) -> None:
         raise AgreementError("the population's limits are empty; 1 <= min <= max")
     if limits.evaluations < 1 or not 1 <= limits.distinct_min <= limits.population_max:
         raise AgreementError("limits must allow an evaluation, and distinct candidates that fit")
-    if len(bytes.fromhex(agreement.nonce)) < 16:
-        raise AgreementError("the nonce is short; draw 16 bytes or more")
+    nonce = agreement.nonce
+    if len(nonce) < 32 or len(nonce) % 2 or not _KEY_CHARACTERS.issuperset(nonce):
+        raise AgreementError("the nonce is short or not hexadecimal; draw 16 bytes or more")
 
 
 def _check_owners(agreement: Agreement, terms: ObjectiveTerms) -> None:

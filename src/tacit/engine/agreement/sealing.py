@@ -109,7 +109,7 @@ def read_manifest(agreement: Agreement, data: bytes, signature: bytes) -> Manife
     """Check a manifest's signature and what it is bound to."""
     try:
         manifest = msgspec.json.decode(data, type=Manifest)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         raise SealError("this is not a manifest; let the participant seal its rows again") from None
     if manifest.agreement != agreement_hash(agreement).hex():
         raise SealError(f"the manifest of {manifest.participant!r} belongs to another agreement")
@@ -171,7 +171,7 @@ def _contents(box: bytes, keys: Keys, who: str) -> _Contents:
 def _body(contents: _Contents, who: str) -> _Body:
     try:
         return msgspec.msgpack.decode(contents.body, type=_Body)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         raise SealError(f"the box of {who} holds something else than shares") from None
 
 

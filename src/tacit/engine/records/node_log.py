@@ -64,7 +64,7 @@ def _check_chain(number: int, line: bytes, previous: str) -> None:
     """Before its type: whoever changed a line is found out, whatever it says now."""
     try:
         follows = msgspec.json.decode(line, type=_Chained).previous
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise LogError(f"line {number} is not an event; the log was changed") from None
     if follows != previous:
         raise LogError(f"line {number} does not follow line {number - 1}; the log was changed")

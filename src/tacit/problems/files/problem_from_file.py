@@ -197,6 +197,7 @@ class _Builder:
         if len(bare) != 1:
             what = f"{len(bare)} objectives without weights could use the distances"
             raise self._error("metric", what, "leave exactly one without weights")
+        self._check_places(len(coordinates))
         objective = objectives[bare[0]]
         entry = self.content.objectives[bare[0]] if self.content.objectives else None
         bound = -1 if entry is None or entry.weight_bound is None else objective.weight_bound
@@ -207,6 +208,16 @@ class _Builder:
                 weight_bound=bound,
             )
         return (*objectives[: bare[0]], measured, *objectives[bare[0] + 1 :])
+
+    def _check_places(self, places: int) -> None:
+        """Before ways between all of them are measured, which takes memory."""
+        for name, said in (("rows", self.content.rows), ("columns", self.content.columns)):
+            if said is not None and said < places:
+                what = f"says {said}, and there are coordinates of {places} places"
+                raise self._error(name, what, "correct one of them")
+        if places**2 > MOST_PAIRS:
+            what = f"there are {places} places, and {MOST_PAIRS} pairs are the most"
+            raise self._error("coordinates", what, "leave some out")
 
     def _size(self, objectives: tuple[Objective, ...]) -> tuple[int, int]:
         if not objectives:

@@ -1,0 +1,216 @@
+"""Requests to three real nodes in this process: none may break them, and honest ones go on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import msgspec
+from hypothesis import strategies as st
+
+from tacit.engine.agreement.terms import agreement_hash, canonical
+from tacit.engine.coordinator.coordinator import Coordinator
+from tacit.engine.coordinator.evaluations import Evaluations
+from tacit.engine.coordinator.node_client import NodeClient
+from tacit.engine.identity.cluster_files import write_cluster
+from tacit.engine.identity.config import load_cluster_config, load_node_config
+from tacit.engine.local.cluster import LocalCluster, free_addresses, memory_folder
+from tacit.engine.node.node import Node
+from tacit.engine.records.events import Event, InternalError
+from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
+from tacit.engine.wire.messages import (
+    Advance,
+    Agree,
+    Cancel,
+    FetchLog,
+    OpenEpoch,
+    OpenPlan,
+    Ping,
+    Prepare,
+    Reveal,
+    Submit,
+    encode_message,
+)
+from tacit.engine.wire.replies import Message
+from tacit.engine.wire.request import pack_candidates
+from tacit.errors import PeerError, TacitError
+from tests.engine.agreed_cluster import AgreedCluster, make_clients, populations, problem
+from tests.engine.sealed_agreed_cluster import draft as draft_sealed
+from tests.engine.sealed_agreed_cluster import sealed
+from tests.fuzz.harness import FindingError, Target, Trial
+from tests.fuzz.mutations import as_msgpack, mutated, sometimes_mangled
+
+MOST_REQUESTS = 12
+PLANS = populations(1)[0]
+
+
+class WatchedNode(Node):
+    """A node that keeps what went wrong inside it."""
+
+    troubles: list[str]
+
+    def note(self, event: Event, /) -> None:
+        """Also tell us."""
+        if isinstance(event, InternalError):
+            self.troubles.append(str(event))
+        super().note(event)
+
+
+class Nodes:
+    """Three nodes, two agreements to attack, and one that goes on beside them."""
+
+    def __init__(self, folder: Path, troubles: list[str]) -> None:
+        write_cluster(folder, free_addresses(3), timeout_seconds=0.5)
+        config = load_cluster_config(folder / "cluster.toml")
+        self.cluster = cast(LocalCluster, SimpleNamespace(folder=folder, config=config))
+        self.troubles = troubles
+        self.nodes = [self._node(folder / f"node-{i}.toml") for i in range(3)]
+        many = {"evaluations": 10**6}
+        self.attacked = AgreedCluster.draft(self.cluster, problem(), reveal_best=True, **many)
+        self.sealed = draft_sealed(self.cluster, sealed(problem()))
+        self.honest = AgreedCluster.draft(self.cluster, problem("top:2", "nothing"), **many)
+
+    def _node(self, path: Path) -> WatchedNode:
+        node = WatchedNode(load_node_config(path))
+        node.troubles = self.troubles
+        return node
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """The nodes serve; both attacked agreements are ready to be computed on."""
+        stop = asyncio.Event()
+        serving = [asyncio.create_task(node.run(stop)) for node in self.nodes]
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: self.troubles.append(str(context)))
+        try:
+            for agreed in (self.attacked, self.sealed):
+                async with agreed.coordinator() as coordinator:
+                    await coordinator.start(agreed.signatures, agreed.sealed(), within=20)
+            yield
+        finally:
+            stop.set()
+            await asyncio.gather(*serving)
+
+    def requests(self) -> list[Message]:
+        """A valid request of each type, as far as somebody can know what is valid."""
+        found: list[Message] = []
+        for agreed in (self.attacked, self.sealed):
+            name, rows = agreement_hash(agreed.agreement), agreed.sealed()[0]
+            found += [
+                Agree(agreement=canonical(agreed.agreement), signatures=agreed.signatures),
+                Submit(
+                    agreement=name,
+                    manifest=rows.manifest,
+                    signature=rows.signature,
+                    box=rows.boxes[0],
+                ),
+                OpenEpoch(agreement=name, epoch=1),
+                Prepare(agreement=name, objective=0, epoch=0, attempt=1),
+                FetchLog(agreement=name),
+            ]
+        name, hidden = (agreement_hash(each.agreement) for each in (self.attacked, self.sealed))
+        plans = pack_candidates(self.attacked.agreement.known_problem, PLANS)
+        more: dict[str, Any] = {"epoch": 0, "attempt": 1}
+        return [
+            *found,
+            self.attacked.request(PLANS, epoch=0),
+            self.attacked.request(PLANS, epoch=0, agreement=hidden),
+            Reveal(agreement=name, objective=0, candidates=plans, **more),
+            Advance(
+                agreement=hidden, search=0, first=0, count=0, horizon=9, parent_attempt=NO_ATTEMPT,
+                **more,
+            ),
+            Advance(
+                agreement=hidden, search=0, first=0, count=2, horizon=9,
+                parent_attempt=Attempt("0:0:1"), **more,
+            ),
+            OpenPlan(agreement=hidden, search=0, attempt=Attempt("0:0:1")),
+            Cancel(target=1),
+            Ping(),
+        ]  # fmt: skip
+
+
+async def attack(clients: list[NodeClient], requests: list[bytes]) -> None:
+    """Send all to every node on a link of its own, and wait until it has looked at them."""
+    for client in clients:
+        with contextlib.suppress(PeerError):
+            await client.connect()
+    for data in requests:
+        for client in clients:
+            with contextlib.suppress(PeerError):
+                await client._line.talk.send(1, data, timeout=5)  # type: ignore[union-attr]
+    for client in clients:
+        # What is no request ends the link, which is documented; then there is no answer either.
+        with contextlib.suppress(TacitError):
+            async with asyncio.timeout(20):
+                await (await client.ask(Ping()))
+    for client in clients:
+        await client.disconnect()
+
+
+@contextmanager
+def real_nodes() -> Iterator[Trial]:
+    """Sequences of changed requests, each followed by an honest evaluation."""
+    troubles: list[str] = []
+    with (
+        tempfile.TemporaryDirectory(dir=memory_folder(), prefix="tacit-fuzz-") as folder,
+        asyncio.Runner() as runner,
+    ):
+        nodes = Nodes(Path(folder), troubles)
+        serving = nodes.running()
+        runner.run(_enter(serving))
+        honest = Coordinator(nodes.honest.agreement, make_clients(nodes.cluster))
+        runner.run(honest.start(nodes.honest.signatures, nodes.honest.sealed(), within=20))
+        evaluations = Evaluations(honest, 0)
+        trees = [msgspec.msgpack.decode(encode_message(each)) for each in nodes.requests()]
+
+        @st.composite
+        def one(draw: st.DrawFn) -> bytes:
+            tree = draw(mutated(draw(st.sampled_from(trees)), most=2))
+            return draw(sometimes_mangled(as_msgpack(tree)))
+
+        async def sequence(requests: list[bytes]) -> None:
+            await attack(make_clients(nodes.cluster), requests)
+            try:
+                async with asyncio.timeout(30):
+                    await evaluations.evaluate(PLANS, until=None)
+            except (TacitError, TimeoutError) as error:
+                raise FindingError(f"an honest evaluation failed: {error!r}") from error
+
+        def run(requests: list[bytes]) -> int:
+            runner.run(sequence(requests))
+            if troubles:
+                raise FindingError(f"inside a node: {troubles}")
+            return len(requests)
+
+        try:
+            yield Trial(st.lists(one(), min_size=6, max_size=MOST_REQUESTS), run)
+        finally:
+            runner.run(honest.close())
+            runner.run(_leave(serving))
+        _still_readable(nodes)
+
+
+async def _enter(serving: Any) -> None:
+    await serving.__aenter__()
+
+
+async def _leave(serving: Any) -> None:
+    await serving.__aexit__(None, None, None)
+
+
+def _still_readable(nodes: Nodes) -> None:
+    """Whatever was asked, a node starts again with all that it kept."""
+    for i in range(3):
+        again = Node(load_node_config(Path(nodes.cluster.folder) / f"node-{i}.toml"))
+        if again.broken or len(again.agreement_states) < 3:
+            raise FindingError(f"node {i} cannot read {again.broken or 'its agreements'}")
+
+
+TARGETS = [Target("nodes", 100_000, real_nodes, most_seconds=4.0, per_example=8)]

@@ -5,7 +5,7 @@ PYTHON ?= $(firstword $(shell for p in python3 python3.13 python3.12 python3.11 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo check test lint format typecheck quick unit debian bench bench-platform reproduce leakage figures clean
+.PHONY: help demo check test lint format typecheck quick unit debian bench bench-platform mutants reproduce leakage figures clean
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -63,6 +63,9 @@ figures: .venv/ready-bench ## Measure again what README and docs say of speed an
 	@$(BIN)/python -m benchmarks.sealed_generations --json docs/figures/sealed-generations.json
 	@$(BIN)/python -m benchmarks.equal_time --json docs/figures/equal-time.json
 	@$(BIN)/python -m benchmarks.document_figures --write
+
+mutants: .venv/ready-dev ## Break the protocols in small ways: some test must notice each (15 minutes)
+	@$(BIN)/python -m tests.mutants --write
 
 reproduce: .venv/ready-experiments ## The paper's whole evaluation, our figures beside its own (30 minutes)
 	@$(BIN)/tacit experiment reproduce --out out/reproduce --latex

@@ -14,7 +14,9 @@ from tacit.mpc.shares import (
     public_share,
     reconstruct,
 )
+from tests.mpc.fairness import check_every_bit_is_fair
 
+RNG = np.random.default_rng(3)
 integers = st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=20)
 
 
@@ -78,7 +80,16 @@ def test_public_values_as_shares() -> None:
     assert reconstruct(made).tolist() == [5]
 
 
-def test_components_are_random_and_names_are_plain() -> None:
+def test_no_two_components_tell_of_the_secret() -> None:
+    """Whatever a node makes of its two components is any number: their sum, difference and XOR."""
+    secrets = np.full(400, 7, dtype=np.uint64)
+    for share in (*deal(secrets, source=RNG.bytes), *deal_bits(secrets, source=RNG.bytes)):
+        a, b = share.mine, share.next
+        for seen in (a, b, a + b, a - b, a ^ b):
+            check_every_bit_is_fair(word.tobytes() for word in seen)
+
+
+def test_components_are_fresh_and_names_are_plain() -> None:
     zero = np.zeros(4, dtype=np.uint64)
     first, second = deal(zero), deal(zero)
     assert (first[0].mine != second[0].mine).all()

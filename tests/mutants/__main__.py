@@ -28,13 +28,14 @@ def chosen(names: Sequence[str]) -> list[Mutation]:
     return [each for each in listed if not names or each.name in names]
 
 
-def check_unchanged(tried: Sequence[Mutation]) -> None:
+def check_unchanged(tried: Sequence[Mutation], pool: ThreadPoolExecutor) -> None:
     """End unless the tests pass without any mutation: a kill would say nothing."""
     tests = sorted({test for each in tried for test in each.tests})
+    parts = [part for k in range(PROCESSES) if (part := tests[k::PROCESSES])]
     with copied_tree({}) as copy:
-        status, output = run_tests(copy, tests) if tests else (0, "")
-    if status != 0:
-        sys.exit(f"the tests fail without a mutation; nothing was tried\n{output[-2000:]}")
+        for status, output in pool.map(lambda part: run_tests(copy, part), parts):
+            if status != 0:
+                sys.exit(f"tests fail without a mutation; nothing was tried\n{output[-2000:]}")
 
 
 def line(result: Result) -> str:
@@ -53,10 +54,10 @@ def main() -> int:
     tried = chosen(options.names)
     for each in tried:
         each.changed(ROOT)  # an entry that no longer fits ends it all, before anything runs
-    check_unchanged(tried)
     everything = () if options.quick else ALL
     results = []
     with ThreadPoolExecutor(PROCESSES) as pool:
+        check_unchanged(tried, pool)
         for result in pool.map(lambda each: try_mutation(each, everything), tried):
             results.append(result)
             print(line(result), file=sys.stderr if options.json else sys.stdout, flush=True)

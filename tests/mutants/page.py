@@ -37,7 +37,7 @@ def outcomes(page: Path = PAGE) -> dict[str, str]:
 def outcome_of(result: Result) -> str:
     """The last cell of a line."""
     if result.outcome == "killed":
-        return f"`{result.by}`"
+        return f"`{result.by.partition('[')[0]}`"
     return _cell(f"{result.outcome}: {result.by}" if result.by else result.outcome)
 
 

@@ -32,7 +32,7 @@ SECONDS = 900.0
 """How long one run of tests may take."""
 
 Outcome = Literal["killed", "survived", "equivalent", "broken", "too slow"]
-_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", re.MULTILINE)
 
 
 @dataclass(frozen=True)

@@ -114,18 +114,19 @@ def messages(run: PartiesRun[Any], observers: Observers) -> list[bytes]:
 
 
 def single_bits(run: PartiesRun[Any], observers: Observers) -> Bits:
-    """The ends of each message, and what the beginnings of two or three give together.
+    """The ends of each message, and what the ends of two or three give together.
 
     What is opened is such a combination: a sum, or the XOR of up to three parts.
     """
     seen = messages(run, observers)
-    ends = b"".join(p[:16] + p[-2:] for p in seen)
-    words = np.array([int.from_bytes(p[:8], "little") for p in seen], dtype=np.uint64)
-    i, j = np.triu_indices(len(words), 1)
-    xors = words[i] ^ words[j]
-    triples = [xors[i == a] ^ words[k] for a in range(len(words)) for k in range(a)]
-    together = np.concatenate([words[i] + words[j], xors, *triples])
-    return np.unpackbits(np.frombuffer(ends + together.tobytes(), dtype=np.uint8))
+    found = [b"".join(p[:16] + p[-2:] for p in seen)]
+    for ends in ([p[:8] for p in seen], [p[-8:] for p in seen if len(p) > 8]):
+        words = np.array([int.from_bytes(end, "little") for end in ends], dtype=np.uint64)
+        i, j = np.triu_indices(len(words), 1)
+        xors = words[i] ^ words[j]
+        triples = [xors[i == a] ^ words[k] for a in range(len(words)) for k in range(a)]
+        found.append(np.concatenate([words[i] + words[j], xors, *triples]).tobytes())
+    return np.unpackbits(np.frombuffer(b"".join(found), dtype=np.uint8))
 
 
 def bits_for_pairs(run: PartiesRun[Any], observers: Observers) -> Bits:

@@ -312,7 +312,8 @@ def test_less_than_mutual_tls_1_3_is_refused(what: str, identities: dict[str, Id
         async def talk() -> None:
             reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
             try:
-                assert await reader.read() == b""
+                async with asyncio.timeout(2):
+                    assert await reader.read() == b""
             finally:
                 writer.transport.abort()
 

@@ -32,7 +32,7 @@ SECONDS = 900.0
 """How long one run of tests may take."""
 
 Outcome = Literal["killed", "survived", "equivalent", "broken", "too slow"]
-_FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", re.MULTILINE)
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?::.+?)(?: - |$)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -108,9 +108,10 @@ def try_mutation(mutation: Mutation, everything: Sequence[str] = ALL) -> Result:
     with copied_tree(mutation.changed(ROOT)) as copy:
         for arguments in stages:
             status, output = run_tests(copy, arguments)
-            if status == 1:
-                found = _FAILED.search(output)
-                return result("killed", found.group(1) if found else "a test without a name")
+            # What cannot be imported fails without the name of a test.
+            found = _FAILED.search(output)
+            if status == 1 and found:
+                return result("killed", found.group(1))
             if status == -1:
                 return result("too slow", f"no answer of {' '.join(arguments)}")
             if status != 0:

@@ -113,13 +113,21 @@ def messages(run: PartiesRun[Any], observers: Observers) -> list[bytes]:
     return arrived + sent
 
 
+def _inside(message: bytes) -> bytes:
+    """What two entries of a message give together, which a mask used for both does not hide."""
+    start = np.frombuffer(message[: len(message) // 8 * 8][:32], dtype=np.uint64)
+    narrow = start.view(np.uint32)
+    parts = start[1:] - start[:-1], start[1:] ^ start[:-1], narrow[1:] ^ narrow[:-1]
+    return b"".join(part.tobytes() for part in parts)
+
+
 def single_bits(run: PartiesRun[Any], observers: Observers) -> Bits:
-    """The ends of each message, and what the ends of two or three give together.
+    """The ends of each message, two entries of it, and what two or three messages give together.
 
     What is opened is such a combination: a sum, or the XOR of up to three parts.
     """
     seen = messages(run, observers)
-    found = [b"".join(p[:16] + p[-2:] for p in seen)]
+    found = [b"".join(p[:16] + p[-2:] + _inside(p) for p in seen)]
     for ends in ([p[:8] for p in seen], [p[-8:] for p in seen if len(p) > 8]):
         words = np.array([int.from_bytes(end, "little") for end in ends], dtype=np.uint64)
         i, j = np.triu_indices(len(words), 1)

@@ -18,10 +18,12 @@ from tacit.mpc import (
     Best,
     DisclosedValues,
     FitnessBound,
+    Session,
     Spec,
     collect,
     evaluate,
 )
+from tacit.mpc.disclose.told import tell_nodes
 from tacit.mpc.local import PartiesRun, parties
 from tacit.mpc.masks import KeyedMasks, MaskSource
 from tacit.mpc.ring import to_ring
@@ -51,6 +53,8 @@ class Question:
     best: Best
     observers: Observers
     masks: type[KeyedMasks] = KeyedMasks
+    told: bool = False
+    """Whether the nodes are told the answer, too."""
 
     @property
     def node(self) -> int | None:
@@ -78,24 +82,18 @@ async def run_once(secret: Secret, ask: Question, source: Source) -> PartiesRun[
     """One evaluation, with all that arrives."""
     fitness = split_alike(secret.fitness, ask.node, secret.split)
     old = None if secret.old is None else split_alike([secret.old], ask.node, secret.split + 1)
-    spec = Spec.parse(ask.text)
+    about = {"spec": Spec.parse(ask.text), "bound": BOUND, "best": ask.best}
+    n = len(secret.fitness)
+
+    async def node(s: Session) -> None:
+        state = None if old is None else old[s.me]
+        await evaluate(s, fitness[s.me], **about, best_so_far=state)  # type: ignore[arg-type]
+        if ask.told:
+            await tell_nodes(s, n, **about)  # type: ignore[arg-type]
+
     return await parties(
-        lambda s: evaluate(
-            s,
-            fitness[s.me],
-            spec=spec,
-            bound=BOUND,
-            best=ask.best,
-            best_so_far=None if old is None else old[s.me],
-        ),
-        lambda s: collect(
-            s,
-            len(secret.fitness),
-            spec=spec,
-            bound=BOUND,
-            best=ask.best,
-            best_so_far=secret.old,
-        ),
+        node,
+        lambda s: collect(s, n, **about, best_so_far=secret.old),  # type: ignore[arg-type]
         masks=source,
         record=True,
     )

@@ -82,6 +82,14 @@ def test_a_node_sees_nothing(text: str, node: int) -> None:
     assert p > CHANCE
 
 
+@pytest.mark.parametrize("node", NODES)
+def test_a_node_that_is_told_the_answer_does_not_see_whether_it_improved(node: int) -> None:
+    pair = Secret((7, 4, 1, 0), old=5), Secret((6, 7, 0, 2), old=7)
+    p, told = p_of_same_view(pair, Question("top:2", "improvement", (node,), told=True), runs=30)
+    assert {improved for _, _, improved in told} == {False, True}
+    assert p > CHANCE
+
+
 class NoLastMask(KeyedMasks):
     """A weakened source: what goes to the coordinator is not masked."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -111,6 +113,13 @@ def messages(run: PartiesRun[Any], observers: Observers) -> list[bytes]:
     return arrived + sent
 
 
+@cache
+def _chosen(size: int, count: int) -> NDArray[np.intp]:
+    """All ways to take this many of so many, a line for the first, the second, ..."""
+    ways = list(combinations(range(size), count))
+    return np.array(ways, dtype=np.intp).reshape(-1, count).T
+
+
 def _inside(message: bytes) -> bytes:
     """What two entries of a message give together, which a mask used for both does not hide."""
     start = np.frombuffer(message[: len(message) // 8 * 8][:32], dtype=np.uint64)
@@ -128,10 +137,12 @@ def single_bits(run: PartiesRun[Any], observers: Observers) -> Bits:
     found = [b"".join(p[:16] + p[-2:] + _inside(p) for p in seen)]
     for ends in ([p[:8] for p in seen], [p[-8:] for p in seen if len(p) > 8]):
         words = np.array([int.from_bytes(end, "little") for end in ends], dtype=np.uint64)
-        i, j = np.triu_indices(len(words), 1)
-        xors = words[i] ^ words[j]
-        triples = [xors[i == a] ^ words[k] for a in range(len(words)) for k in range(a)]
-        found.append(np.concatenate([words[i] + words[j], xors, *triples]).tobytes())
+        (i, j), (a, b, c) = (_chosen(len(words), count) for count in (2, 3))
+        found += [
+            (words[i] + words[j]).tobytes(),
+            (words[i] ^ words[j]).tobytes(),
+            (words[a] ^ words[b] ^ words[c]).tobytes(),
+        ]
     return np.unpackbits(np.frombuffer(b"".join(found), dtype=np.uint8))
 
 

@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Tests start hundreds of interpreters; compiling all modules in each costs more than many tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo check test lint format typecheck quick unit debian bench bench-platform reproduce leakage figures lock release clean fuzz
+.PHONY: help demo check test lint format typecheck quick unit debian bench bench-platform reproduce leakage figures lock release clean fuzz mutants
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -69,6 +69,9 @@ figures: .venv/ready-bench ## Measure again what README and docs say of speed an
 	@$(BIN)/python -m benchmarks.sealed_generations --json docs/figures/sealed-generations.json
 	@$(BIN)/python -m benchmarks.equal_time --json docs/figures/equal-time.json
 	@$(BIN)/python -m benchmarks.document_figures --write
+
+mutants: .venv/ready-dev ## Break the protocols in small ways: some test must notice each (15 minutes)
+	@$(BIN)/python -m tests.mutants --write
 
 reproduce: .venv/ready-experiments ## The paper's whole evaluation, our figures beside its own (30 minutes)
 	@$(BIN)/tacit experiment reproduce --out out/reproduce --latex

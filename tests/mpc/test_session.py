@@ -1,5 +1,6 @@
 import asyncio
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -96,22 +97,29 @@ def test_zero_sharings_add_up_to_zero_and_are_fresh() -> None:
     for run in runs:
         assert not (run[0][0] + run[1][0] + run[2][0]).any()
         assert not (run[0][1] ^ run[1][1] ^ run[2][1]).any()
-    assert (runs[0][0][0] != runs[1][0][0]).all()
+    for sharing in (0, 1):
+        assert len({part[sharing].tobytes() for run in runs for part in run}) == 6
 
 
 def test_every_part_of_the_context_changes_the_masks() -> None:
     base = Context(b"a", 0, 1, 0, b"r")
+    # Every byte of a number counts.
+    objectives, attempts = ([1 << 8 * byte for byte in range(2)] for _ in range(2))
+    evaluations = [1 + (1 << shift) for shift in (0, *range(6, 64, 8))]
     others = [
         Context(b"b", 0, 1, 0, b"r"),
-        Context(b"a", 1, 1, 0, b"r"),
-        Context(b"a", 0, 2, 0, b"r"),
-        Context(b"a", 0, 1, 1, b"r"),
-        Context(b"a", 0, 1, 0, b"s"),
+        *(Context(b"a", number, 1, 0, b"r") for number in objectives),
+        *(Context(b"a", 0, number, 0, b"r") for number in evaluations),
+        *(Context(b"a", 0, 1, number, b"r") for number in attempts),
     ]
+    contexts = [base, *others, replace(base, request=b"s")]
     epoch = Epoch({0: bytes(32), 1: bytes(32)})
-    drawn = {epoch.masks(c).words("x", 0, 4).tobytes() for c in [base, *others]}
-    assert len(drawn) == 6
-    assert len({c.tag for c in [base, *others]}) == 6
+    drawn = {epoch.masks(c).words("x", 0, 4).tobytes() for c in contexts}
+    assert len(drawn) == len(contexts)
+    assert len({c.tag for c in contexts}) == len(contexts)
+    # A request has no conversations of its own, so that nodes notice when theirs differ.
+    assert len({c.channel(0) for c in contexts}) == len(contexts) - 1
+    assert base.channel(0) != base.channel(1)
     with pytest.raises(MaskReuseError, match="computed before"):
         epoch.masks(base)
 

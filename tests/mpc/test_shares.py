@@ -14,7 +14,9 @@ from tacit.mpc.shares import (
     public_share,
     reconstruct,
 )
+from tests.mpc.fairness import check_every_bit_is_fair
 
+RNG = np.random.default_rng(3)
 integers = st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=20)
 
 
@@ -63,6 +65,9 @@ def test_fitness_of_assignments_and_tours() -> None:
     expected = weights[rows, plans].sum(axis=1)
     assert (reveal([gather_sum(w, rows, plans) for w in shares]) == expected).all()
     assert (reveal([gather_sum(w, rows, plans, negate=True) for w in shares]) == -expected).all()
+    factors = rng.integers(0, 9, (5, 7))
+    weighted = (factors * weights[rows, plans]).sum(axis=1)
+    assert (reveal([gather_sum(w, rows, plans, factors) for w in shares]) == weighted).all()
     square = rng.integers(0, 1000, (6, 6))
     tours = np.array([rng.permutation(6) for _ in range(4)])
     lengths = square[tours, np.roll(tours, -1, axis=1)].sum(axis=1)
@@ -78,7 +83,16 @@ def test_public_values_as_shares() -> None:
     assert reconstruct(made).tolist() == [5]
 
 
-def test_components_are_random_and_names_are_plain() -> None:
+def test_no_two_components_tell_of_the_secret() -> None:
+    """Whatever a node makes of its two components is any number: their sum, difference and XOR."""
+    secrets = np.full(400, 7, dtype=np.uint64)
+    for share in (*deal(secrets, source=RNG.bytes), *deal_bits(secrets, source=RNG.bytes)):
+        a, b = share.mine, share.next
+        for seen in (a, b, a + b, a - b, a ^ b):
+            check_every_bit_is_fair(word.tobytes() for word in seen)
+
+
+def test_components_are_fresh_and_names_are_plain() -> None:
     zero = np.zeros(4, dtype=np.uint64)
     first, second = deal(zero), deal(zero)
     assert (first[0].mine != second[0].mine).all()

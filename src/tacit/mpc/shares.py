@@ -20,6 +20,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.errors import AbortError
 from tacit.mpc.ring import Words
 
 NODES = (0, 1, 2)
@@ -112,8 +113,11 @@ def deal_bits(
 
 
 def reconstruct(shares: Sequence[Share]) -> NDArray[Any]:
-    """The secret from the shares of all three nodes, in their order."""
+    """The secret from the shares of all three nodes, in their order, which must fit together."""
     a, b, c = (share.mine for share in shares)
+    for component, held_before in zip((b, c, a), shares, strict=True):
+        if not np.array_equal(component, held_before.next):
+            raise AbortError("the nodes", "the two holders of a component hold different ones")
     secret: NDArray[Any] = a ^ b ^ c if isinstance(shares[0], BitShare) else a + b + c
     return secret
 

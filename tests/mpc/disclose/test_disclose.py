@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import AbortError, DisclosureError, ParameterError
 from tacit.mpc import (
+    COORDINATOR,
     ArithmeticShare,
     Best,
     DisclosedValues,
@@ -18,7 +19,9 @@ from tacit.mpc import (
     collect,
     evaluate,
 )
+from tacit.mpc.disclose.coordinator import _check_labels
 from tacit.mpc.disclose.node import Evaluated
+from tacit.mpc.disclose.thresholds import receive_thresholds
 from tacit.mpc.local import PartiesRun, deal_integers, reveal, run_parties
 from tests.mpc.disclose.twin import disclose
 
@@ -161,6 +164,34 @@ def test_noise_is_refused_by_the_coordinator() -> None:
     f = np.array([1, 2, 3])
     with pytest.raises(AbortError, match=r"a fitness outside 0..2"):
         run(f, "none", FitnessBound(0, 2))
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("order", [0, 1, 1, 3, 4]),
+        ("order", [0, 1, 2, 3, 5]),
+        ("quantiles:2", [0, 0, 0, 1, 1]),
+        ("top:2", [1, 1, 1, 0, 0]),
+        ("buckets:2", [1, 1, 1, 1, 1]),
+        ("buckets:2", [0, 2, 1, 1, 1]),
+        ("above:50", [1, 1, 0, 0, 0]),
+        ("above:50", [1, 2, 0, 0, 0]),
+    ],
+)
+def test_labels_that_cannot_be_are_refused(text: str, labels: list[int]) -> None:
+    with pytest.raises(AbortError, match=f"labels that do not fit {text}"):
+        _check_labels(np.array(labels), Spec.parse(text), 5)
+
+
+@pytest.mark.parametrize(("text", "row"), [("above:50", 3), ("buckets:3", 2), ("buckets:3", 4)])
+def test_bits_of_no_bucket_are_refused(text: str, row: int) -> None:
+    async def node(s: Session) -> None:
+        if s.me < 2:  # what nodes 0 and 1 send, without masks
+            await s.send(COORDINATOR, np.array([[0], [row * s.me]], dtype=np.uint8))
+
+    with pytest.raises(AbortError, match="encode no bucket"):
+        run_parties(node, lambda s: receive_thresholds(s, 2, spec=Spec.parse(text)))
 
 
 def test_a_disclosure_that_does_not_fit_is_refused() -> None:

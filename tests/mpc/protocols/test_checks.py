@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tacit.errors import AbortError
 from tacit.mpc.local import deal_integers, run_parties
@@ -18,9 +19,12 @@ def test_same_components() -> None:
     assert (run.rounds, run.sent) == (same.cost().rounds, same.cost().sent)
 
 
-def test_components_that_differ_are_noticed_by_both_holders() -> None:
+@pytest.mark.parametrize("where", [0, 2])
+def test_components_that_differ_are_noticed_by_both_holders(where: int) -> None:
     x = deal_integers([1, 2, 3])
-    x[1] = ArithmeticShare(x[1].mine, x[1].next + np.uint64(1))  # component 2, held with node 2
+    other = x[1].next.copy()
+    other[where] += np.uint64(1)
+    x[1] = ArithmeticShare(x[1].mine, other)  # component 2, held with node 2
     said: dict[int, str] = {}
 
     async def node(s: Session) -> None:
@@ -31,6 +35,27 @@ def test_components_that_differ_are_noticed_by_both_holders() -> None:
 
     run_parties(node)
     assert said == {1: "node 2", 2: "node 1"}
+
+
+@pytest.mark.parametrize("byte", [0, 31])
+def test_every_byte_of_a_hash_is_compared(byte: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = deal_integers([1, 2, 3])
+    send = Session.send
+
+    async def changed(session: Session, peer: int, array: NDArray[np.uint8]) -> None:
+        made = array.copy()
+        made[byte] ^= session.me == 0
+        await send(session, peer, made)
+
+    async def node(s: Session) -> None:
+        if s.me == 0:
+            await same.check_same_components(s, x[0], label="c")
+            return
+        with pytest.raises(AbortError, match="node 0"):
+            await same.check_same_components(s, x[s.me], label="c")
+
+    monkeypatch.setattr(Session, "send", changed)
+    run_parties(node)
 
 
 @pytest.mark.parametrize("counts", [[1], [3, 1, 7], [10] * 5, [1] * 70])

@@ -66,3 +66,14 @@ def test_pivots_notice_contradictions() -> None:
     keys = deal_integers(values)
     with pytest.raises(AbortError, match="no order"):
         run_parties(lambda s: rank_by_pivots(s, keys[s.me], keys[s.me][:0], bits=10, label="r"))
+
+
+def test_a_key_between_two_pivots_is_below_the_better_one() -> None:
+    segment = pivots._Segment(0, np.arange(3))
+    ranks = np.full(3, -1)
+    # Key 0 is below key 1; key 2 is below both, between them, or above both.
+    for answers, place in (([1, 1], 2), ([0, 1], 1), ([0, 0], 0)):
+        (left,) = pivots._split(segment, np.array([1, *answers], np.uint8), 2, ranks)
+        assert (left.start, left.members.tolist()) == (place, [2])
+    with pytest.raises(AbortError, match="no order"):
+        pivots._split(segment, np.array([1, 1, 0], np.uint8), 2, ranks)

@@ -9,7 +9,10 @@ from tacit.errors import AbortError
 from tacit.mpc.local import deal_integers, reveal, run_parties
 from tacit.mpc.protocols.opening import receive_opened
 from tacit.mpc.sealed import generations, start
-from tacit.mpc.sealed.winners import find_winners
+from tacit.mpc.sealed.best import settle
+from tacit.mpc.sealed.moves import TableShape
+from tacit.mpc.sealed.winners import child_keys, find_winners
+from tacit.mpc.shares import reconstruct
 from tacit.search.sealed import ClearSealedSearch
 from tests.mpc.sealed.searches import Search
 
@@ -115,3 +118,24 @@ def test_keys_that_form_no_order_abort() -> None:
 
     with pytest.raises(AbortError, match="form no order"):
         run_parties(node)
+
+
+@pytest.mark.parametrize("parents", [1, 2])
+def test_plans_as_far_apart_as_can_be_are_settled(parents: int) -> None:
+    shape = TableShape("assignment", 1, 1, key_bits=9, total_bits=9, parents=parents)
+    for low, high in ((0, 255), (255, 0)):
+        best, plans = (deal_integers([[value, 0]] * parents) for value in (low, high))
+        run = run_parties(lambda s: settle(s, best[s.me], plans[s.me], shape, label="end"))  # noqa: B023
+        assert reveal([plan for plan, _ in run.results]).tolist() == [255, 0]
+        improved = reconstruct([better for _, better in run.results])
+        assert improved.tolist() == [int(low < high)] * parents
+
+
+def test_keys_of_children_are_gains_and_offsets_at_all_holders() -> None:
+    search = SEARCHES["blocks"]
+    table = search.start().results
+    (step,) = search.steps(0, 1, 1)
+    values = reveal([state.table for state in table]).reshape(-1)
+    gains = values[step.moves.plus].sum(axis=1) - values[step.moves.minus].sum(axis=1)
+    keys = [child_keys(state.table, step, me=me) for me, state in enumerate(table)]
+    assert reveal(keys).tolist() == (gains * step.factor + step.offsets).tolist()

@@ -59,6 +59,28 @@ def test_shuffle(observer: int, back: bool) -> None:
     assert look(reused("s.A", "s.Z") if observer == 1 else reused("s.B", "s.Z"))
 
 
+@pytest.mark.parametrize("observer", NODES)
+def test_shuffle_of_two_columns(observer: int) -> None:
+    """Each cell of a row has masks of its own."""
+
+    def make(shares: list[Any]) -> Protocol:
+        async def node(s: Session) -> None:
+            share = shares[s.me]
+            rows = BitShare(share.mine[None, :], share.next[None, :])
+            await shuffle.shuffle(s, rows, draw_order(s, 1, label="o"), label="s")
+
+        return node, None
+
+    def look(weaken: Weaken) -> bool:
+        secrets = [[0, 0], [0, 1], [1, 0]]
+        setting = Setting(bits=1, weaken=weaken)
+        return leaks(make, secrets, [observer], BitShare, ring=1, setting=setting, reduce=False)
+
+    assert not look(honest)
+    if observer == 1:
+        assert look(dropped("s.Z"))
+
+
 @pytest.mark.parametrize("back", [False, True])
 @pytest.mark.parametrize("observer", NODES)
 def test_shuffle_hides_the_third_permutation(observer: int, back: bool) -> None:

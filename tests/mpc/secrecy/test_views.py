@@ -24,23 +24,39 @@ from tacit.mpc.protocols import (
 from tacit.mpc.session import Session
 from tacit.mpc.shares import COORDINATOR, NODES, ArithmeticShare, BitShare
 from tests.mpc.secrecy.leaks import leaks, seeds, shares_seen_alike
-from tests.mpc.secrecy.views import Protocol, Setting, Weaken, dropped, honest, reused, views
+from tests.mpc.secrecy.views import (
+    Protocol,
+    Script,
+    Setting,
+    Weaken,
+    dropped,
+    honest,
+    reused,
+    views,
+)
 
 pytestmark = pytest.mark.slow
 
 
 def product(shares: list[Any]) -> Protocol:
-    return lambda s: multiply.multiply(s, shares[s.me][:1], shares[s.me][1:], label="m"), None
+    n = len(shares[0]) // 2
+    return lambda s: multiply.multiply(s, shares[s.me][:n], shares[s.me][n:], label="m"), None
 
 
 @pytest.mark.parametrize("observer", NODES)
-def test_product(observer: int) -> None:
-    secrets = [[0, 0], [1, 3], [3, 2], [2, 2]]
-
+@pytest.mark.parametrize(
+    ("secrets", "bits"),
+    [
+        ([[0, 0], [1, 3], [3, 2], [2, 2]], 2),
+        ([[0, 0, 0, 0], [1, 0, 1, 1], [0, 1, 1, 1]], 1),
+    ],
+    ids=["one", "two"],
+)
+def test_product(secrets: list[list[int]], bits: int, observer: int) -> None:
     def look(weaken: Weaken) -> bool:
-        setting = Setting(bits=2, weaken=weaken)
+        setting = Setting(bits=bits, weaken=weaken)
         return leaks(
-            product, secrets, [observer], ArithmeticShare, ring=2, setting=setting, reduce=True
+            product, secrets, [observer], ArithmeticShare, ring=bits, setting=setting, reduce=True
         )
 
     assert not look(honest)
@@ -113,8 +129,33 @@ def test_comparison_with_opened_sign(observer: int) -> None:
     assert look(positive, dropped("c.0.zero"))
 
 
+@pytest.mark.parametrize("observer", NODES)
+def test_every_carry_has_a_blind_of_its_own(observer: int) -> None:
+    """Over all blinds of the first level alone, what arrives of it takes all values."""
+    shares = shares_seen_alike([5], observer, ArithmeticShare, ring=6, seed=1)
+
+    async def node(s: Session) -> None:
+        await less_than.compare_batch(s, shares[s.me][:0], shares[s.me], bits=6, label="c")
+
+    async def look() -> tuple[int, int]:
+        probe = Script({})
+        await parties(node, masks=lambda me: probe)
+        blind = ("c.0.zero", (observer + 2) % 3)
+        fixed = {
+            draw: np.zeros(size, dtype=np.uint64)
+            for draw, (_, size) in probe.asked.items()
+            if draw != blind
+        }
+        seen = await views((node, None), [observer], setting=Setting(bits=1, fixed=fixed))
+        return len(seen), 1 << 3  # of five planes two pairs combine, to three products
+
+    found, all_values = asyncio.run(look())
+    assert found == all_values
+
+
+@pytest.mark.parametrize("values", [[[0], [1]], [[0, 0], [1, 0]]], ids=["one", "two"])
 @pytest.mark.parametrize("observer", [1, 2])
-def test_bit_to_arithmetic(observer: int) -> None:
+def test_bit_to_arithmetic(observer: int, values: list[list[int]]) -> None:
     def make(shares: list[Any]) -> Protocol:
         return lambda s: b2a.bits_to_arithmetic(s, shares[s.me], label="b"), None
 
@@ -123,14 +164,14 @@ def test_bit_to_arithmetic(observer: int) -> None:
         counts = [
             await views(
                 make(
-                    shares_seen_alike([bit], observer, BitShare, ring=1, seed=seed, dtype=np.uint8)
+                    shares_seen_alike(bits, observer, BitShare, ring=1, seed=seed, dtype=np.uint8)
                 ),
                 [observer],
                 setting=setting,
                 ring=2,
                 seed=seed,
             )
-            for bit in (0, 1)
+            for bits in values
         ]
         return counts[0] != counts[1]
 

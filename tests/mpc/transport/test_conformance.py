@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import ssl
+import warnings
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -291,3 +293,36 @@ def test_the_protocol_is_tls_1_3(identities: dict[str, Identity]) -> None:
             assert transport.get_extra_info("ssl_object").version() == "TLSv1.3"
 
     run(work())
+
+
+@pytest.mark.parametrize("what", ["tls 1.2", "no certificate"])
+def test_less_than_mutual_tls_1_3_is_refused(what: str, identities: dict[str, Identity]) -> None:
+    async def work() -> None:
+        accepted: list[TlsLink] = []
+        server = await serve("127.0.0.1", 0, accepted.append, identity=identities["node 1"])
+        port = server.sockets[0].getsockname()[1]
+        if what == "tls 1.2":
+            context = identities["node 0"].context(server=False)
+            context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_2
+        else:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+
+        async def talk() -> None:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
+            try:
+                async with asyncio.timeout(2):
+                    assert await reader.read() == b""
+            finally:
+                writer.transport.abort()
+
+        with contextlib.suppress(OSError):
+            await talk()
+        assert not accepted
+        server.close()
+        await server.wait_closed()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # that it is old is the point
+        run(work())

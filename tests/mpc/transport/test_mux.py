@@ -125,7 +125,7 @@ def test_a_delay_keeps_the_order_and_does_not_hold_up_the_sender() -> None:
 
 def test_nothing_piles_up_for_a_finished_evaluation() -> None:
     async def work() -> None:
-        here, there = muxes(limit=1000)
+        here, there = muxes()
         there.finish(ONE)
         for substream in range(3):
             talk = here.open(ONE._replace(substream=substream))
@@ -133,6 +133,7 @@ def test_nothing_piles_up_for_a_finished_evaluation() -> None:
                 await talk.send(1, bytes(900), timeout=1)
         await asyncio.sleep(0)
         assert not there._inboxes
+        assert not len(there._early)
         assert there.failure is None
         await here.close()
         await there.close()

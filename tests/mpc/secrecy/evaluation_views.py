@@ -1,0 +1,198 @@
+"""What the coordinator and a node see of a whole evaluation, as bits that can be counted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import chi2
+
+from tacit.mpc import (
+    COORDINATOR,
+    NODES,
+    ArithmeticShare,
+    Best,
+    DisclosedValues,
+    FitnessBound,
+    Session,
+    Spec,
+    collect,
+    evaluate,
+)
+from tacit.mpc.disclose.told import tell_nodes
+from tacit.mpc.local import PartiesRun, parties
+from tacit.mpc.masks import KeyedMasks, MaskSource
+from tacit.mpc.ring import to_ring
+from tests.mpc.secrecy.sealed_views import corrected_p
+from tests.mpc.secrecy.weakened import fixed_for
+
+BOUND = FitnessBound(-2, 7)
+Observers = tuple[int, ...]
+Source = Callable[[int], MaskSource]
+Bits = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Secret:
+    """What an evaluation is about: the fitness, the best so far, how the rest is split."""
+
+    fitness: Sequence[int]
+    old: int | None = None
+    split: int = 1
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is disclosed, and to whom we listen."""
+
+    text: str
+    best: Best
+    observers: Observers
+    masks: type[KeyedMasks] = KeyedMasks
+    told: bool = False
+    """Whether the nodes are told the answer, too."""
+
+    @property
+    def node(self) -> int | None:
+        """The node among the observers."""
+        return next((o for o in self.observers if o != COORDINATOR), None)
+
+    def source(self, number: int) -> Source:
+        """Keys of this run: a node that listens has the same two in every run."""
+        if self.node is not None:
+            return fixed_for(self.node, number, self.masks)
+        keys = [(3 * number + c + 1).to_bytes(32, "little") for c in NODES]
+        return lambda me: self.masks({c: keys[c] for c in (me, (me + 1) % 3)})
+
+
+def split_alike(values: Sequence[int], node: int | None, split: int) -> list[ArithmeticShare]:
+    """The same shares in every run; what the node holds of them depends on no value."""
+    last = 2 if node is None else (node + 2) % 3
+    rng = np.random.default_rng(1 if node is not None else split)
+    held = {c: rng.integers(0, 2**64, len(values), dtype=np.uint64) for c in NODES}
+    held[last] = to_ring(list(values)) - held[(last + 1) % 3] - held[(last + 2) % 3]
+    return [ArithmeticShare(held[i], held[(i + 1) % 3]) for i in NODES]
+
+
+async def run_once(secret: Secret, ask: Question, source: Source) -> PartiesRun[Any]:
+    """One evaluation, with all that arrives."""
+    fitness = split_alike(secret.fitness, ask.node, secret.split)
+    old = None if secret.old is None else split_alike([secret.old], ask.node, secret.split + 1)
+    about = {"spec": Spec.parse(ask.text), "bound": BOUND, "best": ask.best}
+    n = len(secret.fitness)
+
+    async def node(s: Session) -> None:
+        state = None if old is None else old[s.me]
+        await evaluate(s, fitness[s.me], **about, best_so_far=state)  # type: ignore[arg-type]
+        if ask.told:
+            await tell_nodes(s, n, **about)  # type: ignore[arg-type]
+
+    return await parties(
+        node,
+        lambda s: collect(s, n, **about, best_so_far=secret.old),  # type: ignore[arg-type]
+        masks=source,
+        record=True,
+    )
+
+
+def messages(run: PartiesRun[Any], observers: Observers) -> list[bytes]:
+    """All that arrives at the observers, then what the node among them sends."""
+    arrived = [payload for o in observers for _, payload in run.received[o]]
+    sent = [
+        payload
+        for receiver in range(len(run.received))
+        for sender, payload in run.received[receiver]
+        if sender in observers and receiver not in observers
+    ]
+    return arrived + sent
+
+
+@cache
+def _chosen(size: int, count: int) -> NDArray[np.intp]:
+    """All ways to take this many of so many, a line for the first, the second, ..."""
+    ways = list(combinations(range(size), count))
+    return np.array(ways, dtype=np.intp).reshape(-1, count).T
+
+
+def _inside(message: bytes) -> bytes:
+    """What two entries of a message give together, which a mask used for both does not hide."""
+    start = np.frombuffer(message[: len(message) // 8 * 8][:32], dtype=np.uint64)
+    narrow = start.view(np.uint32)
+    parts = start[1:] - start[:-1], start[1:] ^ start[:-1], narrow[1:] ^ narrow[:-1]
+    return b"".join(part.tobytes() for part in parts)
+
+
+def single_bits(run: PartiesRun[Any], observers: Observers) -> Bits:
+    """The ends of each message, two entries of it, and what two or three messages give together.
+
+    What is opened is such a combination: a sum, or the XOR of up to three parts.
+    """
+    seen = messages(run, observers)
+    found = [b"".join(p[:16] + p[-2:] + _inside(p) for p in seen)]
+    for ends in ([p[:8] for p in seen], [p[-8:] for p in seen if len(p) > 8]):
+        words = np.array([int.from_bytes(end, "little") for end in ends], dtype=np.uint64)
+        (i, j), (a, b, c) = (_chosen(len(words), count) for count in (2, 3))
+        found += [
+            (words[i] + words[j]).tobytes(),
+            (words[i] ^ words[j]).tobytes(),
+            (words[a] ^ words[b] ^ words[c]).tobytes(),
+        ]
+    return np.unpackbits(np.frombuffer(b"".join(found), dtype=np.uint8))
+
+
+def bits_for_pairs(run: PartiesRun[Any], observers: Observers) -> Bits:
+    """A few bits of each message that arrives, of which all pairs are looked at."""
+    arrived = [p for o in observers for _, p in run.received[o]]
+    bits = [bit for p in arrived for bit in ((p[0] & 1), (p[0] >> 1) & 1, p[-1] & 1)]
+    return np.array(bits, dtype=np.uint8)
+
+
+def p_of_single_bits(first: Bits, second: Bits) -> float:
+    """The smallest p-value over single bits, times how many there are."""
+    ones = np.array([lines.sum(axis=0) for lines in (first, second)], dtype=np.float64)
+    statistic = np.zeros(first.shape[1])
+    for counts in (ones, len(first) - ones):
+        total = np.maximum(counts.sum(axis=0), 1)
+        statistic += (counts[0] - counts[1]) ** 2 / total
+    return float(chi2.sf(statistic.max(), 1) * first.shape[1])
+
+
+Disclosed = tuple[tuple[int, ...], int | None, bool | None]
+
+
+def disclosed(outcome: DisclosedValues) -> Disclosed:
+    """What the coordinator is meant to learn."""
+    return tuple(outcome.labels.tolist()), outcome.best_value, outcome.improved
+
+
+def p_of_same_view(
+    pair: tuple[Secret, Secret], ask: Question, *, runs: int
+) -> tuple[float, set[Disclosed]]:
+    """The p-value for both secrets giving the same view, and all that was disclosed."""
+    told: set[Disclosed] = set()
+
+    async def lines(secret: Secret, numbers: range) -> list[tuple[Bits, Bits]]:
+        seen = []
+        for number in numbers:
+            run = await run_once(secret, ask, ask.source(number))
+            told.add(disclosed(run.coordinator))
+            seen.append((single_bits(run, ask.observers), bits_for_pairs(run, ask.observers)))
+        return seen
+
+    async def both() -> float:
+        first = await lines(pair[0], range(runs))
+        second = await lines(pair[1], range(runs, 2 * runs))
+        if len({len(single) for single, _ in (*first, *second)}) > 1:
+            return 0.0  # how much is sent depends on the secret
+        single, pairs = (
+            [np.array([line[k] for line in each]) for each in (first, second)] for k in (0, 1)
+        )
+        return 2 * min(p_of_single_bits(*single), corrected_p(*pairs))
+
+    return asyncio.run(both()), told

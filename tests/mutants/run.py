@@ -1,0 +1,119 @@
+"""Runs tests against one mutation, in a temporary copy of the source tree.
+
+First the tests that concern it, then all of `tests/mpc` with the doctests of `mpc`, the quick
+ones first. A mutation is killed by a test that fails; one that cannot be imported kills nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from tests.mutants.mutation import MPC, ROOT, Mutation
+
+COPIED = ("conftest.py", "pyproject.toml", "src", "tests/__init__.py", "tests/conftest.py")
+COPIED_TESTS = ("tests/mpc", "tests/support")
+# Rules about the text of the source say nothing of what it does.
+ALL = ("tests/mpc", str(MPC), "--ignore=tests/mpc/test_house.py")
+QUICK = ("-m", "not slow and not processes")
+REST = ("-m", "slow or processes")
+SECONDS = 900.0
+"""How long one run of tests may take."""
+
+Outcome = Literal["killed", "survived", "equivalent", "broken", "too slow"]
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?::.+?)(?: - |$)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a mutation."""
+
+    name: str
+    outcome: Outcome
+    by: str
+    """The test that noticed it, or what went wrong."""
+    seconds: float
+
+    @property
+    def fine(self) -> bool:
+        """Whether it is killed, or is known to change nothing."""
+        return self.outcome in ("killed", "equivalent")
+
+
+@contextmanager
+def copied_tree(changes: dict[Path, str]) -> Iterator[Path]:
+    """A copy of sources and tests of `mpc` with these files changed."""
+    with tempfile.TemporaryDirectory(prefix="mutant-") as directory:
+        copy = Path(directory)
+        for name in (*COPIED, *COPIED_TESTS):
+            source, target = ROOT / name, copy / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if source.is_dir():
+                # With their times, so that what was compiled of unchanged files stays valid.
+                shutil.copytree(source, target)
+            else:
+                shutil.copy2(source, target)
+        for path, text in changes.items():
+            (copy / path).write_text(text)
+        yield copy
+
+
+def run_tests(copy: Path, arguments: Sequence[str], *, seconds: float = SECONDS) -> tuple[int, str]:
+    """Pytest's exit status and output, ended after this many seconds with the status -1."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--tb=no"]
+    environment = os.environ | {
+        "PYTHONPATH": str(copy / "src"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }
+    with subprocess.Popen(
+        [*command, *arguments],
+        cwd=copy,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            output, _ = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return -1, ""
+    return process.returncode, output
+
+
+def try_mutation(mutation: Mutation, everything: Sequence[str] = ALL) -> Result:
+    """Run the tests of a mutation, then all others, until one fails."""
+    began = time.monotonic()
+
+    def result(outcome: Outcome, by: str) -> Result:
+        return Result(mutation.name, outcome, by, time.monotonic() - began)
+
+    if mutation.equivalent:
+        return result("equivalent", mutation.equivalent)
+    stages = [mutation.tests] if mutation.tests else []
+    stages += [(*everything, *QUICK), (*everything, *REST)] if everything else []
+    with copied_tree(mutation.changed(ROOT)) as copy:
+        for arguments in stages:
+            status, output = run_tests(copy, arguments)
+            # What cannot be imported fails without the name of a test.
+            found = _FAILED.search(output)
+            if status == 1 and found:
+                return result("killed", found.group(1))
+            if status == -1:
+                return result("too slow", f"no answer of {' '.join(arguments)}")
+            if status != 0:
+                return result("broken", f"pytest ended with {status}: {output[-300:]}")
+    return result("survived", "")

@@ -60,7 +60,14 @@ class _Kept:
 async def put_together(
     parts: Mapping[int, Substreams], n: int, *, spec: Spec, bound: FitnessBound, best: Best
 ) -> DisclosedValues:
-    """What the parts of the nodes add up to, checked as the coordinator checks it."""
+    """What the parts of the nodes add up to, checked as the coordinator checks it.
+
+    >>> part = np.array([6, 9], np.uint64).tobytes()
+    >>> parts = {0: {0: [part]}, 1: {0: [part]}}
+    >>> ask = {"spec": Spec.parse("none"), "bound": FitnessBound(0, 20), "best": "nothing"}
+    >>> asyncio.run(put_together(parts, 2, **ask)).labels
+    array([12, 18])
+    """
 
     def wire(peer: int, substream: int) -> _Kept:
         return _Kept(parts.get(peer, {}).get(substream, []), party_name(peer))

@@ -66,7 +66,13 @@ class Nodes:
     """Three nodes, two agreements to attack, and one that goes on beside them."""
 
     def __init__(self, folder: Path, troubles: list[str]) -> None:
-        write_cluster(folder, free_addresses(3), timeout_seconds=0.5)
+        write_cluster(
+            folder,
+            free_addresses(3),
+            timeout_seconds=0.5,
+            any_search=True,
+            chosen_populations=True,
+        )
         config = load_cluster_config(folder / "cluster.toml")
         self.cluster = cast(LocalCluster, SimpleNamespace(folder=folder, config=config))
         self.troubles = troubles

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, get_args, get_origin
+from enum import Enum
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 from hypothesis import strategies as st
@@ -27,28 +29,38 @@ KINDS: list[tuple[Any, Read, Write]] = [
 
 def sample(kind: Any) -> Any:
     """A value of the type of a field."""
-    if get_origin(kind) is not None and hasattr(kind, "__metadata__"):
-        return sample(kind.__origin__)
-    match get_origin(kind) or kind:
-        case given if given is list:
-            return [sample(get_args(kind)[0])] * 2
-        case given if given is tuple:
-            return tuple(sample(each) for each in get_args(kind))
-        case given if given is dict:
-            key, value = get_args(kind)
-            return {sample(key): sample(value)}
-    known = {
-        int: 3, float: 1.5, str: "word", bytes: b"\x01" * 32, bool: True, Attempt: Attempt("1:2:3")
+    origin, within = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return sample(within[0])
+    if origin is Literal:
+        return within[0]
+    if origin in (Union, UnionType):
+        return sample(within[0])
+    if origin is list:
+        return [sample(within[0])] * 2
+    if origin is tuple:
+        return tuple(sample(each) for each in within if each is not ...)
+    if origin is dict:
+        return {sample(within[0]): sample(within[1])}
+    if issubclass(kind, msgspec.Struct):
+        return made(kind)
+    if issubclass(kind, Enum):
+        return next(iter(kind))
+    plain = {
+        int: 3, float: 1.5, str: "word", bytes: b"\x01" * 32, bool: True, type(None): None,
+        Attempt: Attempt("1:2:3"),
     }  # fmt: skip
-    return known[kind]
+    return plain[kind]
+
+
+def made(kind: type[msgspec.Struct]) -> Any:
+    """A message of a type, all of whose fields are filled in."""
+    return kind(**{field.name: sample(field.type) for field in msgspec.structs.fields(kind)})
 
 
 def samples(union: Any) -> list[Any]:
     """A message of each type."""
-    return [
-        kind(**{field.name: sample(field.type) for field in msgspec.structs.fields(kind)})
-        for kind in get_args(union)
-    ]
+    return [made(kind) for kind in get_args(union)]
 
 
 @contextmanager

@@ -51,7 +51,7 @@ def hanging(number: int) -> int:
 
 
 def greedy(number: int) -> int:
-    return len(bytearray((MOST_MEGABYTES + 1) << 20)) if number > 50 else 1
+    return len(bytearray((2 * MOST_MEGABYTES) << 20)) if number > 50 else 1
 
 
 def swallowing(number: int) -> int:

@@ -63,7 +63,7 @@ class WatchedNode(Node):
 
 
 class Nodes:
-    """Three nodes, two agreements to attack, and one that goes on beside them."""
+    """Three nodes, agreements of each kind to attack, and one that goes on beside them."""
 
     def __init__(self, folder: Path, troubles: list[str]) -> None:
         write_cluster(
@@ -79,6 +79,14 @@ class Nodes:
         self.nodes = [self._node(folder / f"node-{i}.toml") for i in range(3)]
         many = {"evaluations": 10**6}
         self.attacked = AgreedCluster.draft(self.cluster, problem(), reveal_best=True, **many)
+        self.derived = AgreedCluster.draft(
+            self.cluster,
+            problem("top:3", "nothing"),
+            search={"population": 8, "elites": 2},
+            seed=None,
+            populations="derived",
+            **many,
+        )
         self.sealed = draft_sealed(self.cluster, sealed(problem()))
         self.honest = AgreedCluster.draft(self.cluster, problem("top:2", "nothing"), **many)
 
@@ -89,13 +97,13 @@ class Nodes:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """The nodes serve; both attacked agreements are ready to be computed on."""
+        """The nodes serve; all attacked agreements are ready to be computed on."""
         stop = asyncio.Event()
         serving = [asyncio.create_task(node.run(stop)) for node in self.nodes]
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _, context: self.troubles.append(str(context)))
         try:
-            for agreed in (self.attacked, self.sealed):
+            for agreed in (self.attacked, self.derived, self.sealed):
                 async with agreed.coordinator() as coordinator:
                     await coordinator.start(agreed.signatures, agreed.sealed(), within=20)
             yield
@@ -103,10 +111,14 @@ class Nodes:
             stop.set()
             await asyncio.gather(*serving)
 
+    def epoch(self, agreed: AgreedCluster) -> int:
+        """The epoch that the nodes compute in."""
+        return self.nodes[0].agreement_states[agreement_hash(agreed.agreement)].epochs.last
+
     def requests(self) -> list[Message]:
         """A valid request of each type, as far as somebody can know what is valid."""
         found: list[Message] = []
-        for agreed in (self.attacked, self.sealed):
+        for agreed in (self.attacked, self.derived, self.sealed):
             name, rows = agreement_hash(agreed.agreement), agreed.sealed()[0]
             found += [
                 Agree(agreement=canonical(agreed.agreement), signatures=agreed.signatures),
@@ -116,27 +128,30 @@ class Nodes:
                     signature=rows.signature,
                     box=rows.boxes[0],
                 ),
-                OpenEpoch(agreement=name, epoch=1),
-                Prepare(agreement=name, objective=0, epoch=0, attempt=1),
+                OpenEpoch(agreement=name, epoch=self.epoch(agreed) + 1),
+                Prepare(agreement=name, objective=0, epoch=self.epoch(agreed), attempt=1),
                 FetchLog(agreement=name),
             ]
         name, hidden = (agreement_hash(each.agreement) for each in (self.attacked, self.sealed))
         plans = pack_candidates(self.attacked.agreement.known_problem, PLANS)
-        more: dict[str, Any] = {"epoch": 0, "attempt": 1}
+        more: dict[str, Any] = {"epoch": self.epoch(self.attacked), "attempt": 1}
+        start = {**more, "epoch": self.epoch(self.sealed)}
+        drawn = Attempt.of(0, self.epoch(self.sealed), 1)
         return [
             *found,
-            self.attacked.request(PLANS, epoch=0),
-            self.attacked.request(PLANS, epoch=0, agreement=hidden),
+            self.attacked.request(PLANS, epoch=self.epoch(self.attacked)),
+            self.attacked.request(PLANS, epoch=self.epoch(self.sealed), agreement=hidden),
+            self.derived.request(PLANS, epoch=self.epoch(self.derived)),
             Reveal(agreement=name, objective=0, candidates=plans, **more),
             Advance(
                 agreement=hidden, search=0, first=0, count=0, horizon=9, parent_attempt=NO_ATTEMPT,
-                **more,
+                **start,
             ),
             Advance(
                 agreement=hidden, search=0, first=0, count=2, horizon=9,
-                parent_attempt=Attempt("0:0:1"), **more,
+                parent_attempt=drawn, **start,
             ),
-            OpenPlan(agreement=hidden, search=0, attempt=Attempt("0:0:1")),
+            OpenPlan(agreement=hidden, search=0, attempt=drawn),
             Cancel(target=1),
             Ping(),
         ]  # fmt: skip
@@ -215,8 +230,8 @@ def _still_readable(nodes: Nodes) -> None:
     """Whatever was asked, a node starts again with all that it kept."""
     for i in range(3):
         again = Node(load_node_config(Path(nodes.cluster.folder) / f"node-{i}.toml"))
-        if again.broken or len(again.agreement_states) < 3:
+        if again.broken or len(again.agreement_states) < 4:
             raise FindingError(f"node {i} cannot read {again.broken or 'its agreements'}")
 
 
-TARGETS = [Target("nodes", 100_000, real_nodes, most_seconds=4.0, per_example=8)]
+TARGETS = [Target("nodes", 20_000, real_nodes, most_seconds=4.0, per_example=8)]

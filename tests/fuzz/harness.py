@@ -58,6 +58,8 @@ class Target:
     most_seconds: float = MOST_SECONDS
     per_example: int = 1
     """How many things an example has, about."""
+    batch: int = BATCH
+    """Examples until it is set up anew."""
 
 
 @dataclass
@@ -99,7 +101,7 @@ def fuzz(
 def _batch(target: Target, trial: Trial, outcome: Outcome, *, count: int, seed: int) -> None:
     @hypothesis.seed(seed)
     @hypothesis.settings(
-        max_examples=max(1, min(BATCH, (count - outcome.tried) // target.per_example)),
+        max_examples=max(1, min(target.batch, (count - outcome.tried) // target.per_example)),
         database=None,
         deadline=None,
         derandomize=False,

@@ -112,8 +112,8 @@ class Nodes:
             await asyncio.gather(*serving)
 
     def epoch(self, agreed: AgreedCluster) -> int:
-        """The epoch that the nodes compute in."""
-        return self.nodes[0].agreement_states[agreement_hash(agreed.agreement)].epochs.last
+        """The epoch that the nodes compute in, once it is opened."""
+        return self.nodes[0].agreement_states[agreement_hash(agreed.agreement)].epochs.last + 1
 
     def requests(self) -> list[Message]:
         """A valid request of each type, as far as somebody can know what is valid."""
@@ -128,15 +128,15 @@ class Nodes:
                     signature=rows.signature,
                     box=rows.boxes[0],
                 ),
-                OpenEpoch(agreement=name, epoch=self.epoch(agreed) + 1),
-                Prepare(agreement=name, objective=0, epoch=self.epoch(agreed), attempt=1),
+                OpenEpoch(agreement=name, epoch=self.epoch(agreed)),
+                Prepare(agreement=name, objective=0, epoch=self.epoch(agreed), attempt=7),
                 FetchLog(agreement=name),
             ]
         name, hidden = (agreement_hash(each.agreement) for each in (self.attacked, self.sealed))
         plans = pack_candidates(self.attacked.agreement.known_problem, PLANS)
-        more: dict[str, Any] = {"epoch": self.epoch(self.attacked), "attempt": 1}
+        more: dict[str, Any] = {"epoch": self.epoch(self.attacked), "attempt": 7}
         start = {**more, "epoch": self.epoch(self.sealed)}
-        drawn = Attempt.of(0, self.epoch(self.sealed), 1)
+        drawn = Attempt.of(0, self.epoch(self.sealed), 7)
         return [
             *found,
             self.attacked.request(PLANS, epoch=self.epoch(self.attacked)),
@@ -234,4 +234,4 @@ def _still_readable(nodes: Nodes) -> None:
             raise FindingError(f"node {i} cannot read {again.broken or 'its agreements'}")
 
 
-TARGETS = [Target("nodes", 20_000, real_nodes, most_seconds=4.0, per_example=8)]
+TARGETS = [Target("nodes", 20_000, real_nodes, most_seconds=4.0, per_example=8, batch=100)]

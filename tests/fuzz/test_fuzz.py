@@ -15,7 +15,7 @@ from tests.fuzz.targets import TARGETS
 
 pytestmark = pytest.mark.slow
 
-FEW = {"headers": 6400, "streams": 3200, "muxes": 3200, "nodes": 60}
+FEW = {"headers": 6400, "streams": 3200, "muxes": 3200, "nodes": 64}
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)

@@ -200,12 +200,13 @@ class Evaluations:
     async def _repeat(self, epoch: int, started: Started) -> Evaluated | None:
         """Compute an evaluation again, so that every node completes and logs it.
 
-        None if a node no longer knows the request, after a power cut, and nothing builds on it.
+        None if a node no longer knows the request, after a power cut, and nothing builds on it; or
+        if the nodes that follow the search have gone on, which they do once all have the answer.
         """
         try:
             again = await self._attempt(epoch, started)
         except RefusedError:
-            if self._keeps_best or self._coordinator.agreement.reveal_best:
+            if self._keeps_best or (self._chosen and self._coordinator.agreement.reveal_best):
                 raise
             return None
         self._answered_again(again)

@@ -18,6 +18,7 @@ from tacit.engine.derived import DerivedSearch, Population
 from tacit.engine.node.state.inputs import Inputs
 from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.state.store import Store
+from tacit.engine.node.state.to_the_end import to_the_end
 from tacit.engine.wire.answer import Answer
 
 History = list[dict[int, Answer]]
@@ -30,8 +31,9 @@ class Derivation:
     def __init__(self, store: Store, inputs: Inputs, /) -> None:
         self._store, self._inputs = store, inputs
         self._search: DerivedSearch | None = None
-        self._lock = asyncio.Condition()
+        self._lock = asyncio.Lock()
         self._under_way = 0
+        self._waiting: list[asyncio.Future[None]] = []
 
     async def get_ready(self) -> None:
         """Follow the search as far as its answers go, and compile what it calls."""
@@ -54,17 +56,20 @@ class Derivation:
 
     async def population(self, objective: int, request: bytes, /) -> tuple[Population, bool]:
         """The population that a request names, and whether it is the one that is due."""
-        async with self._lock:
-            search = await self._followed()
-            # Another objective may still be about to lead to the population that is asked for.
-            while (found := search.find(objective, request)) is None and self._under_way:
-                await self._lock.wait()
-            if found is None:
+        while True:
+            async with self._lock:
+                search = await self._followed()
+                found = search.find(objective, request)
+                if found is not None:
+                    return found, found is search.current
+            if not self._under_way:
                 raise refuse(
                     "this is not the population that the agreed search asks for; the nodes "
                     "evaluate what they derive themselves"
                 )
-            return found, found is search.current
+            # Another objective may still be about to lead to the population that is asked for.
+            self._waiting.append(asyncio.get_running_loop().create_future())
+            await self._waiting[-1]
 
     @asynccontextmanager
     async def evaluating(self) -> AsyncIterator[None]:
@@ -74,11 +79,16 @@ class Derivation:
             yield
         finally:
             self._under_way -= 1
-            async with self._lock:
-                self._lock.notify_all()
+            for waiting in self._waiting:
+                if not waiting.done():
+                    waiting.set_result(None)
+            self._waiting.clear()
 
     async def keep(self, objective: int, request: bytes, answer: Answer, /) -> None:
         """Remember an answer, on the disk first, and derive the next population from it."""
+        await to_the_end(self._keep(objective, request, answer))
+
+    async def _keep(self, objective: int, request: bytes, answer: Answer) -> None:
         async with self._lock:
             search = await self._followed()
             if search.lacks(objective, request):
@@ -126,8 +136,10 @@ class Derivation:
 
     async def catch_up(self, first: int, told: Sequence[dict[int, Answer]], /) -> None:
         """Take what a peer knows of the populations after the first so many, and we do not."""
-        if not told or not self.is_frozen:
-            return
+        if told and self.is_frozen:
+            await to_the_end(self._catch_up(first, told))
+
+    async def _catch_up(self, first: int, told: Sequence[dict[int, Answer]]) -> None:
         async with self._lock:
             search = await self._followed()
             for number, answers in enumerate(told, start=first):

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from tacit.engine.node.state.policy import check_generations, refuse
 from tacit.engine.node.state.store import Store, Stored
+from tacit.engine.node.state.to_the_end import to_the_end
 from tacit.engine.records.events import GenerationsBegun, PlanBound, StartDrawn
 from tacit.engine.wire.attempt import Attempt, decode_attempt, encode_attempt
 from tacit.engine.wire.messages import Advance
@@ -163,21 +164,8 @@ class SealedProgress:
         return kept
 
     async def keep(self, new: Kept, /) -> None:
-        """Keep a state on the disk, and of those before it the last one.
-
-        Whoever is cancelled meanwhile goes on to the end: a thread that writes cannot be stopped,
-        and nobody else may write the same file beside it.
-        """
-        keeping = asyncio.ensure_future(self._keep(new))
-        cancelled: asyncio.CancelledError | None = None
-        while not keeping.done():
-            try:
-                await asyncio.wait([keeping])
-            except asyncio.CancelledError as error:
-                cancelled = error
-        if cancelled is not None:
-            raise cancelled
-        keeping.result()
+        """Keep a state on the disk, and of those before it the last one."""
+        await to_the_end(self._keep(new))
 
     async def _keep(self, new: Kept) -> None:
         await asyncio.to_thread(

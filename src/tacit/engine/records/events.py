@@ -126,7 +126,7 @@ class AnswerSent(Sent, frozen=True, tag="sent"):
 
 
 class EvaluationAborted(Event, frozen=True, tag="broken off"):
-    """An evaluation failed after a part of its answer was out."""
+    """An evaluation failed after a part of its answer was out; only logs from before have it."""
 
     objective: int
     number: int

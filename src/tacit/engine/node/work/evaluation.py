@@ -177,32 +177,25 @@ async def _evaluate(
     context = context_of(request, asked.request)
     attempt = Attempt.of(number, request.epoch, request.attempt)
     async with refusals_told(node, context, platform):
-        if best is None and request.parent_attempt:
-            raise refuse("there is no best so far to build on here; leave the parent attempt empty")
-        before = best.before(number, request.parent_attempt) if best is not None else None
+        before = counters.best_before(objective, number, request.parent_attempt)
         counters.begin(asked, attempt=attempt, parent_attempt=request.parent_attempt)
     sent = RecordingMux(platform)
     bound = agreement_state.agreement.fitness_bound(objective)
     answer: Answer | None = None
-    try:
-        async with node_session(node, agreement_state, context, request.epoch, sent) as session:
-            result = await compute(
-                session,
-                _fitness(agreement_state, objective, asked),
-                spec=terms.spec,
-                bound=bound,
-                best=terms.best,
-                best_so_far=before,
+    async with node_session(node, agreement_state, context, request.epoch, sent) as session:
+        result = await compute(
+            session,
+            _fitness(agreement_state, objective, asked),
+            spec=terms.spec,
+            bound=bound,
+            best=terms.best,
+            best_so_far=before,
+        )
+        if agreement_state.derivation is not None:
+            told = await tell_nodes(
+                session, len(asked.plans), spec=terms.spec, bound=bound, best=terms.best
             )
-            if agreement_state.derivation is not None:
-                told = await tell_nodes(
-                    session, len(asked.plans), spec=terms.spec, bound=bound, best=terms.best
-                )
-                answer = Answer([int(label) for label in told.labels], told.best_value)
-    except BaseException:
-        if sent.begun:
-            counters.abort(asked)
-        raise
+            answer = Answer([int(label) for label in told.labels], told.best_value)
     if best is not None and result.best_so_far is not None:
         best.keep(number, attempt, result.best_so_far)
     if agreement_state.derivation is not None and answer is not None:

@@ -11,9 +11,12 @@ from typing import Any
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.node import process
 from tacit.engine.node.state.best_so_far import BestSoFar
+from tacit.engine.node.state.inputs import Inputs
 
 POINTS: dict[str, tuple[type[Any], str]] = {
     "keep best": (BestSoFar, "keep"),
+    "freeze": (Inputs, "freeze"),
+    "draw": (Inputs, "draw"),
 }
 """What the node is about to do when it is killed."""
 

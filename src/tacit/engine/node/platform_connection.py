@@ -262,7 +262,7 @@ class PlatformConnection:
                 agreement_state.store.save_public_weights(objective, weights)
         return AgreementTaken(
             id=request.id,
-            frozen=agreement_state.inputs.frozen,
+            frozen=agreement_state.inputs.ready,
             epoch=agreement_state.epochs.last,
             seed_contributions=agreement_state.inputs.seed_contributions,
             states=agreement_state.sealed_states(),

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
         Event,
         GenerationsBegun,
         ImprovementsSent,
-        InputsFrozen,
         InputTaken,
         NumberAdopted,
         PlanBound,
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
         RevealBegun,
         Sent,
     )
+    from tacit.engine.records.frozen_inputs import FrozenInputs, frozen_inputs
     from tacit.engine.records.ledger import (
         EvaluationAnswer,
         FileLedger,

@@ -63,8 +63,26 @@ class InputOutOfRange(Event, frozen=True, tag="out of range"):
     participant: str
 
 
-class InputsFrozen(Event, frozen=True, tag="frozen"):
+class InputsFrozen(Event, frozen=True, tag="frozen inputs"):
     """The inputs of an objective are checked, and never change again."""
+
+    objective: int
+    manifests: str
+    """The hash of all owners' manifests."""
+    commitments: list[str]
+    """The hashes that bind the three nodes to their contributions to the seed."""
+
+
+class SeedDrawn(Event, frozen=True, tag="seed drawn"):
+    """All nodes have frozen the inputs of an objective and opened their contributions."""
+
+    objective: int
+    contributions: list[str]
+    """Of the three nodes to the search's seed."""
+
+
+class InputsFrozenAtOnce(Event, frozen=True, tag="frozen"):
+    """Inputs that were frozen when the seed was drawn already; only logs from before have it."""
 
     objective: int
     manifests: str
@@ -221,6 +239,8 @@ AgreementEvent = (
     | InputDiffers
     | InputOutOfRange
     | InputsFrozen
+    | SeedDrawn
+    | InputsFrozenAtOnce
     | EpochBegun
     | EvaluationBegun
     | EvaluationRepeated

@@ -15,7 +15,8 @@ from tacit.engine.node.state.inputs import Inputs
 from tacit.engine.node.state.policy import check_epoch, check_still_valid, refuse
 from tacit.engine.node.state.sealed_progress import SealedProgress
 from tacit.engine.node.state.store import Store
-from tacit.engine.records.events import EpochBegun, InputsFrozen
+from tacit.engine.records.events import EpochBegun
+from tacit.engine.records.frozen_inputs import FreezingEvent
 from tacit.engine.wire.attempt import Attempt
 from tacit.engine.wire.peer_messages import AnswersTold, EpochBegins
 from tacit.errors import EngineError
@@ -89,13 +90,13 @@ class AgreementState:
         self.searches = {search: SealedProgress(store, search) for search in searches}
         self.epochs = Epochs(store, self.counters, self.searches, self.derivation)
         for event in store.log.events:
-            match event:
-                case EpochBegun():
-                    self.epochs.replay(event)
-                case InputsFrozen():
-                    self.inputs.replay(event)
-                case _:
-                    self.counters.replay(event)
+            if isinstance(event, EpochBegun):
+                self.epochs.replay(event)
+            elif isinstance(event, FreezingEvent):
+                self.inputs.replay(event)
+            else:
+                self.counters.replay(event)
+        self.inputs.check_frozen_files()
         self.counters.use_up_lost()
 
     def sealed_states(self) -> dict[int, list[Attempt]]:

@@ -1,0 +1,204 @@
+"""The seed of a search is drawn once: after everything is frozen, and with no way back."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import signal
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tacit.engine.agreement.contribution import commitment_to, joint_contribution
+from tacit.engine.agreement.terms import agreement_hash
+from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.node.state.agreement_state import AgreementState
+from tacit.engine.node.state.store import Store, StoredInput, folder_name
+from tacit.engine.records.events import InputsFrozen, SeedDrawn
+from tacit.engine.records.frozen_inputs import frozen_inputs
+from tacit.engine.wire.messages import Prepare
+from tacit.errors import EngineError, LogError, MpcError, RefusedError
+from tests.engine.agreed_cluster import AgreedCluster, outcomes, run
+from tests.engine.dying_node import restart_dying
+from tests.engine.fixtures import Cast, example_cast
+from tests.engine.on_nodes.test_input_check import seal, submit
+
+SET_UP = 20.0
+
+
+def folder_of(agreed: AgreedCluster, node: int) -> Path:
+    name = folder_name(agreement_hash(agreed.agreement))
+    return agreed.cluster.folder / f"node-{node}.data" / name
+
+
+def contributions(agreed: AgreedCluster) -> list[bytes]:
+    return [(folder_of(agreed, node) / "contribution-0").read_bytes() for node in range(3)]
+
+
+async def submit_all(agreed: AgreedCluster) -> None:
+    async with agreed.coordinator() as coordinator:
+        await coordinator.start_agreement(agreed.signatures, within=SET_UP)
+        for rows in agreed.sealed():
+            await outcomes(coordinator.clients, partial(coordinator.submission, rows))
+
+
+async def prepare(agreed: AgreedCluster, *, within: float = SET_UP) -> None:
+    async with agreed.coordinator() as coordinator:
+        await coordinator.start_agreement(agreed.signatures, within=SET_UP)
+        await coordinator.prepare(0, until=time.monotonic() + within)
+
+
+@pytest.mark.parametrize("point", ["freeze", "draw"])
+def test_nodes_that_are_killed_draw_nothing_else(own_cluster: LocalCluster, point: str) -> None:
+    """At `draw` each has seen all contributions: whoever does not like them gets no others."""
+    agreed = AgreedCluster.draft(own_cluster, seed=None)
+
+    async def attack() -> None:
+        await submit_all(agreed)
+        for node in range(3):
+            restart_dying(own_cluster, node, point)
+        with pytest.raises((MpcError, TimeoutError)):
+            await prepare(agreed, within=5.0)
+        drawn = contributions(agreed)
+        for node in range(3):
+            assert own_cluster.processes[node].wait(SET_UP) == -signal.SIGKILL
+            frozen = agreed.events(node, InputsFrozen)
+            assert len(frozen) == (1 if point == "draw" else 0)
+            assert not agreed.events(node, SeedDrawn)
+            own_cluster.kill(node)
+            own_cluster.restart(node)
+        await prepare(agreed)
+        for node in range(3):
+            (event,) = agreed.events(node, SeedDrawn)
+            assert [bytes.fromhex(each) for each in event.contributions] == drawn
+            frozen_now = frozen_inputs(agreed.agreement, agreed.log(node))[0]
+            assert frozen_now.seed_contribution == joint_contribution(drawn)
+
+    run(attack())
+
+
+def test_cancelling_the_check_gives_no_other_draw(cluster: LocalCluster) -> None:
+    agreed = AgreedCluster.draft(cluster, seed=None)
+
+    async def attack() -> None:
+        await submit_all(agreed)
+        async with agreed.coordinator() as coordinator:
+            await coordinator.start_agreement(agreed.signatures, within=SET_UP)
+            seen: list[bytes] = []
+            for attempt in range(1, 4):
+                epoch = await coordinator.epoch()
+                request = Prepare(
+                    agreement=coordinator.hash, objective=0, epoch=epoch, attempt=attempt
+                )
+                # Two of three begin, and go no further without the third.
+                asked = [await client.ask(request) for client in coordinator.clients[:2]]
+                paths = [folder_of(agreed, node) / "contribution-0" for node in (0, 1)]
+                async with asyncio.timeout(SET_UP):
+                    while not all(path.exists() for path in paths):
+                        await asyncio.sleep(0.01)
+                for client, reply in zip(coordinator.clients, asked, strict=False):
+                    await client.cancel(reply)
+                coordinator.end_epoch()
+                now = [path.read_bytes() for path in paths]
+                assert seen in ([], now)
+                seen = now
+            await coordinator.prepare(0, until=time.monotonic() + SET_UP)
+        (event,) = agreed.events(0, SeedDrawn)
+        assert [bytes.fromhex(each) for each in event.contributions[:2]] == seen
+
+    run(attack())
+
+
+def test_a_node_that_draws_again_is_refused(own_cluster: LocalCluster) -> None:
+    """As where its disk was set back to before the check, and the others have frozen."""
+    agreed = AgreedCluster.draft(own_cluster, seed=None)
+
+    async def attack() -> None:
+        await submit_all(agreed)
+        own_cluster.kill(2)
+        shutil.copytree(folder_of(agreed, 2), own_cluster.folder / "before")
+        own_cluster.restart(2)
+        await prepare(agreed)
+        (before,) = agreed.events(0, SeedDrawn)
+        own_cluster.kill(2)
+        shutil.rmtree(folder_of(agreed, 2))
+        (own_cluster.folder / "before").rename(folder_of(agreed, 2))
+        own_cluster.restart(2)
+        with pytest.raises(RefusedError, match="set back"):
+            await prepare(agreed)
+        assert agreed.events(0, SeedDrawn) == [before]
+        assert not agreed.events(2, SeedDrawn)
+
+    run(attack())
+
+
+# On files.
+
+
+def frozen_state(folder: Path, cast: Cast | None = None) -> tuple[AgreementState, list[bytes]]:
+    """A node that has frozen its inputs, with the contributions of all three."""
+    cast = cast or example_cast()
+    store = Store.create(folder, cast.agreement, cast.signatures)
+    state = AgreementState(store, node=0, keys=cast.nodes[0])
+    submit(state, seal(cast))
+    own = state.inputs.commit(0)
+    drawn = [store.draw_contribution(0), b"1" * 32, b"2" * 32]
+    others = [
+        commitment_to(drawn[node], agreement=store.hash, objective=0, node=node) for node in (1, 2)
+    ]
+    commitments = [each.hex() for each in (own, *others)]
+    state.inputs.freeze(0, store.inputs(0), commitments=commitments)
+    return state, drawn
+
+
+def test_only_what_nodes_were_bound_to_is_drawn(tmp_path: Path) -> None:
+    state, drawn = frozen_state(tmp_path)
+    with pytest.raises(LogError, match="had committed itself to"):
+        state.inputs.draw(0, [drawn[0], b"x" * 32, drawn[2]])
+    assert state.inputs.ready == []
+    state.inputs.draw(0, drawn)
+    assert state.inputs.seed_contributions == {0: joint_contribution(drawn)}
+    state.inputs.draw(0, drawn[::-1])  # it is drawn, and stays as it is
+    assert state.inputs.seed_contributions == {0: joint_contribution(drawn)}
+
+
+def test_a_log_that_draws_twice_is_refused(tmp_path: Path) -> None:
+    state, drawn = frozen_state(tmp_path)
+    state.inputs.draw(0, drawn)
+    log, agreement = Store(state.store.folder).log.events, state.agreement
+    assert frozen_inputs(agreement, log)[0].seed_contribution == joint_contribution(drawn)
+    last = log[-1]
+    with pytest.raises(LogError, match="drawn twice"):
+        frozen_inputs(agreement, [*log, last])
+    with pytest.raises(LogError, match="before the inputs were frozen"):
+        frozen_inputs(agreement, [last])
+    (frozen,) = (each for each in log if isinstance(each, InputsFrozen))
+    with pytest.raises(LogError, match="frozen twice"):
+        frozen_inputs(agreement, [*log, frozen])
+
+
+@pytest.mark.parametrize("what", ["rows", "box", "contribution", "gone"])
+def test_files_that_were_exchanged_after_freezing_are_refused(tmp_path: Path, what: str) -> None:
+    cast = example_cast()
+    state, _ = frozen_state(tmp_path, cast)
+    folder = state.store.folder
+    AgreementState(Store(folder), node=0, keys=cast.nodes[0])
+    rows = folder / "inputs" / "0-0"
+    if what == "contribution":
+        (folder / "contribution-0").write_bytes(b"y" * 32)
+    elif what == "gone":
+        rows.unlink()
+    elif what == "box":
+        data = bytearray(rows.read_bytes())
+        data[-1] ^= 1
+        rows.write_bytes(data)
+    else:  # other rows, with all signatures, for the same agreement
+        sealed = seal(cast)
+        stored = StoredInput(sealed.manifest, sealed.signature, sealed.boxes[0])
+        state.store.save_input(0, "owner", stored)
+        with pytest.raises(EngineError, match="not what was frozen"):
+            state.inputs.weights(0)  # nor are they used where the node runs on
+    with pytest.raises(EngineError, match="not what was frozen"):
+        AgreementState(Store(folder), node=0, keys=cast.nodes[0])

@@ -18,7 +18,7 @@ from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.store import Store
 from tacit.engine.records.events import InputDiffers
-from tacit.engine.records.frozen_inputs import frozen_inputs
+from tacit.engine.records.freezing import frozen_inputs
 from tacit.engine.wire.messages import Submit
 from tacit.errors import RefusedError
 from tests.engine.agreed_cluster import AgreedCluster, ask, outcomes, populations, run

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import signal
 import time
 from functools import partial
@@ -17,7 +16,7 @@ from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.store import Store, StoredInput, folder_name
 from tacit.engine.records.events import InputsFrozen, SeedDrawn
-from tacit.engine.records.frozen_inputs import frozen_inputs
+from tacit.engine.records.freezing import frozen_inputs
 from tacit.engine.wire.messages import Prepare
 from tacit.errors import EngineError, LogError, MpcError, RefusedError
 from tests.engine.agreed_cluster import AgreedCluster, outcomes, run
@@ -112,21 +111,21 @@ def test_cancelling_the_check_gives_no_other_draw(cluster: LocalCluster) -> None
 
 
 def test_a_node_that_draws_again_is_refused(own_cluster: LocalCluster) -> None:
-    """As where its disk was set back to before the check, and the others have frozen."""
+    """As where a disk lost what was written last, and the others have frozen."""
     agreed = AgreedCluster.draft(own_cluster, seed=None)
 
     async def attack() -> None:
         await submit_all(agreed)
-        own_cluster.kill(2)
-        shutil.copytree(folder_of(agreed, 2), own_cluster.folder / "before")
-        own_cluster.restart(2)
         await prepare(agreed)
         (before,) = agreed.events(0, SeedDrawn)
         own_cluster.kill(2)
-        shutil.rmtree(folder_of(agreed, 2))
-        (own_cluster.folder / "before").rename(folder_of(agreed, 2))
+        path = folder_of(agreed, 2) / "log.jsonl"
+        lines = path.read_bytes().splitlines(keepends=True)
+        (at,) = (i for i, line in enumerate(lines) if b'"frozen inputs"' in line)
+        path.write_bytes(b"".join(lines[:at]))
+        (folder_of(agreed, 2) / "contribution-0").unlink()
         own_cluster.restart(2)
-        with pytest.raises(RefusedError, match="set back"):
+        with pytest.raises(RefusedError, match="node 2 is bound to another contribution"):
             await prepare(agreed)
         assert agreed.events(0, SeedDrawn) == [before]
         assert not agreed.events(2, SeedDrawn)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         RevealBegun,
         Sent,
     )
-    from tacit.engine.records.frozen_inputs import FrozenInputs, frozen_inputs
+    from tacit.engine.records.freezing import FrozenInputs, frozen_inputs
     from tacit.engine.records.ledger import (
         EvaluationAnswer,
         FileLedger,

@@ -23,7 +23,7 @@ from tacit.engine.identity.keys import Keys
 from tacit.engine.node.state.policy import check_still_valid, refuse
 from tacit.engine.node.state.store import Store, StoredInput
 from tacit.engine.records.events import InputsFrozen, InputTaken, SeedDrawn
-from tacit.engine.records.frozen_inputs import FreezingEvent, FrozenInputs, frozen_after
+from tacit.engine.records.freezing import FreezingEvent, FrozenInputs, frozen_after
 from tacit.engine.wire.messages import Submit
 from tacit.engine.wire.replies import RefusalKind
 from tacit.errors import EngineError

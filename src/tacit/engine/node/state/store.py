@@ -7,6 +7,7 @@
     inputs/O-P            sealed rows of participant P for objective O, still sealed
     contribution-O        what the node adds to the seed of the search, drawn once
     log.jsonl             the hash chain: it is also the record of all evaluation numbers
+    peer-heads            how far the peers' logs have come, as they said and signed
     lease                 numbers that count as used after a power cut, fsynced before they are
     best-O                shares of the best fitness so far, where `improvement` is disclosed
     sealed-S-G            shares of sealed search S after generation G, the last two of them
@@ -175,6 +176,12 @@ class Store:
             drawn = secrets.token_bytes(CONTRIBUTION_BYTES)
             replace_secret(self.folder / f"contribution-{objective}", drawn)
         return drawn
+
+    # What is remembered of the peers.
+
+    def save_peer_heads(self, data: bytes, /) -> None:
+        """Keep how far the peers' logs have come."""
+        replace_secret(self.folder / "peer-heads", data)
 
     # Leases of numbers.
 

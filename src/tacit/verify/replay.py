@@ -59,7 +59,7 @@ def replay(
     if not logged:
         raise LogError("the log has no evaluation; give the log of this agreement")
     answers = {(e.number, e.objective): e for e in ledger if isinstance(e, EvaluationAnswer)}
-    frozen = frozen_inputs(agreement, log)
+    frozen = frozen_inputs(agreement, log) if agreement.search.seed is None else {}
     digests = {k: each.manifests for k, each in frozen.items()}
     contributions = {k: each.seed_contribution for k, each in frozen.items()}
     search = _search(agreement, search_seed(agreement, digests, contributions), public)

@@ -233,7 +233,9 @@ class PlatformConnection:
                 page, more = agreement_state.store.log.page(request.offset)
                 head, now = agreement_state.store.log.head, int(time.time())
                 signed = sign_head(node.keys.signing, head, nonce=request.nonce, seconds=now)
-                return LogPage(id=request.id, log=page, more=more, signature=signed, seconds=now)
+                return LogPage(
+                    id=request.id, log=page, more=more, signature=signed, seconds=now, head=head
+                )
             case OpenEpoch():
                 return await open_epoch(node, agreement_state, request)
             case Prepare():

@@ -99,6 +99,8 @@ class LogPage(Message, frozen=True, kw_only=True):
     """The node's, under the head of the whole log, the time and the nonce."""
     seconds: int
     """The node's time when it signed, in seconds since 1970."""
+    head: str = ""
+    """The hash of the log's last line, which is what is signed."""
 
 
 class RefusalKind(StrEnum):

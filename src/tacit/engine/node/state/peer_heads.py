@@ -17,7 +17,7 @@ from tacit.engine.records.log_heads import NOWHERE, LogHead, has_reached, head_o
 from tacit.mpc import party_name
 
 HOW_TO_GO_ON = (
-    "put the newest copy of its data back in place, or make a new agreement; see operations.md"
+    "put the newest copy of its data back in place, or make a new agreement; see nodes.md"
 )
 
 

@@ -104,10 +104,12 @@ class Inputs:
         check_still_valid(self._agreement, time.time())
 
     def check_frozen(self, objective: int) -> None:
-        """Refuse an objective whose inputs are not frozen."""
+        """Refuse an objective while its inputs, or those of another, are not frozen."""
         self.check_objective(objective)
-        if objective not in self.seed_contributions:
-            raise refuse(f"the inputs of objective {objective} are not prepared yet")
+        # Of all, since the seed of the search follows from all: nothing is told before it is fixed.
+        for each in (objective, *self._objectives):
+            if each not in self.seed_contributions:
+                raise refuse(f"the inputs of objective {each} are not prepared yet")
 
     def missing(self, objective: int) -> list[str]:
         """The owners whose rows are not here."""

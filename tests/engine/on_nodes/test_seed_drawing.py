@@ -5,24 +5,31 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tacit.engine.agreement.contribution import commitment_to, joint_contribution
+from tacit.engine.agreement.sealing import SealedRows
 from tacit.engine.agreement.terms import agreement_hash
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.store import Store, StoredInput, folder_name
+from tacit.engine.node.work.seed_drawing import draw_seed
 from tacit.engine.records.events import InputsFrozen, SeedDrawn
 from tacit.engine.records.freezing import frozen_inputs
 from tacit.engine.wire.messages import Prepare
 from tacit.errors import EngineError, LogError, MpcError, RefusedError
+from tacit.mpc import COORDINATOR, Context, Session, agree_epoch, open_session
+from tacit.mpc.local import run_linked
+from tacit.mpc.transport import Mux
 from tests.engine.agreed_cluster import AgreedCluster, outcomes, run
 from tests.engine.dying_node import restart_dying
 from tests.engine.fixtures import Cast, example_cast
-from tests.engine.on_nodes.test_input_check import seal, submit
+from tests.engine.on_nodes.test_input_check import seal
 
 SET_UP = 20.0
 
@@ -133,27 +140,66 @@ def test_a_node_that_draws_again_is_refused(own_cluster: LocalCluster) -> None:
     run(attack())
 
 
-# On files.
+# In memory, and on files.
+
+DRAWN = [bytes([65 + node]) * 32 for node in range(3)]
 
 
-def frozen_state(folder: Path, cast: Cast | None = None) -> tuple[AgreementState, list[bytes]]:
-    """A node that has frozen its inputs, with the contributions of all three."""
-    cast = cast or example_cast()
+def frozen_state(
+    folder: Path, cast: Cast, *, node: int = 0, rows: SealedRows | None = None
+) -> AgreementState:
+    """A node that has frozen its inputs; the three have drawn `DRAWN`."""
     store = Store.create(folder, cast.agreement, cast.signatures)
-    state = AgreementState(store, node=0, keys=cast.nodes[0])
-    submit(state, seal(cast))
-    own = state.inputs.commit(0)
-    drawn = [store.draw_contribution(0), b"1" * 32, b"2" * 32]
-    others = [
-        commitment_to(drawn[node], agreement=store.hash, objective=0, node=node) for node in (1, 2)
+    state = AgreementState(store, node=node, keys=cast.nodes[node])
+    rows = rows or seal(cast)
+    stored = StoredInput(rows.manifest, rows.signature, rows.boxes[node])
+    store.save_input(0, "owner", stored)
+    (store.folder / "contribution-0").write_bytes(DRAWN[node])
+    commitments = [
+        commitment_to(each, agreement=store.hash, objective=0, node=number).hex()
+        for number, each in enumerate(DRAWN)
     ]
-    commitments = [each.hex() for each in (own, *others)]
+    assert state.inputs.commit(0).hex() == commitments[node]
     state.inputs.freeze(0, store.inputs(0), commitments=commitments)
-    return state, drawn
+    return state
+
+
+@pytest.mark.parametrize("says_so", [True, False])
+def test_who_has_not_frozen_sees_no_contribution(tmp_path: Path, says_so: bool) -> None:
+    """Node 2 leaks what it hears: the others' contributions only if it has frozen as well."""
+    cast = example_cast()
+    rows = seal(cast)
+    states = [frozen_state(tmp_path / f"{node}", cast, node=node, rows=rows) for node in range(3)]
+    heard: list[bytes] = []
+
+    async def leak(session: Session) -> None:
+        frozen = [(await session.receive(peer, 32, np.uint8)).tobytes() for peer in (0, 1)]
+        heard.extend(frozen)
+        if says_so:
+            for peer in (0, 1):
+                await session.send(peer, np.frombuffer(frozen[0], dtype=np.uint8))
+        for peer in (0, 1):
+            heard.append((await session.receive(peer, 32, np.uint8)).tobytes())
+
+    async def party(me: int, muxes: dict[int, Mux]) -> None:
+        if me == COORDINATOR:
+            return
+        epoch = await agree_epoch(me, muxes)
+        context = Context(bytes(32), 0, 0, 1, b"prepare")
+        with suppress(MpcError):
+            async with open_session(
+                context, me=me, muxes=muxes, epoch=epoch, timeout=0.5
+            ) as session:
+                await (leak(session) if me == 2 else draw_seed(session, states[me].inputs, 0))
+
+    run_linked(party)
+    assert len(set(heard[:2])) == 1
+    assert heard[2:] == (DRAWN[:2] if says_so else [])
+    assert not any(state.inputs.ready for state in states)  # node 2 opened nothing
 
 
 def test_only_what_nodes_were_bound_to_is_drawn(tmp_path: Path) -> None:
-    state, drawn = frozen_state(tmp_path)
+    state, drawn = frozen_state(tmp_path, example_cast()), DRAWN
     with pytest.raises(LogError, match="had committed itself to"):
         state.inputs.draw(0, [drawn[0], b"x" * 32, drawn[2]])
     assert state.inputs.ready == []
@@ -164,7 +210,7 @@ def test_only_what_nodes_were_bound_to_is_drawn(tmp_path: Path) -> None:
 
 
 def test_a_log_that_draws_twice_is_refused(tmp_path: Path) -> None:
-    state, drawn = frozen_state(tmp_path)
+    state, drawn = frozen_state(tmp_path, example_cast()), DRAWN
     state.inputs.draw(0, drawn)
     log, agreement = Store(state.store.folder).log.events, state.agreement
     assert frozen_inputs(agreement, log)[0].seed_contribution == joint_contribution(drawn)
@@ -181,7 +227,7 @@ def test_a_log_that_draws_twice_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("what", ["rows", "box", "contribution", "gone"])
 def test_files_that_were_exchanged_after_freezing_are_refused(tmp_path: Path, what: str) -> None:
     cast = example_cast()
-    state, _ = frozen_state(tmp_path, cast)
+    state = frozen_state(tmp_path, cast)
     folder = state.store.folder
     AgreementState(Store(folder), node=0, keys=cast.nodes[0])
     rows = folder / "inputs" / "0-0"

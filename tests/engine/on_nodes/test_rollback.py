@@ -15,7 +15,7 @@ from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.peer_heads import HeardOfLogs, PeerHeads
 from tacit.engine.node.state.store import Store, folder_name
-from tacit.engine.records.events import EpochBegun, RequestRefused
+from tacit.engine.records.events import EpochBegun, LogSetBack, RequestRefused
 from tacit.engine.records.log_heads import NOWHERE, LogHead, has_reached, head_of
 from tacit.engine.records.node_log import NodeLog
 from tacit.errors import RefusedError
@@ -68,6 +68,8 @@ def test_disks_that_were_set_back_are_refused(
         # Whoever was set back says so in its own log.
         for node in nodes:
             assert any("disk of this node was set back" in each for each in agreed.refusals(node))
+        for node in range(3):  # and all operators find it in their node's own log
+            assert len([e for e in agreed.node_log(node) if isinstance(e, LogSetBack)]) == 1
         put_back("new")
         await evaluate_next(agreed, 3)
 

@@ -285,6 +285,13 @@ class AgreementBroken(Event, frozen=True, tag="broken"):
     what: str
 
 
+class LogSetBack(Event, frozen=True, tag="set back"):
+    """A node's log of an agreement lacks what another remembers; the agreement does not go on."""
+
+    agreement: str
+    what: str
+
+
 class LinkEvent(Event, frozen=True, omit_defaults=True):
     """What happened on a link."""
 
@@ -319,6 +326,7 @@ NodeEvent = (
     | NodeStopped
     | AgreementRemoved
     | AgreementBroken
+    | LogSetBack
     | Connected
     | LinkLost
     | LinkRejected

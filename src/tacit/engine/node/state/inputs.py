@@ -141,6 +141,8 @@ class Inputs:
 
     def commit(self, objective: int) -> bytes:
         """The hash that binds this node to its contribution to the seed, which it draws once."""
+        if objective in self.frozen:
+            return self._commitment(objective, self.contribution(objective))
         return self._commitment(objective, self._store.draw_contribution(objective))
 
     def _commitment(self, objective: int, contribution: bytes) -> bytes:
@@ -173,7 +175,10 @@ class Inputs:
         """What this node adds to the seed, once nothing can be changed any more."""
         if objective not in self.frozen:
             raise refuse(f"the inputs of objective {objective} are not frozen; nothing is opened")
-        return self._store.draw_contribution(objective)
+        drawn = self._store.contribution(objective)
+        if drawn is None:
+            raise _changed("contribution to the seed", objective)
+        return drawn
 
     def draw(self, objective: int, contributions: list[bytes]) -> None:
         """All nodes have opened what they were bound to: that is the draw, and there is no other.

@@ -50,6 +50,8 @@ class PeerHeads:
 
     def __init__(self, store: Store, /) -> None:
         self._store = store
+        self.is_reported = False
+        """Whether the operator was told, since this node runs, that a log was set back."""
         self._path = store.folder / "peer-heads"
         self._kept = _READ.decode(self._path.read_bytes()) if self._path.exists() else {}
 

@@ -12,6 +12,7 @@ from typing import TypeVar
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.peer_heads import HeardOfLogs
 from tacit.engine.node.work.session import EPOCH_SECONDS, ComputingNode
+from tacit.engine.records.events import LogSetBack
 from tacit.engine.records.log_heads import LogHead
 from tacit.engine.wire.messages import OpenEpoch
 from tacit.engine.wire.peer_messages import (
@@ -23,7 +24,7 @@ from tacit.engine.wire.peer_messages import (
     encode_peer_message,
 )
 from tacit.engine.wire.replies import EpochOpened
-from tacit.errors import AbortError
+from tacit.errors import AbortError, RefusedError
 from tacit.mpc import agree_epoch, open_conversations, party_name
 from tacit.mpc.transport import Channel, Conversation, Kind
 
@@ -48,7 +49,7 @@ async def open_epoch(
             heard = await _tell_each_other(node, agreement_state, talks)
         # Only now, when each has what it needs: whoever refuses keeps nobody waiting.
         for peer, about in heard.items():
-            agreement_state.epochs.peers.check(peer, about)
+            _check_logs(node, agreement_state, peer, about)
         if epochs.last != request.epoch:
             raise AbortError(node.name, "a newer epoch has begun meanwhile")
     except BaseException:
@@ -62,6 +63,20 @@ async def open_epoch(
         kept={k: best.kept for k, best in counters.bests.items()},
         states=agreement_state.sealed_states(),
     )
+
+
+def _check_logs(
+    node: ComputingNode, agreement_state: AgreementState, peer: int, heard: HeardOfLogs
+) -> None:
+    """Refuse where a log was set back; the operator finds it in the node's own log, once."""
+    peers = agreement_state.epochs.peers
+    try:
+        peers.check(peer, heard)
+    except RefusedError as error:
+        if not peers.is_reported:
+            node.note(LogSetBack(agreement_state.hash.hex(), error.reason))
+            peers.is_reported = True
+        raise
 
 
 async def _tell_each_other(

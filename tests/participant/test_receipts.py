@@ -27,7 +27,7 @@ def interrupted(tmp_path: Path) -> Iterator[World]:
     with LocalCluster() as nodes, served(Platform(nodes, tmp_path)) as platform:
         profiles = join_all(platform, tmp_path)
         for profile in profiles.values():
-            sign(profile, RUN)
+            sign(profile, RUN, unpinned=True)
         for name, profile in profiles.items():
             submit(profile, RUN, tmp_path / f"{name}.csv")
         platform.execute(stop_after=2)

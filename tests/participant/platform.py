@@ -19,6 +19,7 @@ from tacit.engine.coordinator import SecureEngine
 from tacit.engine.identity import CertificateFiles
 from tacit.engine.local import LocalCluster
 from tacit.engine.records import LedgerEntry, load_ledger
+from tacit.errors import WrongStateError
 from tacit.problems import Assignment, Objective, Participant, Problem
 from tacit.runs import Agreed, Progress, agreed_driver, drive
 from tacit.search import SearchParameters
@@ -95,10 +96,14 @@ class ByHand(StandIn):
     async def submission(self, run_id: str, /) -> None:
         """Leave the rows waiting."""
 
-    async def fetch_logs(self, run_id: str, nonce: bytes, /) -> LogAnswer:
-        assert self.engine is not None
+    async def fetch_logs(
+        self, run_id: str, nonce: bytes, /, *, heads_only: bool = False
+    ) -> LogAnswer:
+        if self.engine is None:
+            raise WrongStateError("the nodes have no log of this run yet; wait until it runs")
         stored = await self.database.read(stored_agreement, run_id)
-        found = await asyncio.to_thread(self.engine.fetch_logs, self.nonce or nonce)
+        fetch = self.engine.fetch_heads if heads_only else self.engine.fetch_logs
+        found = await asyncio.to_thread(fetch, self.nonce or nonce)
         logs = (
             SignedLog(
                 node=node,
@@ -106,6 +111,7 @@ class ByHand(StandIn):
                 seconds=done.seconds,
                 nonce=nonce,
                 signature=done.signature,
+                head=done.head,
             )
             for node, done in enumerate(found)
         )

@@ -72,12 +72,21 @@ class StandIn:
         if run.where is not State.CANCELLED:
             await self.database.write(set_state, run_id, State.CANCELLED, reason=reason)
 
-    async def fetch_logs(self, run_id: str, nonce: bytes, /) -> LogAnswer:
+    async def fetch_logs(
+        self, run_id: str, nonce: bytes, /, *, heads_only: bool = False
+    ) -> LogAnswer:
         run = await self.database.read(read_run, run_id)
         assert run.agreement is not None
         read_agreement(run.agreement)
         logs = tuple(
-            SignedLog(node=i, log=b"{}\n", seconds=1, nonce=nonce, signature=b"\1" * 64)
+            SignedLog(
+                node=i,
+                log=b"" if heads_only else b"{}\n",
+                seconds=1,
+                nonce=nonce,
+                signature=b"\1" * 64,
+                head="ab" * 32,
+            )
             for i in range(3)
         )
         return LogAnswer(logs=logs, manifests=(), words={0: "ab"})

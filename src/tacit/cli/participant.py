@@ -191,6 +191,14 @@ def submit(
     typer.echo(plain_line(f"{what}; the nodes' check is {done.state}{why}"))
     if done.repeated:
         typer.echo(plain_line(f"Note: {done.repeated}", longest=2000), err=True)
+    typer.echo(_receipts(run, done.receipts), err=True)
+
+
+def _receipts(run: str, count: int) -> str:
+    """What was kept of the nodes' logs, to notice if they are set back."""
+    if count == 3:
+        return f"kept receipts of all three nodes; tacit participant log {run} compares them"
+    return f"kept receipts of {count} nodes; ask again later, so that a lost log is noticed"
 
 
 @app.command("budget", epilog=example("budget"))
@@ -252,6 +260,7 @@ def result(
     for row, column, whose in rows:
         typer.echo(plain_line(f"{row:{width}}  {column}{'  *' if whose else ''}"))
     typer.echo("* yours", err=True)
+    typer.echo(_receipts(run, outcome.receipts), err=True)
 
 
 @app.command(epilog=example("log r-abcdefghij"))

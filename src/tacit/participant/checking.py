@@ -16,6 +16,7 @@ from tacit.errors import LogError, PlatformError
 from tacit.participant.account.profile import Profile
 from tacit.participant.account.shapes import CarriedLog, CarriedLogs, Outcome
 from tacit.participant.plain_text import plain_line
+from tacit.participant.receipts import check_receipts
 from tacit.participant.reviewing import clock_warnings
 from tacit.verify import Claim, Finding, Verdict, check_inputs, check_run
 
@@ -42,7 +43,7 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
         now, offset = time.time(), client.clock_offset
     verdict = Verdict(run, outcome.state)
     verdict.notes.extend(clock_warnings("the platform", offset))
-    logs = _verified_logs(agreement, carried, nonce, verdict)
+    logs = _verified_logs(profile, agreement, carried, nonce, verdict)
     for each in carried.logs:
         # A node's seconds are cut off as well.
         verdict.notes.extend(clock_warnings(f"node {each.node}", each.seconds + 0.5 - now))
@@ -67,7 +68,7 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
 
 
 def _verified_logs(
-    agreement: Agreement, carried: CarriedLogs, nonce: bytes, verdict: Verdict
+    profile: Profile, agreement: Agreement, carried: CarriedLogs, nonce: bytes, verdict: Verdict
 ) -> list[Log]:
     """The logs that are whole, of this agreement, and signed for our question."""
     by_node = {each.node: each for each in carried.logs}
@@ -79,8 +80,10 @@ def _verified_logs(
                 f"the platform brings no log of node {node}; ask again, then ask its operator"
             )
         events = _verify(agreement, node, by_node[node], nonce)
+        kept = check_receipts(profile, verdict.run, by_node[node])
         logs.append(events)
-        return f"node {node}: {len(events)} lines, unbroken, signed for this question"
+        said = f"node {node}: {len(events)} lines, unbroken, signed for this question"
+        return f"{said}, with all {kept} receipts that were kept here" if kept else said
 
     for node in range(3):
         verdict.findings.append(Finding.of(f"log of node {node}", verify, node))

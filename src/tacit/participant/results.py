@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
+import msgspec
 import numpy as np
 
 from tacit.engine.agreement import Agreement
@@ -12,6 +13,7 @@ from tacit.errors import TrustError
 from tacit.participant.account.profile import Profile
 from tacit.participant.account.shapes import Outcome, RunSummary
 from tacit.participant.plain_text import plain_cell
+from tacit.participant.receipts import fetch_receipts
 
 
 def runs(profile: Profile, /) -> list[RunSummary]:
@@ -24,6 +26,7 @@ def result(profile: Profile, run: str, /) -> Outcome:
     """The result of a run, or its state so far."""
     with profile.connect() as client:
         outcome = client.get(f"/runs/{run}/result", Outcome)
+        outcome = msgspec.structs.replace(outcome, receipts=fetch_receipts(profile, client, run))
     if outcome.plan is not None:
         profile.keep_shown_plan(run, outcome.plan.items)
     return outcome

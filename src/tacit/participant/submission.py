@@ -19,6 +19,7 @@ from tacit.participant.account.sealed_before import keep_hashes, row_hashes
 from tacit.participant.account.shapes import RunView, Submission
 from tacit.participant.costs import check_weights, read_costs
 from tacit.participant.leakage_budget import repeated
+from tacit.participant.receipts import fetch_receipts
 
 
 def submit(
@@ -49,7 +50,7 @@ def submit(
         _check_still_agreed(client, run, agreement)
         there = _already_there(client, profile, run, number)
         if there is not None:
-            return there
+            return _with_receipts(client, profile, run, there)
         before = repeated(profile, agreement, number, weights)
         if before is not None and not again:
             before.check()
@@ -59,8 +60,15 @@ def submit(
         hashes = row_hashes(weights, agreement.objectives[number].scale, profile.keys())
         keep_hashes(profile, run, number, hashes, seconds=int(time.time()))
         done = client.post(f"/runs/{run}/submission", _body(number, sealed), Submission)
+        done = _with_receipts(client, profile, run, done)
     note = None if before is None else before.words()
     return msgspec.structs.replace(done, earlier=False, repeated=note)
+
+
+def _with_receipts(
+    client: PlatformClient, profile: Profile, run: str, done: Submission
+) -> Submission:
+    return msgspec.structs.replace(done, receipts=fetch_receipts(profile, client, run))
 
 
 def chosen_objective(agreement: Agreement, participant: str, name: str | None, /) -> int:

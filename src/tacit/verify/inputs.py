@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tacit.engine.agreement import Agreement, Manifest, manifests_digest, read_manifest
-from tacit.engine.records import InputsFrozen, InputTaken, Log
+from tacit.engine.records import InputTaken, Log, frozen_inputs
 from tacit.errors import LogError, SealError
 
 Manifests = Mapping[tuple[str, int], tuple[str, str]]
@@ -24,7 +24,7 @@ def check_inputs(
 
     `own` are the manifests that this machine made, per objective, in their order.
     """
-    frozen = [_frozen(log) for log in logs]
+    frozen = [frozen_inputs(agreement, log) for log in logs]
     if not any(frozen):
         return "no inputs are frozen yet"
     known = True
@@ -37,7 +37,7 @@ def check_inputs(
             )
         manifests = _manifests(agreement, shown, objective)
         digest = manifests_digest(data for data, _ in manifests.values())
-        if common[0] != digest:
+        if common.manifests != digest:
             raise LogError(
                 f"the nodes froze other inputs of objective {objective} than the manifests that "
                 "the platform shows; it hides whose rows were used"
@@ -46,14 +46,6 @@ def check_inputs(
             known = _check_own(manifests[participant], own.get(objective, ()), logs) and known
     whose = "yours are as this machine sealed them" if known else "yours were sealed elsewhere"
     return f"all nodes froze the same inputs, signed by their owners; {whose}"
-
-
-def _frozen(log: Log) -> dict[int, tuple[str, str]]:
-    return {
-        event.objective: (event.manifests, event.seed_contribution)
-        for event in log
-        if isinstance(event, InputsFrozen)
-    }
 
 
 def _manifests(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tacit.engine.agreement import Agreement, search_seed
 from tacit.engine.derived import AgreedSearch
-from tacit.engine.records import EvaluationAnswer, InputsFrozen, LedgerEntry, Log
+from tacit.engine.records import EvaluationAnswer, LedgerEntry, Log, frozen_inputs
 from tacit.engine.wire import pack_candidates, request_hash
 from tacit.errors import AgreementError, LogError
 from tacit.problems import Problem
@@ -59,9 +59,9 @@ def replay(
     if not logged:
         raise LogError("the log has no evaluation; give the log of this agreement")
     answers = {(e.number, e.objective): e for e in ledger if isinstance(e, EvaluationAnswer)}
-    frozen = {e.objective: e for e in log if isinstance(e, InputsFrozen)}
-    digests = {k: event.manifests for k, event in frozen.items()}
-    contributions = {k: event.seed_contribution for k, event in frozen.items()}
+    frozen = frozen_inputs(agreement, log) if agreement.search.seed is None else {}
+    digests = {k: each.manifests for k, each in frozen.items()}
+    contributions = {k: each.seed_contribution for k, each in frozen.items()}
     search = _search(agreement, search_seed(agreement, digests, contributions), public)
     known: list[BestKnown] = []
     unanswered = False

@@ -11,8 +11,10 @@ import tacit.audit
 from tacit.audit.expected.explanation import Asks, explain_expected, explain_leakage
 from tacit.audit.expected.table import Entry, Expected, Told, expected_leakage, measured_entries
 from tacit.disclosure import PAPER_CONFIGURATIONS
+from tacit.engine.agreement import pin_sealed
 from tacit.lazy import public_names
 from tacit.search import SearchParameters, resembles_a_preset
+from tacit.search.moves import SealedParameters
 from tests.engine.fixtures import example_cast
 
 
@@ -155,6 +157,7 @@ def test_sealed_tells_what_the_plan_tells_to_whomever() -> None:
     assert expected.honest == expected.worst == expected.plan_only
     assert expected.honest.correlation == pytest.approx(0.16, abs=0.01)
     agreement = example_cast().agreement
+    agreement = msgspec.structs.replace(agreement, search=pin_sealed(SealedParameters()))
     terms = msgspec.structs.replace(agreement.objectives[0], disclosure="sealed", best="nothing")
     (said,) = explain_leakage(msgspec.structs.replace(agreement, objectives=[terms]))
     assert "nothing but the plan is disclosed" in said

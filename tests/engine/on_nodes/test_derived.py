@@ -19,7 +19,7 @@ from tacit.engine.coordinator.evaluations import Evaluated, Evaluations
 from tacit.engine.derived import AgreedSearch
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.node.state.store import Store, folder_name
-from tacit.engine.records.events import InputsFrozen
+from tacit.engine.records.freezing import frozen_inputs
 from tacit.engine.wire.messages import Evaluate
 from tacit.engine.wire.request import request_hash
 from tacit.errors import RefusedError
@@ -54,9 +54,9 @@ def drafted(nodes: LocalCluster, disclose: str = "top:3", **changes: Any) -> Agr
 
 
 def honest_search(agreed: AgreedCluster) -> AgreedSearch:
-    frozen = {event.objective: event for event in agreed.events(0, InputsFrozen)}
-    digests = {k: event.manifests for k, event in frozen.items()}
-    contributions = {k: event.seed_contribution for k, event in frozen.items()}
+    frozen = frozen_inputs(agreed.agreement, agreed.log(0))
+    digests = {k: each.manifests for k, each in frozen.items()}
+    contributions = {k: each.seed_contribution for k, each in frozen.items()}
     return AgreedSearch(agreed.agreement, search_seed(agreed.agreement, digests, contributions), {})
 
 

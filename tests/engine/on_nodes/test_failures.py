@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import signal
 import subprocess
@@ -18,11 +19,14 @@ import pytest
 from tacit.engine.coordinator.evaluations import Evaluations
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.records.events import EvaluationBegun, NumberAdopted
+from tacit.engine.wire.attempt import Attempt
+from tacit.engine.wire.replies import PopulationEvaluated
 from tacit.errors import MpcError, PeerTimeoutError
 from tacit.problems import generate_assignment
 from tacit.runs import EngineChoice, Limits, Progress, Result, solve
 from tacit.search import preset_named
-from tests.engine.agreed_cluster import AgreedCluster, populations, problem, run
+from tests.engine.agreed_cluster import AgreedCluster, outcomes, populations, problem, run
+from tests.engine.dying_node import restart_dying
 
 LATE = 2.0
 """Seconds after a deadline, on a machine that other tests keep busy; benchmarks allow 0.1."""
@@ -114,6 +118,49 @@ def test_all_nodes_killed_at_once_lose_nothing(own_cluster: LocalCluster) -> Non
             assert told.outcome.labels.tolist() == expected(agreed, plans[1])
 
     run(evaluate())
+
+
+def test_an_answer_that_got_out_before_a_kill_is_not_left_out(own_cluster: LocalCluster) -> None:
+    """All nodes are killed between sending an improvement and keeping the best that it was of."""
+    agreed = AgreedCluster.draft(own_cluster, problem("top:3", "improvement"))
+    plans = populations(3)
+
+    attempts = itertools.count(1)
+
+    async def evaluate(number: int, parent: str) -> tuple[str, list[Any]]:
+        async with agreed.coordinator() as coordinator:
+            await coordinator.start_agreement(agreed.signatures, within=20)
+            epoch = await coordinator.persist(coordinator.epoch, until=time.monotonic() + 20)
+            request = agreed.request(
+                plans[number - 1],
+                epoch=epoch,
+                number=number,
+                attempt=next(attempts),
+                parent_attempt=Attempt(parent),
+            )
+            told = await outcomes(coordinator.clients, lambda _: request)
+            return Attempt.of(number, epoch, request.attempt), told
+
+    async def attack() -> None:
+        async with agreed.ready():
+            pass
+        first, told = await evaluate(1, "")
+        assert all(isinstance(each, PopulationEvaluated) for each in told)
+        for node in range(3):
+            restart_dying(own_cluster, node, "keep best")
+        await evaluate(2, first)
+        for node in range(3):
+            assert own_cluster.processes[node].wait(20) == -signal.SIGKILL
+            own_cluster.kill(node)
+            own_cluster.restart(node)
+        _, told = await evaluate(3, first)
+        assert all("evaluation 2 was begun, and left no best" in str(each) for each in told)
+        second, told = await evaluate(2, first)
+        assert all(isinstance(each, PopulationEvaluated) for each in told)
+        _, told = await evaluate(3, second)
+        assert all(isinstance(each, PopulationEvaluated) for each in told)
+
+    run(attack())
 
 
 def test_a_new_coordinator_goes_on_where_the_last_one_stopped(cluster: LocalCluster) -> None:

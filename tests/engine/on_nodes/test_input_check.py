@@ -17,7 +17,8 @@ from tacit.engine.coordinator.evaluations import Evaluations
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.store import Store
-from tacit.engine.records.events import InputDiffers, InputsFrozen
+from tacit.engine.records.events import InputDiffers
+from tacit.engine.records.freezing import frozen_inputs
 from tacit.engine.wire.messages import Submit
 from tacit.errors import RefusedError
 from tests.engine.agreed_cluster import AgreedCluster, ask, outcomes, populations, run
@@ -47,19 +48,27 @@ def test_only_what_was_checked_is_frozen(tmp_path: Path) -> None:
     store = Store.create(tmp_path, cast.agreement, cast.signatures)
     agreement_state = AgreementState(store, node=0, keys=cast.nodes[0])
     good, bad = seal(cast), seal(cast)
+    commitments = [agreement_state.inputs.commit(0).hex(), "01" * 32, "02" * 32]
     submit(agreement_state, good)
     checked = store.inputs(0)
     # A check that ran beside drops the rows, and others are submitted in their place.
     agreement_state.inputs.forget(0, "owner", box_hash(good.boxes[0]))
     submit(agreement_state, bad)
     with pytest.raises(RefusedError, match="changed while they were checked"):
-        agreement_state.inputs.freeze(0, checked, seed_contribution="00" * 32)
+        agreement_state.inputs.freeze(0, checked, commitments=commitments)
     assert not agreement_state.inputs.frozen
     # A verdict on rows that are gone does not touch those that are here.
     agreement_state.inputs.forget(0, "owner", box_hash(good.boxes[0]))
-    agreement_state.inputs.freeze(0, store.inputs(0), seed_contribution="00" * 32)
+    agreement_state.inputs.freeze(0, store.inputs(0), commitments=commitments)
     again = AgreementState(Store(store.folder), node=0, keys=cast.nodes[0])
-    assert again.inputs.seed_contributions == {0: "00" * 32}
+    assert again.inputs.frozen == agreement_state.inputs.frozen
+    assert list(again.inputs.frozen) == [0]
+    # Frozen is not drawn: nothing is evaluated, and nothing is submitted in place of it either.
+    assert again.inputs.ready == []
+    with pytest.raises(RefusedError, match="not prepared yet"):
+        again.inputs.check_frozen(0)
+    with pytest.raises(RefusedError, match="are frozen"):
+        submit(again, good)
 
 
 def test_checks_side_by_side_end_alike(cluster: LocalCluster) -> None:
@@ -75,14 +84,10 @@ def test_checks_side_by_side_end_alike(cluster: LocalCluster) -> None:
             await Evaluations(coordinator, 0).evaluate(populations(1)[0], until=until)
 
     run(attack())
-    contributions = set()
-    for node in range(3):
-        (frozen,) = agreed.events(node, InputsFrozen)
-        contributions.add(frozen.seed_contribution)
+    frozen = [frozen_inputs(agreed.agreement, agreed.log(node))[0] for node in range(3)]
     # Together they drew one contribution, which nobody knew when the rows were sealed.
-    (contribution,) = contributions
-    assert len(bytes.fromhex(contribution)) == 32
-    assert any(bytes.fromhex(contribution))
+    assert frozen[0] == frozen[1] == frozen[2]
+    assert len(bytes.fromhex(frozen[0].seed_contribution)) == 32
 
 
 def test_the_seed_depends_on_what_the_nodes_drew() -> None:
@@ -103,7 +108,7 @@ def test_a_node_that_missed_the_end_of_the_check_catches_up(own_cluster: LocalCl
     name = agreement_hash(agreed.agreement).hex()[:32]
     path = own_cluster.folder / "node-2.data" / name / "log.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
-    (at,) = (i for i, line in enumerate(lines) if b'"frozen"' in line)
+    (at,) = (i for i, line in enumerate(lines) if b'"frozen inputs"' in line)
     path.write_bytes(b"".join(lines[:at]))
     own_cluster.restart(2)
 
@@ -114,8 +119,8 @@ def test_a_node_that_missed_the_end_of_the_check_catches_up(own_cluster: LocalCl
     # Its rows are those of the first run, and the others are frozen: nothing new is needed.
     agreed.sealed = list  # type: ignore[method-assign]
     run(go_on())
-    frozen = [e for node in range(3) for e in agreed.events(node, InputsFrozen)]
-    assert len({e.seed_contribution for e in frozen}) == 1
+    frozen = [frozen_inputs(agreed.agreement, agreed.log(node))[0] for node in range(3)]
+    assert frozen[0] == frozen[1] == frozen[2]
 
 
 @pytest.mark.parametrize("partly", ["missing", "other"])

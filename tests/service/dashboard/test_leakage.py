@@ -67,10 +67,15 @@ def test_sealed_and_several_objectives() -> None:
         {**one, "name": "<delay>", "disclosure": "sealed", "best": "nothing"},
         {**one, "name": "noise", "disclosure": "sealed", "best": "nothing"},
     ]
+    terms |= {"preset": None, "parameters": {}}
     told = inferred(terms)
     assert [name for name, _ in told] == ["<delay>", "noise"]
     assert all("nothing but the plan is disclosed" in text for _, text in told)
     assert "<li>&lt;delay&gt;: Under sealed" in inferred_markup(told)
+    assert all("this agreement opens 5, one for each weighting" in text for _, text in told)
+    assert "opens 2, one for each" in inferred({**terms, "weightings": ["3:1", "1:3"]})[0][1]
+    # With the words that participants read before they sign.
+    assert explain_leakage(agreement_on(terms)) == [text for _, text in told]
 
 
 def test_the_page_of_a_run_says_it(dashboard: World) -> None:

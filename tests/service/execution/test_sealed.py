@@ -70,7 +70,8 @@ def submitted(live: LivePlatform, profiles: dict[str, Profile], deadline: float)
         sign(profile, run_id, seen=seen)
     for name, profile in profiles.items():
         weights = np.random.default_rng(list(name.encode())).integers(0, 1000, (ROWS // 2, ROWS))
-        submit(profile, run_id, weights, again=True)
+        done = submit(profile, run_id, weights, again=True)
+        assert done.receipts == 3  # before it runs, too
     return run_id
 
 
@@ -92,6 +93,7 @@ def checked(live: LivePlatform, profiles: dict[str, Profile], run: dict[str, Any
     run_id = run["id"]
     assert run["ended"] - run["deadline_at"] < LATE
     outcome = result(profiles["north"], run_id)
+    assert outcome.receipts == 3
     assert outcome.plan is not None
     assert sorted(outcome.plan.items) == list(range(ROWS))
     assert run["progress"]["best"] == [None]

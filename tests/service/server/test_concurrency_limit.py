@@ -56,7 +56,7 @@ def test_logs_are_fetched_for_a_few_at_a_time(
     run_id = world.ended(State.FINISHED)
     at_once, most = 0, 0
 
-    async def slow(_run: str, _nonce: bytes) -> LogAnswer:
+    async def slow(_run: str, _nonce: bytes, **_: object) -> LogAnswer:
         nonlocal at_once, most
         at_once += 1
         most = max(most, at_once)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from tacit.audit.expected.several_plans import words_for_plans
 from tacit.audit.expected.table import OPEN_ONLY_A_PLAN, Expected, Told, expected_leakage
 from tacit.audit.record.schedule import first_columns
 from tacit.errors import ParameterError
@@ -50,7 +51,10 @@ NOTICEABLE = 0.1
 
 def explain_leakage(agreement: Agreement, /) -> list[str]:
     """A paragraph on each confidential objective: honest search and worst case side by side."""
-    several = len(agreement.objectives) > 1
+    # Here, since whoever reads the table needs no agreements.
+    from tacit.engine.agreement import count_searches
+
+    plans = count_searches(agreement)
     return [
         explain_expected(
             expected_in(agreement, k),
@@ -59,8 +63,8 @@ def explain_leakage(agreement: Agreement, /) -> list[str]:
             population=agreement.limits.population_max,
             costs=costs_or_values(terms.sense),
             best=terms.best,
-            several=several,
             asks=who_asks(agreement),
+            plans=plans,
         )
         for k in agreement.confidential()
         for terms in (agreement.objectives[k],)
@@ -117,10 +121,10 @@ def explain_expected(
     population: int,
     costs: str,
     best: str = "nothing",
-    several: bool = False,
     asks: Asks = "nodes",
+    plans: int = 1,
 ) -> str:
-    """One paragraph. `best` and `several` objectives matter under `sealed` only.
+    """One paragraph. `best`, and how many `plans` are opened, matter under `sealed` only.
 
     >>> told, worse, plan = Told(0.5, 0.5), Told(0.99, 0.99), Told(0.16, 0.16)
     >>> expected = Expected("range", 0.0, told, worse, plan, "top:15", beyond=False, smaller=False)
@@ -133,7 +137,7 @@ curious node learns what the platform does. The published plan alone tells 0.16.
     """
     words = _Words(expected, f"your {costs}")
     if disclosure in OPEN_ONLY_A_PLAN:
-        return " ".join([*words.known_before(), *words.of_sealed(best, several=several)])
+        return " ".join([*words.known_before(), *words.of_sealed(best, plans=plans)])
     opening = (
         f"After {evaluations:,} evaluations of {population:,} candidates under {disclosure}, a"
     )
@@ -200,7 +204,7 @@ class _Words:
             f"({told.correlation:.2f})."
         )
 
-    def of_sealed(self, best: str, *, several: bool) -> list[str]:
+    def of_sealed(self, best: str, *, plans: int) -> list[str]:
         """A search that opens a plan and nothing else."""
         expected, scale = self.expected, "" if self.expected.prior_alone else f" on {SCALE}"
         plan = self.figure(expected.honest)
@@ -219,11 +223,7 @@ class _Words:
                 "Which generations improved the best plan is disclosed to it, too, but not that "
                 "plan."
             )
-        if several:
-            sentences.append(
-                "That is for one plan; each weighting of the objectives opens one more."
-            )
-        return [*sentences, *_reservations(expected)]
+        return [*sentences, *words_for_plans(plans), *_reservations(expected)]
 
 
 def _reservations(expected: Expected) -> list[str]:

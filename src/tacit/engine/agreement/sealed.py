@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
+from math import gcd
 
 import msgspec
 
@@ -76,6 +77,15 @@ def count_searches(agreement: Agreement, /) -> int:
     return len(sealed_terms(agreement).weightings) if agreement.sealed else 0
 
 
+def reduced(factors: Sequence[int], /) -> tuple[int, ...]:
+    """A weighting without its scale, which changes no search.
+
+    >>> reduced((4, 2)), reduced((0, 3))
+    ((2, 1), (0, 1))
+    """
+    return tuple(factor // gcd(*factors) for factor in factors)
+
+
 def check_sealed(agreement: Agreement, /) -> None:
     """Refuse a sealed search, if one is agreed, that contradicts itself or exceeds the ring."""
     if not agreement.sealed:
@@ -96,10 +106,6 @@ def check_sealed(agreement: Agreement, /) -> None:
         raise AgreementError(
             f"{len(terms.weightings)} weightings; give one per search, 1 to {MOST_SEARCHES}"
         )
-    if len(set(terms.weightings)) < len(terms.weightings):
-        raise AgreementError(
-            "two searches have the same weighting, and would open two plans of it; give each once"
-        )
     for factors in terms.weightings:
         fits = all(0 <= factor <= MOST_FACTOR for factor in factors) and any(factors)
         if len(factors) != len(agreement.objectives) or not fits:
@@ -107,6 +113,11 @@ def check_sealed(agreement: Agreement, /) -> None:
                 f"the weighting {':'.join(map(str, factors))} does not fit; give each objective a "
                 f"factor of 0 to {MOST_FACTOR}, not all 0"
             )
+    if len({reduced(factors) for factors in terms.weightings}) < len(terms.weightings):
+        raise AgreementError(
+            "two searches have the same weighting, perhaps scaled, and would open two plans of it; "
+            "give each once, and one objective one weighting"
+        )
     for search in range(len(terms.weightings)):
         _check_sizes(schedule_of(agreement, search, seed=0), search)
 

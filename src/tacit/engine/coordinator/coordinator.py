@@ -45,6 +45,8 @@ PATIENCE_SECONDS = 2.0
 GIVE_UP_SECONDS = 30.0
 """Without a deadline, the caller gets an error so long after the first failure."""
 PAUSE_SECONDS = 0.05
+BEYOND_ALL_LINES = 1 << 62
+"""From there on no log has lines."""
 _NEVER = 86400.0
 
 
@@ -138,6 +140,11 @@ class Coordinator:
         async with asyncio.timeout(GIVE_UP_SECONDS):
             logs = [self._fetch_log(client, nonce) for client in self.clients]
             return list(await asyncio.gather(*logs))
+
+    async def fetch_heads(self, nonce: bytes, /) -> list[LogPage]:
+        """The heads of the three logs without their lines, signed in the same way."""
+        request = FetchLog(agreement=self.hash, offset=BEYOND_ALL_LINES, nonce=nonce)
+        return await self.ask_all(lambda _: request, within=GIVE_UP_SECONDS)
 
     async def _fetch_log(self, client: NodeClient, nonce: bytes) -> LogPage:
         """A log, page by page; the signature of the last page is that of the whole."""

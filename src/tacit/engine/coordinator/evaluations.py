@@ -108,8 +108,9 @@ class Evaluations:
         try:
             self._last = await self._coordinator.persist(once, until=until)
         except RefusedError:
+            has_passed = self._number_has_passed()
             self._started = self._aborted = None
-            if self._again is None:
+            if self._again is None and not has_passed:
                 raise
             # A node that lost its last lines in a power cut knows the number, not the request.
             self._again = None
@@ -117,6 +118,14 @@ class Evaluations:
         self._started = None
         self._count(self._last.number)
         return self._last
+
+    @property
+    def _used(self) -> int:
+        return self._coordinator.numbers[self._objective]
+
+    def _number_has_passed(self) -> bool:
+        """Whether nodes have used up the number of what is started, and later ones."""
+        return self._started is not None and self._started.number < self._used
 
     def _count(self, number: int) -> None:
         numbers = self._coordinator.numbers
@@ -157,9 +166,9 @@ class Evaluations:
 
     def _start(self, candidates: bytes, individuals: int) -> Started:
         """With the next free number, or the one that these candidates already have."""
-        used = self._coordinator.numbers[self._objective]
-        number = used + 1
-        if self._started is not None and self._started.number >= used:
+        number = self._used + 1
+        # Where it may have begun, no other follows before it has left its best.
+        if self._started is not None and (self._keeps_best or self._started.number >= self._used):
             number = self._started.number
         elif self._again is not None:
             number = self._again
@@ -174,10 +183,14 @@ class Evaluations:
         started = self._aborted
         if started is None:
             return
-        if started.number >= self._coordinator.numbers[self._objective]:
+        try:
             self._last = await self._repeat(epoch, started)
             self._count(started.number)
             await self._settle(epoch)
+        except RefusedError:
+            # After a power cut its number may be used up at nodes that never heard of it.
+            if started.number >= self._used:
+                raise
         self._aborted = None
 
     async def _settle(self, epoch: int) -> None:

@@ -188,6 +188,10 @@ class SecureEngine:
         """The three nodes' logs of this agreement, signed for whoever drew the nonce."""
         return self.wait(self.submit(self._coordinator.fetch_logs(nonce)), until=None)
 
+    def fetch_heads(self, nonce: bytes, /) -> list[LogPage]:
+        """The heads of the three logs without their lines, signed in the same way."""
+        return self.wait(self.submit(self._coordinator.fetch_heads(nonce)), until=None)
+
 
 class SecureSealedSearch:
     """A sealed search on three nodes behind synchronous calls; it writes the ledger."""

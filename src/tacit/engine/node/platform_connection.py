@@ -22,6 +22,7 @@ from tacit.engine.derived import check_derivable, with_public_weights
 from tacit.engine.node.operator_log import shorten
 from tacit.engine.node.state.policy import check_still_valid, refuse
 from tacit.engine.node.work import evaluation, sealed_work
+from tacit.engine.node.work.epochs import open_epoch
 from tacit.engine.node.work.input_check import prepare
 from tacit.engine.records.events import (
     InternalError,
@@ -232,9 +233,11 @@ class PlatformConnection:
                 page, more = agreement_state.store.log.page(request.offset)
                 head, now = agreement_state.store.log.head, int(time.time())
                 signed = sign_head(node.keys.signing, head, nonce=request.nonce, seconds=now)
-                return LogPage(id=request.id, log=page, more=more, signature=signed, seconds=now)
+                return LogPage(
+                    id=request.id, log=page, more=more, signature=signed, seconds=now, head=head
+                )
             case OpenEpoch():
-                return await evaluation.open_epoch(node, agreement_state, request)
+                return await open_epoch(node, agreement_state, request)
             case Prepare():
                 return await prepare(node, agreement_state, request)
             case Evaluate():
@@ -262,7 +265,7 @@ class PlatformConnection:
                 agreement_state.store.save_public_weights(objective, weights)
         return AgreementTaken(
             id=request.id,
-            frozen=agreement_state.inputs.frozen,
+            frozen=agreement_state.inputs.ready,
             epoch=agreement_state.epochs.last,
             seed_contributions=agreement_state.inputs.seed_contributions,
             states=agreement_state.sealed_states(),

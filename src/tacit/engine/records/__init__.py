@@ -14,7 +14,6 @@ if TYPE_CHECKING:
         Event,
         GenerationsBegun,
         ImprovementsSent,
-        InputsFrozen,
         InputTaken,
         NumberAdopted,
         PlanBound,
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
         RevealBegun,
         Sent,
     )
+    from tacit.engine.records.freezing import FrozenInputs, frozen_inputs
     from tacit.engine.records.ledger import (
         EvaluationAnswer,
         FileLedger,
@@ -35,7 +35,15 @@ if TYPE_CHECKING:
         load_ledger,
         read_ledger,
     )
-    from tacit.engine.records.node_log import FIRST, Log, check_log, is_of, line_hash, verify_log
+    from tacit.engine.records.node_log import (
+        FIRST,
+        Log,
+        check_log,
+        is_head_signed,
+        is_of,
+        line_hash,
+        verify_log,
+    )
     from tacit.engine.records.opened_plan import join_parts
 else:
     __getattr__ = lazily(__name__)

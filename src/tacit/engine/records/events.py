@@ -63,8 +63,26 @@ class InputOutOfRange(Event, frozen=True, tag="out of range"):
     participant: str
 
 
-class InputsFrozen(Event, frozen=True, tag="frozen"):
+class InputsFrozen(Event, frozen=True, tag="frozen inputs"):
     """The inputs of an objective are checked, and never change again."""
+
+    objective: int
+    manifests: str
+    """The hash of all owners' manifests."""
+    commitments: list[str]
+    """The hashes that bind the three nodes to their contributions to the seed."""
+
+
+class SeedDrawn(Event, frozen=True, tag="seed drawn"):
+    """All nodes have frozen the inputs of an objective and opened their contributions."""
+
+    objective: int
+    contributions: list[str]
+    """Of the three nodes to the search's seed."""
+
+
+class InputsFrozenAtOnce(Event, frozen=True, tag="frozen"):
+    """Inputs that were frozen when the seed was drawn already; only logs from before have it."""
 
     objective: int
     manifests: str
@@ -126,7 +144,7 @@ class AnswerSent(Sent, frozen=True, tag="sent"):
 
 
 class EvaluationAborted(Event, frozen=True, tag="broken off"):
-    """An evaluation failed after a part of its answer was out."""
+    """An evaluation failed after a part of its answer was out; only logs from before have it."""
 
     objective: int
     number: int
@@ -221,6 +239,8 @@ AgreementEvent = (
     | InputDiffers
     | InputOutOfRange
     | InputsFrozen
+    | SeedDrawn
+    | InputsFrozenAtOnce
     | EpochBegun
     | EvaluationBegun
     | EvaluationRepeated
@@ -265,6 +285,13 @@ class AgreementBroken(Event, frozen=True, tag="broken"):
     what: str
 
 
+class LogSetBack(Event, frozen=True, tag="set back"):
+    """A node's log of an agreement lacks what another remembers; the agreement does not go on."""
+
+    agreement: str
+    what: str
+
+
 class LinkEvent(Event, frozen=True, omit_defaults=True):
     """What happened on a link."""
 
@@ -299,6 +326,7 @@ NodeEvent = (
     | NodeStopped
     | AgreementRemoved
     | AgreementBroken
+    | LogSetBack
     | Connected
     | LinkLost
     | LinkRejected

@@ -171,6 +171,21 @@ def sign_head(key: Ed25519PrivateKey, head: str, /, *, nonce: bytes, seconds: in
     return sign(key, "log", _signed(head, nonce, seconds))
 
 
+def is_head_signed(
+    agreement: Agreement,
+    node: int,
+    head: str,
+    /,
+    *,
+    nonce: bytes,
+    seconds: int,
+    signature: bytes,
+) -> bool:
+    """Whether a node of the agreement signed this head at that time, for this nonce."""
+    key = agreement.nodes[node].signing_key
+    return is_signed(key, "log", _signed(head, nonce, seconds), signature)
+
+
 def check_log(
     agreement: Agreement,
     node: int,
@@ -190,8 +205,7 @@ def check_log(
         raise LogError(f"this log is not of this agreement; ask node {node} for the right one")
     lines = log.splitlines()
     head = line_hash(lines[-1]) if lines else FIRST
-    key = agreement.nodes[node].signing_key
-    if not is_signed(key, "log", _signed(head, nonce, seconds), signature):
+    if not is_head_signed(agreement, node, head, nonce=nonce, seconds=seconds, signature=signature):
         raise LogError(
             f"node {node} did not sign this log for this question; it may be an old one, fetch it "
             "again with a new nonce"

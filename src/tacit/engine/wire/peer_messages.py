@@ -6,7 +6,7 @@ import msgspec
 
 from tacit.engine.wire.answer import Answer
 from tacit.engine.wire.attempt import Attempt, decode_attempt, encode_attempt
-from tacit.engine.wire.messages import Number, Small, decode
+from tacit.engine.wire.messages import Number, Small, Word, decode
 
 
 class _PeerMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
@@ -44,8 +44,24 @@ class EpochBegins(_PeerMessage, frozen=True):
     """Per objective, the last used evaluation numbers with the hashes of their requests."""
     bound: dict[int, Attempt]
     """Per sealed search that is opened, the attempt whose plan that is."""
+    size: Number
+    """So many bytes your log had, as far as I remember; 0 if I never heard of it."""
+    head: Word
+    """The hash of its last line then."""
     completed: Number = 0
     """How many populations of a derived search are answered in all objectives."""
+
+
+class LogReached(_PeerMessage, frozen=True):
+    """How far my log is, on my disk, and whether it contains what you remember of it."""
+
+    contained: bool
+    size: Number
+    """Bytes of my log."""
+    head: Word
+    """The hash of its last line."""
+    signature: bytes
+    """Mine, under both, for this agreement."""
 
 
 class AnswersTold(_PeerMessage, frozen=True):
@@ -54,7 +70,7 @@ class AnswersTold(_PeerMessage, frozen=True):
     history: list[dict[int, Answer]]
 
 
-PeerMessage = There | Here | Bind | Bound | EpochBegins | AnswersTold
+PeerMessage = There | Here | Bind | Bound | EpochBegins | LogReached | AnswersTold
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=encode_attempt)
 _READ: msgspec.msgpack.Decoder[PeerMessage] = msgspec.msgpack.Decoder(
     PeerMessage, dec_hook=decode_attempt

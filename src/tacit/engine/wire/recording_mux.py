@@ -74,11 +74,6 @@ class RecordingMux:
         return opened
 
     @property
-    def begun(self) -> bool:
-        """Whether a part of the answer may be out."""
-        return bool(self._substreams)
-
-    @property
     def link(self) -> Link:
         """The link itself."""
         return self._mux.link

@@ -35,7 +35,7 @@ class AgreementTaken(Message, frozen=True, kw_only=True):
     """The node keeps the agreement; this is how far it is."""
 
     frozen: list[int]
-    """Objectives whose inputs are frozen."""
+    """Objectives whose inputs are frozen, and whose seed contribution is drawn."""
     epoch: int
     """The last epoch of the agreement that was begun, or -1."""
     seed_contributions: dict[int, str]
@@ -99,6 +99,8 @@ class LogPage(Message, frozen=True, kw_only=True):
     """The node's, under the head of the whole log, the time and the nonce."""
     seconds: int
     """The node's time when it signed, in seconds since 1970."""
+    head: str = ""
+    """The hash of the log's last line, which is what is signed."""
 
 
 class RefusalKind(StrEnum):

@@ -11,6 +11,7 @@
     runs/RUN/sealed-0.json      keyed hashes of these rows, to notice when they are sealed again
     runs/RUN/reviewed           the hash of the agreement that it showed last for a review
     runs/RUN/plan.json          the plan that it showed last
+    runs/RUN/receipts.jsonl     heads of the nodes' logs, signed by them
 
 All files can be read by their owner alone.
 """
@@ -144,6 +145,16 @@ class Profile:
     def keep_shown_plan(self, run: str, items: list[int], /) -> None:
         """Remember which plan somebody has seen, to compare it with the one that is checked."""
         replace_private(self._run_folder(run) / "plan.json", msgspec.json.encode(items))
+
+    def receipt_lines(self, run: str, /) -> list[bytes]:
+        """The receipts of the nodes that were kept for a run."""
+        path = self._run_folder(run) / "receipts.jsonl"
+        return path.read_bytes().splitlines() if path.exists() else []
+
+    def keep_receipt_lines(self, run: str, lines: list[bytes], /) -> None:
+        """Remember what the nodes said of their logs."""
+        data = b"".join(line + b"\n" for line in lines)
+        replace_private(self._run_folder(run) / "receipts.jsonl", data)
 
     def manifests(self, run: str, objective: int, /) -> list[bytes]:
         """What this machine sealed for an objective, the latest last."""

@@ -65,6 +65,8 @@ class Submission(msgspec.Struct, frozen=True):
     """Whether this machine had handed it in before, so that nothing new was sealed now."""
     repeated: str | None = None
     """What adds up, where this machine had sealed some of the rows for other runs before."""
+    receipts: int = 0
+    """From how many nodes this machine has just kept a receipt."""
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -84,6 +86,8 @@ class Outcome(msgspec.Struct, frozen=True):
     evaluations: int | None = None
     seconds: float | None = None
     late_by_seconds: float | None = None
+    receipts: int = 0
+    """From how many nodes this machine has just kept a receipt."""
 
 
 class CarriedLog(msgspec.Struct, frozen=True):
@@ -94,6 +98,8 @@ class CarriedLog(msgspec.Struct, frozen=True):
     seconds: int
     nonce: str
     signature: str
+    head: str = ""
+    """The hash of the log's last line, where the log itself was not asked for."""
 
 
 class CarriedManifest(msgspec.Struct, frozen=True):

@@ -205,6 +205,8 @@ class LogQuestion(Taken):
     """A nonce that the asker has drawn, so that no old log passes for new."""
 
     nonce: Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{2}){16,64}$")]
+    heads_only: bool = False
+    """Only the signed heads, to keep as a receipt."""
 
 
 class LogOfNode(BaseModel):
@@ -215,6 +217,8 @@ class LogOfNode(BaseModel):
     seconds: int
     nonce: Hex
     signature: Hex
+    head: str
+    """The hash of the log's last line."""
 
 
 class ManifestAnswer(BaseModel):

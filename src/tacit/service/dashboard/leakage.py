@@ -23,6 +23,7 @@ from tacit.service.api.terms import RunTerms
 from tacit.service.workflow.drafting import (
     budget_of_terms,
     parameters_of_terms,
+    plans_of_terms,
     population_of_terms,
 )
 
@@ -42,6 +43,7 @@ def _inferred(terms: RunTerms) -> list[tuple[str, str]]:
     problem, evaluations = terms.problem, budget_of_terms(terms)
     population = population_of_terms(terms) or 1
     parameters = parameters_of_terms(terms)
+    plans = plans_of_terms(terms)
     explained = []
     for each in terms.objectives:
         expected = expected_leakage(
@@ -60,8 +62,8 @@ def _inferred(terms: RunTerms) -> list[tuple[str, str]]:
             population=population,
             costs=costs_or_values(each.sense),
             best=each.best,
-            several=len(terms.objectives) > 1,
             asks="nodes" if resembles_a_preset(parameters) else "unmeasured",
+            plans=plans,
         )
         explained.append((each.name, paragraph))
     return explained

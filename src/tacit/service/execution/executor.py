@@ -255,14 +255,18 @@ class Executor:
 
     # Logs.
 
-    async def fetch_logs(self, run_id: str, nonce: bytes, /) -> LogAnswer:
-        """The three nodes' logs, signed for this nonce."""
+    async def fetch_logs(
+        self, run_id: str, nonce: bytes, /, *, heads_only: bool = False
+    ) -> LogAnswer:
+        """The three nodes' logs, or their heads alone, signed for this nonce."""
         stored = await self._database.read(stored_agreement, run_id)
-        if stored.state in BEFORE_RUNNING - {State.SUBMITTED}:
+        early = {State.SUBMITTED, State.AGREED} if heads_only else {State.SUBMITTED}
+        if stored.state in BEFORE_RUNNING - early:
             raise WrongStateError("the nodes have no log of this run yet; wait until it runs")
         coordinator = self._links_of(stored.cluster).coordinator(stored.agreement)
         dones = await coordinator.start_agreement(stored.signatures, within=LOG_SECONDS)
-        logs = await coordinator.fetch_logs(nonce)
+        fetch = coordinator.fetch_heads if heads_only else coordinator.fetch_logs
+        logs = await fetch(nonce)
         return LogAnswer(
             logs=tuple(
                 SignedLog(
@@ -271,6 +275,7 @@ class Executor:
                     seconds=done.seconds,
                     nonce=nonce,
                     signature=done.signature,
+                    head=done.head,
                 )
                 for node, done in enumerate(logs)
             ),

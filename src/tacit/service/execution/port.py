@@ -46,9 +46,12 @@ class SignedLog:
 
     node: int
     log: bytes
+    """Empty where only the head was asked for."""
     seconds: int
     nonce: bytes
     signature: bytes
+    head: str
+    """The hash of the log's last line."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,5 +108,10 @@ class Execution(Protocol):
     async def cancel(self, run_id: str, reason: str, /) -> None:
         """End a run, whatever it is doing, as `cancelled`; its best so far is kept."""
 
-    async def fetch_logs(self, run_id: str, nonce: bytes, /) -> LogAnswer:
-        """The three nodes' logs, signed for this nonce; a `TacitError` if a node is away."""
+    async def fetch_logs(
+        self, run_id: str, nonce: bytes, /, *, heads_only: bool = False
+    ) -> LogAnswer:
+        """The three nodes' logs, signed for this nonce; a `TacitError` if a node is away.
+
+        With `heads_only` come the heads of the logs without their lines, as receipts.
+        """

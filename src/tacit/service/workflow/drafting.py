@@ -90,6 +90,13 @@ def budget_of_terms(terms: RunTerms, /) -> int:
     return ceil(terms.deadline_seconds * pace)
 
 
+def plans_of_terms(terms: RunTerms, /) -> int:
+    """How many plans a sealed search opens; 1 where populations are evaluated."""
+    if population_of_terms(terms):
+        return 1
+    return len(terms.weightings) or len(default_weightings(problem_of_terms(terms, proven=True)))
+
+
 def _search_of_terms(terms: RunTerms, problem: Problem) -> tuple[PinnedSearch, list[int]]:
     """The search that is pinned, and how many plans an evaluation of it has, from and to."""
     if not population_of_terms(terms):

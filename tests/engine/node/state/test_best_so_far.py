@@ -45,7 +45,7 @@ def compute(held: AgreementState, number: int, parent: Attempt, *, attempt: int 
     """What a node does for one evaluation, without the others; the name of what it leaves."""
     plans = np.array([[0, 1], [1, 0]], dtype=np.uint8)
     name = Attempt.of(number, 1, attempt)
-    held.counters.bests[0].before(number, parent)
+    held.counters.best_before(0, number, parent)
     asked = Asked(0, number, "top:1", "improvement", bytes([number]) * 32, plans)
     held.counters.begin(asked, attempt=name, parent_attempt=parent)
     share = np.array([number], dtype=np.uint64)
@@ -82,13 +82,12 @@ def test_each_rule_refuses_by_itself(cast: Cast, tmp_path: Path) -> None:
     plans = np.array([[0, 1], [1, 0]], dtype=np.uint8)
     second, third = (Asked(0, n, "top:1", "improvement", bytes([n]) * 32, plans) for n in (2, 3))
     for asked in (second, third):  # neither came so far as to leave a state
-        held.counters.bests[0].before(asked.number, names[1])
         held.counters.begin(asked)
     with pytest.raises(RefusedError, match="only the last evaluation, 3, is repeated"):
         compute(held, 2, names[1])
     compute(held, 3, names[1])
     with pytest.raises(RefusedError, match="a later best so far"):
-        held.counters.bests[0].before(2, names[1])
+        held.counters.best_before(0, 2, names[1])
 
 
 def test_each_computation_is_logged_with_what_it_builds_on(cast: Cast, tmp_path: Path) -> None:
@@ -104,17 +103,32 @@ def test_each_computation_is_logged_with_what_it_builds_on(cast: Cast, tmp_path:
     ]
 
 
-def test_what_was_answered_in_part_is_not_left_out(cast: Cast, tmp_path: Path) -> None:
+@pytest.mark.parametrize("here", [True, False])
+def test_what_was_begun_is_not_left_out(cast: Cast, tmp_path: Path, here: bool) -> None:
+    """Whether its answer got out before the node was killed, nobody can tell afterwards."""
     held = agreement_state(cast, tmp_path)
     names = evaluated(held, 1)
-    plans = np.array([[0, 1], [1, 0]], dtype=np.uint8)
-    asked = Asked(0, 2, "top:1", "improvement", bytes([2]) * 32, plans)
-    held.counters.begin(asked)
-    held.counters.abort(asked)
+    if here:
+        plans = np.array([[0, 1], [1, 0]], dtype=np.uint8)
+        held.counters.begin(Asked(0, 2, "top:1", "improvement", bytes([2]) * 32, plans))
+    else:  # a peer says so when an epoch begins
+        held.counters.adopt({0: [(2, bytes([2]) * 32)]})
     for again in (held, agreement_state(cast, tmp_path)):
-        with pytest.raises(RefusedError, match="evaluation 2 was answered in part"):
+        with pytest.raises(RefusedError, match="evaluation 2 was begun, and left no best so far"):
             compute(again, 3, names[1])
     compute(again, 3, compute(again, 2, names[1]))
+
+
+def test_a_power_cut_does_not_take_back_what_was_begun(
+    cast: Cast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The line is on the disk before anything is computed, where the next builds on it."""
+    held = agreement_state(cast, tmp_path)
+    synced: list[bytes] = []
+    log = held.store.log
+    monkeypatch.setattr(log, "sync", lambda: synced.append(log.path.read_bytes()))
+    evaluated(held, 1)
+    assert b'"evaluate"' in synced[0]
 
 
 def test_two_evaluations_at_once_take_turns(cluster: LocalCluster) -> None:

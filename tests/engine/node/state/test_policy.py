@@ -179,3 +179,19 @@ def test_generations_follow_each_other_up_to_the_agreed_number() -> None:
         check_generations(40, 80, 100, most=100, ends={0: 40})
     with pytest.raises(RefusedError, match="20 to 40 do not follow those done before"):
         check_generations(20, 20, 100, most=100, ends={0: 40})
+
+
+def test_nothing_is_told_before_all_objectives_are_frozen(tmp_path: Path) -> None:
+    """The seed follows from all inputs, and no answer comes before it is fixed."""
+    cast = example_cast()
+    first = cast.agreement.objectives[0]
+    two = replace(cast.agreement, objectives=[first, replace(first, name="more")])
+    store = Store.create(tmp_path, two, cast.signatures)
+    held = AgreementState(store, node=0, keys=cast.nodes[0])
+    plans = np.array([[0, 1], [1, 0]], dtype=np.uint8)
+    asked = Asked(0, 1, "top:1", "value", bytes(32), plans)
+    held.inputs.seed_contributions[0] = "00"
+    with pytest.raises(RefusedError, match="inputs of objective 1 are not prepared yet"):
+        held.counters.begin(asked)
+    held.inputs.seed_contributions[1] = "00"
+    held.counters.begin(asked)

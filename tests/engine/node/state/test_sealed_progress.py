@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tacit.engine.node.state.sealed_progress import Kept, SealedProgress
 from tacit.engine.node.state.store import Store
 from tacit.engine.wire.attempt import Attempt
+from tacit.engine.wire.messages import Advance
 from tacit.errors import RefusedError
 from tacit.mpc import ArithmeticShare
 from tacit.mpc.sealed.state import SealedState
@@ -76,5 +78,39 @@ def test_the_first_plan_that_a_node_is_bound_to_counts_also_after_a_restart(
                 await again.begin_open(Attempt("8:1:1"))
             with pytest.raises(RefusedError, match="which is its end"):
                 again.begin_start(Attempt("0:1:2"))
+
+    run(work())
+
+
+def test_what_follows_a_state_is_fixed_once_it_has_begun_also_after_a_kill(tmp_path: Path) -> None:
+    """Improvements of these generations may have been told before their state was kept."""
+    store = store_in(tmp_path)
+    asked = Advance(
+        agreement=store.hash,
+        epoch=1,
+        attempt=2,
+        search=0,
+        first=0,
+        count=4,
+        horizon=9,
+        parent_attempt=Attempt("0:1:1"),
+    )
+    others = (
+        (replace(asked, count=3), "do not follow"),
+        (replace(asked, horizon=10), "begun otherwise"),
+        (replace(asked, first=4), "ended at generation 0"),
+    )
+
+    async def work() -> None:
+        progress = SealedProgress(store, 0)
+        await progress.keep(state(0))
+        progress.begin(asked, Attempt("4:1:2"), most=100)
+        for again in (progress, SealedProgress(Store(store.folder), 0)):
+            for other, words in others:
+                with pytest.raises(RefusedError, match=words):
+                    again.begin(other, Attempt("4:2:1"), most=100)
+            with pytest.raises(RefusedError, match="does not start again"):
+                again.begin_start(Attempt("0:2:2"))
+            again.begin(asked, Attempt("4:2:3"), most=100)
 
     run(work())

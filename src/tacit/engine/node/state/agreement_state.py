@@ -12,10 +12,12 @@ from tacit.engine.identity.keys import Keys
 from tacit.engine.node.state.counters import Counters
 from tacit.engine.node.state.derivation import Derivation
 from tacit.engine.node.state.inputs import Inputs
+from tacit.engine.node.state.peer_heads import PeerHeads
 from tacit.engine.node.state.policy import check_epoch, check_still_valid, refuse
 from tacit.engine.node.state.sealed_progress import SealedProgress
 from tacit.engine.node.state.store import Store
-from tacit.engine.records.events import EpochBegun, InputsFrozen
+from tacit.engine.records.events import EpochBegun
+from tacit.engine.records.freezing import FreezingEvent
 from tacit.engine.wire.attempt import Attempt
 from tacit.engine.wire.peer_messages import AnswersTold, EpochBegins
 from tacit.errors import EngineError
@@ -33,6 +35,7 @@ class Epochs:
     ) -> None:
         self._store, self._counters, self._searches = store, counters, searches
         self._derivation = derivation
+        self.peers = PeerHeads(store)
         self.last = -1
 
     def replay(self, event: EpochBegun) -> None:
@@ -46,12 +49,13 @@ class Epochs:
         self._store.log.sync()
         self.last = number
 
-    async def tell(self) -> EpochBegins:
-        """What is used up here: the last numbers, and searches whose plan is bound."""
+    async def tell(self, peer: int) -> EpochBegins:
+        """What is used up here, and what we remember of that peer's log."""
         numbers = {k: counter.last() for k, counter in self._counters.by_objective.items()}
         bound = {k: each.opened for k, each in self._searches.items() if each.opened is not None}
         completed = 0 if self._derivation is None else await self._derivation.completed()
-        return EpochBegins(numbers, bound, completed)
+        log = self.peers.remembered(peer)
+        return EpochBegins(numbers, bound, log.size, log.head, completed)
 
     async def hear(self, theirs: EpochBegins) -> None:
         """Use up what a peer has used up; searches that are bound here already stay as they are."""
@@ -89,13 +93,13 @@ class AgreementState:
         self.searches = {search: SealedProgress(store, search) for search in searches}
         self.epochs = Epochs(store, self.counters, self.searches, self.derivation)
         for event in store.log.events:
-            match event:
-                case EpochBegun():
-                    self.epochs.replay(event)
-                case InputsFrozen():
-                    self.inputs.replay(event)
-                case _:
-                    self.counters.replay(event)
+            if isinstance(event, EpochBegun):
+                self.epochs.replay(event)
+            elif isinstance(event, FreezingEvent):
+                self.inputs.replay(event)
+            else:
+                self.counters.replay(event)
+        self.inputs.check_frozen_files()
         self.counters.use_up_lost()
 
     def sealed_states(self) -> dict[int, list[Attempt]]:

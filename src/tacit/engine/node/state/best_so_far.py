@@ -1,7 +1,9 @@
 """A node's shares of the best fitness so far, where `improvement` is disclosed.
 
 The one bit that may be disclosed compares a population with all that came before it. So a state is
-never brought back once a later one is kept, and none is left out.
+never brought back once a later one is kept, and none is left out: an evaluation that was begun here
+or at a peer counts as told, whether its answer got out or the node was killed before, and nothing
+follows it until it has left its state.
 """
 
 from __future__ import annotations
@@ -25,8 +27,6 @@ class BestSoFar:
     def __init__(self, store: Store, objective: int, /) -> None:
         self._store, self._objective = store, objective
         self._states = store.load_best(objective)
-        self.aborted: int | None = None
-        """An evaluation that was answered in part and left no state: the next must not skip it."""
         self.computing = asyncio.Lock()
         """Held from the choice of the state before until the state after is kept."""
 
@@ -44,8 +44,10 @@ class BestSoFar:
         """The attempts that the shares here come from."""
         return [state.attempt for state in self._states]
 
-    def before(self, number: int, parent: Attempt, /) -> ArithmeticShare | None:
+    def before(self, number: int, parent: Attempt, /, *, begun: int) -> ArithmeticShare | None:
         """Shares of the best fitness before an evaluation, if `parent` left the right ones.
+
+        `begun` is the last evaluation that is known to have begun.
 
         The platform names the attempt that it saw complete at all nodes. A node that did not
         complete it refuses, and so does one that has newer shares. The states kept are those with
@@ -53,8 +55,11 @@ class BestSoFar:
         """
         if any(state.number > number for state in self._states):
             raise refuse(f"a later best so far than that of evaluation {number} is kept; go on")
-        if self.aborted is not None and number > self.aborted:
-            raise refuse(f"evaluation {self.aborted} was answered in part; evaluate that again")
+        newest = max((state.number for state in self._states), default=0)
+        if newest < begun < number:
+            raise refuse(
+                f"evaluation {begun} was begun, and left no best so far here; evaluate that again"
+            )
         earlier = [state for state in self._states if state.number < number]
         latest = max(earlier, key=lambda state: state.number, default=None)
         if (latest.attempt if latest is not None else NO_ATTEMPT) != parent:
@@ -73,4 +78,3 @@ class BestSoFar:
         states = sorted([*states, new], key=lambda state: state.number)[-KEPT_STATES:]
         self._store.save_best(self._objective, states)
         self._states = states
-        self.aborted = None

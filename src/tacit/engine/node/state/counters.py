@@ -21,12 +21,12 @@ from tacit.engine.node.state.policy import (
     check_population,
     check_repeat,
     check_reveal,
+    refuse,
 )
 from tacit.engine.node.state.store import LEASE, Store
 from tacit.engine.records.events import (
     AnswerSent,
     BestSent,
-    EvaluationAborted,
     EvaluationBegun,
     EvaluationRepeated,
     Event,
@@ -37,6 +37,7 @@ from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
 from tacit.engine.wire.recording_mux import RecordingMux
 from tacit.engine.wire.request import candidate_hashes
 from tacit.errors import EngineError
+from tacit.mpc import ArithmeticShare
 
 LAST_NUMBERS = 16
 """So many of its last numbers a node tells its peers when an epoch begins."""
@@ -81,12 +82,17 @@ class Counters:
                 counter = self.by_objective[k]
                 counter.highest = max(counter.highest, n)
                 counter.used[n] = bytes.fromhex(event.request)
-            case EvaluationAborted(objective=k, number=n) if k in self.bests:
-                self.bests[k].aborted = n
-            case AnswerSent(objective=k) if k in self.bests:
-                self.bests[k].aborted = None
             case RevealBegun(objective=k):
                 self._revealed[k] = bytes.fromhex(event.request)
+
+    def best_before(self, objective: int, number: int, parent: Attempt) -> ArithmeticShare | None:
+        """Shares of the best fitness before an evaluation, where they are kept."""
+        best = self.bests.get(objective)
+        if best is not None:
+            return best.before(number, parent, begun=self.by_objective[objective].latest)
+        if parent:
+            raise refuse("there is no best so far to build on here; leave the parent attempt empty")
+        return None
 
     def use_up_lost(self) -> None:
         """The machine restarted: whatever its leases cover may have been used."""
@@ -116,6 +122,9 @@ class Counters:
             check_due(asked)
             request = asked.request.hex()
             self._use(EvaluationBegun(objective, number, request, attempt, parent_attempt))
+            if objective in self.bests:
+                # Not even a power cut may leave it out: the next must not be built without it.
+                self._store.log.sync()
             return
         if objective in self.bests:
             check_repeat(number, counter.latest)
@@ -144,13 +153,6 @@ class Counters:
         salt = secrets.token_bytes(16)
         digest = sent.digest(salt)
         self._store.log.append(event(asked.number, attempt, salt.hex(), digest, asked.objective))
-
-    def abort(self, asked: Asked) -> None:
-        """An evaluation failed after a part of its answer was out."""
-        if asked.objective in self.bests:
-            event = EvaluationAborted(asked.objective, asked.number)
-            self.replay(event)
-            self._store.log.append(event)
 
     async def finish(self, asked: Asked) -> None:
         """What can wait until the answer is out: remember the candidates, extend the lease."""

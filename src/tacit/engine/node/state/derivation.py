@@ -109,7 +109,7 @@ class Derivation:
     @property
     def is_frozen(self) -> bool:
         """Whether the search has begun: the seed follows from all frozen inputs."""
-        return set(self._inputs.frozen) == set(self._store.agreement.confidential())
+        return set(self._inputs.ready) == set(self._store.agreement.confidential())
 
     async def completed(self) -> int:
         """How many populations were answered in all their objectives."""

@@ -1,4 +1,8 @@
-"""The participants' inputs of one agreement at a node: taken, checked, and frozen for good."""
+"""The participants' inputs of one agreement at a node: taken, checked, and frozen for good.
+
+Freezing comes first, then the draw of the seed contribution, and neither happens twice: the line
+that freezes the inputs also binds all three nodes to what they add to the seed.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import time
 
 import numpy as np
 
+from tacit.engine.agreement.contribution import commitment_to
 from tacit.engine.agreement.sealing import (
     box_hash,
     manifests_digest,
@@ -17,9 +22,11 @@ from tacit.engine.agreement.sealing import (
 from tacit.engine.identity.keys import Keys
 from tacit.engine.node.state.policy import check_still_valid, refuse
 from tacit.engine.node.state.store import Store, StoredInput
-from tacit.engine.records.events import InputsFrozen, InputTaken
+from tacit.engine.records.events import InputsFrozen, InputTaken, SeedDrawn
+from tacit.engine.records.freezing import FreezingEvent, FrozenInputs, frozen_after
 from tacit.engine.wire.messages import Submit
 from tacit.engine.wire.replies import RefusalKind
+from tacit.errors import EngineError
 from tacit.mpc import ArithmeticShare
 
 
@@ -31,18 +38,42 @@ class Inputs:
         self._node, self._keys = node, keys
         self._objectives = self._agreement.confidential()
         self._weights: dict[int, ArithmeticShare] = {}
+        self.frozen: dict[int, FrozenInputs] = {}
+        """The objectives whose inputs never change again."""
         self.seed_contributions: dict[int, str] = {}
         """Per frozen objective, what the nodes drew together for the search's seed."""
         self.preparing = asyncio.Lock()
 
     @property
-    def frozen(self) -> list[int]:
-        """The objectives whose inputs never change again."""
+    def ready(self) -> list[int]:
+        """The objectives whose inputs are frozen, and whose seed contribution is drawn."""
         return sorted(self.seed_contributions)
 
-    def replay(self, event: InputsFrozen) -> None:
+    def replay(self, event: FreezingEvent) -> None:
         """Remember what the log says."""
-        self.seed_contributions[event.objective] = event.seed_contribution
+        k = event.objective
+        self.frozen[k] = frozen_after(self._agreement, self.frozen.get(k), event)
+        if self.frozen[k].seed_contribution:
+            self.seed_contributions[k] = self.frozen[k].seed_contribution
+
+    def check_frozen_files(self) -> None:
+        """Raise an `EngineError` where files are not what was frozen: somebody changed them."""
+        for objective, frozen in self.frozen.items():
+            for stored in self._checked(objective).values():
+                manifest = read_manifest(self._agreement, stored.manifest, stored.signature)
+                if box_hash(stored.box) != manifest.boxes[self._node]:
+                    raise _changed("sealed rows", objective)
+            if frozen.commitments and not frozen.seed_contribution:
+                drawn = self._store.contribution(objective) or b""
+                if self._commitment(objective, drawn).hex() != frozen.commitments[self._node]:
+                    raise _changed("contribution to the seed", objective)
+
+    def _checked(self, objective: int) -> dict[str, StoredInput]:
+        """The sealed rows that are here; once they are frozen, these and no others."""
+        inputs, frozen = self._store.inputs(objective), self.frozen.get(objective)
+        if frozen is not None and _digest(inputs) != frozen.manifests:
+            raise _changed("sealed rows", objective)
+        return inputs
 
     def submit(self, message: Submit) -> None:
         """Take a participant's sealed rows, after opening and checking them."""
@@ -53,7 +84,7 @@ class Inputs:
         earlier = self._store.inputs(objective).get(who)
         if earlier == stored:
             return
-        if objective in self.seed_contributions:
+        if objective in self.frozen:
             raise refuse(f"the inputs of objective {objective} are frozen; make a new agreement")
         if earlier is not None:
             raise refuse(
@@ -73,10 +104,12 @@ class Inputs:
         check_still_valid(self._agreement, time.time())
 
     def check_frozen(self, objective: int) -> None:
-        """Refuse an objective whose inputs are not frozen."""
+        """Refuse an objective while its inputs, or those of another, are not frozen."""
         self.check_objective(objective)
-        if objective not in self.seed_contributions:
-            raise refuse(f"the inputs of objective {objective} are not prepared yet")
+        # Of all, since the seed of the search follows from all: nothing is told before it is fixed.
+        for each in (objective, *self._objectives):
+            if each not in self.seed_contributions:
+                raise refuse(f"the inputs of objective {each} are not prepared yet")
 
     def missing(self, objective: int) -> list[str]:
         """The owners whose rows are not here."""
@@ -89,7 +122,7 @@ class Inputs:
         if objective not in self._weights:
             shape = (self._agreement.problem.rows, self._agreement.problem.columns)
             whole = ArithmeticShare(np.zeros(shape, np.uint64), np.zeros(shape, np.uint64))
-            for who, stored in self._store.inputs(objective).items():
+            for who, stored in self._checked(objective).items():
                 manifest = read_manifest(self._agreement, stored.manifest, stored.signature)
                 share = open_box(
                     self._agreement, manifest, stored.box, node=self._node, keys=self._keys
@@ -106,24 +139,72 @@ class Inputs:
             self._store.drop_input(objective, participant)
             self._weights.pop(objective, None)
 
+    def commit(self, objective: int) -> bytes:
+        """The hash that binds this node to its contribution to the seed, which it draws once."""
+        if objective in self.frozen:
+            return self._commitment(objective, self.contribution(objective))
+        return self._commitment(objective, self._store.draw_contribution(objective))
+
+    def _commitment(self, objective: int, contribution: bytes) -> bytes:
+        return commitment_to(
+            contribution, agreement=self._store.hash, objective=objective, node=self._node
+        )
+
     def freeze(
-        self, objective: int, checked: dict[str, StoredInput], *, seed_contribution: str
-    ) -> None:
-        """From now on the inputs are what they are, and that is what was checked."""
+        self, objective: int, checked: dict[str, StoredInput], *, commitments: list[str]
+    ) -> FrozenInputs:
+        """From now on the inputs are what they are, and so is what each node adds to the seed."""
         if self._store.inputs(objective) != checked:
             raise refuse("the inputs changed while they were checked; prepare them again")
+        if objective not in self.frozen:
+            event = InputsFrozen(objective, _digest(checked), commitments)
+            self._store.log.append(event)
+            self._store.log.sync()
+            self.replay(event)
+        frozen = self.frozen[objective]
+        for node, (then, now) in enumerate(zip(frozen.commitments, commitments, strict=True)):
+            if then != now:
+                raise refuse(
+                    f"node {node} is bound to another contribution to the seed than when the "
+                    "inputs were frozen here: its disk was set back, or exchanged; restore it, or "
+                    "make a new agreement"
+                )
+        return frozen
+
+    def contribution(self, objective: int) -> bytes:
+        """What this node adds to the seed, once nothing can be changed any more."""
+        if objective not in self.frozen:
+            raise refuse(f"the inputs of objective {objective} are not frozen; nothing is opened")
+        drawn = self._store.contribution(objective)
+        if drawn is None:
+            raise _changed("contribution to the seed", objective)
+        return drawn
+
+    def draw(self, objective: int, contributions: list[bytes]) -> None:
+        """All nodes have opened what they were bound to: that is the draw, and there is no other.
+
+        A contribution that its node was not bound to is a `LogError`.
+        """
         if objective in self.seed_contributions:
             return
-        digest = manifests_digest(each.manifest for each in checked.values())
-        event = InputsFrozen(objective, digest, seed_contribution)
+        event = SeedDrawn(objective, [each.hex() for each in contributions])
+        frozen_after(self._agreement, self.frozen[objective], event)
         self._store.log.append(event)
         self._store.log.sync()
         self.replay(event)
 
     def search_seed(self) -> int:
         """The seed that follows from the frozen inputs."""
-        digests = {
-            k: manifests_digest(each.manifest for each in self._store.inputs(k).values())
-            for k in self._objectives
-        }
+        digests = {k: self.frozen[k].manifests for k in self._objectives}
         return search_seed(self._agreement, digests, self.seed_contributions)
+
+
+def _digest(inputs: dict[str, StoredInput]) -> str:
+    return manifests_digest(each.manifest for each in inputs.values())
+
+
+def _changed(what: str, objective: int) -> EngineError:
+    return EngineError(
+        f"the {what} of objective {objective} on the disk are not what was frozen; restore the "
+        "agreement's folder as it was"
+    )

@@ -5,7 +5,9 @@
     agreement.json        the agreement, canonical
     signatures            of all participants
     inputs/O-P            sealed rows of participant P for objective O, still sealed
+    contribution-O        what the node adds to the seed of the search, drawn once
     log.jsonl             the hash chain: it is also the record of all evaluation numbers
+    peer-heads            how far the peers' logs have come, as they said and signed
     lease                 numbers that count as used after a power cut, fsynced before they are
     best-O                shares of the best fitness so far, where `improvement` is disclosed
     sealed-S-G            shares of sealed search S after generation G, the last two of them
@@ -20,6 +22,7 @@ a restart of the machine all numbers of the lease count as used, and none is use
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +31,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.engine.agreement.contribution import CONTRIBUTION_BYTES
 from tacit.engine.agreement.terms import Agreement, agreement_hash, canonical, read_agreement
 from tacit.engine.records.events import AgreementAccepted
 from tacit.engine.records.node_log import NodeLog
@@ -157,6 +161,27 @@ class Store:
         if path.exists():
             self._bytes -= path.stat().st_size
             path.unlink()
+
+    # Contributions to the seed.
+
+    def contribution(self, objective: int, /) -> bytes | None:
+        """What this node adds to the seed, if it has drawn it."""
+        path = self.folder / f"contribution-{objective}"
+        return path.read_bytes() if path.exists() else None
+
+    def draw_contribution(self, objective: int, /) -> bytes:
+        """What this node adds to the seed: drawn once, and on the disk before anybody hears."""
+        drawn = self.contribution(objective)
+        if drawn is None:
+            drawn = secrets.token_bytes(CONTRIBUTION_BYTES)
+            replace_secret(self.folder / f"contribution-{objective}", drawn)
+        return drawn
+
+    # What is remembered of the peers.
+
+    def save_peer_heads(self, data: bytes, /) -> None:
+        """Keep how far the peers' logs have come."""
+        replace_secret(self.folder / "peer-heads", data)
 
     # Leases of numbers.
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TypeVar
 
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.derivation import Derivation
 from tacit.engine.node.state.policy import Asked, refuse
 from tacit.engine.node.work.session import (
-    EPOCH_SECONDS,
     ComputingNode,
     node_session,
     refusals_told,
@@ -17,82 +15,25 @@ from tacit.engine.node.work.session import (
 from tacit.engine.records.events import AnswerSent, BestSent
 from tacit.engine.wire.answer import Answer
 from tacit.engine.wire.attempt import Attempt
-from tacit.engine.wire.messages import Evaluate, OpenEpoch, Reveal
-from tacit.engine.wire.peer_messages import (
-    AnswersTold,
-    EpochBegins,
-    decode_peer_message,
-    encode_peer_message,
-)
+from tacit.engine.wire.messages import Evaluate, Reveal
 from tacit.engine.wire.recording_mux import RecordingMux
-from tacit.engine.wire.replies import BestRevealed, EpochOpened, PopulationEvaluated
+from tacit.engine.wire.replies import BestRevealed, PopulationEvaluated
 from tacit.engine.wire.request import (
     REVEAL_NUMBER,
     context_of,
     request_hash,
     unpack_candidates,
 )
-from tacit.errors import AbortError
 from tacit.mpc import (
     ArithmeticShare,
     Spec,
-    agree_epoch,
     gather_sum,
-    open_conversations,
-    party_name,
     tell_nodes,
 )
 from tacit.mpc import (
     evaluate as compute,
 )
-from tacit.mpc.transport import Channel, Conversation, Kind, Mux
-
-P = TypeVar("P", EpochBegins, AnswersTold)
-
-
-async def open_epoch(
-    node: ComputingNode, agreement_state: AgreementState, request: OpenEpoch
-) -> EpochOpened:
-    """Agree on fresh keys; take over the highest evaluation number, and plans that are bound."""
-    epochs, counters = agreement_state.epochs, agreement_state.counters
-    epochs.begin(request.epoch)
-    node.end_epoch(agreement_state.hash)
-    muxes = await node.peers.both(timeout=EPOCH_SECONDS)
-    name = agreement_state.hash[:16]
-    epoch = await agree_epoch(
-        node.number, muxes, number=request.epoch, agreement=name, timeout=EPOCH_SECONDS
-    )
-    channel = Channel(name, evaluation=request.epoch, kind=Kind.CONTROL)
-    ours = await epochs.tell()
-    async with open_conversations(muxes, channel) as talks:
-        for talk in talks.values():
-            await talk.send(1, encode_peer_message(ours), timeout=EPOCH_SECONDS)
-        for peer, talk in talks.items():
-            theirs = await _hear(peer, talk, EpochBegins)
-            await epochs.hear(theirs)
-            missing = encode_peer_message(await epochs.tell_missing(theirs))
-            await talk.send(2, missing, timeout=EPOCH_SECONDS)
-        for peer, talk in talks.items():
-            await epochs.hear_missing(ours, await _hear(peer, talk, AnswersTold))
-    if epochs.last != request.epoch:
-        epoch.close()
-        raise AbortError(node.name, "a newer epoch has begun meanwhile")
-    node.epochs[agreement_state.hash, request.epoch] = epoch
-    return EpochOpened(
-        id=request.id,
-        numbers={k: counter.highest for k, counter in counters.by_objective.items()},
-        parent_attempts={k: best.newest for k, best in counters.bests.items() if best.newest},
-        kept={k: best.kept for k, best in counters.bests.items()},
-        states=agreement_state.sealed_states(),
-    )
-
-
-async def _hear(peer: int, talk: Conversation, kind: type[P]) -> P:
-    frame = await talk.receive(timeout=EPOCH_SECONDS)
-    said = decode_peer_message(frame.payload, peer=party_name(peer))
-    if not isinstance(said, kind):
-        raise AbortError(party_name(peer), f"sent no {kind.__name__}")
-    return said
+from tacit.mpc.transport import Mux
 
 
 def _fitness(agreement_state: AgreementState, objective: int, asked: Asked) -> ArithmeticShare:
@@ -177,32 +118,25 @@ async def _evaluate(
     context = context_of(request, asked.request)
     attempt = Attempt.of(number, request.epoch, request.attempt)
     async with refusals_told(node, context, platform):
-        if best is None and request.parent_attempt:
-            raise refuse("there is no best so far to build on here; leave the parent attempt empty")
-        before = best.before(number, request.parent_attempt) if best is not None else None
+        before = counters.best_before(objective, number, request.parent_attempt)
         counters.begin(asked, attempt=attempt, parent_attempt=request.parent_attempt)
     sent = RecordingMux(platform)
     bound = agreement_state.agreement.fitness_bound(objective)
     answer: Answer | None = None
-    try:
-        async with node_session(node, agreement_state, context, request.epoch, sent) as session:
-            result = await compute(
-                session,
-                _fitness(agreement_state, objective, asked),
-                spec=terms.spec,
-                bound=bound,
-                best=terms.best,
-                best_so_far=before,
+    async with node_session(node, agreement_state, context, request.epoch, sent) as session:
+        result = await compute(
+            session,
+            _fitness(agreement_state, objective, asked),
+            spec=terms.spec,
+            bound=bound,
+            best=terms.best,
+            best_so_far=before,
+        )
+        if agreement_state.derivation is not None:
+            told = await tell_nodes(
+                session, len(asked.plans), spec=terms.spec, bound=bound, best=terms.best
             )
-            if agreement_state.derivation is not None:
-                told = await tell_nodes(
-                    session, len(asked.plans), spec=terms.spec, bound=bound, best=terms.best
-                )
-                answer = Answer([int(label) for label in told.labels], told.best_value)
-    except BaseException:
-        if sent.begun:
-            counters.abort(asked)
-        raise
+            answer = Answer([int(label) for label in told.labels], told.best_value)
     if best is not None and result.best_so_far is not None:
         best.keep(number, attempt, result.best_so_far)
     if agreement_state.derivation is not None and answer is not None:

@@ -5,8 +5,8 @@ hold in common, and check all ranges. What is frozen is what was checked. A node
 when another lost its last message, takes part again, so that all come to the same end. While
 inputs are not frozen, whatever differs between nodes is dropped, and can be submitted again.
 
-With the first message the nodes open the seed contribution, which is drawn from the keys of all
-three pairs: no participant can know it when it seals its rows, and the search's seed depends on it.
+The first message also has the hash that binds a node to its contribution to the search's seed. What
+the three were bound to is frozen with the inputs, and only then is it opened (`seed_drawing`).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tacit.engine.agreement.sealing import box_hash
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.state.store import StoredInput
+from tacit.engine.node.work.seed_drawing import draw_seed
 from tacit.engine.node.work.session import ComputingNode, node_session, refusals_told
 from tacit.engine.records.events import InputDiffers, InputOutOfRange
 from tacit.engine.wire.messages import Prepare
@@ -28,6 +29,7 @@ from tacit.engine.wire.replies import InputsPrepared, RefusalKind
 from tacit.engine.wire.request import context_of
 from tacit.errors import DifferentSharesError
 from tacit.mpc import (
+    NODES,
     ArithmeticShare,
     Session,
     check_ranges,
@@ -46,7 +48,8 @@ class _Compared:
 
     different: dict[str, list[str]]
     """Owners whose manifests are not the same everywhere, with the nodes where they differ."""
-    seed_contribution: str
+    commitments: list[str]
+    """What binds the three nodes to their contributions to the seed."""
 
 
 async def prepare(
@@ -64,6 +67,10 @@ async def _prepare(
     context = context_of(request, b"prepare")
     async with refusals_told(node, context, None):
         agreement_state.inputs.check_objective(objective)
+    frozen = agreement_state.inputs.frozen.get(objective)
+    if frozen is not None and not frozen.commitments:
+        # An earlier version froze them and drew the seed at once; there is nothing left to do.
+        return InputsPrepared(id=request.id, sent=0, rounds=0)
     inputs = agreement_state.store.inputs(objective)
     missing = agreement_state.inputs.missing(objective)
     outside: list[str] = []
@@ -73,6 +80,10 @@ async def _prepare(
             weights = agreement_state.inputs.weights(objective)
             await _same(check_same_components(session, weights, label="inputs"))
             outside = await _out_of_range(agreement_state, session, objective, weights)
+            if not outside:
+                commitments = compared.commitments
+                agreement_state.inputs.freeze(objective, inputs, commitments=commitments)
+                await draw_seed(session, agreement_state.inputs, objective)
     # Only now, when every node has its answer: an error inside would end the session for all.
     _drop_different(agreement_state, objective, inputs, compared)
     if missing:
@@ -82,7 +93,6 @@ async def _prepare(
             participants=missing,
         )
     _drop_outside(agreement_state, objective, inputs, outside)
-    agreement_state.inputs.freeze(objective, inputs, seed_contribution=compared.seed_contribution)
     derivation = agreement_state.derivation
     if derivation is not None and derivation.is_frozen:
         # Now, since no deadline runs yet.
@@ -99,26 +109,21 @@ async def _compare(
         hashlib.sha256(inputs[who].manifest).digest() if who in inputs else bytes(_HASH)
         for who in owners
     ]
-    drawn = {c: session.words("word", c, 4).tobytes() for c in (session.me, session.next)}
-    contribution = agreement_state.inputs.seed_contributions.get(objective, "")
-    kept = bytes.fromhex(contribution) or bytes(_HASH)
-    message = np.frombuffer(b"".join([kept, drawn[session.me], *ours]), dtype=np.uint8)
+    commitments = {session.me: agreement_state.inputs.commit(objective).hex()}
+    message = np.frombuffer(
+        b"".join([bytes.fromhex(commitments[session.me]), *ours]), dtype=np.uint8
+    )
     for peer in (session.next, session.previous):
         await session.send(peer, message)
     different: dict[str, list[str]] = {}
     for peer in (session.next, session.previous):
         data = (await session.receive(peer, len(message), np.uint8)).tobytes()
         theirs = [data[at : at + _HASH] for at in range(0, len(data), _HASH)]
-        kept = kept if any(kept) else theirs[0]
-        drawn[peer] = theirs[1]
-        for who, here, there in zip(owners, ours, theirs[2:], strict=True):
+        commitments[peer] = theirs[0].hex()
+        for who, here, there in zip(owners, ours, theirs[1:], strict=True):
             if here != there:
                 different.setdefault(who, []).append(session.name_of(peer))
-    if any(kept):
-        # Where one node has frozen already, its contribution counts: nobody gets a second draw.
-        return _Compared(different, kept.hex())
-    parts = np.frombuffer(b"".join(drawn.values()), dtype=np.uint8).reshape(3, _HASH)
-    return _Compared(different, np.bitwise_xor.reduce(parts).tobytes().hex())
+    return _Compared(different, [commitments[node] for node in NODES])
 
 
 async def _same(comparison: Awaitable[None]) -> None:

@@ -174,13 +174,16 @@ def results_router() -> APIRouter:
     async def logs(
         run_id: RunId, body: LogQuestion, who: Asker, platform: ThePlatform
     ) -> LogsAnswer:
-        """The nodes' logs, signed for this nonce, with what it takes to follow the search."""
+        """The nodes' logs, signed for this nonce, with what it takes to follow the search.
+
+        With `heads_only` the logs have no lines, only their signed heads: a receipt to keep.
+        """
         run = await platform.database.read(read_run, run_id)
         check_state(run.where, HAS_LOGS, to="have logs")
         await platform.database.read(agreement_bytes, run_id)
         nonce = bytes.fromhex(body.nonce)
         async with platform.logs.of(who.account):
-            answer = await platform.execution.fetch_logs(run_id, nonce)
+            answer = await platform.execution.fetch_logs(run_id, nonce, heads_only=body.heads_only)
             return await asyncio.to_thread(LogsAnswer.model_validate, answer, from_attributes=True)
 
     return router

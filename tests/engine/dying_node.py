@@ -1,0 +1,45 @@
+"""A node that is killed, as by SIGKILL, where a test says: `python -m tests.engine.dying_node`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from typing import Any
+
+from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.node import process
+from tacit.engine.node.state.best_so_far import BestSoFar
+from tacit.engine.node.state.inputs import Inputs
+
+POINTS: dict[str, tuple[type[Any], str]] = {
+    "keep best": (BestSoFar, "keep"),
+    "freeze": (Inputs, "freeze"),
+    "draw": (Inputs, "draw"),
+}
+"""What the node is about to do when it is killed."""
+
+
+def restart_dying(cluster: LocalCluster, node: int, point: str) -> None:
+    """Start a node again that is killed as soon as it comes to this point."""
+    cluster.kill(node)
+    path = cluster.folder / f"node-{node}.toml"
+    with (cluster.folder / f"node-{node}.err").open("ab") as errors:
+        cluster.processes[node] = subprocess.Popen(
+            [sys.executable, "-m", "tests.engine.dying_node", point, str(path)],
+            stdin=subprocess.PIPE,
+            stdout=errors,
+            stderr=errors,
+            start_new_session=True,
+        )
+
+
+def _die(*_: object, **__: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    where, name = POINTS[sys.argv[1]]
+    setattr(where, name, _die)
+    sys.exit(process.main(sys.argv[2:]))

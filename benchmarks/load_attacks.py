@@ -2,7 +2,7 @@
 
 While an attacker's process does its worst, another platform evaluates 100 plans of 20 x 20 and
 pings a node. Per attack: the largest memory of a node, and how long pings and evaluations took.
-`python -m benchmarks.load_attacks --json`. Figures of an idle machine stand in docs/nodes.md.
+`python -m benchmarks.load_attacks --json`, on an idle machine.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ class Node:
         self.broken: set[str] = set()
         """Folders of agreements that cannot be read; these are refused until somebody looks."""
         self.epochs: dict[tuple[bytes, int], Epoch] = {}
-        self.turns, self.workers = Turns(), WorkerLoops()
+        self.turns, self.pages, self.workers = Turns(), Turns(), WorkerLoops()
         self.weights = KeptWeights()
         self.memory = MemoryBudget(self.name, megabytes=config.most_working_megabytes)
         self._talks: set[asyncio.Task[None]] = set()

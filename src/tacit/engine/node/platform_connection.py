@@ -18,6 +18,7 @@ from tacit.engine.node.state.inputs import Inputs
 from tacit.engine.node.work import evaluation, sealed_work
 from tacit.engine.node.work.agreeing import agree
 from tacit.engine.node.work.input_check import prepare
+from tacit.engine.node.work.log_pages import REST as PAGE_REST
 from tacit.engine.node.work.log_pages import log_page
 from tacit.engine.node.work.off_loop import in_thread
 from tacit.engine.records.events import (
@@ -225,7 +226,8 @@ class PlatformConnection:
             case Submit():
                 return await self._submit(agreement_state.inputs, request)
             case FetchLog():
-                return await log_page(node.keys, agreement_state.store.log, request)
+                async with node.pages.of(self.platform, rest=PAGE_REST):
+                    return await log_page(node.keys, agreement_state.store.log, request)
             case OpenEpoch():
                 return await evaluation.open_epoch(node, agreement_state, request)
             case Prepare():

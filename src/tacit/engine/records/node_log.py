@@ -143,9 +143,14 @@ class NodeLog:
         """Bytes of the log."""
         return self._size
 
+    @property
+    def is_synced(self) -> bool:
+        """Whether all entries are on the disk."""
+        return self._synced == self._size
+
     def sync(self) -> None:
         """Wait until all entries are on the disk."""
-        if self._synced == self._size:
+        if self.is_synced:
             return
         size = self._size
         try:

@@ -10,6 +10,9 @@ from tacit.engine.records.node_log import NodeLog, sign_head
 from tacit.engine.wire.messages import FetchLog
 from tacit.engine.wire.replies import LogPage
 
+REST = 1.0
+"""Pages of a platform take half of a node's time at most."""
+
 
 async def log_page(keys: Keys, log: NodeLog, request: FetchLog, /) -> LogPage:
     """A page of a log; with the last one comes the signature under the head of the whole.
@@ -19,7 +22,8 @@ async def log_page(keys: Keys, log: NodeLog, request: FetchLog, /) -> LogPage:
     page, more = log.page(request.offset)
     if more:
         return LogPage(id=request.id, log=page, more=True, signature=b"", seconds=int(time.time()))
-    await in_thread(log.sync)
+    if not log.is_synced:
+        await in_thread(log.sync)
     # Whatever was added meanwhile belongs to the head that is signed, so it comes along.
     page, more = log.page(request.offset)
     head, now = log.head, int(time.time())

@@ -41,7 +41,10 @@ def test_whoever_is_cancelled_waits_for_the_end(call: Any) -> None:
             begun.set()
             go_on.wait(10)
             ended.set()
+            raise ValueError("too late for anybody")
 
+        noticed: list[dict[str, Any]] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, what: noticed.append(what))
         task = asyncio.ensure_future(call(work))
         await asyncio.to_thread(begun.wait, 10)
         for _ in range(3):
@@ -52,6 +55,9 @@ def test_whoever_is_cancelled_waits_for_the_end(call: Any) -> None:
         with pytest.raises(asyncio.CancelledError):
             await task
         assert ended.is_set()
+        del task
+        gc.collect()
+        assert not noticed
 
     asyncio.run(show())
 

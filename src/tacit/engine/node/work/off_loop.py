@@ -54,6 +54,8 @@ async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwar
             cancelled = error
     try:
         if cancelled is not None:
+            # Its error, if it has one, is nobody's any more.
+            _ = running.cancelled() or running.exception()
             raise cancelled
         return running.result()
     finally:

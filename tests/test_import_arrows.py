@@ -43,7 +43,15 @@ _ENGINE = {
     "derived": ["evaluators", "wire", "agreement", "identity"],
     "node.links": ["records", "wire", "agreement", "identity"],
     "node.state": ["derived", "records", "wire", "agreement", "identity"],
-    "node.work": ["node.state", "node.links", "records", "wire", "agreement", "identity"],
+    "node.work": [
+        "derived",
+        "node.state",
+        "node.links",
+        "records",
+        "wire",
+        "agreement",
+        "identity",
+    ],
     # Node and coordinator never import each other.
     "node": ["derived", "records", "wire", "agreement", "identity"],
     "coordinator": ["evaluators", "records", "wire", "agreement", "identity"],

@@ -20,13 +20,14 @@ def verify(path: LogPath) -> None:
     """Check that the chain of a log is unbroken, and count what is in it."""
     from collections import Counter
 
-    from tacit.engine.records import FIRST, line_hash, verify_log
+    from tacit.engine.records import FIRST, read_log
 
-    data = read_bytes(path)
-    events = verify_log(data)
-    lines = data.splitlines()
-    typer.echo(f"unbroken, {len(events)} lines, head {line_hash(lines[-1]) if lines else FIRST}")
-    for event, count in sorted(Counter(event.name for event in events).items()):
+    head, counts = FIRST, Counter[str]()
+    for line in read_log(path):
+        head = line.hash
+        counts[line.event.name] += 1
+    typer.echo(f"unbroken, {counts.total()} lines, head {head}")
+    for event, count in sorted(counts.items()):
         typer.echo(f"{count:8} {event}")
 
 

@@ -117,7 +117,8 @@ def _refusals(logs: Sequence[Log]) -> list[str]:
     """What the platform asked for and the nodes refused: worth a look, not a proof of anything."""
     notes = []
     for node, log in enumerate(logs):
-        refused = [event.reason for event in log if isinstance(event, RequestRefused)]
+        refused = [event for event in log if isinstance(event, RequestRefused)]
+        count = sum(1 + event.left_out for event in refused)
         if refused:
-            notes.append(f"node {node} refused {len(refused)} requests, the first: {refused[0]}")
+            notes.append(f"node {node} refused {count} requests, the first: {refused[0].reason}")
     return notes

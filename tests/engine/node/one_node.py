@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from pathlib import Path
 
@@ -44,5 +45,5 @@ def agree(node: Node, folder: Path) -> tuple[Agreement, dict[str, bytes], str]:
         ),
     )
     signatures = all_sign(agreement, keys)
-    node.take_agreement(agreement, signatures, platform)
+    asyncio.run(node.take_agreement(agreement, signatures, platform))
     return agreement, signatures, platform

@@ -35,7 +35,7 @@ def test_a_broken_agreement_is_refused_and_the_others_go_on(folder: Path, file: 
         again.agreement_state(agreement_hash(broken), platform)
     # Nor is it begun afresh, which would forget the numbers that it has used.
     with pytest.raises(RefusedError, match="damaged"):
-        again.take_agreement(broken, signatures, platform)
+        run(again.take_agreement(broken, signatures, platform))
     assert {p.name: p.read_bytes() for p in place.iterdir() if p.is_file()} == before
 
 

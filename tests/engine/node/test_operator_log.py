@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from tacit.engine.node.operator_log import LOGGER, JsonLines, LineLimit, shorten
+from tacit.engine.node.operator_log import LOGGER, JsonLines, shorten
+from tacit.engine.records.line_limit import LineLimit
 
 
 def test_a_record_is_one_line_of_json() -> None:

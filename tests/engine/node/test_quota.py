@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 import urllib.request
 from functools import partial
@@ -47,6 +48,13 @@ def test_a_node_keeps_so_many_bytes_of_a_platform(folder: Path) -> None:
     node.quota.check_room("another platform", 900_000)
 
 
+def test_an_agreement_that_needs_more_memory_than_allowed_is_refused(folder: Path) -> None:
+    with pytest.raises(RefusedError, match="needs 0 MB of memory; this node allows 0"):
+        agree(Node(replace(config(folder), most_working_megabytes=0)), folder)
+    with pytest.raises(RefusedError, match="agreements of 0 MB are kept for this platform"):
+        agree(Node(replace(config(folder), most_agreed_megabytes=0)), folder)
+
+
 def test_what_a_log_takes_counts(folder: Path) -> None:
     node = Node(replace(config(folder), most_megabytes=1))
     agreement, _, platform = agree(node, folder)
@@ -87,7 +95,7 @@ def test_a_clock_that_is_set_back_brings_nothing_back(
     assert not node.agreement_states
     for each in (node, Node(config(folder))):
         with pytest.raises(RefusedError, match="was removed here"):
-            each.take_agreement(agreement, signatures, platform)
+            asyncio.run(each.take_agreement(agreement, signatures, platform))
         agree(each, folder)
 
 

@@ -65,6 +65,14 @@ def test_assignments(cluster: LocalCluster, disclose: str, best: str) -> None:
     same_bytes(cluster, problem, parameters=small("paper-ap"), disclose=disclose, best=best)
 
 
+@pytest.mark.parametrize(("disclose", "best"), [("top:5", "improvement"), ("above:80", "value")])
+def test_large_populations(cluster: LocalCluster, disclose: str, best: str) -> None:
+    """Nodes compute these away from their event loops."""
+    problem = generate_assignment(3, rows=150, participants=3)
+    parameters = preset_named("paper-ap").with_changes(population=450)
+    same_bytes(cluster, problem, parameters=parameters, disclose=disclose, best=best, generations=2)
+
+
 @pytest.mark.parametrize("disclose", ["top:5", "buckets:3"])
 def test_imbalanced_assignments(cluster: LocalCluster, disclose: str) -> None:
     problem = generate_assignment(4, rows=5, columns=11)

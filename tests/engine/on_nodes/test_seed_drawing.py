@@ -21,6 +21,7 @@ from tacit.engine.node.state.store import Store, StoredInput, folder_name
 from tacit.engine.node.work.seed_drawing import draw_seed
 from tacit.engine.records.events import InputsFrozen, InputsFrozenAtOnce, SeedDrawn
 from tacit.engine.records.freezing import frozen_inputs
+from tacit.engine.records.log_chain import read_log
 from tacit.engine.wire.messages import Prepare
 from tacit.errors import EngineError, LogError, MpcError, RefusedError
 from tacit.mpc import COORDINATOR, Context, Session, agree_epoch, open_session
@@ -229,7 +230,7 @@ def test_only_what_nodes_were_bound_to_is_drawn(tmp_path: Path) -> None:
 def test_a_log_that_draws_twice_is_refused(tmp_path: Path) -> None:
     state, drawn = frozen_state(tmp_path, example_cast()), DRAWN
     state.inputs.draw(0, drawn)
-    log, agreement = Store(state.store.folder).log.events, state.agreement
+    log, agreement = [line.event for line in read_log(state.store.log.path)], state.agreement
     assert frozen_inputs(agreement, log)[0].seed_contribution == joint_contribution(drawn)
     last = log[-1]
     with pytest.raises(LogError, match="drawn twice"):

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tacit.engine.records import node_log
-from tacit.engine.records.events import EpochBegun
+from tacit.engine.records.events import EpochBegun, RequestRefused
+from tacit.engine.records.log_chain import LONGEST_LINE
+from tacit.engine.records.log_checkpoint import KEPT_LINES
 from tacit.engine.records.node_log import NodeLog, verify_log
 from tacit.errors import LogError
 
@@ -92,7 +95,7 @@ def test_a_line_that_cannot_be_taken_back_ends_the_log(
     with pytest.raises(LogError, match="half a line"):
         log.append(EpochBegun(7))
     # Who starts again finds the chain as it was.
-    assert len(NodeLog(log.path).events) == 5
+    assert NodeLog(log.path).lines == 5
 
 
 def test_a_long_log_travels_in_pages(log: NodeLog, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,3 +107,57 @@ def test_a_long_log_travels_in_pages(log: NodeLog, monkeypatch: pytest.MonkeyPat
         data += page
     assert data == log.path.read_bytes()
     assert log.page(len(data)) == log.page(1 << 62) == (b"", False)
+
+
+def test_memory_does_not_grow_with_the_log(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    log = NodeLog(path)
+    log.append(EpochBegun(1))
+    for _ in range(4000):
+        log.append(RequestRefused("evaluate", "x" * 2000))
+    for number in range(100):
+        log.append(EpochBegun(2 + number))
+    log.close()
+    assert path.stat().st_size > 8 << 20
+    for checkpoint in (True, False):
+        if not checkpoint:
+            path.with_suffix(".checkpoint").unlink()
+        tracemalloc.start()
+        again = NodeLog(path)
+        assert tracemalloc.get_traced_memory()[1] < 6 << 20
+        tracemalloc.stop()
+        assert (again.head, again.lines) == (log.head, log.lines)
+        assert again.recent() == verify_log(path.read_bytes())[-KEPT_LINES:]
+
+
+def test_a_start_reads_what_follows_the_checkpoint(
+    log: NodeLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(node_log, "CHECKPOINT_BYTES", 1)
+    log.append(EpochBegun(6))
+    monkeypatch.undo()
+    log.append(EpochBegun(7))
+    whole = log.path.read_bytes()
+    # The beginning is not looked at again, but whoever verifies the log sees it.
+    log.path.write_bytes(whole.replace(b'"number":1', b'"number":9', 1))
+    assert (NodeLog(log.path).head, NodeLog(log.path).lines) == (log.head, 7)
+    with pytest.raises(LogError, match="line 2 does not follow"):
+        verify_log(log.path.read_bytes())
+    # A checkpoint of another log does not count, nor one that is damaged.
+    lines = whole.splitlines(keepends=True)
+    log.path.write_bytes(b"".join(lines[:4]))
+    assert NodeLog(log.path).lines == 4
+    changed = b"".join(lines).replace(b'"number":6', b'"number":9', 1)
+    log.path.write_bytes(changed)
+    with pytest.raises(LogError, match="line 7 does not follow"):
+        NodeLog(log.path)
+    log.path.write_bytes(whole)
+    log.path.with_suffix(".checkpoint").write_bytes(b"\xffnonsense")
+    assert (NodeLog(log.path).head, NodeLog(log.path).lines) == (log.head, 7)
+
+
+def test_a_line_without_end_is_no_reason_to_read_it_whole(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b"x" * (3 * LONGEST_LINE))
+    with pytest.raises(LogError, match="line 1 is cut off"):
+        NodeLog(path)

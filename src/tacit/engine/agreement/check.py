@@ -6,6 +6,7 @@ import unicodedata
 
 from tacit.engine.agreement.frame_sizes import check_frame_sizes
 from tacit.engine.agreement.sealed import check_sealed
+from tacit.engine.agreement.size_limits import check_counts, check_name_length
 from tacit.engine.agreement.terms import Agreement, ObjectiveTerms
 from tacit.errors import AgreementError, InputError
 from tacit.mpc import Spec, check_bound_fits
@@ -21,6 +22,7 @@ _KEY_CHARACTERS = frozenset("0123456789abcdef")
 def check_agreement(agreement: Agreement) -> None:
     """Refuse an agreement that contradicts itself, or whose bounds do not fit the ring."""
     _check_size(agreement)
+    check_counts(agreement)
     _check_names(agreement)
     _check_keys(agreement)
     _check_limits(agreement)
@@ -80,7 +82,11 @@ def _check_names(agreement: Agreement) -> None:
     names += [each.name for each in agreement.objectives]
     names += [node.host for node in agreement.nodes]
     for name in names:
-        if any(unicodedata.category(character) in _UNSEEN for character in name):
+        check_name_length(name)
+        # What is printable has none of these, and that is quickly seen.
+        if not name.isprintable() and any(
+            unicodedata.category(character) in _UNSEEN for character in name
+        ):
             raise AgreementError(
                 f"the name {ascii(name)[:70]} has characters that cannot be seen; leave them out"
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tacit.engine.agreement.size_limits import check_agreement_bytes
 from tacit.engine.agreement.terms import Agreement, canonical
 from tacit.errors import AgreementError
 from tacit.mpc import ALL_PAIRS_LIMIT, key_bits
@@ -20,7 +21,7 @@ def check_frame_sizes(agreement: Agreement, /) -> None:
         raise AgreementError(
             f"populations of up to {most} candidates; nodes take {MOST_CANDIDATES}"
         )
-    _check("the agreement itself", 2 * len(canonical(agreement)))
+    check_agreement_bytes(len(canonical(agreement)))
     entries = most * agreement.known_problem.plan_length
     _check("a population", entries * (1 if problem.columns <= 256 else 2))
     for objective in agreement.confidential():
@@ -29,10 +30,10 @@ def check_frame_sizes(agreement: Agreement, /) -> None:
             _check(f"the box of {owner.participant!r}", 16 * len(owner.rows) * problem.columns)
     for objective in agreement.evaluated():
         name = agreement.objectives[objective].name
-        _check(f"an evaluation of {name!r}", _largest_batch(agreement, objective))
+        _check(f"an evaluation of {name!r}", largest_batch(agreement, objective))
 
 
-def _largest_batch(agreement: Agreement, objective: int) -> int:
+def largest_batch(agreement: Agreement, objective: int) -> int:
     """Bytes of the largest message between nodes: one bit per bit of the largest comparison."""
     n, spec = agreement.limits.population_max, agreement.objectives[objective].spec
     if spec.kind == "none":

@@ -123,22 +123,31 @@ def check_sealed(agreement: Agreement, /) -> None:
 
 
 def _check_sizes(schedule: Schedule, search: int) -> None:
-    about = table_of(schedule)
-    needed = max(about.key_bits, about.settle_bits)
+    needed = _bits_compared(schedule)
     if needed > RING_BITS:
         raise AgreementError(
             f"search {search} compares {needed} bits, the ring has {RING_BITS}; scale the "
             "weights or the weighting down"
         )
-    # The largest messages: the tables at the start, and one bit per bit of a comparison.
-    comparisons = schedule.blocks * (schedule.children * (schedule.children - 1) // 2)
-    cells = about.parents * about.columns * (about.rows + 1)
-    most = max(cells * about.word.itemsize, comparisons * needed // 8)
+    most = largest_message(schedule)
     if most > ROOM:
         raise AgreementError(
             f"search {search} would take a message of {most >> 20} MB; {ROOM >> 20} MB fit: take "
             "fewer parents, fewer children or smaller blocks, or a smaller problem"
         )
+
+
+def _bits_compared(schedule: Schedule) -> int:
+    about = table_of(schedule)
+    return max(about.key_bits, about.settle_bits)
+
+
+def largest_message(schedule: Schedule, /) -> int:
+    """Bytes of the tables at the start, or of one bit per bit of a comparison."""
+    about = table_of(schedule)
+    comparisons = schedule.blocks * (schedule.children * (schedule.children - 1) // 2)
+    cells = about.parents * about.columns * (about.rows + 1)
+    return max(cells * about.word.itemsize, comparisons * _bits_compared(schedule) // 8)
 
 
 def shape_of(agreement: Agreement, search: int, /) -> PublicShape:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from tacit.engine.agreement.terms import Agreement, agreement_hash
+from tacit.engine.agreement.terms import Agreement, ParticipantTerms, agreement_hash
 from tacit.errors import AgreementError
 
 Purpose = Literal["agreement", "box", "join", "log", "log head", "manifest"]
@@ -59,8 +59,14 @@ def is_joining_signed(public_key: str, code: str, signature: bytes) -> bool:
 
 def check_signatures(agreement: Agreement, signatures: Mapping[str, bytes]) -> None:
     """Refuse an agreement that is not signed by every one of its participants."""
-    digest = agreement_hash(agreement)
-    for participant in agreement.participants:
+    check_all_signed(agreement.participants, agreement_hash(agreement), signatures)
+
+
+def check_all_signed(
+    participants: Sequence[ParticipantTerms], digest: bytes, signatures: Mapping[str, bytes]
+) -> None:
+    """Refuse the agreement of this hash unless every one of these participants signed it."""
+    for participant in participants:
         signature = signatures.get(participant.name, b"")
         if not is_signed(participant.signing_key, "agreement", digest, signature):
             raise AgreementError(

@@ -167,17 +167,30 @@ class Agreement(_Part, frozen=True, dict=True):
         """Whether it is about a sealed search."""
         return any(terms.sealed for terms in self.objectives)
 
+    @cached_property
+    def _by_name(self) -> dict[str, ParticipantTerms]:
+        return {terms.name: terms for terms in self.participants}
+
+    @cached_property
+    def _rows(self) -> list[dict[str, list[int]]]:
+        return [
+            {owner.participant: owner.rows for owner in terms.owners} for terms in self.objectives
+        ]
+
+    @cached_property
+    def digest(self) -> bytes:
+        """The SHA-256 that names it: see `agreement_hash`."""
+        return hashlib.sha256(canonical(self)).digest()
+
     def participant(self, name: str) -> ParticipantTerms:
         """The participant of this name, or an `AgreementError`."""
-        for terms in self.participants:
-            if terms.name == name:
-                return terms
+        if name in self._by_name:
+            return self._by_name[name]
         raise AgreementError(f"{name!r} is not a participant; choose one that the agreement lists")
 
     def rows_of(self, name: str, objective: int) -> list[int]:
         """The rows that a participant seals for an objective; none if it takes no part in it."""
-        owners = self.objectives[objective].owners
-        return next((each.rows for each in owners if each.participant == name), [])
+        return self._rows[objective].get(name, [])
 
 
 def canonical(value: msgspec.Struct) -> bytes:
@@ -191,7 +204,7 @@ def canonical(value: msgspec.Struct) -> bytes:
 
 def agreement_hash(agreement: Agreement) -> bytes:
     """The SHA-256 that names an agreement. See `tacit.engine.agreement.draft.draft_agreement`."""
-    return hashlib.sha256(canonical(agreement)).digest()
+    return agreement.digest
 
 
 def read_agreement(data: bytes) -> Agreement:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from tacit.engine.identity.certificates import new_certificate
 from tacit.engine.identity.config import (
+    MOST_WORKING_MEGABYTES,
     ClusterConfig,
     ClusterNode,
     NodeConfig,
@@ -34,6 +35,7 @@ def write_cluster(
     delay_ms: float = 0.0,
     any_search: bool = False,
     chosen_populations: bool = False,
+    most_working_megabytes: int = MOST_WORKING_MEGABYTES,
 ) -> tuple[Path, ...]:
     """Write node-0.toml to node-2.toml and cluster.toml with all they name; the paths come back.
 
@@ -58,6 +60,7 @@ def write_cluster(
             delay_ms=delay_ms,
             any_search=any_search,
             chosen_populations=chosen_populations,
+            most_working_megabytes=most_working_megabytes,
         )
         files.append(folder / f"{names[i]}.toml")
         files[-1].write_text(show_node_config(config))

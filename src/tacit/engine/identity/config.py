@@ -15,6 +15,9 @@ from tacit.files import read_toml
 
 T = TypeVar("T")
 
+MOST_WORKING_MEGABYTES = 384
+"""With what a node takes anyway, that is less than half a gigabyte."""
+
 
 class PeerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Another node: its number, its address, its pinned certificate."""
@@ -46,6 +49,10 @@ class NodeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Agreements that are kept for one platform, whoever signed them."""
     most_megabytes: int = 10_000
     """What is kept for one platform on the disk, logs included."""
+    most_agreed_megabytes: int = 16
+    """The text of all agreements that are kept for one platform: in memory it takes more."""
+    most_working_megabytes: int = MOST_WORKING_MEGABYTES
+    """What one agreement may need in memory, and what runs at once for one platform."""
     keep_days: float = 30.0
     """How long an agreement with its log is kept after it has expired."""
     any_search: bool = False
@@ -131,6 +138,8 @@ def show_node_config(config: NodeConfig, /) -> str:
         lines.append("any_search = true")
     if config.chosen_populations:
         lines.append("chosen_populations = true")
+    if config.most_working_megabytes != MOST_WORKING_MEGABYTES:
+        lines.append(f"most_working_megabytes = {config.most_working_megabytes}")
     if config.metrics:
         lines.append(f'metrics = "{config.metrics}"')
     for peer in config.peers:

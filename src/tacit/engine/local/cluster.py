@@ -23,6 +23,8 @@ from tacit.errors import EngineError
 from tacit.mpc import NODES
 
 START_SECONDS = 30.0
+OWN_MEGABYTES = 1_000_000
+"""On the machine of the only one who asks, memory is its own affair."""
 ROOM = 1 << 30
 """Bytes that must be free in memory for the nodes' files to go there."""
 
@@ -58,12 +60,14 @@ class LocalCluster:
         addresses: Sequence[str] | None = None,
         any_search: bool = True,
         chosen_populations: bool = False,
+        most_working_megabytes: int = OWN_MEGABYTES,
     ) -> None:
         """`addresses` are where others find the nodes, if something stands in between.
 
         Whoever starts nodes here may search as he likes; nodes elsewhere take what was measured.
         """
         self._any_search = any_search
+        self._most_working = most_working_megabytes
         self._timeout, self._delay = timeout_seconds, delay_ms
         self._chosen = chosen_populations
         self.listen = free_addresses(3)
@@ -83,6 +87,7 @@ class LocalCluster:
                 delay_ms=self._delay,
                 any_search=self._any_search,
                 chosen_populations=self._chosen,
+                most_working_megabytes=self._most_working,
             )
             for i in NODES:
                 self.processes.append(self._launch(i))

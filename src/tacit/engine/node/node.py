@@ -25,13 +25,17 @@ from tacit.engine.identity.certificates import CertificateFiles, read_certificat
 from tacit.engine.identity.config import NodeConfig, parse_address
 from tacit.engine.identity.keys import load_keys
 from tacit.engine.node.links.peer_links import PeerLinks
-from tacit.engine.node.operator_log import LOGGER, LineLimit, shorten
+from tacit.engine.node.operator_log import LOGGER, shorten
 from tacit.engine.node.platform_connection import PENDING_LIMIT, PlatformConnection
 from tacit.engine.node.quota import Quota, has_tombstone, remove_folder, remove_leftovers, tombstone
 from tacit.engine.node.state.agreement_state import AgreementState
+from tacit.engine.node.state.kept_weights import KeptWeights
 from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.state.store import Store, folder_name
+from tacit.engine.node.work.memory_budget import MemoryBudget
+from tacit.engine.node.work.off_loop import Turns, in_thread
 from tacit.engine.node.work.plan_binding import bind_for_peer
+from tacit.engine.node.work.worker_loops import WorkerLoops
 from tacit.engine.records.events import (
     AgreementBroken,
     AgreementRemoved,
@@ -41,16 +45,23 @@ from tacit.engine.records.events import (
     NodeStarted,
     NodeStopped,
 )
+from tacit.engine.records.line_limit import LineLimit
 from tacit.engine.records.node_log import NodeLog
 from tacit.errors import FileError, LogError
 from tacit.mpc import NODES, Epoch, party_name
-from tacit.mpc.transport import Listener, Mux, TlsLink, delayed, fingerprint
+from tacit.mpc.transport import FrameBudget, Listener, Mux, TlsLink, delayed, fingerprint
 
 if TYPE_CHECKING:
     from tacit.engine.node.metrics import NodeMetrics
 
 FRAME_LIMIT = 64 << 20
 """Larger frames are refused before anything is allocated for them."""
+PLATFORM_BYTES = 64 << 20
+"""What all links of a platform may have a node keep of frames, except for one frame alone."""
+UNSENT_BYTES = 1 << 20
+"""What a platform may leave untaken on a link before it gets nothing more."""
+SWITCH_SECONDS = 0.0005
+"""After so long a thread lets the event loop go on, which answers everybody."""
 TIDY_EVERY_SECONDS = 3600.0
 """How often the node looks for what need not be kept any longer."""
 
@@ -81,10 +92,14 @@ class Node:
         self._strangers = LineLimit(burst=100, per_minute=10)
         self._lines = {name: LineLimit(burst=1000, per_minute=60) for name in self._platforms}
         self._links: Counter[str] = Counter()
+        self._frames: dict[str, FrameBudget] = {}
         self.agreement_states: dict[bytes, AgreementState] = {}
         self.broken: set[str] = set()
         """Folders of agreements that cannot be read; these are refused until somebody looks."""
         self.epochs: dict[tuple[bytes, int], Epoch] = {}
+        self.turns, self.pages, self.workers = Turns(), Turns(), WorkerLoops()
+        self.weights = KeptWeights()
+        self.memory = MemoryBudget(self.name, megabytes=config.most_working_megabytes)
         self._talks: set[asyncio.Task[None]] = set()
         self.peers = PeerLinks(
             config,
@@ -117,6 +132,7 @@ class Node:
             self.end_epoch(agreement_state.hash)
             tombstone(self._data, agreement_state.hash)
             del self.agreement_states[agreement_state.hash]
+            self.weights.forget(agreement_state.hash)
             remove_folder(agreement_state.store.folder)
             self.note(AgreementRemoved(agreement_state.hash.hex(), "it has long expired"))
 
@@ -174,10 +190,20 @@ class Node:
             epoch.close()
         self.epochs.clear()
 
-    def take_agreement(
+    async def take_agreement(
         self, agreement: Agreement, signatures: dict[str, bytes], platform: str, /
     ) -> AgreementState:
         """Keep an agreement (checked, signed by all) if its nodes and platform are who we know."""
+        self._check_parties(agreement, platform)
+        self.quota.check_agreement(agreement, platform)
+        store = await in_thread(Store.create, self._data, agreement, signatures)
+        return self._hold(store)
+
+    def check_count(self, size: int, platform: str, /) -> None:
+        """Refuse one more agreement than the platform may have, by its length alone."""
+        self.quota.check_count(size, platform)
+
+    def _check_parties(self, agreement: Agreement, platform: str) -> None:
         self._check_unbroken(agreement_hash(agreement))
         if has_tombstone(self._data, agreement_hash(agreement)):
             raise refuse("the agreement has expired and was removed here; make a new one")
@@ -204,8 +230,6 @@ class Node:
                 "the agreed search has settings of its own, and nobody measured what it gives "
                 "away; take those of a preset, or ask the operator of the node for any_search"
             )
-        self.quota.check_agreement(platform)
-        return self._hold(Store.create(self._data, agreement, signatures))
 
     def agreement_state(self, agreement: bytes, platform: str, /) -> AgreementState:
         """What we hold for an agreement with this platform."""
@@ -230,6 +254,8 @@ class Node:
             link.abort()
             return
         self.note(Connected(link.peer))
+        link.budget = self._frames.setdefault(link.peer, FrameBudget(PLATFORM_BYTES))
+        link.limit_unsent(UNSENT_BYTES)
         mux = Mux(delayed(link, self.config.delay_ms), pending_limit=PENDING_LIMIT)
         talk = PlatformConnection(self, mux, self._platforms[link.peer])
         task = asyncio.get_running_loop().create_task(talk.serve())
@@ -277,6 +303,7 @@ class Node:
                 task.cancel()
             await asyncio.gather(*self._talks, return_exceptions=True)
             await self.peers.close()
+            self.workers.close()
             self.note(NodeStopped(self.number))
 
 
@@ -291,6 +318,7 @@ def run_node(config: NodeConfig, /, *, until_input_ends: bool = False) -> None:
     """
 
     async def serve() -> None:
+        sys.setswitchinterval(SWITCH_SECONDS)
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):

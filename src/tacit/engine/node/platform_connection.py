@@ -11,19 +11,17 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
-import numpy as np
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
-from tacit.engine.agreement.check import check_agreement
-from tacit.engine.agreement.signatures import check_signatures
-from tacit.engine.agreement.terms import Agreement, agreement_hash, read_agreement
-from tacit.engine.derived import check_derivable, with_public_weights
 from tacit.engine.node.operator_log import shorten
-from tacit.engine.node.state.policy import check_still_valid, refuse
+from tacit.engine.node.state.inputs import Inputs
 from tacit.engine.node.work import evaluation, sealed_work
+from tacit.engine.node.work.agreeing import agree
 from tacit.engine.node.work.epochs import open_epoch
 from tacit.engine.node.work.input_check import prepare
+from tacit.engine.node.work.log_pages import REST as PAGE_REST
+from tacit.engine.node.work.log_pages import log_page
+from tacit.engine.node.work.off_loop import in_thread
 from tacit.engine.records.events import (
     InternalError,
     LinkLost,
@@ -31,7 +29,6 @@ from tacit.engine.records.events import (
     RequestFailed,
     RequestRefused,
 )
-from tacit.engine.records.node_log import sign_head
 from tacit.engine.wire.messages import (
     TALK,
     Advance,
@@ -49,9 +46,7 @@ from tacit.engine.wire.messages import (
     encode_message,
 )
 from tacit.engine.wire.replies import (
-    AgreementTaken,
     Failed,
-    LogPage,
     Pong,
     RefusalKind,
     Refused,
@@ -70,7 +65,7 @@ from tacit.errors import (
     RefusedError,
     SealError,
 )
-from tacit.mpc.transport import Mux
+from tacit.mpc.transport import Frame, Mux
 
 if TYPE_CHECKING:
     from tacit.engine.node.node import Node
@@ -128,10 +123,11 @@ class PlatformConnection:
             if task is not None:
                 task.cancel()
         else:
-            await self._begin(request, frame.header.length)
+            await self._begin(request, frame)
 
-    async def _begin(self, request: Work, size: int) -> None:
-        """Work on a request as soon as there is room for it."""
+    async def _begin(self, request: Work, frame: Frame) -> None:
+        """Work on a request as soon as there is room for it; its frame counts until its end."""
+        size = frame.header.length
         if request.id in self._tasks:
             raise FrameError(self.mux.link.peer, f"used the number {request.id} for two requests")
         while self._tasks and (
@@ -145,7 +141,7 @@ class PlatformConnection:
 
         def finished(_: asyncio.Task[None]) -> None:
             del self._tasks[request.id]
-            self._bytes -= size
+            self._bytes -= frame.header.length
             self._room.set()
 
         task.add_done_callback(finished)
@@ -212,30 +208,27 @@ class PlatformConnection:
             # That log has a limit of its own.
             self._node.note(replace(event, peer=self.mux.link.peer))
             return
+        left_out = agreement_state.trouble_lines.admit()
+        if left_out is None:
+            return
         try:
-            agreement_state.store.log.append(event)
+            agreement_state.store.log.append(replace(event, left_out=left_out))
         except LogError as error:
             self._node.note(LogFailed(self.mux.link.peer, str(error)))
 
     async def _carry_out(self, request: Work) -> Result:
         node = self._node
         if isinstance(request, Agree):
-            return self._agree(request)
+            return await agree(node, request, self.platform)
         agreement_state = node.agreement_state(request.agreement, self.platform)
         if not isinstance(request, FetchLog):
             node.quota.check_room(self.platform, len(getattr(request, "box", b"")))
         match request:
             case Submit():
-                agreement_state.inputs.submit(request)
-                return RowsTaken(id=request.id)
+                return await self._submit(agreement_state.inputs, request)
             case FetchLog():
-                agreement_state.store.log.sync()
-                page, more = agreement_state.store.log.page(request.offset)
-                head, now = agreement_state.store.log.head, int(time.time())
-                signed = sign_head(node.keys.signing, head, nonce=request.nonce, seconds=now)
-                return LogPage(
-                    id=request.id, log=page, more=more, signature=signed, seconds=now, head=head
-                )
+                async with node.pages.of(self.platform, rest=PAGE_REST):
+                    return await log_page(node.keys, agreement_state.store.log, request)
             case OpenEpoch():
                 return await open_epoch(node, agreement_state, request)
             case Prepare():
@@ -249,39 +242,10 @@ class PlatformConnection:
             case OpenPlan():
                 return await sealed_work.open_plan(node, agreement_state, request)
 
-    def _agree(self, request: Agree) -> AgreementTaken:
-        agreement = read_agreement(request.agreement)
-        agreement_state = self._node.agreement_states.get(agreement_hash(agreement))
-        if agreement_state is None:
-            check_agreement(agreement)
-            check_still_valid(agreement, time.time())
-            check_signatures(agreement, request.signatures)
-            check_derivable(agreement)
-            public = _public_weights(agreement, request)
-            agreement_state = self._node.take_agreement(
-                agreement, request.signatures, self.platform
-            )
-            for objective, weights in public.items():
-                agreement_state.store.save_public_weights(objective, weights)
-        return AgreementTaken(
-            id=request.id,
-            frozen=agreement_state.inputs.ready,
-            epoch=agreement_state.epochs.last,
-            seed_contributions=agreement_state.inputs.seed_contributions,
-            states=agreement_state.sealed_states(),
-            clock=time.time(),
-        )
-
-
-def _public_weights(agreement: Agreement, request: Agree) -> dict[int, NDArray[np.int64]]:
-    """What the search needs to know besides answers; refused unless it is what was agreed."""
-    if agreement.search.populations == "chosen":
-        return {}
-    shape = agreement.problem.rows, agreement.problem.columns
-    found = {}
-    for k, data in request.public_weights.items():
-        if len(data) != 8 * shape[0] * shape[1]:
-            raise refuse(f"the public weights of objective {k} do not fit the problem")
-        found[k] = np.frombuffer(data, dtype="<i8").astype(np.int64).reshape(shape)
-    with_public_weights(agreement, found)
-    return found
+    async def _submit(self, inputs: Inputs, request: Submit) -> RowsTaken:
+        """One box of a platform at a time is opened, in a thread."""
+        async with self._node.turns.of(self.platform):
+            manifest = await in_thread(inputs.examine, request)
+            if manifest is not None:
+                inputs.keep(request, manifest)
+        return RowsTaken(id=request.id)

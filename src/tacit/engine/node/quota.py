@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from tacit.engine.agreement.terms import Agreement, canonical
+from tacit.engine.agreement.working_memory import working_bytes
 from tacit.engine.identity.config import NodeConfig
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.policy import refuse
@@ -34,6 +36,8 @@ class Quota:
     ) -> None:
         self._most_agreements = config.most_agreements
         self._most_bytes = config.most_megabytes * MEGABYTE
+        self._most_agreed_bytes = config.most_agreed_megabytes * MEGABYTE
+        self._most_working_bytes = config.most_working_megabytes * MEGABYTE
         self._keep_seconds = config.keep_days * DAY
         self._agreement_states = agreement_states
         self._seen: dict[str, tuple[float, int]] = {}
@@ -54,9 +58,27 @@ class Quota:
         """Whether nothing more is kept for a platform."""
         return self.used(platform) >= self._most_bytes
 
-    def check_agreement(self, platform: str, /) -> None:
-        """Refuse one more agreement than the platform may have."""
-        if len(self._of(platform)) >= self._most_agreements:
+    def check_agreement(self, agreement: Agreement, platform: str, /) -> None:
+        """Refuse one more agreement than the platform may have, and one that needs too much."""
+        needed = working_bytes(agreement)
+        if needed > self._most_working_bytes:
+            raise refuse(
+                f"the agreement needs {needed // MEGABYTE} MB of memory; this node allows "
+                f"{self._most_working_bytes // MEGABYTE}: make the problem or its population "
+                "smaller, or ask the operator of the node"
+            )
+        self.check_count(len(canonical(agreement)), platform)
+
+    def check_count(self, size: int, platform: str, /) -> None:
+        """Refuse one more agreement than the platform may have, by its length alone."""
+        kept = self._of(platform)
+        if sum(each.store.agreement_bytes for each in kept) + size > self._most_agreed_bytes:
+            raise refuse(
+                f"agreements of {self._most_agreed_bytes // MEGABYTE} MB are kept for this "
+                "platform already; wait until some have expired, or ask the operator of the node",
+                kind=RefusalKind.FULL,
+            )
+        if len(kept) >= self._most_agreements:
             raise refuse(
                 f"{self._most_agreements} agreements are kept for this platform already; wait "
                 "until some have expired, or ask the operator of the node",

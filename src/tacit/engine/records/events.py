@@ -219,7 +219,7 @@ class RequestRefused(Event, frozen=True, omit_defaults=True, tag="refused"):
     peer: str = ""
     """Who asked; only in the node's own log."""
     left_out: int = 0
-    """How many lines about this peer were left out before this one."""
+    """How many such lines were left out before this one."""
 
 
 class RequestFailed(Event, frozen=True, omit_defaults=True, tag="failed"):
@@ -230,7 +230,7 @@ class RequestFailed(Event, frozen=True, omit_defaults=True, tag="failed"):
     """Whose fault it was; in the node's own log, who asked."""
     what: str
     left_out: int = 0
-    """How many lines about this peer were left out before this one."""
+    """How many such lines were left out before this one."""
 
 
 AgreementEvent = (
@@ -298,7 +298,7 @@ class LinkEvent(Event, frozen=True, omit_defaults=True):
     peer: str = ""
     what: str = ""
     left_out: int = 0
-    """How many lines about this peer were left out before this one."""
+    """How many such lines were left out before this one."""
 
 
 class Connected(LinkEvent, frozen=True, tag="connected"):

@@ -11,11 +11,9 @@ The platform may carry log and signature, since it can neither sign nor know the
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import time
 import weakref
-from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -23,64 +21,26 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from tacit.engine.agreement.signatures import is_signed, sign
 from tacit.engine.agreement.terms import Agreement, agreement_hash
-from tacit.engine.records.events import FORMAT, AgreementAccepted, AnyEvent, Event
-from tacit.engine.wire.attempt import decode_attempt, encode_attempt
+from tacit.engine.records.events import AgreementAccepted, Event
+from tacit.engine.records.log_chain import FIRST as FIRST
+from tacit.engine.records.log_chain import LONGEST_LINE, read_chain
+from tacit.engine.records.log_chain import Log as Log
+from tacit.engine.records.log_chain import line_hash as line_hash
+from tacit.engine.records.log_chain import verify_log as verify_log
+from tacit.engine.records.log_checkpoint import (
+    Checkpoint,
+    Kept,
+    load_checkpoint,
+    save_checkpoint,
+)
+from tacit.engine.wire.attempt import encode_attempt
 from tacit.errors import LogError
 
-Log = Sequence[Event]
 _ENCODER = msgspec.json.Encoder(order="sorted", enc_hook=encode_attempt)
-_READ = msgspec.json.Decoder(AnyEvent, dec_hook=decode_attempt)
-FIRST = "0" * 64
-PAGE_BYTES = 16 << 20
-"""So much of a log travels in one reply, which must fit into a frame."""
-
-
-def line_hash(line: bytes, /) -> str:
-    """What the next line calls this one."""
-    return hashlib.sha256(line).hexdigest()
-
-
-def verify_log(data: bytes, /) -> list[Event]:
-    """All events of an unbroken chain, or a `LogError` with the first broken line."""
-    events: list[Event] = []
-    previous = FIRST
-    lines = data.split(b"\n")
-    if lines.pop() != b"":
-        raise LogError(f"line {len(lines) + 1} is cut off; the log was damaged")
-    for number, line in enumerate(lines, start=1):
-        _check_chain(number, line, previous)
-        events.append(_read(number, line))
-        previous = line_hash(line)
-    return events
-
-
-class _Chained(msgspec.Struct):
-    """Of any line, what it follows."""
-
-    previous: str
-
-
-def _check_chain(number: int, line: bytes, previous: str) -> None:
-    """Before its type: whoever changed a line is found out, whatever it says now."""
-    try:
-        follows = msgspec.json.decode(line, type=_Chained).previous
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise LogError(f"line {number} is not an event; the log was changed") from None
-    if follows != previous:
-        raise LogError(f"line {number} does not follow line {number - 1}; the log was changed")
-
-
-def _read(number: int, line: bytes) -> Event:
-    try:
-        event: Event = _READ.decode(line)
-    except (msgspec.ValidationError, UnicodeDecodeError) as error:
-        raise LogError(
-            f"line {number} is not an event of this version ({error}); the log was changed, or a "
-            "newer version wrote it"
-        ) from None
-    if isinstance(event, AgreementAccepted) and event.format > FORMAT:
-        raise LogError(f"a newer version wrote this log (format {event.format}); use that one")
-    return event
+PAGE_BYTES = 1 << 20
+"""So much of a log travels in one reply; a platform may ask for many at once and read none."""
+CHECKPOINT_BYTES = 1 << 20
+"""So much of a log is read at most when a node starts, if it ended well or not."""
 
 
 class NodeLog:
@@ -88,28 +48,43 @@ class NodeLog:
 
     def __init__(self, path: Path, /) -> None:
         self.path = path
-        self._drop_torn_line()
-        data = path.read_bytes() if path.exists() else b""
-        self.events = verify_log(data)
-        """What was in the log when it was opened."""
-        lines = data.split(b"\n")
-        self.head = line_hash(lines[-2]) if len(lines) > 1 else FIRST
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         self.close = weakref.finalize(self, os.close, self._file)
         """Close the file, once; whoever forgets it does no harm."""
-        self._size = len(data)
+        self._drop_torn_line()
+        self._read()
         self._torn = False
+        self._synced = -1
+        self._keep_up()
 
     def _drop_torn_line(self) -> None:
         """A crash in mid-append leaves half a line, whose event never began."""
-        if not self.path.exists():
-            return
-        data = self.path.read_bytes()
-        keep = data.rfind(b"\n") + 1
-        if keep < len(data):
-            with self.path.open("r+b") as file:
-                file.truncate(keep)
-                os.fsync(file.fileno())
+        size = os.fstat(self._file).st_size
+        begin = max(0, size - LONGEST_LINE)
+        end = os.pread(self._file, size - begin, begin)
+        keep = begin + end.rfind(b"\n") + 1
+        if keep < size and (keep > begin or begin == 0):
+            os.ftruncate(self._file, keep)
+            os.fsync(self._file)
+
+    def _read(self) -> None:
+        """Verify the chain from the last checkpoint on, a line at a time."""
+        with self.path.open("rb") as file:
+            last, self._recent = load_checkpoint(self._checkpoint_path, file)
+            self._size, self.lines, self.head = last.offset, last.lines, last.head
+            self._checkpoint_at = last.offset
+            for line in read_chain(file, offset=last.offset, previous=last.head, lines=last.lines):
+                self._recent.add(Kept(self._size, line.end - self._size - 1, line.event))
+                self._size, self.head = line.end, line.hash
+                self.lines += 1
+
+    @property
+    def _checkpoint_path(self) -> Path:
+        return self.path.with_suffix(".checkpoint")
+
+    def recent(self) -> list[Event]:
+        """The last events of each kind, in their order: what a node's state follows from."""
+        return [kept.event for kept in self._recent.in_order()]
 
     def append(self, event: Event, /) -> None:
         """Write an event; it survives the end of this process, and after `sync` a power cut."""
@@ -118,6 +93,22 @@ class NodeLog:
         )
         self._write(line + b"\n")
         self.head = line_hash(line)
+        self.lines += 1
+        self._recent.add(Kept(self._size - len(line) - 1, len(line), event))
+        self._keep_up()
+
+    def _keep_up(self) -> None:
+        """Write a checkpoint, if the last one lies far behind."""
+        if self._size - self._checkpoint_at < CHECKPOINT_BYTES:
+            return
+        self._checkpoint_at = self._size
+        kept = [(each.offset, each.length) for each in self._recent.in_order()]
+        try:
+            save_checkpoint(
+                self._checkpoint_path, Checkpoint(self._size, self.lines, self.head, kept)
+            )
+        except OSError:
+            return  # without it the next start takes longer, and that is all
 
     def _write(self, data: bytes) -> None:
         """Append all of it or nothing: half a line would break the chain."""
@@ -152,14 +143,23 @@ class NodeLog:
         """Bytes of the log."""
         return self._size
 
+    @property
+    def is_synced(self) -> bool:
+        """Whether all entries are on the disk."""
+        return self._synced == self._size
+
     def sync(self) -> None:
         """Wait until all entries are on the disk."""
+        if self.is_synced:
+            return
+        size = self._size
         try:
             os.fsync(self._file)
         except OSError as error:
             raise LogError(
                 f"the log cannot be synced ({error.strerror}); check the node's disk"
             ) from error
+        self._synced = size
 
 
 def _signed(head: str, nonce: bytes, seconds: int) -> bytes:

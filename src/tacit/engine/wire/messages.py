@@ -10,6 +10,7 @@ from typing import Annotated, Generic, TypeVar, get_args
 
 import msgspec
 
+from tacit.engine.agreement.size_limits import MOST_OBJECTIVES, MOST_PARTICIPANTS
 from tacit.engine.wire.attempt import Attempt, decode_attempt, encode_attempt
 from tacit.engine.wire.replies import (
     AgreementTaken,
@@ -42,6 +43,9 @@ Word = Annotated[str, msgspec.Meta(max_length=100)]
 """Text that a node may repeat in a refusal or in its log."""
 
 
+Signatures = Annotated[dict[str, bytes], msgspec.Meta(max_length=MOST_PARTICIPANTS)]
+"""By participant; more are refused before any is read."""
+PublicWeights = Annotated[dict[int, bytes], msgspec.Meta(max_length=MOST_OBJECTIVES)]
 Nonce = Annotated[bytes, msgspec.Meta(max_length=64)]
 
 
@@ -66,8 +70,8 @@ class Agree(Request[AgreementTaken], frozen=True, kw_only=True):
     """Here is an agreement that everybody signed."""
 
     agreement: bytes
-    signatures: dict[str, bytes]
-    public_weights: dict[int, bytes] = msgspec.field(default_factory=dict)
+    signatures: Signatures
+    public_weights: PublicWeights = msgspec.field(default_factory=dict)
     """Per public objective its weights, where the nodes derive the populations."""
 
 

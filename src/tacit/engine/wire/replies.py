@@ -96,7 +96,7 @@ class LogPage(Message, frozen=True, kw_only=True):
     more: bool
     """Whether the log goes on after this page."""
     signature: bytes
-    """The node's, under the head of the whole log, the time and the nonce."""
+    """With the last page, the node's under the head of the whole log, the time and the nonce."""
     seconds: int
     """The node's time when it signed, in seconds since 1970."""
     head: str = ""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         decode,
         encode,
     )
+    from tacit.mpc.transport.frame_budget import FrameBudget
     from tacit.mpc.transport.link import Link
     from tacit.mpc.transport.listener import Listener
     from tacit.mpc.transport.memory import MemoryLink, memory_pair

@@ -208,6 +208,7 @@ class Mux:
                     self._noticed(frame)
                 else:
                     self._arrived(frame)
+                del frame  # while we wait for the next, its bytes are nobody's but the receiver's
         except PeerError as error:
             self._fail(error)
         finally:

@@ -17,6 +17,7 @@ from typing import cast
 
 from tacit.errors import FrameError, PeerError, PeerLostError, PeerTimeoutError
 from tacit.mpc.transport.frame import FRAME_LIMIT, HEADER_BYTES, Buffer, Frame, Header, decode
+from tacit.mpc.transport.frame_budget import FrameBudget
 from tacit.mpc.transport.inbox import Inbox
 
 _WRITE_AHEAD = 32 << 20  # bytes a sender may be ahead of the network before it waits
@@ -79,6 +80,14 @@ class TlsLink(asyncio.BufferedProtocol):
         self._body = self._head
         self._filled = 0
         self._timer: asyncio.TimerHandle | None = None
+        self.budget: FrameBudget | None = None
+        """What the frames of this link and of others may take together."""
+        self._waits = False
+
+    def limit_unsent(self, most: int) -> None:
+        """Wait with what is sent while more than so many bytes of it are not taken yet."""
+        if self._transport is not None:
+            self._transport.set_write_buffer_limits(high=most)
 
     @property
     def peer(self) -> str:
@@ -119,19 +128,43 @@ class TlsLink(asyncio.BufferedProtocol):
             except FrameError as error:
                 self._fail(error)
                 return
-            self._body = memoryview(bytearray(self._header.length))
+            self._body = memoryview(self._room(self._header.length))
             if self._header.length:
                 return
         self._complete(self._header)
 
     def _complete(self, header: Header) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._stop_timer()
         self._inbox.put(Frame(header, self._body))
         self._header, self._body = None, self._head
         if self._inbox.pending > _READ_AHEAD and self._transport is not None:
             self._transport.pause_reading()
+
+    def _room(self, length: int) -> bytearray:
+        """Where a payload goes; with a budget, as soon as there is room for it."""
+        if self.budget is None:
+            return bytearray(length)
+        made, now = self.budget.payload(length, self._go_on)
+        if not now and self._transport is not None:
+            # What was decrypted already still comes, and that is little.
+            self._waits = True
+            self._transport.pause_reading()
+            self._stop_timer()
+        return made
+
+    def _go_on(self) -> None:
+        self._waits = False
+        self._read_on()
+
+    def _read_on(self) -> None:
+        ready = not self._waits and self._inbox.pending <= _READ_AHEAD // 2
+        if ready and self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def _too_slow(self) -> None:
         what = f"took more than {self._frame_timeout:g} s for one frame"
@@ -147,8 +180,8 @@ class TlsLink(asyncio.BufferedProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Pass the error to the receiver."""
-        if self._timer is not None:
-            self._timer.cancel()
+        self._stop_timer()
+        self._body = self._head
         reason = f" ({exc})" if exc is not None else ""
         what = f"closed the link{reason}; check that it still runs"
         self._inbox.fail(PeerLostError(self.peer, what))
@@ -186,8 +219,7 @@ class TlsLink(asyncio.BufferedProtocol):
     async def receive(self, *, timeout: float | None) -> Frame:
         """The next frame."""
         frame = await self._inbox.get(timeout=timeout)
-        if self._transport is not None and self._inbox.pending <= _READ_AHEAD // 2:
-            self._transport.resume_reading()
+        self._read_on()
         return frame
 
     def abort(self) -> None:

@@ -7,11 +7,14 @@ from typing import Any
 import msgspec
 import numpy as np
 from msgspec import UNSET, UnsetType
+from numpy.typing import NDArray
 
 from tacit.errors import ProblemError
 from tacit.problems.model.kinds import kind_named
 from tacit.problems.model.objective import Objective
 from tacit.problems.model.problem import Participant, Problem
+
+BLOCK_PAIRS = 1 << 14
 
 
 class PublicProblem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -50,6 +53,28 @@ def public_problem(problem: Problem, /) -> PublicProblem:
     )
 
 
+def _mask(public: PublicProblem) -> NDArray[np.bool_]:
+    """The forbidden pairs as a matrix, if each lies in it and stands once."""
+    mask = np.zeros((public.rows, public.columns), dtype=np.bool_)
+    # In blocks: a node does this in a thread, and others should get their turn.
+    for first in range(0, len(public.forbidden), BLOCK_PAIRS):
+        block = public.forbidden[first : first + BLOCK_PAIRS]
+        try:
+            row, column = np.array(block, dtype=np.int64).T
+        except OverflowError:
+            raise ProblemError("a forbidden pair lies outside the matrix; correct it") from None
+        beyond = (row < 0) | (row >= public.rows) | (column < 0) | (column >= public.columns)
+        if beyond.any():
+            wrong = block[int(beyond.argmax())]
+            raise ProblemError(
+                f"the forbidden pair {wrong[0]}, {wrong[1]} lies outside the matrix; correct it"
+            )
+        mask[row, column] = True
+    if np.count_nonzero(mask) < len(public.forbidden):
+        raise ProblemError("a forbidden pair stands twice; give each once")
+    return mask
+
+
 def problem_without_weights(
     public: PublicProblem,
     objectives: tuple[Objective, ...],
@@ -70,15 +95,7 @@ def problem_without_weights(
             f"a problem of the kind {public.kind!r} has {wanted}, not "
             f"{' and '.join(map(repr, data)) or 'none'}"
         )
-    mask = None
-    if public.forbidden:
-        mask = np.zeros((public.rows, public.columns), dtype=np.bool_)
-        for row, column in public.forbidden:
-            if not (0 <= row < public.rows and 0 <= column < public.columns):
-                raise ProblemError(
-                    f"the forbidden pair {row}, {column} lies outside the matrix; correct it"
-                )
-            mask[row, column] = True
+    mask = _mask(public) if public.forbidden else None
     return kind(
         name=public.name,
         rows=public.rows,

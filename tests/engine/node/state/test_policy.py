@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +13,13 @@ from tacit.disclosure import parse_disclosure
 from tacit.engine.agreement.check import check_agreement
 from tacit.engine.agreement.draft import draft_agreement
 from tacit.engine.agreement.terms import Agreement, Ownership, PublicProblem
+from tacit.engine.agreement.working_memory import working_bytes
+from tacit.engine.node.state import policy
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.policy import (
     Asked,
     check_epoch,
+    check_feasible,
     check_generations,
     check_not_revealed,
     check_number,
@@ -195,3 +199,51 @@ def test_nothing_is_told_before_all_objectives_are_frozen(tmp_path: Path) -> Non
         held.counters.begin(asked)
     held.inputs.seed_contributions[1] = "00"
     held.counters.begin(asked)
+
+
+def test_looking_at_a_population_takes_little_memory() -> None:
+    """Blocks find the same fault, count the same plans, and do not take many times the plans."""
+    km = Objective("km", None, weight_bound=9)
+    tour = Tour(name="p", rows=100, columns=100, objectives=(km,), symmetric=True)
+    one = np.arange(100, dtype=np.uint8)
+    plans = np.concatenate([np.tile(one, (30_000, 1)), [one[::-1], np.roll(one, 3)]])
+    assert len(plans) * 100 > 10 * policy.BLOCK_ENTRIES
+    tracemalloc.start()
+    try:
+        check_feasible(tour, plans)
+        assert count_distinct(tour, plans) == 1
+        assert tracemalloc.get_traced_memory()[1] < 5 * len(plans) * 100
+    finally:
+        tracemalloc.stop()
+    plans[29_999, 0] = 1
+    with pytest.raises(RefusedError, match="candidate 29999 takes a column twice"):
+        check_feasible(tour, plans)
+
+
+def forbidding(pairs: list[tuple[int, int]]) -> None:
+    agreement = example_cast().agreement
+    check_agreement(replace(agreement, problem=replace(agreement.problem, forbidden=pairs)))
+
+
+def test_a_pair_is_forbidden_once() -> None:
+    forbidding([(0, 0)])
+    for pairs, reason in (
+        ([(0, 0), (0, 0)], "stands twice"),
+        ([(0, 0)] * 5, "more pairs are forbidden than there are"),
+        ([(0, 2)], "lies outside"),
+        ([(0, 1 << 70)], "lies outside"),
+    ):
+        with pytest.raises(AgreementError, match=reason):
+            forbidding(pairs)
+
+
+def test_the_answers_to_a_range_check_are_part_of_what_an_agreement_needs() -> None:
+    """A thousand owners, one of them of most rows: the answers lie in a grid of both."""
+    agreement = example_cast().agreement
+    owners = [Ownership("most", list(range(999, 2000)))]
+    owners += [Ownership(f"{row}", [row]) for row in range(999)]
+    terms = replace(agreement.objectives[0], owners=owners)
+    problem = PublicProblem("p", "assignment", 2000, 2000)
+    lopsided = replace(agreement, problem=problem, objectives=[terms])
+    assert working_bytes(agreement) < 1_000_000
+    assert working_bytes(lopsided) > 2 * 1001 * 2000 * 1000

@@ -5,9 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
+from tacit.engine.agreement.working_memory import weights_bytes
+from tacit.engine.node.state import kept_weights
 from tacit.engine.node.state import store as store_module
 from tacit.engine.node.state.agreement_state import AgreementState
+from tacit.engine.node.state.counters import LAST_NUMBERS
+from tacit.engine.node.state.kept_weights import KeptWeights
 from tacit.engine.node.state.policy import Asked
 from tacit.engine.node.state.store import LEASE, Store
 from tacit.engine.wire.request import pack_candidates, request_hash, unpack_candidates
@@ -118,3 +123,36 @@ def test_what_a_killed_node_was_writing_does_not_stay(cast: Cast, tmp_path: Path
         draft.write_bytes(b"shares")
     Store(folder)
     assert not any(draft.exists() for draft in drafts)
+
+
+def test_of_evaluations_long_ago_nothing_stays_in_memory(cast: Cast, tmp_path: Path) -> None:
+    """Neither their requests nor their candidates; the reveal looks those up on the disk."""
+    first = agreement_state(cast, tmp_path)
+    limits = replace(cast.agreement.limits, evaluations=1000)
+    first.counters._agreement = replace(cast.agreement, limits=limits)
+    for number in range(1, 101):
+        first.counters.begin(asked(cast, number))
+    for held in (first, agreement_state(cast, tmp_path)):
+        counter = held.counters.by_objective[0]
+        assert counter.highest == counter.latest == 100
+        assert sorted(counter.used) == list(range(101 - LAST_NUMBERS, 101))
+    hashes = [bytes([number]) * 16 for number in range(200)]
+    for at in range(0, 200, 50):
+        first.store.add_evaluated(0, set(hashes[at : at + 50]))
+    assert first.store.were_evaluated(0, {hashes[0], hashes[199]})
+    assert not first.store.were_evaluated(0, {hashes[0], bytes([200]) * 16})
+    assert not first.store.were_evaluated(1, {hashes[0]})
+
+
+def test_shares_used_longest_ago_leave_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    casts = [example_cast() for _ in range(3)]
+    states = [agreement_state(cast, tmp_path / str(k)) for k, cast in enumerate(casts)]
+    monkeypatch.setattr(kept_weights, "KEPT_BYTES", 2 * weights_bytes(casts[0].agreement))
+    kept = KeptWeights()
+    for number in (0, 1, 0, 2):
+        kept.use(states[number])
+        states[number].inputs.weights(0)
+    assert [bool(state.inputs._weights) for state in states] == [True, False, True]
+    assert states[1].inputs.weights(0).shape == (2, 2)

@@ -18,6 +18,7 @@ from tacit.engine.node.state.sealed_progress import SealedProgress
 from tacit.engine.node.state.store import Store
 from tacit.engine.records.events import EpochBegun
 from tacit.engine.records.freezing import FreezingEvent
+from tacit.engine.records.line_limit import LineLimit
 from tacit.engine.wire.attempt import Attempt
 from tacit.engine.wire.peer_messages import AnswersTold, EpochBegins
 from tacit.errors import EngineError
@@ -92,7 +93,9 @@ class AgreementState:
         searches = range(count_searches(self.agreement))
         self.searches = {search: SealedProgress(store, search) for search in searches}
         self.epochs = Epochs(store, self.counters, self.searches, self.derivation)
-        for event in store.log.events:
+        self.trouble_lines = LineLimit(burst=1000, per_minute=60)
+        """How many lines about refusals and failures a platform may cause in the log."""
+        for event in store.log.recent():
             if isinstance(event, EpochBegun):
                 self.epochs.replay(event)
             elif isinstance(event, FreezingEvent):

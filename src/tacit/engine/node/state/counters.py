@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from dataclasses import dataclass, field
+from functools import partial
 
 from tacit.engine.node.state.best_so_far import BestSoFar
 from tacit.engine.node.state.inputs import Inputs
@@ -45,15 +46,24 @@ LAST_NUMBERS = 16
 
 @dataclass(slots=True)
 class Counter:
-    """The numbers used for one objective, with the hash of each request."""
+    """The numbers used for one objective, with the hashes of the last requests."""
 
     highest: int = 0
     used: dict[int, bytes | None] = field(default_factory=dict)
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while a request is looked at, so that they begin in the order in which they came."""
+
+    def use(self, number: int, request: bytes) -> None:
+        """A number is used; of those long ago it does not matter any more for what."""
+        self.highest = max(self.highest, number)
+        self.used[number] = request
+        for old in [n for n in self.used if n <= self.highest - LAST_NUMBERS]:
+            del self.used[old]
 
     @property
     def latest(self) -> int:
         """The last number that a request is known of; later ones can never be computed."""
-        return next((n for n in range(self.highest, 0, -1) if self.used.get(n)), 0)
+        return max((number for number, request in self.used.items() if request), default=0)
 
     def last(self) -> list[tuple[int, bytes]]:
         """The last used numbers, with their hashes."""
@@ -73,15 +83,13 @@ class Counters:
         }
         self._revealed: dict[int, bytes] = {}
         self._chosen = self._agreement.search.populations == "chosen"
-        self._evaluated = {k: store.load_evaluated(k) for k in objectives}
+        self._last_evaluated: dict[int, set[bytes]] = {k: set() for k in objectives}
 
     def replay(self, event: Event) -> None:
         """Remember what a line of the log says."""
         match event:
             case EvaluationBegun(objective=k, number=n) | NumberAdopted(objective=k, number=n):
-                counter = self.by_objective[k]
-                counter.highest = max(counter.highest, n)
-                counter.used[n] = bytes.fromhex(event.request)
+                self.by_objective[k].use(n, bytes.fromhex(event.request))
             case RevealBegun(objective=k):
                 self._revealed[k] = bytes.fromhex(event.request)
 
@@ -157,21 +165,25 @@ class Counters:
     async def finish(self, asked: Asked) -> None:
         """What can wait until the answer is out: remember the candidates, extend the lease."""
         if self._agreement.reveal_best and self._chosen:
-            new = candidate_hashes(asked.plans) - self._evaluated[asked.objective]
-            self._evaluated[asked.objective] |= new
-            self._store.add_evaluated(asked.objective, new)
+            # Most of a population was in the one before; more than that need not be remembered.
+            now = candidate_hashes(asked.plans)
+            self._store.add_evaluated(asked.objective, now - self._last_evaluated[asked.objective])
+            self._last_evaluated[asked.objective] = now
         if 0 <= self._store.lease_left(asked.objective, asked.number) < LEASE // 4:
             await asyncio.to_thread(self._store.extend_lease, asked.objective, asked.number)
 
-    def begin_reveal(self, asked: Asked) -> None:
-        """Allow the one final reveal or refuse it; when this returns, it is used on disk."""
-        objective = asked.objective
-        self._inputs.check_frozen(objective)
-        earlier = self._revealed.get(objective)
+    def check_reveal(self, asked: Asked) -> None:
+        """Refuse a final reveal that is not allowed; reads what was evaluated from the disk."""
+        self._inputs.check_frozen(asked.objective)
+        earlier = self._revealed.get(asked.objective)
         check_reveal(self._agreement, asked.plans, earlier, asked.request)
         if self._chosen:
-            check_evaluated(asked.plans, self._evaluated[objective])
-        if earlier is None:
+            check_evaluated(asked.plans, partial(self._store.were_evaluated, asked.objective))
+
+    def begin_reveal(self, asked: Asked) -> None:
+        """Begin the one final reveal, which is allowed; when this returns, it is used on disk."""
+        objective = asked.objective
+        if objective not in self._revealed:
             event = RevealBegun(objective, asked.request.hex())
             self._store.log.append(event)
             self._store.log.sync()

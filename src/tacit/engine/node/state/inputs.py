@@ -13,6 +13,7 @@ import numpy as np
 
 from tacit.engine.agreement.contribution import commitment_to
 from tacit.engine.agreement.sealing import (
+    Manifest,
     box_hash,
     manifests_digest,
     open_box,
@@ -77,13 +78,19 @@ class Inputs:
 
     def submit(self, message: Submit) -> None:
         """Take a participant's sealed rows, after opening and checking them."""
+        manifest = self.examine(message)
+        if manifest is not None:
+            self.keep(message, manifest)
+
+    def examine(self, message: Submit) -> Manifest | None:
+        """Open and check sealed rows, which takes its time; None if just these are here."""
         check_still_valid(self._agreement, time.time())
         manifest = read_manifest(self._agreement, message.manifest, message.signature)
         who, objective = manifest.participant, manifest.objective
         stored = StoredInput(message.manifest, message.signature, message.box)
-        earlier = self._store.inputs(objective).get(who)
+        earlier = self._store.input(objective, who)
         if earlier == stored:
-            return
+            return None
         if objective in self.frozen:
             raise refuse(f"the inputs of objective {objective} are frozen; make a new agreement")
         if earlier is not None:
@@ -93,6 +100,14 @@ class Inputs:
                 participants=[who],
             )
         open_box(self._agreement, manifest, message.box, node=self._node, keys=self._keys)
+        return manifest
+
+    def keep(self, message: Submit, manifest: Manifest) -> None:
+        """Keep rows that were examined, unless the inputs were frozen meanwhile."""
+        who, objective = manifest.participant, manifest.objective
+        if objective in self.seed_contributions:
+            raise refuse(f"the inputs of objective {objective} are frozen; make a new agreement")
+        stored = StoredInput(message.manifest, message.signature, message.box)
         self._store.save_input(objective, who, stored)
         self._weights.pop(objective, None)
         self._store.log.append(InputTaken(objective, who, manifest.boxes[self._node]))
@@ -113,28 +128,35 @@ class Inputs:
 
     def missing(self, objective: int) -> list[str]:
         """The owners whose rows are not here."""
-        stored = self._store.inputs(objective)
         owners = [each.participant for each in self._agreement.objectives[objective].owners]
-        return [owner for owner in owners if owner not in stored]
+        return [owner for owner in owners if not self._store.has_input(objective, owner)]
 
     def weights(self, objective: int) -> ArithmeticShare:
-        """The node's shares of an objective's whole matrix."""
-        if objective not in self._weights:
-            shape = (self._agreement.problem.rows, self._agreement.problem.columns)
-            whole = ArithmeticShare(np.zeros(shape, np.uint64), np.zeros(shape, np.uint64))
-            for who, stored in self._checked(objective).items():
-                manifest = read_manifest(self._agreement, stored.manifest, stored.signature)
-                share = open_box(
-                    self._agreement, manifest, stored.box, node=self._node, keys=self._keys
-                )
-                rows = self._agreement.rows_of(who, objective)
-                whole.mine[rows], whole.next[rows] = share.mine, share.next
-            self._weights[objective] = whole
-        return self._weights[objective]
+        """The node's shares of an objective's whole matrix; may be called in any thread."""
+        kept = self._weights.get(objective)
+        if kept is None:
+            kept = self._weights[objective] = self._open_weights(objective)
+        return kept
+
+    def _open_weights(self, objective: int) -> ArithmeticShare:
+        shape = (self._agreement.problem.rows, self._agreement.problem.columns)
+        whole = ArithmeticShare(np.zeros(shape, np.uint64), np.zeros(shape, np.uint64))
+        for who, stored in self._checked(objective).items():
+            manifest = read_manifest(self._agreement, stored.manifest, stored.signature)
+            share = open_box(
+                self._agreement, manifest, stored.box, node=self._node, keys=self._keys
+            )
+            rows = self._agreement.rows_of(who, objective)
+            whole.mine[rows], whole.next[rows] = share.mine, share.next
+        return whole
+
+    def drop_weights(self) -> None:
+        """Keep no shares in memory; they are opened again when they are needed."""
+        self._weights.clear()
 
     def forget(self, objective: int, participant: str, box: str) -> None:
         """Drop this box, if it is still the one that is here; the participant may seal another."""
-        stored = self._store.inputs(objective).get(participant)
+        stored = self._store.input(objective, participant)
         if stored is not None and box_hash(stored.box) == box:
             self._store.drop_input(objective, participant)
             self._weights.pop(objective, None)

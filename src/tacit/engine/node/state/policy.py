@@ -5,7 +5,9 @@ A `Refusal` is raised inside a node; the coordinator sees a `RefusedError` with 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import hashlib
+from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +20,8 @@ from tacit.engine.wire.request import candidate_hashes
 from tacit.errors import RefusedError
 from tacit.problems import Problem
 
+BLOCK_ENTRIES = 1 << 18
+"""Entries of plans that are looked at together."""
 MOST_GENERATIONS = 4096
 """Generations of a sealed search in one request, so that frames can count their rounds."""
 
@@ -42,6 +46,8 @@ class Asked:
     plans: NDArray[np.integer[Any]]
     due: bool = True
     """Whether a new number may be used for it; an earlier population is computed again at most."""
+    examined: bool = False
+    """Whether all its plans were looked at: see `check_plans`."""
 
 
 def check_still_valid(agreement: Agreement, now: float, /) -> None:
@@ -111,6 +117,13 @@ def check_due(asked: Asked, /) -> None:
 
 def check_population(agreement: Agreement, asked: Asked, /) -> None:
     """Refuse a population that the platform chose too small, too large or too uniform."""
+    check_sizes(agreement, asked)
+    if not asked.examined:
+        check_plans(agreement, asked.plans)
+
+
+def check_sizes(agreement: Agreement, asked: Asked, /) -> None:
+    """Refuse a population that is too small or too large."""
     limits = agreement.limits
     n = len(asked.plans)
     if not limits.population_min <= n <= limits.population_max:
@@ -118,32 +131,52 @@ def check_population(agreement: Agreement, asked: Asked, /) -> None:
             f"a population of {n} candidates; the agreement allows {limits.population_min} to "
             f"{limits.population_max}"
         )
-    check_feasible(agreement.known_problem, asked.plans)
-    distinct = count_distinct(agreement.known_problem, asked.plans)
-    if distinct < limits.distinct_min:
+
+
+def check_plans(agreement: Agreement, plans: NDArray[np.integer[Any]], /) -> None:
+    """Refuse a population with a plan that is not feasible, or with too few distinct ones."""
+    check_feasible(agreement.known_problem, plans)
+    distinct = count_distinct(agreement.known_problem, plans)
+    if distinct < agreement.limits.distinct_min:
         raise refuse(
-            f"only {distinct} of {n} candidates differ; the agreement asks for "
-            f"{limits.distinct_min} distinct ones"
+            f"only {distinct} of {len(plans)} candidates differ; the agreement asks for "
+            f"{agreement.limits.distinct_min} distinct ones"
         )
+
+
+def blocks_of(plans: NDArray[np.integer[Any]]) -> Iterator[tuple[int, NDArray[np.integer[Any]]]]:
+    """Plans in blocks, each with the number of its first plan.
+
+    What is made of them takes many times the memory that they take.
+    """
+    size = max(1, BLOCK_ENTRIES // max(1, plans.shape[1]))
+    return ((first, plans[first : first + size]) for first in range(0, len(plans), size))
 
 
 def count_distinct(problem: Problem, plans: NDArray[np.integer[Any]], /) -> int:
     """How many feasible candidates differ in more than their spelling."""
-    plans = np.ascontiguousarray(problem.canonical(plans))
-    size = plans.shape[1] * plans.itemsize
-    return len(set(plans.view(f"V{size}").reshape(-1).tolist()))
+    seen: set[bytes] = set()
+    for _, block in blocks_of(plans):
+        lines = np.ascontiguousarray(problem.canonical(block))
+        size = lines.shape[1] * lines.itemsize
+        different = set(lines.view(f"V{size}").reshape(-1).tolist())
+        seen.update(hashlib.blake2b(line, digest_size=16).digest() for line in different)
+    return len(seen)
 
 
 def check_feasible(problem: Problem, plans: NDArray[np.integer[Any]], /) -> None:
     """Refuse candidates that are not valid plans of the problem."""
-    fault = problem.fault(plans)
-    if fault is not None:
-        raise refuse(f"candidate {fault[0]} {fault[1]}")
+    for first, block in blocks_of(plans):
+        fault = problem.fault(block)
+        if fault is not None:
+            raise refuse(f"candidate {first + fault[0]} {fault[1]}")
 
 
-def check_evaluated(plans: NDArray[np.integer[Any]], evaluated: Collection[bytes], /) -> None:
+def check_evaluated(
+    plans: NDArray[np.integer[Any]], were_evaluated: Callable[[AbstractSet[bytes]], bool], /
+) -> None:
     """Refuse to reveal anything of candidates that were never evaluated."""
-    if not candidate_hashes(plans) <= set(evaluated):
+    if not were_evaluated(candidate_hashes(plans)):
         raise refuse("a candidate was never evaluated, so nothing is revealed of it")
 
 

@@ -28,6 +28,8 @@ from tacit.mpc import ArithmeticShare
 from tacit.mpc.sealed import SealedState
 
 KEPT_STATES = 2
+KEPT_RUNS = 16
+"""Runs of generations that are remembered as they were begun."""
 
 
 class StoredState(Stored, frozen=True, tag="sealed state/1"):
@@ -95,7 +97,7 @@ class SealedProgress:
         self._ending = False
         self._computing = asyncio.Lock()
         self._scope: asyncio.Timeout | None = None
-        for event in store.log.events:
+        for event in store.log.recent():
             match event:
                 case GenerationsBegun(search=k) if k == search:
                     self._began(event)
@@ -105,6 +107,9 @@ class SealedProgress:
     def _began(self, event: GenerationsBegun) -> None:
         self._ends[event.first] = event.first + event.count
         self._requests[event.first] = event.request
+        # Nothing is asked for again that begins before the states that are kept.
+        for first in sorted(self._ends)[:-KEPT_RUNS]:
+            del self._ends[first], self._requests[first]
 
     @property
     def names(self) -> list[Attempt]:

@@ -25,6 +25,8 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from functools import cached_property
 from pathlib import Path
 
 import msgspec
@@ -102,7 +104,8 @@ class Store:
     def __init__(self, folder: Path, /) -> None:
         self.folder = folder
         remove_drafts(folder)
-        self.agreement = read_agreement((folder / "agreement.json").read_bytes())
+        written = (folder / "agreement.json").read_bytes()
+        self.agreement, self.agreement_bytes = read_agreement(written), len(written)
         self.hash = agreement_hash(self.agreement)
         self.log = NodeLog(folder / "log.jsonl")
         self._boot = boot_identity()
@@ -122,7 +125,7 @@ class Store:
         # Last, since a folder without it does not count.
         replace_secret(folder / "agreement.json", canonical(agreement))
         store = cls(folder)
-        if not store.log.events:
+        if not store.log.lines:
             store.log.append(AgreementAccepted(store.hash.hex()))
             store.log.sync()
         return store
@@ -134,20 +137,29 @@ class Store:
 
     # Sealed inputs.
 
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {each.name: place for place, each in enumerate(self.agreement.participants)}
+
     def _input(self, objective: int, participant: str) -> Path:
-        names = [each.name for each in self.agreement.participants]
-        return self.folder / "inputs" / f"{objective}-{names.index(participant)}"
+        return self.folder / "inputs" / f"{objective}-{self._places[participant]}"
+
+    def has_input(self, objective: int, participant: str, /) -> bool:
+        """Whether a participant's sealed rows are there."""
+        return self._input(objective, participant).exists()
+
+    def input(self, objective: int, participant: str, /) -> StoredInput | None:
+        """A participant's sealed rows, if they are there."""
+        path = self._input(objective, participant)
+        if not path.exists():
+            return None
+        return msgspec.msgpack.decode(path.read_bytes(), type=StoredInput)
 
     def inputs(self, objective: int, /) -> dict[str, StoredInput]:
         """The sealed rows that are there, by participant."""
-        found = {}
-        for owner in self.agreement.objectives[objective].owners:
-            path = self._input(objective, owner.participant)
-            if path.exists():
-                found[owner.participant] = msgspec.msgpack.decode(
-                    path.read_bytes(), type=StoredInput
-                )
-        return found
+        owners = [owner.participant for owner in self.agreement.objectives[objective].owners]
+        found = {owner: self.input(objective, owner) for owner in owners}
+        return {owner: stored for owner, stored in found.items() if stored is not None}
 
     def save_input(self, objective: int, participant: str, stored: StoredInput, /) -> None:
         """Keep a participant's sealed rows."""
@@ -282,8 +294,12 @@ class Store:
         with (self.folder / f"evaluated-{objective}").open("ab") as file:
             self._bytes += file.write(b"".join(hashes))
 
-    def load_evaluated(self, objective: int, /) -> set[bytes]:
-        """All candidates evaluated so far, as hashes of 16 bytes."""
+    def were_evaluated(self, objective: int, hashes: AbstractSet[bytes], /) -> bool:
+        """Whether all these candidates were evaluated, by their hashes of 16 bytes."""
+        missing = set(hashes)
         path = self.folder / f"evaluated-{objective}"
-        data = path.read_bytes() if path.exists() else b""
-        return {data[at : at + 16] for at in range(0, len(data) - 15, 16)}
+        if missing and path.exists():
+            with path.open("rb") as file:
+                while missing and (data := file.read(16 << 16)):
+                    missing -= {data[at : at + 16] for at in range(0, len(data) - 15, 16)}
+        return not missing

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.engine.agreement.working_memory import evaluation_bytes
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.derivation import Derivation
-from tacit.engine.node.state.policy import Asked, refuse
+from tacit.engine.node.state.policy import Asked, blocks_of, check_plans, check_sizes, refuse
+from tacit.engine.node.work.off_loop import in_thread
 from tacit.engine.node.work.session import (
     ComputingNode,
+    compute_away,
+    memory_for,
     node_session,
     refusals_told,
 )
@@ -26,7 +36,9 @@ from tacit.engine.wire.request import (
 )
 from tacit.mpc import (
     ArithmeticShare,
+    Evaluated,
     Spec,
+    concatenate,
     gather_sum,
     tell_nodes,
 )
@@ -35,12 +47,44 @@ from tacit.mpc import (
 )
 from tacit.mpc.transport import Mux
 
+Plans = NDArray[np.integer[Any]]
+LARGE_ENTRIES, LARGE_COMPARED = 1 << 16, 400 * 400
+"""Above these, steps take more than a few milliseconds each."""
+
 
 def _fitness(agreement_state: AgreementState, objective: int, asked: Asked) -> ArithmeticShare:
-    """Shares of the fitness of public candidates: each node adds up its own shares."""
-    cells = agreement_state.agreement.known_problem.cells(asked.plans)
+    """Shares of the fitness of public candidates: each node adds up its own shares.
+
+    In blocks, since the numbers of all cells take many times the memory of the plans.
+    """
+    problem, weights = agreement_state.agreement.known_problem, agreement_state.inputs.weights
     negate = agreement_state.agreement.objectives[objective].sense == "minimize"
-    return gather_sum(agreement_state.inputs.weights(objective), *cells, negate=negate)
+    shares = weights(objective)
+    return concatenate(
+        [
+            gather_sum(shares, *problem.cells(block), negate=negate)
+            for _, block in blocks_of(asked.plans)
+        ]
+    )
+
+
+def _is_large(agreement_state: AgreementState, objective: int, plans: Plans) -> bool:
+    """Whether a step of an evaluation may take longer than others should wait for."""
+    terms, count = agreement_state.agreement.objectives[objective], len(plans)
+    compared = count * count if terms.spec.kind != "none" else 0
+    if terms.spec.kind == "buckets":
+        compared += count * terms.spec.parameter
+    return plans.size > LARGE_ENTRIES or compared > LARGE_COMPARED
+
+
+async def _examined(agreement_state: AgreementState, asked: Asked) -> Asked:
+    """The request with all its plans looked at; in a thread, if these are many."""
+    agreement = agreement_state.agreement
+    if agreement_state.derivation is not None or asked.plans.size <= LARGE_ENTRIES:
+        return asked
+    check_sizes(agreement, asked)
+    await in_thread(check_plans, agreement, asked.plans)
+    return replace(asked, examined=True)
 
 
 async def _asked(agreement_state: AgreementState, kind: str, request: Evaluate | Reveal) -> Asked:
@@ -56,7 +100,8 @@ async def _asked(agreement_state: AgreementState, kind: str, request: Evaluate |
         number, disclosure, best = REVEAL_NUMBER, "top:1", "nothing"
     else:
         number, disclosure, best = request.number, request.disclosure, request.best
-    digest = request_hash(kind, disclosure, best, request.candidates)
+    named = partial(request_hash, kind, disclosure, best, request.candidates)
+    digest = await in_thread(named) if plans.size > LARGE_ENTRIES else named()
     return Asked(request.objective, number, disclosure, best, digest, plans)
 
 
@@ -117,26 +162,37 @@ async def _evaluate(
     best = counters.bests.get(objective)
     context = context_of(request, asked.request)
     attempt = Attempt.of(number, request.epoch, request.attempt)
-    async with refusals_told(node, context, platform):
+    async with counters.by_objective[objective].turn, refusals_told(node, context, platform):
+        asked = await _examined(agreement_state, asked)
         before = counters.best_before(objective, number, request.parent_attempt)
         counters.begin(asked, attempt=attempt, parent_attempt=request.parent_attempt)
     sent = RecordingMux(platform)
     bound = agreement_state.agreement.fitness_bound(objective)
-    answer: Answer | None = None
-    async with node_session(node, agreement_state, context, request.epoch, sent) as session:
+
+    async def work() -> tuple[Evaluated, Answer | None]:
+        fitness = _fitness(agreement_state, objective, asked)
         result = await compute(
             session,
-            _fitness(agreement_state, objective, asked),
+            fitness,
             spec=terms.spec,
             bound=bound,
             best=terms.best,
             best_so_far=before,
         )
-        if agreement_state.derivation is not None:
-            told = await tell_nodes(
-                session, len(asked.plans), spec=terms.spec, bound=bound, best=terms.best
-            )
-            answer = Answer([int(label) for label in told.labels], told.best_value)
+        if agreement_state.derivation is None:
+            return result, None
+        told = await tell_nodes(
+            session, len(asked.plans), spec=terms.spec, bound=bound, best=terms.best
+        )
+        return result, Answer([int(label) for label in told.labels], told.best_value)
+
+    large = _is_large(agreement_state, objective, asked.plans)
+    size = evaluation_bytes(agreement_state.agreement, objective)
+    async with (
+        memory_for(node, agreement_state, size, context, sent),
+        node_session(node, agreement_state, context, request.epoch, sent, away=large) as session,
+    ):
+        result, answer = await compute_away(node, agreement_state, work, away=large)
     if best is not None and result.best_so_far is not None:
         best.keep(number, attempt, result.best_so_far)
     if agreement_state.derivation is not None and answer is not None:
@@ -153,13 +209,16 @@ async def reveal(
     asked = await _asked(agreement_state, "reveal", request)
     objective = asked.objective
     context = context_of(request, asked.request)
-    async with refusals_told(node, context, platform):
+    counters = agreement_state.counters
+    async with counters.by_objective[objective].turn, refusals_told(node, context, platform):
         if agreement_state.derivation is not None:
             agreement_state.inputs.check_frozen(objective)
             await agreement_state.derivation.check_found(asked.plans)
-        agreement_state.counters.begin_reveal(asked)
+        await in_thread(counters.check_reveal, asked)
+        counters.begin_reveal(asked)
     sent = RecordingMux(platform)
-    async with node_session(node, agreement_state, context, request.epoch, sent) as session:
+
+    async def work() -> None:
         await compute(
             session,
             _fitness(agreement_state, objective, asked),
@@ -167,6 +226,14 @@ async def reveal(
             bound=agreement_state.agreement.fitness_bound(objective),
             best="nothing",
         )
+
+    large = _is_large(agreement_state, objective, asked.plans)
+    size = evaluation_bytes(agreement_state.agreement, objective)
+    async with (
+        memory_for(node, agreement_state, size, context, sent),
+        node_session(node, agreement_state, context, request.epoch, sent, away=large) as session,
+    ):
+        await compute_away(node, agreement_state, work, away=large)
     attempt = Attempt.of(REVEAL_NUMBER, request.epoch, request.attempt)
-    agreement_state.counters.log_sent(BestSent, asked, attempt, sent)
+    counters.log_sent(BestSent, asked, attempt, sent)
     return BestRevealed(id=request.id, sent=session.sent, rounds=session.depth)

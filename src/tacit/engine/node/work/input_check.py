@@ -18,11 +18,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.engine.agreement.sealing import box_hash
+from tacit.engine.agreement.working_memory import prepare_bytes
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.state.store import StoredInput
+from tacit.engine.node.work.off_loop import in_thread
 from tacit.engine.node.work.seed_drawing import draw_seed
-from tacit.engine.node.work.session import ComputingNode, node_session, refusals_told
+from tacit.engine.node.work.session import (
+    ComputingNode,
+    compute_away,
+    memory_for,
+    node_session,
+    refusals_told,
+)
 from tacit.engine.records.events import InputDiffers, InputOutOfRange
 from tacit.engine.wire.messages import Prepare
 from tacit.engine.wire.replies import InputsPrepared, RefusalKind
@@ -40,6 +48,8 @@ from tacit.mpc import (
 Inputs = dict[str, StoredInput]
 Dropped = InputDiffers | InputOutOfRange
 _HASH = 32
+LARGE_CELLS = 1 << 14
+"""Above so many weights, steps take more than a few milliseconds each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +81,31 @@ async def _prepare(
     if frozen is not None and not frozen.commitments:
         # An earlier version froze them and drew the seed at once; there is nothing left to do.
         return InputsPrepared(id=request.id, sent=0, rounds=0)
-    inputs = agreement_state.store.inputs(objective)
+    inputs = await in_thread(agreement_state.store.inputs, objective)
     missing = agreement_state.inputs.missing(objective)
     outside: list[str] = []
-    async with node_session(node, agreement_state, context, request.epoch, None) as session:
+
+    async def work() -> _Compared:
         compared = await _compare(session, agreement_state, objective, inputs)
         if not compared.different and not missing:
             weights = agreement_state.inputs.weights(objective)
             await _same(check_same_components(session, weights, label="inputs"))
-            outside = await _out_of_range(agreement_state, session, objective, weights)
-            if not outside:
-                commitments = compared.commitments
-                agreement_state.inputs.freeze(objective, inputs, commitments=commitments)
-                await draw_seed(session, agreement_state.inputs, objective)
+            outside.extend(await _out_of_range(agreement_state, session, objective, weights))
+        return compared
+
+    problem = agreement_state.agreement.problem
+    size = prepare_bytes(agreement_state.agreement, objective)
+    away = problem.rows * problem.columns > LARGE_CELLS
+    async with (
+        memory_for(node, agreement_state, size, context, None),
+        node_session(node, agreement_state, context, request.epoch, None, away=away) as session,
+    ):
+        compared = await compute_away(node, agreement_state, work, away=away)
+        if not compared.different and not missing and not outside:
+            # Here, since the log has one writer.
+            commitments = compared.commitments
+            agreement_state.inputs.freeze(objective, inputs, commitments=commitments)
+            await draw_seed(session, agreement_state.inputs, objective)
     # Only now, when every node has its answer: an error inside would end the session for all.
     _drop_different(agreement_state, objective, inputs, compared)
     if missing:

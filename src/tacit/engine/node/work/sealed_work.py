@@ -9,11 +9,25 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.agreement.sealed import schedule_of, sealed_terms, shape_of, table_of
+from tacit.engine.agreement.sealed import (
+    largest_message,
+    schedule_of,
+    sealed_terms,
+    shape_of,
+    table_of,
+)
+from tacit.engine.agreement.working_memory import generations_bytes
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.sealed_progress import Kept, SealedProgress
+from tacit.engine.node.work.off_loop import in_thread
 from tacit.engine.node.work.plan_binding import confirm_binding
-from tacit.engine.node.work.session import ComputingNode, node_session, refusals_told
+from tacit.engine.node.work.session import (
+    ComputingNode,
+    compute_away,
+    memory_for,
+    node_session,
+    refusals_told,
+)
 from tacit.engine.records.events import ImprovementsSent, PlanSent
 from tacit.engine.wire.attempt import Attempt
 from tacit.engine.wire.messages import Advance, OpenPlan
@@ -21,10 +35,13 @@ from tacit.engine.wire.recording_mux import RecordingMux, sent_digest
 from tacit.engine.wire.replies import GenerationsDone, PlanOpened
 from tacit.engine.wire.request import advance_hash, context_of
 from tacit.mpc import ArithmeticShare, Context, public_word
-from tacit.mpc.sealed import Step, secret_start
+from tacit.mpc.sealed import SealedState, Step, secret_start
 from tacit.mpc.sealed import advance as compute
 from tacit.mpc.transport import Mux
 from tacit.search.moves import Schedule
+
+LARGE_MESSAGE = 1 << 18
+"""With larger ones, steps take more than a few milliseconds each."""
 
 
 def value_shares(agreement_state: AgreementState, search: int, /) -> ArithmeticShare:
@@ -95,19 +112,27 @@ async def _advance(
         else:
             most = agreement_state.agreement.limits.evaluations
             before = progress.begin(request, attempt, most=most)
-    seed = agreement_state.inputs.search_seed()
-    schedule = schedule_of(agreement_state.agreement, request.search, seed=seed)
+    seed = await in_thread(agreement_state.inputs.search_seed)
+    schedule = await in_thread(schedule_of, agreement_state.agreement, request.search, seed=seed)
     about = table_of(schedule)
     shows = agreement_state.agreement.objectives[0].best == "improvement" and not starts
     sent = RecordingMux(platform)
-    async with node_session(node, agreement_state, context, request.epoch, sent) as session:
+
+    async def work() -> SealedState:
         if before is None:
             values = value_shares(agreement_state, request.search)
             columns = agreement_state.agreement.known_problem.sealed_items
-            state = await secret_start(session, values, about, label="start", columns=columns)
-        else:
-            steps = _steps(schedule, request)
-            state = await compute(session, before.state, steps, about, disclose_improvements=shows)
+            return await secret_start(session, values, about, label="start", columns=columns)
+        steps = _steps(schedule, request)
+        return await compute(session, before.state, steps, about, disclose_improvements=shows)
+
+    # The start goes over the whole table, generations over a few lines of it at a time.
+    away = starts or largest_message(schedule) > LARGE_MESSAGE
+    async with (
+        memory_for(node, agreement_state, generations_bytes(schedule), context, sent),
+        node_session(node, agreement_state, context, request.epoch, sent, away=away) as session,
+    ):
+        state = await compute_away(node, agreement_state, work, away=away)
     if shows:
         salt = secrets.token_bytes(16)
         event = ImprovementsSent(

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Protocol
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, Protocol, TypeVar
 
 from tacit.engine.identity.config import NodeConfig
 from tacit.engine.identity.keys import Keys
 from tacit.engine.node.links.peer_links import PeerLinks
 from tacit.engine.node.state.agreement_state import AgreementState
+from tacit.engine.node.state.kept_weights import KeptWeights
+from tacit.engine.node.work.memory_budget import MemoryBudget
+from tacit.engine.node.work.worker_loops import BridgedMux, WorkerLoops
 from tacit.engine.records.events import Event
 from tacit.errors import AbortError, EngineError
 from tacit.mpc import COORDINATOR, Context, Epoch, Session, SessionMux, open_session, refuse_session
+
+T = TypeVar("T")
 
 EPOCH_SECONDS = 3.0
 """So long a node waits for its peers to be there."""
@@ -28,6 +33,9 @@ class ComputingNode(Protocol):
     peers: PeerLinks
     epochs: dict[tuple[bytes, int], Epoch]
     agreement_states: dict[bytes, AgreementState]
+    workers: WorkerLoops
+    memory: MemoryBudget
+    weights: KeptWeights
 
     def end_epoch(self, agreement: bytes, /) -> None:
         """Nothing is ever drawn again from the keys of this agreement's epoch."""
@@ -46,8 +54,13 @@ async def node_session(
     epoch_number: int,
     platform: SessionMux | None,
     /,
+    *,
+    away: bool = False,
 ) -> AsyncIterator[Session]:
-    """A session in an agreement's epoch, with the platform if it takes part."""
+    """A session in an agreement's epoch, with the platform if it takes part.
+
+    If it is for use `away` from the node's event loop, its messages still go by way of that.
+    """
     epoch = node.epochs.get((agreement_state.hash, epoch_number))
     muxes: dict[int, SessionMux] = {**await node.peers.both(timeout=EPOCH_SECONDS)}
     if platform is not None:
@@ -57,10 +70,50 @@ async def node_session(
         await refuse_session(context, muxes=muxes)
         raise AbortError(node.name, "the epoch has ended; open a new one")
     timeout = node.config.timeout_seconds
+    if away:
+        muxes = {peer: BridgedMux(mux) for peer, mux in muxes.items()}
     async with open_session(
         context, me=node.number, muxes=muxes, epoch=epoch, timeout=timeout
     ) as session:
         yield session
+
+
+@asynccontextmanager
+async def memory_for(
+    node: ComputingNode,
+    agreement_state: AgreementState,
+    size: int,
+    context: Context,
+    platform: SessionMux | None,
+    /,
+) -> AsyncIterator[None]:
+    """Room for what a computation takes; the others hear if there is none."""
+    async with AsyncExitStack() as stack:
+        try:
+            room = node.memory.reserve(agreement_state.agreement.platform, size)
+            await stack.enter_async_context(room)
+        except AbortError:
+            muxes: dict[int, SessionMux] = {**node.peers.current()}
+            if platform is not None:
+                muxes[COORDINATOR] = platform
+            await refuse_session(context, muxes=muxes)
+            raise
+        node.weights.use(agreement_state)
+        yield
+
+
+async def compute_away(
+    node: ComputingNode,
+    agreement_state: AgreementState,
+    work: Callable[[], Coroutine[Any, Any, T]],
+    /,
+    *,
+    away: bool,
+) -> T:
+    """Do the work of a session `away` from the node's event loop, or here if it is small."""
+    if not away:
+        return await work()
+    return await node.workers.run(agreement_state.agreement.platform, work)
 
 
 @asynccontextmanager

@@ -1,0 +1,61 @@
+"""How much memory an agreement takes at a node, from its public sizes alone.
+
+The factors are measured (docs/nodes.md): what a step takes besides its largest message or its
+matrix. A node refuses an agreement that needs more than its operator allows.
+"""
+
+from __future__ import annotations
+
+from tacit.engine.agreement.frame_sizes import largest_batch
+from tacit.engine.agreement.sealed import count_searches, largest_message, schedule_of
+from tacit.engine.agreement.terms import Agreement
+from tacit.search.moves import Schedule
+
+SHARE_BYTES = 16
+"""Two components of eight bytes per weight."""
+BATCH_FACTOR = 14
+"""The memory of a comparison's steps, in messages of it."""
+BOX_FACTOR = 5
+"""A box arrives, is opened, decoded, and kept."""
+RANGE_BYTES, RANGE_BATCH = 112, 16 << 20
+"""Per weight that is range-checked, and for one batch of comparisons."""
+
+
+def weights_bytes(agreement: Agreement, /) -> int:
+    """The shares of all matrices, and the public ones."""
+    cells, shared = agreement.problem.rows * agreement.problem.columns, agreement.confidential()
+    return cells * (SHARE_BYTES * len(shared) + 8 * (len(agreement.objectives) - len(shared)))
+
+
+def prepare_bytes(agreement: Agreement, objective: int, /) -> int:
+    """The check of an objective's inputs."""
+    owners, columns = agreement.objectives[objective].owners, agreement.problem.columns
+    counts = [len(owner.rows) * columns for owner in owners]
+    # The answers lie in a grid of two lines per weight of the largest owner, a column per owner.
+    grid = 2 * max(counts, default=0) * (-(-len(owners) // 64) * 64)
+    return RANGE_BYTES * sum(counts) + min(RANGE_BATCH, 128 * sum(counts)) + 2 * grid
+
+
+def evaluation_bytes(agreement: Agreement, objective: int, /) -> int:
+    """One evaluation of the largest population."""
+    entries = agreement.limits.population_max * agreement.known_problem.plan_length
+    return BATCH_FACTOR * largest_batch(agreement, objective) + 4 * entries
+
+
+def generations_bytes(schedule: Schedule, /) -> int:
+    """The secret start of a sealed search, or a batch of its generations."""
+    return BATCH_FACTOR * largest_message(schedule)
+
+
+def working_bytes(agreement: Agreement, /) -> int:
+    """What the agreement takes while a node works on it, one step at a time."""
+    columns = agreement.problem.columns
+    steps = [0]
+    for objective in agreement.confidential():
+        owners = agreement.objectives[objective].owners
+        largest_box = max((len(owner.rows) * columns for owner in owners), default=0) * SHARE_BYTES
+        steps += [BOX_FACTOR * largest_box, prepare_bytes(agreement, objective)]
+    steps += [evaluation_bytes(agreement, k) for k in agreement.evaluated()]
+    for search in range(count_searches(agreement)):
+        steps.append(generations_bytes(schedule_of(agreement, search, seed=0)))
+    return weights_bytes(agreement) + max(steps)

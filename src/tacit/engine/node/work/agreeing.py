@@ -1,0 +1,120 @@
+"""How a node takes an agreement: sizes first, then signatures, and only then what it says.
+
+Nothing is answered, and nothing of it is taken apart, before every participant's signature is
+checked; that holds for an agreement that is here already too. What takes time runs in a thread, one
+agreement of a platform at a time, so that nobody else waits for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from typing import Protocol
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.engine.agreement.check import check_agreement
+from tacit.engine.agreement.signatures import check_all_signed
+from tacit.engine.agreement.size_limits import MOST_PARTICIPANTS, check_agreement_bytes
+from tacit.engine.agreement.terms import Agreement, ParticipantTerms, read_agreement
+from tacit.engine.derived import check_derivable, with_public_weights
+from tacit.engine.node.state.agreement_state import AgreementState
+from tacit.engine.node.state.policy import check_still_valid, refuse
+from tacit.engine.node.work.off_loop import Turns, in_thread
+from tacit.engine.wire.messages import Agree
+from tacit.engine.wire.replies import AgreementTaken
+from tacit.errors import AgreementError
+
+Weights = dict[int, NDArray[np.int64]]
+REST = 3.0
+"""Agreements of a platform take a quarter of a node's time at most."""
+
+
+class AgreeingNode(Protocol):
+    """What taking an agreement needs of the node."""
+
+    agreement_states: dict[bytes, AgreementState]
+    turns: Turns
+
+    def check_count(self, size: int, platform: str, /) -> None:
+        """Refuse one more agreement than the platform may have, by its length alone."""
+        ...
+
+    async def take_agreement(
+        self, agreement: Agreement, signatures: dict[str, bytes], platform: str, /
+    ) -> AgreementState:
+        """Keep an agreement (checked, signed by all) if its nodes and platform are who we know."""
+        ...
+
+
+class _Parties(msgspec.Struct, frozen=True):
+    """Of an agreement, who must have signed it, and whose it is; the rest is passed over."""
+
+    participants: list[ParticipantTerms]
+    platform: str
+
+
+async def agree(node: AgreeingNode, request: Agree, platform: str, /) -> AgreementTaken:
+    """Take an agreement that everybody signed, or say how far it is if it is here."""
+    check_agreement_bytes(len(request.agreement))
+    async with node.turns.of(platform, rest=REST):
+        await in_thread(_check_signed, request, platform)
+        agreement_state = node.agreement_states.get(hashlib.sha256(request.agreement).digest())
+        if agreement_state is None:
+            node.check_count(len(request.agreement), platform)
+            agreement, public = await in_thread(_read, request)
+            agreement_state = await node.take_agreement(agreement, request.signatures, platform)
+            await in_thread(_keep_public_weights, agreement_state, public)
+    return AgreementTaken(
+        id=request.id,
+        frozen=agreement_state.inputs.ready,
+        epoch=agreement_state.epochs.last,
+        seed_contributions=agreement_state.inputs.seed_contributions,
+        states=agreement_state.sealed_states(),
+        clock=time.time(),
+    )
+
+
+def _check_signed(request: Agree, platform: str) -> None:
+    try:
+        parties = msgspec.json.decode(request.agreement, type=_Parties)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise AgreementError(f"this is not a valid agreement ({error}); draft it again") from None
+    if parties.platform != platform:
+        raise refuse("the agreement is with another platform than the one that sends it")
+    if len(parties.participants) > MOST_PARTICIPANTS:
+        raise AgreementError(
+            f"the agreement names {len(parties.participants)} participants; nodes take "
+            f"{MOST_PARTICIPANTS}"
+        )
+    digest = hashlib.sha256(request.agreement).digest()
+    check_all_signed(parties.participants, digest, request.signatures)
+
+
+def _read(request: Agree) -> tuple[Agreement, Weights]:
+    agreement = read_agreement(request.agreement)
+    check_agreement(agreement)
+    check_still_valid(agreement, time.time())
+    check_derivable(agreement)
+    return agreement, _public_weights(agreement, request)
+
+
+def _public_weights(agreement: Agreement, request: Agree) -> Weights:
+    """What the search needs to know besides answers; refused unless it is what was agreed."""
+    if agreement.search.populations == "chosen":
+        return {}
+    shape = agreement.problem.rows, agreement.problem.columns
+    found = {}
+    for k, data in request.public_weights.items():
+        if len(data) != 8 * shape[0] * shape[1]:
+            raise refuse(f"the public weights of objective {k} do not fit the problem")
+        found[k] = np.frombuffer(data, dtype="<i8").astype(np.int64).reshape(shape)
+    with_public_weights(agreement, found)
+    return found
+
+
+def _keep_public_weights(agreement_state: AgreementState, public: Weights) -> None:
+    for objective, weights in public.items():
+        agreement_state.store.save_public_weights(objective, weights)

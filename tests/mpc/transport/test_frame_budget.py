@@ -1,0 +1,54 @@
+"""Links that share a budget: what does not fit is not read, and nobody is cut off for that."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from tacit.mpc.transport import Channel, FrameBudget, Identity, Mux, TlsLink, connect
+from tacit.mpc.transport.certificate import make_certificate
+from tests.mpc.transport.tls_server import serve
+
+FRAME = 4 << 20
+TALK = Channel(bytes(16))
+
+
+def test_frames_of_several_links_wait_for_room(tmp_path: Path) -> None:
+    made = {}
+    for name in ("a", "b"):
+        pem, key = make_certificate(name)
+        (tmp_path / f"{name}.pem").write_text(pem)
+        (tmp_path / f"{name}.key").write_text(key)
+        made[name] = pem
+    a = Identity(tmp_path / "a.pem", tmp_path / "a.key", {"b": made["b"]})
+    b = Identity(tmp_path / "b.pem", tmp_path / "b.key", {"a": made["a"]})
+
+    async def work() -> None:
+        budget, arrived = FrameBudget(FRAME + FRAME // 2), asyncio.Queue[TlsLink]()
+        server = await serve("127.0.0.1", 0, arrived.put_nowait, identity=a, frame_timeout=0.2)
+        port = server.sockets[0].getsockname()[1]
+        here, there = [], []
+        for _ in range(4):
+            here.append(Mux(await connect("127.0.0.1", port, peer="a", identity=b)))
+            link = await arrived.get()
+            link.budget = budget
+            there.append(Mux(link))
+        for mux in here:
+            await mux.open(TALK).send(1, bytes(FRAME), timeout=5)
+        reading = {asyncio.ensure_future(mux.open(TALK).receive(timeout=20)) for mux in there}
+        while reading:
+            done, reading = await asyncio.wait(reading, return_when=asyncio.FIRST_COMPLETED)
+            # One at a time; the others wait longer than a frame may take that is being sent.
+            await asyncio.sleep(0.3)
+            assert len(done) == 1
+            assert not any(other.done() for other in reading)
+            assert FRAME < budget.used < 2 * FRAME
+            assert len(done.pop().result().payload) == FRAME
+        for mux in [*here, *there]:
+            await mux.close()
+        server.close()
+        del reading, here, there, mux
+        await asyncio.sleep(0)
+        assert budget.used < FRAME
+
+    asyncio.run(work())

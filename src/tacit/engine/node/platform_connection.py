@@ -37,8 +37,10 @@ from tacit.engine.wire.messages import (
     Advance,
     Agree,
     Cancel,
+    End,
     Evaluate,
     FetchLog,
+    OfferSealingKey,
     OpenEpoch,
     OpenPlan,
     Ping,
@@ -50,6 +52,7 @@ from tacit.engine.wire.messages import (
 )
 from tacit.engine.wire.replies import (
     AgreementTaken,
+    Ended,
     Failed,
     LogPage,
     Pong,
@@ -58,6 +61,7 @@ from tacit.engine.wire.replies import (
     Reply,
     Result,
     RowsTaken,
+    SealingKeyOffered,
 )
 from tacit.errors import (
     EngineError,
@@ -75,7 +79,19 @@ from tacit.mpc.transport import Mux
 if TYPE_CHECKING:
     from tacit.engine.node.node import Node
 
-Work = Agree | Submit | FetchLog | OpenEpoch | Prepare | Evaluate | Reveal | Advance | OpenPlan
+Work = (
+    OfferSealingKey
+    | Agree
+    | Submit
+    | FetchLog
+    | OpenEpoch
+    | Prepare
+    | Evaluate
+    | Reveal
+    | Advance
+    | OpenPlan
+    | End
+)
 """Requests that take their time."""
 REPLY_SECONDS = 10.0
 QUIET_SECONDS = 3600.0
@@ -206,7 +222,9 @@ class PlatformConnection:
         agreement_state = self._node.agreement_states.get(getattr(request, "agreement", b""))
         if (
             agreement_state is None
-            or agreement_state.agreement.platform != self.platform
+            or not self._node.parties.are_one_platform(
+                agreement_state.agreement.platform, self.platform
+            )
             or self._node.quota.is_full(self.platform)
         ):
             # That log has a limit of its own.
@@ -219,10 +237,16 @@ class PlatformConnection:
 
     async def _carry_out(self, request: Work) -> Result:
         node = self._node
+        if isinstance(request, OfferSealingKey):
+            return self._offer(request)
         if isinstance(request, Agree):
             return self._agree(request)
         agreement_state = node.agreement_state(request.agreement, self.platform)
+        if isinstance(request, End):
+            node.end_agreement(agreement_state, "the platform says that the run is over")
+            return Ended(id=request.id)
         if not isinstance(request, FetchLog):
+            agreement_state.check_not_ended()
             node.quota.check_room(self.platform, len(getattr(request, "box", b"")))
         match request:
             case Submit():
@@ -232,7 +256,8 @@ class PlatformConnection:
                 agreement_state.store.log.sync()
                 page, more = agreement_state.store.log.page(request.offset)
                 head, now = agreement_state.store.log.head, int(time.time())
-                signed = sign_head(node.keys.signing, head, nonce=request.nonce, seconds=now)
+                key = node.own_keys.signing(agreement_state.agreement)
+                signed = sign_head(key, head, nonce=request.nonce, seconds=now)
                 return LogPage(
                     id=request.id, log=page, more=more, signature=signed, seconds=now, head=head
                 )
@@ -248,6 +273,12 @@ class PlatformConnection:
                 return await sealed_work.advance(node, agreement_state, request, self.mux)
             case OpenPlan():
                 return await sealed_work.open_plan(node, agreement_state, request)
+
+    def _offer(self, request: OfferSealingKey) -> SealingKeyOffered:
+        public, signature = self._node.offer_sealing_key(
+            request.nonce, request.platform, self.platform, signing_key=request.signing_key
+        )
+        return SealingKeyOffered(id=request.id, sealing_key=public, signature=signature)
 
     def _agree(self, request: Agree) -> AgreementTaken:
         agreement = read_agreement(request.agreement)

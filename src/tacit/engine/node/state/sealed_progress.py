@@ -106,6 +106,10 @@ class SealedProgress:
         self._ends[event.first] = event.first + event.count
         self._requests[event.first] = event.request
 
+    def forget(self) -> None:
+        """The agreement has ended."""
+        self._kept = []
+
     @property
     def names(self) -> list[Attempt]:
         """The attempts whose states are here, and may still be used."""

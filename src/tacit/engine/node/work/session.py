@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from typing import Protocol
 
 from tacit.engine.identity.config import NodeConfig
-from tacit.engine.identity.keys import Keys
 from tacit.engine.node.links.peer_links import PeerLinks
+from tacit.engine.node.own_keys import OwnKeys
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.records.events import Event
 from tacit.errors import AbortError, EngineError
@@ -24,7 +24,7 @@ class ComputingNode(Protocol):
     number: int
     name: str
     config: NodeConfig
-    keys: Keys
+    own_keys: OwnKeys
     peers: PeerLinks
     epochs: dict[tuple[bytes, int], Epoch]
     agreement_states: dict[bytes, AgreementState]

@@ -177,10 +177,10 @@ def test_keys_that_are_the_platforms_word_are_not_signed(unpinned: World, tacit:
 
 
 def test_what_is_pinned_counts_whatever_is_said(world: World, tacit: Tacit) -> None:
-    world.platform.tamper["agreement"] = swapped_node
+    world.platform.tamper["agreement"] = other_signing_key
     said = tacit("review", RUN, "--unpinned", "--profile", world.north.folder)
     assert said.code == 3
-    assert "has another sealing key than the trusted one" in said.err
+    assert "has another signing key than the trusted one" in said.err
 
 
 def test_keys_are_exchanged_as_files_past_the_platform(

@@ -91,11 +91,11 @@ class AgreedCluster:
         for name in limits:
             limits[name] = changes.pop(name, limits[name])
         keys = participant_keys(each.name for each in made.participants)
-        nonce = secrets.token_hex(16)
+        nonce, offered = secrets.token_hex(16), changes.pop("offered", offered_node_terms)
         agreement = draft_agreement(
             made,
             participants=public_keys(keys),
-            nodes=offered_node_terms(cluster.config, nonce),
+            nodes=offered(cluster.config, nonce),
             platform=platform_certificate(cluster.config),
             nonce=nonce,
             search=changes.pop(

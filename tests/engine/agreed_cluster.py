@@ -33,7 +33,7 @@ from tacit.engine.local.engine import (
     platform_certificate,
     public_keys,
 )
-from tacit.engine.node.own_keys import SEALING_KEYS
+from tacit.engine.node.state.own_keys import SEALING_KEYS
 from tacit.engine.node.state.sealing_keys import StoredSealingKey
 from tacit.engine.records.events import Event, RequestRefused
 from tacit.engine.records.node_log import verify_log

@@ -18,7 +18,7 @@ from tacit.engine.identity.config import load_node_config
 from tacit.engine.identity.keys import Keys, load_keys
 from tacit.engine.local.engine import all_sign, participant_keys, public_keys
 from tacit.engine.node.node import Node
-from tacit.engine.node.own_keys import SEALING_KEYS
+from tacit.engine.node.state.own_keys import SEALING_KEYS
 from tacit.engine.node.state.sealing_keys import PENDING_SECONDS
 from tacit.engine.node.state.store import Store
 from tacit.engine.records.events import AgreementEnded

@@ -25,11 +25,11 @@ from tacit.engine.identity.config import NodeConfig, parse_address
 from tacit.engine.identity.expiry import DAY, expiry_warnings
 from tacit.engine.node.links.peer_links import PeerLinks
 from tacit.engine.node.operator_log import LOGGER, LineLimit, shorten
-from tacit.engine.node.own_keys import OwnKeys
 from tacit.engine.node.parties import Parties
 from tacit.engine.node.platform_connection import PENDING_LIMIT, PlatformConnection
 from tacit.engine.node.quota import Quota, has_tombstone, remove_folder, remove_leftovers, tombstone
 from tacit.engine.node.state.agreement_state import AgreementState
+from tacit.engine.node.state.own_keys import OwnKeys
 from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.state.store import Store, folder_name
 from tacit.engine.node.work.plan_binding import bind_for_peer

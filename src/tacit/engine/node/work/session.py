@@ -8,8 +8,8 @@ from typing import Protocol
 
 from tacit.engine.identity.config import NodeConfig
 from tacit.engine.node.links.peer_links import PeerLinks
-from tacit.engine.node.own_keys import OwnKeys
 from tacit.engine.node.state.agreement_state import AgreementState
+from tacit.engine.node.state.own_keys import OwnKeys
 from tacit.engine.records.events import Event
 from tacit.errors import AbortError, EngineError
 from tacit.mpc import COORDINATOR, Context, Epoch, Session, SessionMux, open_session, refuse_session

@@ -203,7 +203,21 @@ class LivePlatform:
         codes = self.call("POST", f"/runs/{run_id}/invite", by)["invitations"]
         for name, code in codes.items():
             self.join(name, code)
+        self._wait_for_agreement(run_id, by)
         return run_id
+
+    def _wait_for_agreement(self, run_id: str, by: str, *, seconds: float = 60.0) -> None:
+        """It is drawn up at once, or as soon as all nodes are there."""
+        until = time.monotonic() + seconds
+        while True:
+            try:
+                self.call("GET", f"/runs/{run_id}/agreement", by)
+            except RuntimeError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.05)
+            else:
+                return
 
     def agreement(self, run_id: str, who: str) -> Agreement:
         return self.read(self.call("GET", f"/runs/{run_id}/agreement", who))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import NDArray
@@ -21,8 +23,14 @@ from tacit.engine.coordinator.node_client import NodeClient
 from tacit.engine.identity.certificates import new_certificate, read_certificate
 from tacit.engine.identity.config import load_cluster_config
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.local.engine import all_sign, node_terms, participant_keys, public_keys
-from tacit.mpc.transport import Identity, fingerprint
+from tacit.engine.local.engine import (
+    all_sign,
+    offered_node_terms,
+    participant_keys,
+    platform_certificate,
+    public_keys,
+)
+from tacit.mpc.transport import Identity
 from tacit.problems import Problem, generate_assignment
 
 MEGABYTE = 1_000_000
@@ -84,11 +92,17 @@ class Platform:
     ) -> tuple[Agreement, dict[str, Ed25519PrivateKey]]:
         """An agreement about populations of up to this size, and who signs it."""
         keys = participant_keys(each.name for each in problem.participants)
+        config = load_cluster_config(self.folder / "cluster.toml")
+        own = msgspec.structs.replace(
+            config, certificate=f"{self.name}.pem", tls_key=f"{self.name}.tls.key"
+        )
+        nonce = secrets.token_hex(16)
         agreement = draft_agreement(
             problem,
             participants=public_keys(keys),
-            nodes=node_terms(load_cluster_config(self.folder / "cluster.toml")),
-            platform=fingerprint(read_certificate(self.folder / f"{self.name}.pem")),
+            nodes=offered_node_terms(own, nonce),
+            platform=platform_certificate(own),
+            nonce=nonce,
             search=PinnedSearch("genetic", {}, seed=1),
             limits=AgreementLimits(
                 evaluations=EVALUATIONS,

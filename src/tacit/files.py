@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 from tacit.errors import FileError, InputError
 
 CHECK_PATH = "check the path"
+_ERASE_AT_ONCE = 1 << 16
 
 
 @contextmanager
@@ -126,11 +127,15 @@ def replacing(path: Path, /, *, private: bool = False, durable: bool = False) ->
         draft.unlink(missing_ok=True)
         raise
     if durable:
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        _sync_folder(path.parent)
+
+
+def _sync_folder(path: Path) -> None:
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def remove_drafts(folder: Path, /) -> None:
@@ -178,3 +183,28 @@ def check_secret(path: Path, /, *, remedy: str = "make new ones") -> None:
         mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o077:
         raise FileError(path, None, "can be read by others", "chmod 600 it, or make new keys")
+
+
+def erase(path: Path, /) -> None:
+    """Overwrite a file of secrets, then remove it; nothing happens if it is gone.
+
+    A disk that writes elsewhere each time (flash, snapshots, copy on write) keeps the old bytes for
+    a while; only an encrypted disk helps against that.
+
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp()) / "note"
+    >>> create_secret(place, b"new")
+    >>> erase(place), place.exists(), erase(place)
+    (None, False, None)
+    """
+    try:
+        file = path.open("r+b")
+    except FileNotFoundError:
+        return
+    with file:
+        for _ in range(0, os.fstat(file.fileno()).st_size, _ERASE_AT_ONCE):
+            file.write(bytes(_ERASE_AT_ONCE))
+        file.flush()
+        os.fsync(file.fileno())
+    path.unlink()
+    _sync_folder(path.parent)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tacit.engine.local.cluster import free_addresses
+from tacit.mpc.transport import make_certificate
 from tacit.problems import generate_assignment, save_problem
 from tests.conftest import RunTacit
 
@@ -93,12 +94,43 @@ def test_keys(tmp_path: Path, run_tacit: RunTacit) -> None:
     made = run_tacit("keys", "new", "north", "--out", tmp_path / "north.key")
     shown = run_tacit("keys", "show", tmp_path / "north.key")
     assert made.stdout == shown.stdout
-    assert [len(word) for word in made.stdout.split()].count(64) == 2
+    assert [len(word) for word in made.stdout.split()].count(64) == 1
     assert "to compare by phone" in made.stdout
     again = run_tacit("keys", "new", "north", "--out", tmp_path / "north.key")
     assert again.returncode == 2
     (tmp_path / "north.key").chmod(0o644)
     assert "read by others" in run_tacit("keys", "show", tmp_path / "north.key").stderr
+
+
+def test_keys_and_certificates_are_rotated_in_three_steps(
+    tmp_path: Path, run_here: RunTacit
+) -> None:
+    assert run_here("cluster", "new", tmp_path / "c").returncode == 0
+    node, platform = tmp_path / "c" / "node-0.toml", tmp_path / "c" / "cluster.toml"
+    service = tmp_path / "p" / "service.toml"
+    run_here("service", "init", tmp_path / "p", "--cluster", platform)
+    assert run_here("keys", "check", node).stdout.count(".pem") == 4
+    before = (tmp_path / "c" / "node-0.key").read_bytes()
+    for config in (node, platform, service):
+        out_of_order = run_here("keys", "rotate", config, "switch")
+        assert "take the steps in order: prepare, switch, finish" in out_of_order.stderr
+        for step, says in (
+            ("prepare", "holds the old and the new certificate"),
+            ("switch", "certificate  "),
+            ("finish", "the old ones are gone"),
+        ):
+            done = run_here("keys", "rotate", config, step)
+            assert (done.returncode, says in done.stdout) == (0, True), done.stderr
+    assert (tmp_path / "c" / "node-0.key").read_bytes() != before
+    assert not [*tmp_path.rglob("*.previous.*"), *tmp_path.rglob("*.next.*")]
+    wrong = run_here("keys", "rotate", tmp_path / "c" / "node-0.pem")
+    assert wrong.returncode == 2
+    pem, secret = make_certificate("platform", days=20)
+    (tmp_path / "c" / "platform.pem").write_text(pem)
+    (tmp_path / "c" / "platform.tls.key").write_text(secret)
+    warned = run_here("keys", "check", node)
+    assert warned.returncode == 1
+    assert "platform.pem expires in 20 days" in warned.stderr
 
 
 def test_a_changed_log_is_one_clear_line(tmp_path: Path, run_tacit: RunTacit) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
@@ -13,6 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from numpy.typing import NDArray
 
 from tacit.disclosure import parse_best_mode, parse_disclosure
@@ -24,7 +26,15 @@ from tacit.engine.coordinator.evaluations import Evaluations
 from tacit.engine.coordinator.node_client import NodeClient
 from tacit.engine.identity.certificates import read_certificate
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.local.engine import all_sign, node_terms, participant_keys, public_keys
+from tacit.engine.local.engine import (
+    all_sign,
+    offered_node_terms,
+    participant_keys,
+    platform_certificate,
+    public_keys,
+)
+from tacit.engine.node.state.own_keys import SEALING_KEYS
+from tacit.engine.node.state.sealing_keys import StoredSealingKey
 from tacit.engine.records.events import Event, RequestRefused
 from tacit.engine.records.node_log import verify_log
 from tacit.engine.wire.attempt import NO_ATTEMPT
@@ -81,12 +91,13 @@ class AgreedCluster:
         for name in limits:
             limits[name] = changes.pop(name, limits[name])
         keys = participant_keys(each.name for each in made.participants)
-        folder = cluster.folder
+        nonce, offered = secrets.token_hex(16), changes.pop("offered", offered_node_terms)
         agreement = draft_agreement(
             made,
             participants=public_keys(keys),
-            nodes=node_terms(cluster.config),
-            platform=fingerprint(read_certificate(folder / "platform.pem")),
+            nodes=offered(cluster.config, nonce),
+            platform=platform_certificate(cluster.config),
+            nonce=nonce,
             search=changes.pop(
                 "pinned",
                 PinnedSearch(
@@ -113,6 +124,15 @@ class AgreedCluster:
 
     def sealed(self) -> list[SealedRows]:
         return [self.seal(name) for name in self.keys]
+
+    def sealing_key(self, node: int) -> X25519PrivateKey:
+        """What a node opens its boxes with, from its disk."""
+        folder = self.cluster.folder / f"node-{node}.data" / SEALING_KEYS
+        for path in folder.iterdir():
+            stored = msgspec.msgpack.decode(path.read_bytes(), type=StoredSealingKey)
+            if stored.nonce == self.agreement.nonce:
+                return X25519PrivateKey.from_private_bytes(stored.secret)
+        raise AssertionError("the key is gone")
 
     def log(self, node: int) -> list[Event]:
         name = agreement_hash(self.agreement).hex()[:32]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from dataclasses import dataclass
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from tacit.disclosure import parse_disclosure
 from tacit.engine.agreement.draft import draft_agreement
+from tacit.engine.agreement.sealing_offer import sign_offer
 from tacit.engine.agreement.terms import Agreement, AgreementLimits, NodeTerms, PinnedSearch
 from tacit.engine.identity.keys import Keys
 from tacit.engine.local.engine import all_sign, participant_keys, public_keys
@@ -22,6 +25,8 @@ class Cast:
 
     participants: dict[str, Ed25519PrivateKey]
     nodes: tuple[Keys, ...]
+    sealing: tuple[X25519PrivateKey, ...]
+    """What the nodes open their boxes with."""
     agreement: Agreement
     signatures: dict[str, bytes]
 
@@ -32,18 +37,31 @@ def example_problem() -> Problem:
     return Assignment(name="tiny", rows=2, columns=2, objectives=(pay,))
 
 
+def offered_by(
+    keys: Keys, sealing: X25519PrivateKey, number: int, *, nonce: str, platform: str
+) -> NodeTerms:
+    """A node at an address where nobody listens, with the sealing key that it offers."""
+    public = sealing.public_key().public_bytes_raw().hex()
+    offer = sign_offer(keys.signing, nonce=nonce, platform=platform, sealing_key=public)
+    return NodeTerms(
+        "127.0.0.1", 9000 + number, keys.signing_public, public, f"{number:064x}", offer
+    )
+
+
 def example_cast() -> Cast:
     """The parties of the tiny problem, at addresses where nobody listens."""
     nodes = tuple(Keys.new(f"node {i}") for i in range(3))
+    sealing = tuple(X25519PrivateKey.generate() for _ in range(3))
     participants = participant_keys(["owner"])
+    nonce, platform = secrets.token_hex(16), f"{9:064x}"
     agreement = draft_agreement(
         example_problem(),
         participants=public_keys(participants),
         nodes=[
-            NodeTerms("127.0.0.1", 9000 + i, keys.signing_public, keys.sealing_public, f"{i:064x}")
-            for i, keys in enumerate(nodes)
+            offered_by(nodes[i], sealing[i], i, nonce=nonce, platform=platform) for i in range(3)
         ],
-        platform=f"{9:064x}",
+        platform=platform,
+        nonce=nonce,
         search=PinnedSearch("genetic", {"population": 4}, seed=None),
         limits=AgreementLimits(
             evaluations=10,
@@ -54,4 +72,4 @@ def example_cast() -> Cast:
         ),
         reveal_best=True,
     )
-    return Cast(participants, nodes, agreement, all_sign(agreement, participants))
+    return Cast(participants, nodes, sealing, agreement, all_sign(agreement, participants))

@@ -16,6 +16,7 @@ from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.coordinator.sealed_search import SealedSearch
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.node.state.sealed_progress import _from_bytes
+from tacit.engine.node.state.store import cipher_of_states
 from tacit.mpc.local import reveal
 from tacit.problems import (
     Assignment,
@@ -92,9 +93,12 @@ async def begin(agreed: AgreedCluster, coordinator: Coordinator, search: int = 0
 def start_of(agreed: AgreedCluster, search: int = 0) -> NDArray[np.intp]:
     """The secret start, which only the files of all three nodes together tell."""
     folder = agreement_hash(agreed.agreement).hex()[:32]
+    name = f"sealed-{search}-0"
     states = [
         _from_bytes(
-            (agreed.cluster.folder / f"node-{i}.data" / folder / f"sealed-{search}-0").read_bytes()
+            cipher_of_states(agreed.sealing_key(i)).decrypt(
+                (agreed.cluster.folder / f"node-{i}.data" / folder / name).read_bytes()
+            )
         )
         for i in range(3)
     ]

@@ -13,7 +13,6 @@ from nacl.public import PrivateKey, PublicKey, SealedBox
 
 from tacit.engine.agreement.sealing import box_hash, open_box, read_manifest, seal_rows
 from tacit.engine.agreement.signatures import sign
-from tacit.engine.identity.keys import Keys
 from tests.engine.fixtures import example_cast
 from tests.fuzz.harness import Target, Trial
 from tests.fuzz.mutations import as_json, as_msgpack, mutated, sometimes_mangled
@@ -27,8 +26,8 @@ def boxes() -> Iterator[Trial]:
     cast = example_cast()
     agreement, key = cast.agreement, cast.participants["owner"]
     sealed = seal_rows(agreement, "owner", 0, np.array([[1, 9], [8, 3]]), key=key)
-    node: Keys = cast.nodes[0]
-    opened = SealedBox(PrivateKey(node.sealing.private_bytes_raw())).decrypt(sealed.boxes[0])
+    node = cast.sealing[0]
+    opened = SealedBox(PrivateKey(node.private_bytes_raw())).decrypt(sealed.boxes[0])
     contents = msgspec.msgpack.decode(opened)
     body, manifest = msgspec.msgpack.decode(contents["body"]), msgspec.json.decode(sealed.manifest)
     to = SealedBox(PublicKey(bytes.fromhex(agreement.nodes[0].sealing_key)))
@@ -49,7 +48,7 @@ def boxes() -> Iterator[Trial]:
             written = as_json({**manifest, "boxes": [box_hash(box), *manifest["boxes"][1:]]})
             signature = sign(key, "manifest", written)
         read = read_manifest(agreement, written, signature)
-        open_box(agreement, read, box, node=0, keys=node)
+        open_box(agreement, read, box, node=0, key=node)
         return 1
 
     yield Trial(examples(), run)

@@ -13,14 +13,16 @@ from typing import Any, cast
 
 import msgspec
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from tacit.engine.agreement.terms import agreement_hash, canonical
+from tacit.engine.agreement.terms import NodeTerms, agreement_hash, canonical
 from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.coordinator.evaluations import Evaluations
 from tacit.engine.coordinator.node_client import NodeClient
 from tacit.engine.identity.cluster_files import write_cluster
-from tacit.engine.identity.config import load_cluster_config, load_node_config
+from tacit.engine.identity.config import ClusterConfig, load_cluster_config, load_node_config
 from tacit.engine.local.cluster import LocalCluster, free_addresses, memory_folder
+from tacit.engine.local.engine import node_terms, platform_certificate
 from tacit.engine.node.node import Node
 from tacit.engine.records.events import Event, InternalError
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
@@ -28,7 +30,9 @@ from tacit.engine.wire.messages import (
     Advance,
     Agree,
     Cancel,
+    End,
     FetchLog,
+    OfferSealingKey,
     OpenEpoch,
     OpenPlan,
     Ping,
@@ -77,7 +81,7 @@ class Nodes:
         self.cluster = cast(LocalCluster, SimpleNamespace(folder=folder, config=config))
         self.troubles = troubles
         self.nodes = [self._node(folder / f"node-{i}.toml") for i in range(3)]
-        many = {"evaluations": 10**6}
+        many: dict[str, Any] = {"evaluations": 10**6, "offered": self._offered}
         self.attacked = AgreedCluster.draft(self.cluster, problem(), reveal_best=True, **many)
         self.derived = AgreedCluster.draft(
             self.cluster,
@@ -87,8 +91,19 @@ class Nodes:
             populations="derived",
             **many,
         )
-        self.sealed = draft_sealed(self.cluster, sealed(problem()))
+        self.sealed = draft_sealed(self.cluster, sealed(problem()), offered=self._offered)
+        self.ended = AgreedCluster.draft(self.cluster, problem(), **many)
         self.honest = AgreedCluster.draft(self.cluster, problem("top:2", "nothing"), **many)
+
+    def _offered(self, config: ClusterConfig, nonce: str) -> list[NodeTerms]:
+        """Sealing keys from the nodes themselves, which do not serve yet."""
+        platform, found = platform_certificate(config), []
+        for node, terms in zip(self.nodes, node_terms(config), strict=True):
+            key, signature = node.offer_sealing_key(
+                nonce, platform, platform, signing_key=terms.signing_key
+            )
+            found.append(replace(terms, sealing_key=key, sealing_signature=signature))
+        return found
 
     def _node(self, path: Path) -> WatchedNode:
         node = WatchedNode(load_node_config(path))
@@ -103,7 +118,7 @@ class Nodes:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _, context: self.troubles.append(str(context)))
         try:
-            for agreed in (self.attacked, self.derived, self.sealed):
+            for agreed in (self.attacked, self.derived, self.sealed, self.ended):
                 async with agreed.coordinator() as coordinator:
                     await coordinator.start(agreed.signatures, agreed.sealed(), within=20)
             yield
@@ -152,6 +167,12 @@ class Nodes:
                 parent_attempt=drawn, **start,
             ),
             OpenPlan(agreement=hidden, search=0, attempt=drawn),
+            OfferSealingKey(
+                nonce="ab" * 16,
+                platform=self.attacked.agreement.platform,
+                signing_key=self.attacked.agreement.nodes[0].signing_key,
+            ),
+            End(agreement=agreement_hash(self.ended.agreement)),
             Cancel(target=1),
             Ping(),
         ]  # fmt: skip

@@ -55,7 +55,7 @@ def test_a_box_that_holds_no_text_is_refused() -> None:
     named = hashlib.sha256(box).hexdigest()
     manifest = Manifest(agreement_hash(agreement).hex(), "owner", 0, [named, "", ""])
     with pytest.raises(SealError, match="something else than shares"):
-        open_box(agreement, manifest, box, node=0, keys=cast.nodes[0])
+        open_box(agreement, manifest, box, node=0, key=cast.sealing[0])
 
 
 def test_a_log_nested_too_deeply_is_refused() -> None:

@@ -14,10 +14,10 @@ import numpy as np
 from msgspec.structs import replace as replaced
 
 from tacit.disclosure import parse_disclosure
-from tacit.engine.agreement import Agreement, agreement_hash, canonical, read_agreement
+from tacit.engine.agreement import Agreement, NodeTerms, agreement_hash, canonical, read_agreement
 from tacit.engine.coordinator import SecureEngine
-from tacit.engine.identity import CertificateFiles
-from tacit.engine.local import LocalCluster
+from tacit.engine.identity import CertificateFiles, load_cluster_config
+from tacit.engine.local import LocalCluster, offered_node_terms, platform_certificate
 from tacit.engine.records import LedgerEntry, load_ledger
 from tacit.errors import WrongStateError
 from tacit.problems import Assignment, Objective, Participant, Problem
@@ -92,6 +92,10 @@ class ByHand(StandIn):
     engine: SecureEngine | None = None
     nonce: bytes | None = None
     """What nodes are asked with, in place of what a participant drew."""
+
+    def offered_nodes(self, nonce: str) -> tuple[list[NodeTerms], str]:
+        config = load_cluster_config(self.settings.place(self.settings.cluster[0].file))
+        return offered_node_terms(config, nonce), platform_certificate(config)
 
     async def submission(self, run_id: str, /) -> None:
         """Leave the rows waiting."""

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import secrets
+from pathlib import Path
 from typing import Any
 
-from tacit.engine.agreement.terms import read_agreement
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from msgspec.structs import replace
+
+from tacit.engine.agreement.sealing_offer import sign_offer
+from tacit.engine.agreement.terms import NodeTerms, read_agreement
+from tacit.engine.identity.config import load_cluster_config
+from tacit.engine.identity.keys import load_keys
+from tacit.engine.local.engine import node_terms, platform_certificate
 from tacit.service.execution.port import ClusterStatus, LogAnswer, NodeStatus, SignedLog
 from tacit.service.execution.progress_file import ProgressFile
 from tacit.service.execution.report import run_folder
@@ -18,6 +27,8 @@ from tacit.service.storage import (
     set_state,
     set_submission_state,
 )
+from tacit.service.workflow.drafting import agreement_of_terms
+from tacit.service.workflow.inviting import keep_draft, ready_to_draft
 from tacit.service.workflow.lifecycle import State
 
 
@@ -42,12 +53,33 @@ class StandIn:
             host="n",
             port=1,
             signing_key="a" * 64,
-            sealing_key="b" * 64,
             certificate="c" * 64,
             reachable=False,
             clock_offset_seconds=None,
         )
         return [ClusterStatus(name="cluster", nodes=(node,) * 3, slots=4, running=0, waiting=0)]
+
+    async def draw_up(self, run_id: str, /) -> None:
+        ready = await self.database.read(ready_to_draft, run_id)
+        if ready is None:
+            return
+        nonce = secrets.token_hex(16)
+        nodes, platform = self.offered_nodes(nonce)
+        agreement = agreement_of_terms(
+            ready.terms, keys=ready.keys, nodes=nodes, platform=platform, nonce=nonce
+        )
+        await self.database.write(keep_draft, run_id, agreement)
+
+    def offered_nodes(self, nonce: str) -> tuple[list[NodeTerms], str]:
+        """As the nodes of the first cluster would offer keys, if they were there."""
+        config = load_cluster_config(self.settings.place(self.settings.cluster[0].file))
+        platform, nodes = platform_certificate(config), []
+        for number, terms in enumerate(node_terms(config)):
+            signing = load_keys(Path(config.folder) / f"node-{number}.key").signing
+            key = X25519PrivateKey.generate().public_key().public_bytes_raw().hex()
+            offer = sign_offer(signing, nonce=nonce, platform=platform, sealing_key=key)
+            nodes.append(replace(terms, sealing_key=key, sealing_signature=offer))
+        return nodes, platform
 
     async def agreed(self, run_id: str, /) -> None:
         self.calls.append(("agreed", run_id))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit.engine.agreement.terms import Agreement, NodeTerms
+from tacit.engine.agreement.terms import Agreement
 from tacit.errors import AgreementError
 from tacit.participant.account.shapes import Outcome, Plan
 from tacit.participant.results import plan_rows
@@ -20,7 +20,12 @@ from tacit.service.api.terms import RunTerms
 from tacit.service.dashboard.drafts import Rules, drawn_problem, run_terms, uploaded_problem
 from tacit.service.dashboard.pages.run_plan import plan_markup
 from tacit.service.storage import Run
-from tacit.service.workflow.drafting import agreement_of_terms, checked_terms, problem_of_terms
+from tacit.service.workflow.drafting import (
+    agreement_of_terms,
+    checked_terms,
+    node_of_nobody,
+    problem_of_terms,
+)
 
 DRAWN = ("capacitated", "routing")
 
@@ -31,8 +36,9 @@ def terms_of(kind: str, **changes: Any) -> RunTerms:
 
 def agreement_about(terms: RunTerms) -> Agreement:
     keys = {name: f"{i:064x}" for i, name in enumerate(terms.participants)}
-    nodes = [NodeTerms("h", 1, *(f"{3 * i + k:064x}" for k in (100, 101, 102))) for i in range(3)]
-    return agreement_of_terms(terms, keys=keys, nodes=nodes, platform=f"{200:064x}")
+    nonce, platform = f"{1:032x}", f"{200:064x}"
+    nodes = [node_of_nobody(i, nonce, platform) for i in (100, 101, 102)]
+    return agreement_of_terms(terms, keys=keys, nodes=nodes, platform=platform, nonce=nonce)
 
 
 def a_plan(problem: Problem) -> list[int]:

@@ -122,7 +122,6 @@ def _nodes(review: Review) -> list[str]:
     for number, node in enumerate(review.agreement.nodes):
         lines.append(f"node {number} at {node_address(node)}")
         lines.append(f"  signs  {key_fingerprint(node.signing_key)}")
-        lines.append(f"  opens  {key_fingerprint(node.sealing_key)}")
     return lines
 
 
@@ -162,7 +161,6 @@ def review_json(review: Review, /) -> dict[str, Any]:
             {
                 "address": node_address(node),
                 "signing": key_fingerprint(node.signing_key),
-                "sealing": key_fingerprint(node.sealing_key),
             }
             for node in agreement.nodes
         ],

@@ -88,3 +88,5 @@ def engine_on_nodes(
         announce("sealing the weights and checking them on the nodes")
         engine.start(signatures, sealed)
         yield engine
+        if choice.cluster is not None:  # ours are gone at once, with everything they have
+            engine.end_agreement()

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from pathlib import Path
 
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from msgspec.structs import replace
+
 from tacit.engine.agreement.draft import draft_agreement
+from tacit.engine.agreement.sealing_offer import sign_offer
 from tacit.engine.agreement.terms import Agreement, AgreementLimits, PinnedSearch
 from tacit.engine.identity.certificates import read_certificate
 from tacit.engine.identity.config import load_cluster_config, load_node_config
+from tacit.engine.identity.keys import load_keys
 from tacit.engine.local.engine import all_sign, node_terms, participant_keys, public_keys
 from tacit.engine.node.node import Node
 from tacit.engine.records.events import Event
@@ -26,15 +32,29 @@ def lines(folder: Path) -> list[Event]:
     return verify_log((folder / "node-0.data" / "log.jsonl").read_bytes())
 
 
+def platform_of(folder: Path) -> str:
+    return fingerprint(read_certificate(folder / "platform.pem"))
+
+
 def agree(node: Node, folder: Path) -> tuple[Agreement, dict[str, bytes], str]:
     """An agreement that the node takes."""
     keys = participant_keys(["owner"])
-    platform = fingerprint(read_certificate(folder / "platform.pem"))
+    platform = platform_of(folder)
+    nonce = secrets.token_hex(16)
+    nodes = node_terms(load_cluster_config(folder / "cluster.toml"))
+    offer = node.offer_sealing_key(nonce, platform, platform, signing_key=nodes[0].signing_key)
+    nodes[0] = replace(nodes[0], sealing_key=offer[0], sealing_signature=offer[1])
+    for k in (1, 2):
+        public = X25519PrivateKey.generate().public_key().public_bytes_raw().hex()
+        signing = load_keys(folder / f"node-{k}.key").signing
+        made = sign_offer(signing, nonce=nonce, platform=platform, sealing_key=public)
+        nodes[k] = replace(nodes[k], sealing_key=public, sealing_signature=made)
     agreement = draft_agreement(
         example_problem(),
         participants=public_keys(keys),
-        nodes=node_terms(load_cluster_config(folder / "cluster.toml")),
+        nodes=nodes,
         platform=platform,
+        nonce=nonce,
         search=PinnedSearch("genetic", {"population": 4}, seed=None),
         limits=AgreementLimits(
             evaluations=10,

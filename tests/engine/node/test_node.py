@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,17 @@ import pytest
 from tacit.engine.agreement.terms import agreement_hash
 from tacit.engine.coordinator.node_client import NodeClient
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records.events import AgreementBroken, Connected, LinkLost, RequestRefused
+from tacit.engine.records.events import (
+    AgreementBroken,
+    CertificateExpires,
+    Connected,
+    LinkLost,
+    RequestRefused,
+)
 from tacit.engine.records.node_log import NodeLog, verify_log
 from tacit.engine.wire.messages import Ping
 from tacit.errors import FileError, PeerError, RefusedError
+from tacit.mpc.transport import make_certificate
 from tests.engine.agreed_cluster import AgreedCluster, ask, make_clients, run
 from tests.engine.node.one_node import agree, lines, node
 
@@ -50,7 +58,7 @@ def test_strangers_and_platforms_cause_only_so_many_lines(folder: Path) -> None:
     for port in range(3000):
         made._rejected(f"('192.0.2.1', {port})", "the TLS handshake failed")
     assert len(lines(folder)) < 150
-    platform = next(iter(made._platforms))
+    platform = made.parties.platforms[0]
     for _ in range(3000):
         made.note(LinkLost(platform))
     assert len(lines(folder)) < 1300
@@ -122,3 +130,31 @@ def test_a_log_of_several_pages_is_fetched_whole(own_cluster: LocalCluster) -> N
     for number, data in enumerate(run(fetch())):
         assert len(data) > 64 << 20
         assert len(verify_log(data)) == len(agreed.log(number))
+
+
+def test_a_certificate_that_expires_soon_is_noted_once_a_day(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pem, secret = make_certificate("platform", days=20)
+    (folder / "platform.pem").write_text(pem)
+    (folder / "platform.tls.key").write_text(secret)
+    made, now = node(folder), time.time()
+    for hours in (0, 1, 23, 25):
+        made.warn_of_expiry(now + 3600 * hours)
+    noted = [line for line in lines(folder) if isinstance(line, CertificateExpires)]
+    assert [(line.peer, "expires in" in line.what) for line in noted] == [
+        (made.parties.platforms[0], True)
+    ] * 2
+    assert capsys.readouterr().err.count("renew it with tacit keys rotate") == 2
+    made.warn_of_expiry(now + 30 * 86400)
+    assert "has expired on" in capsys.readouterr().err
+    # A new one beside it is enough, and the node need not start again.
+    new, _ = make_certificate("platform")
+    (folder / "platform.pem").write_text(pem + new)
+    made.warn_of_expiry(now + 40 * 86400)
+    assert capsys.readouterr().err == ""
+    made.warn_of_expiry(now + 340 * 86400)
+    assert {party.split()[0] for party in made.parties.certificates_expire()} == {
+        *("node", "platform")
+    }
+    assert capsys.readouterr().err.count("renew it") == 4

@@ -28,7 +28,7 @@ def test_numbers_of_epochs_only_grow_also_after_a_restart(tmp_path: Path) -> Non
 
     def agreement_state() -> AgreementState:
         store = Store.create(tmp_path, cast.agreement, cast.signatures)
-        return AgreementState(store, node=0, keys=cast.nodes[0])
+        return AgreementState(store, node=0, key=cast.sealing[0])
 
     first = agreement_state()
     first.epochs.begin(7)

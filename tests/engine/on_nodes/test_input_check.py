@@ -46,7 +46,7 @@ def submit(agreement_state: AgreementState, rows: SealedRows) -> None:
 def test_only_what_was_checked_is_frozen(tmp_path: Path) -> None:
     cast = example_cast()
     store = Store.create(tmp_path, cast.agreement, cast.signatures)
-    agreement_state = AgreementState(store, node=0, keys=cast.nodes[0])
+    agreement_state = AgreementState(store, node=0, key=cast.sealing[0])
     good, bad = seal(cast), seal(cast)
     commitments = [agreement_state.inputs.commit(0).hex(), "01" * 32, "02" * 32]
     submit(agreement_state, good)
@@ -60,7 +60,7 @@ def test_only_what_was_checked_is_frozen(tmp_path: Path) -> None:
     # A verdict on rows that are gone does not touch those that are here.
     agreement_state.inputs.forget(0, "owner", box_hash(good.boxes[0]))
     agreement_state.inputs.freeze(0, store.inputs(0), commitments=commitments)
-    again = AgreementState(Store(store.folder), node=0, keys=cast.nodes[0])
+    again = AgreementState(Store(store.folder), node=0, key=cast.sealing[0])
     assert again.inputs.frozen == agreement_state.inputs.frozen
     assert list(again.inputs.frozen) == [0]
     # Frozen is not drawn: nothing is evaluated, and nothing is submitted in place of it either.

@@ -136,7 +136,7 @@ def test_lines_of_any_length_are_found(tmp_path: Path) -> None:
 def test_a_peer_is_refused_unless_it_contains_what_we_remember(tmp_path: Path) -> None:
     cast = example_cast()
     store = Store.create(tmp_path, cast.agreement, cast.signatures)
-    peers = AgreementState(store, node=0, keys=cast.nodes[0]).epochs.peers
+    peers = AgreementState(store, node=0, key=cast.sealing[0]).epochs.peers
     own, key, agreement = peers.own(), cast.nodes[1].signing, store.hash
 
     def heard(head: LogHead, *, contained: bool = True, ours: LogHead = own) -> HeardOfLogs:

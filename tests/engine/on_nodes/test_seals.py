@@ -189,14 +189,14 @@ def test_an_agreement_with_other_nodes_or_platform_is_refused(cluster: LocalClus
     agreed = AgreedCluster.draft(cluster)
     nodes = agreed.agreement.nodes
     for forged, reason in (
-        (changed(agreed.agreement, platform="ab" * 32), "another platform"),
+        (changed(agreed.agreement, platform="ab" * 32), "not signed by the node"),
         (
             changed(agreed.agreement, nodes=[*nodes[:2], changed(nodes[2], certificate="cd" * 32)]),
             "another certificate",
         ),
         (
             changed(agreed.agreement, nodes=[changed(nodes[0], sealing_key="ef" * 32), *nodes[1:]]),
-            "other keys",
+            "not signed by the node",
         ),
     ):
         other = replace(agreed, agreement=forged)
@@ -312,6 +312,6 @@ def test_a_box_says_nothing_of_the_weights() -> None:
     for _ in range(20):
         sealed = seal_rows(cast.agreement, "owner", 0, weights, key=cast.participants["owner"])
         manifest = read_manifest(cast.agreement, sealed.manifest, sealed.signature)
-        share = open_box(cast.agreement, manifest, sealed.boxes[0], node=0, keys=cast.nodes[0])
+        share = open_box(cast.agreement, manifest, sealed.boxes[0], node=0, key=cast.sealing[0])
         seen |= {int(x) for x in (*share.mine.flat, *share.next.flat)}
     assert len(seen) == 20 * 8

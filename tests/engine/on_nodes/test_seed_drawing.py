@@ -153,7 +153,7 @@ def frozen_state(
 ) -> AgreementState:
     """A node that has frozen its inputs; the three have drawn `DRAWN`."""
     store = Store.create(folder, cast.agreement, cast.signatures)
-    state = AgreementState(store, node=node, keys=cast.nodes[node])
+    state = AgreementState(store, node=node, key=cast.sealing[node])
     rows = rows or seal(cast)
     stored = StoredInput(rows.manifest, rows.signature, rows.boxes[node])
     store.save_input(0, "owner", stored)
@@ -204,7 +204,7 @@ def test_who_has_not_frozen_sees_no_contribution(tmp_path: Path, says_so: bool) 
 def test_nothing_is_opened_before_it_is_frozen_and_nothing_drawn_after(tmp_path: Path) -> None:
     cast = example_cast()
     store = Store.create(tmp_path / "early", cast.agreement, cast.signatures)
-    early = AgreementState(store, node=0, keys=cast.nodes[0])
+    early = AgreementState(store, node=0, key=cast.sealing[0])
     assert early.inputs.commit(0) == early.inputs.commit(0)
     with pytest.raises(RefusedError, match="nothing is opened"):
         early.inputs.contribution(0)
@@ -247,7 +247,7 @@ def test_files_that_were_exchanged_after_freezing_are_refused(tmp_path: Path, wh
     cast = example_cast()
     state = frozen_state(tmp_path, cast)
     folder = state.store.folder
-    AgreementState(Store(folder), node=0, keys=cast.nodes[0])
+    AgreementState(Store(folder), node=0, key=cast.sealing[0])
     rows = folder / "inputs" / "0-0"
     if what == "contribution":
         (folder / "contribution-0").write_bytes(b"y" * 32)
@@ -264,7 +264,7 @@ def test_files_that_were_exchanged_after_freezing_are_refused(tmp_path: Path, wh
         with pytest.raises(EngineError, match="not what was frozen"):
             state.inputs.weights(0)  # nor are they used where the node runs on
     with pytest.raises(EngineError, match="not what was frozen"):
-        AgreementState(Store(folder), node=0, keys=cast.nodes[0])
+        AgreementState(Store(folder), node=0, key=cast.sealing[0])
 
 
 def test_inputs_that_an_earlier_version_froze_stay_as_they_are(tmp_path: Path) -> None:
@@ -273,7 +273,7 @@ def test_inputs_that_an_earlier_version_froze_stay_as_they_are(tmp_path: Path) -
     rows = seal(cast)
     store.save_input(0, "owner", StoredInput(rows.manifest, rows.signature, rows.boxes[0]))
     store.log.append(InputsFrozenAtOnce(0, manifests_digest([rows.manifest]), "ab" * 32))
-    state = AgreementState(Store(store.folder), node=0, keys=cast.nodes[0])
+    state = AgreementState(Store(store.folder), node=0, key=cast.sealing[0])
     assert state.inputs.seed_contributions == {0: "ab" * 32}
     assert state.inputs.ready == [0]
     state.inputs.check_frozen(0)
@@ -281,4 +281,4 @@ def test_inputs_that_an_earlier_version_froze_stay_as_they_are(tmp_path: Path) -
     other = seal(cast)
     store.save_input(0, "owner", StoredInput(other.manifest, other.signature, other.boxes[0]))
     with pytest.raises(EngineError, match="not what was frozen"):
-        AgreementState(Store(store.folder), node=0, keys=cast.nodes[0])
+        AgreementState(Store(store.folder), node=0, key=cast.sealing[0])

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tacit.engine.identity.certificates import new_certificate
-from tacit.mpc.transport import Identity, TlsLink, connect, listener
+from tacit.engine.identity.certificates import CertificateFiles, new_certificate
+from tacit.errors import PeerError
+from tacit.mpc.transport import Identity, TlsLink, connect, listener, make_certificate
 from tests.engine.agreed_cluster import run
 
 
@@ -71,3 +72,73 @@ def test_the_address_with_most_handshakes_makes_room(monkeypatch: pytest.MonkeyP
 
     run(work())
     assert rejected == ["second"]
+
+
+def shake_hands(server: CertificateFiles, client: CertificateFiles, pinned: str) -> tuple[str, str]:
+    """What the dialler and the listener say of a link, empty if they have one."""
+    rejected: list[str] = []
+
+    async def dial() -> str:
+        arrived: asyncio.Queue[TlsLink] = asyncio.Queue()
+        node_port = listener.Listener(
+            Identity(server.certificate, server.key, {"node 1": client.pem}),
+            arrived.put_nowait,
+            lambda where, why: rejected.append(why),
+            limit=1 << 20,
+        )
+        await node_port.start("127.0.0.1", 0)
+        assert node_port._server is not None
+        port = node_port._server.sockets[0].getsockname()[1]
+        identity = Identity(client.certificate, client.key, {"node 0": pinned})
+        try:
+            link = await connect("127.0.0.1", port, peer="node 0", identity=identity, timeout=3)
+            async with asyncio.timeout(3):
+                there = asyncio.ensure_future(arrived.get())
+                lost = asyncio.ensure_future(link.receive(timeout=3))
+                await asyncio.wait([there, lost], return_when=asyncio.FIRST_COMPLETED)
+            if lost.done():
+                lost.result()
+            lost.cancel()
+            await asyncio.gather(link.close(), there.result().close())
+        except PeerError as error:
+            return error.what
+        finally:
+            await node_port.close()
+        return ""
+
+    return asyncio.run(dial()), "; ".join(rejected)
+
+
+def expired(name: str, folder: Path) -> CertificateFiles:
+    files = CertificateFiles(folder / f"{name}.pem", folder / f"{name}.tls.key")
+    pem, secret = make_certificate(name, days=-0.01)
+    files.certificate.write_text(pem)
+    files.key.write_text(secret)
+    return files
+
+
+def test_an_expired_certificate_is_called_so_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good, other = new_certificate("node-0", tmp_path), new_certificate("node-1", tmp_path)
+    old = expired("old", tmp_path)
+    remedy = "has expired; its owner renews it with tacit keys rotate"
+    said, _ = shake_hands(old, good, old.pem)
+    assert said.startswith(f"shows a certificate that {remedy}")
+    monkeypatch.setattr("tacit.mpc.transport.tls.has_expired", lambda pem: False)
+    _, noted = shake_hands(good, old, good.pem)
+    assert noted == f"shows a certificate that {remedy}"
+    monkeypatch.undo()
+    said, noted = shake_hands(good, old, good.pem)
+    assert "our certificate has expired; renew it with tacit keys rotate" in said
+    assert noted == ""
+    said, _ = shake_hands(good, other, other.pem)
+    assert "shows a certificate that is not the pinned one" in said
+    assert "if it was rotated, put the new .pem in place of the old one" in said
+
+
+def test_a_party_with_two_certificates_may_show_either(tmp_path: Path) -> None:
+    old, new = new_certificate("old", tmp_path), new_certificate("new", tmp_path)
+    client = new_certificate("node-1", tmp_path)
+    for server in (old, new):
+        assert shake_hands(server, client, old.pem + new.pem)[0] == ""

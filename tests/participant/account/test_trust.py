@@ -16,7 +16,7 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=20)
 KEYS = st.text("0123456789abcdef", min_size=64, max_size=64)
 TRUSTS = st.builds(
     Trust,
-    st.lists(st.builds(TrustedNode, TEXT, KEYS, KEYS, st.none() | KEYS), max_size=3),
+    st.lists(st.builds(TrustedNode, TEXT, KEYS, st.none() | KEYS), max_size=3),
     st.lists(st.builds(TrustedParticipant, TEXT, KEYS), max_size=3),
 )
 
@@ -27,6 +27,13 @@ def test_whatever_is_written_is_read_again(trust: Trust, note: str) -> None:
         path = Path(folder) / "keys.toml"
         save_trust(trust, path, note=plain_line(note))
         assert load_trust(path) == trust
+
+
+def test_a_file_of_earlier_versions_has_a_sealing_key_that_is_not_used(tmp_path: Path) -> None:
+    node = TrustedNode("n0.example:9000", "a" * 64)
+    lines = [f'address = "{node.address}"', f'signing_key = "{node.signing_key}"']
+    (tmp_path / "keys.toml").write_text("\n".join(["[[node]]", *lines, 'sealing_key = "b"', ""]))
+    assert load_trust(tmp_path / "keys.toml") == Trust([node])
 
 
 @given(text=st.text())

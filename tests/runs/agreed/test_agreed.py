@@ -236,6 +236,7 @@ def test_where_a_best_is_kept_nothing_is_left_out(tmp_path: Path, lost: str) -> 
         else:
             nodes.kill(1)
             store = Store(next((nodes.folder / "node-1.data").glob("*/agreement.json")).parent)
+            store.encrypt_states(agreed.sealing_key(1))
             store.save_best(0, store.load_best(0)[:1])
             nodes.restart(1)
         reason, result = finish(folder)

@@ -15,6 +15,7 @@ import pytest
 from benchmarks.live_platform import ENDS, OPERATOR, LivePlatform
 
 from tacit.audit import load_record
+from tacit.engine.agreement.terms import agreement_hash
 from tacit.engine.records.ledger import EvaluationAnswer, read_ledger
 from tacit.engine.records.node_log import check_log
 from tacit.problems import Problem, generate_capacitated, generate_routing
@@ -82,6 +83,15 @@ def of(live: LivePlatform, run_id: str, who: str) -> dict[str, Any]:
     return mine[0]
 
 
+def wait_until_deleted(live: LivePlatform, run_id: str) -> None:
+    """Wait until no node has a box of a run any more, which comes after its sealing key."""
+    name = agreement_hash(live.agreement(run_id, "north")).hex()[:32]
+    until = time.monotonic() + 30
+    while list(live.clusters[0].folder.glob(f"node-*.data/{name}/inputs/*")):
+        assert time.monotonic() < until, live.log()[-3000:]
+        time.sleep(0.05)
+
+
 def on_time(run: dict[str, Any]) -> bool:
     late: float = run["ended"] - run["deadline_at"]
     return late < LATE
@@ -112,6 +122,8 @@ def test_the_platform_runs_every_kind_of_problem(live: LivePlatform, problem: Pr
     # The deadline may cut off the last evaluation, which the nodes have logged by then.
     assert followed(live, run_id) - result["evaluations"] in (0, 1)
     check_record(live, run_id, result)
+    wait_until_deleted(live, run_id)
+    assert followed(live, run_id) >= result["evaluations"], "the logs stay"
 
 
 def test_rows_out_of_range_are_refused_and_may_be_sealed_again(live: LivePlatform) -> None:
@@ -204,8 +216,12 @@ def test_a_killed_node_delays_no_answer_and_a_run_waits_for_it(live: LivePlatfor
     run_id = submitted(live, deadline=2.0)
     live.wait(run_id, "running")
     time.sleep(0.5)
+    waiting = live.new_run(NAMES, deadline=1.0)
     live.clusters[0].kill(2)
-    waiting = submitted(live, deadline=1.0)
+    for name in NAMES:
+        live.sign(waiting, name)
+    for name in NAMES:
+        live.submit(waiting, name)
     run = live.wait(run_id, "finished")
     assert on_time(run)
     assert live.run(waiting)["state"] == "agreed"
@@ -253,3 +269,5 @@ def test_cancelling_keeps_the_best_so_far_and_frees_the_slot(live: LivePlatform)
     for run_id in runs[1:]:
         live.call("POST", f"/runs/{run_id}/cancel", OPERATOR, json={})
     assert {live.run(run_id)["state"] for run_id in runs} <= set(ENDS)
+    for run_id in runs:
+        wait_until_deleted(live, run_id)

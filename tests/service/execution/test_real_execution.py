@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 
 from tacit.service.execution.executor import Executor
 from tacit.service.server.app import make_app
 from tacit.service.server.settings import Settings
+from tests.service.stand_in import StandIn
 from tests.service.world import World, opened
 
 pytestmark = pytest.mark.slow
 
 
-def test_runs_can_be_left_and_cancelled_while_nodes_are_away(settings: Settings) -> None:
+@contextmanager
+def agreed_before(settings: Settings, runs: int) -> Iterator[tuple[World, list[str]]]:
+    """A platform whose nodes went away after agreements were drawn up and signed."""
+    with opened(make_app(settings, execution=StandIn)) as before:
+        before.add("op", "operator")
+        ids = [before.agreed() for _ in range(runs)]
     with opened(make_app(settings, execution=Executor)) as world:
-        world.add("op", "operator")
-        left, cancelled, kept = world.agreed(), world.agreed(), world.agreed()
+        world.tokens, world.keys = before.tokens, before.keys
+        yield world, ids
+
+
+def test_runs_can_be_left_and_cancelled_while_nodes_are_away(settings: Settings) -> None:
+    with agreed_before(settings, 3) as (world, (left, cancelled, kept)):
         gone = world.ok("POST", f"/runs/{left}/withdraw", "north")
         assert (gone["state"], gone["reason"]) == ("cancelled", "north has withdrawn")
         assert world.ok("POST", f"/runs/{cancelled}/cancel", "op")["state"] == "cancelled"
@@ -39,8 +52,18 @@ def test_logs_of_nodes_that_are_away_are_said_to_be_so(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tacit.service.execution.executor.LOG_SECONDS", 0.3)
-    with opened(make_app(settings, execution=Executor)) as world:
-        world.add("op", "operator")
-        run_id = world.agreed()
+    with agreed_before(settings, 1) as (world, (run_id,)):
         early = world.call("POST", f"/runs/{run_id}/logs", "north", json={"nonce": "ab" * 16})
         assert early.status_code == 409
+
+
+def test_an_agreement_waits_for_nodes_that_are_away(settings: Settings) -> None:
+    with opened(make_app(settings, execution=Executor)) as world:
+        world.add("op", "operator")
+        run_id = world.invited()
+        shown = world.ok("GET", f"/runs/{run_id}", "op")
+        assert shown["state"] == "invited"
+        warning = shown["warnings"][0]
+        assert "the agreement cannot be drawn up: node" in warning
+        assert "this is retried" in warning
+        assert world.call("GET", f"/runs/{run_id}/agreement", "north").status_code == 404

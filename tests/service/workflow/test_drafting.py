@@ -9,13 +9,18 @@ import pytest
 from pydantic import ValidationError
 
 from tacit.engine.agreement.sealed import sealed_terms
-from tacit.engine.agreement.terms import Agreement, NodeTerms
+from tacit.engine.agreement.terms import Agreement
 from tacit.errors import TacitError
 from tacit.search import SearchParameters
 from tacit.search.moves import sealed_parameters_for
 from tacit.service.api.routes.status import Generate, generated_terms
 from tacit.service.api.terms import RunTerms
-from tacit.service.workflow.drafting import agreement_of_terms, checked_terms, population_of_terms
+from tacit.service.workflow.drafting import (
+    agreement_of_terms,
+    checked_terms,
+    node_of_nobody,
+    population_of_terms,
+)
 from tests.service.example_terms import example_terms
 
 
@@ -33,10 +38,10 @@ def sealed_run(*, objectives: int = 1, best: str | None = None, **changes: Any) 
 
 
 def agreed(terms: RunTerms) -> Agreement:
-    keys = [f"{number:064x}" for number in range(1, 13)]
-    nodes = [NodeTerms("localhost", 1, *keys[3 * k : 3 * k + 3]) for k in range(3)]
-    owners = dict(zip(terms.participants, keys[9:], strict=False))
-    return agreement_of_terms(terms, keys=owners, nodes=nodes, platform=keys[11])
+    owners = {name: f"{number:064x}" for number, name in enumerate(terms.participants, start=10)}
+    nonce, platform = f"{1:032x}", f"{9:064x}"
+    nodes = [node_of_nobody(k, nonce, platform) for k in range(1, 4)]
+    return agreement_of_terms(terms, keys=owners, nodes=nodes, platform=platform, nonce=nonce)
 
 
 def test_an_agreement_names_every_setting_of_the_search() -> None:

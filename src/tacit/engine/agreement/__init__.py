@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         seal_rows,
         search_seed,
     )
+    from tacit.engine.agreement.sealing_offer import sign_offer
     from tacit.engine.agreement.signatures import (
         is_joining_signed,
         is_signed,

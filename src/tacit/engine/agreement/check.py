@@ -6,6 +6,7 @@ import unicodedata
 
 from tacit.engine.agreement.frame_sizes import check_frame_sizes
 from tacit.engine.agreement.sealed import check_sealed
+from tacit.engine.agreement.sealing_offer import check_offers
 from tacit.engine.agreement.size_limits import check_counts, check_name_length
 from tacit.engine.agreement.terms import Agreement, ObjectiveTerms
 from tacit.errors import AgreementError, InputError
@@ -26,6 +27,7 @@ def check_agreement(agreement: Agreement) -> None:
     _check_names(agreement)
     _check_keys(agreement)
     _check_limits(agreement)
+    check_offers(agreement)
     names = [terms.name for terms in agreement.objectives]
     if not names or len(set(names)) < len(names):
         raise AgreementError("objectives are missing or share a name; name each apart")

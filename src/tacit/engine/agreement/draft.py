@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import secrets
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -32,9 +31,12 @@ def draft_agreement(
     platform: str,
     search: PinnedSearch,
     limits: AgreementLimits,
+    nonce: str,
     reveal_best: bool = False,
 ) -> Agreement:
     """An agreement about a problem, ready to be signed; `participants` have their signing keys.
+
+    The nodes have offered their sealing keys for this `nonce` and this platform.
 
     Whether ways cost the same in both directions is public then. Where the problem leaves it open,
     the weights tell if they are here; otherwise it counts as true, which allows less.
@@ -51,7 +53,7 @@ def draft_agreement(
         search=search,
         limits=limits,
         reveal_best=reveal_best,
-        nonce=secrets.token_hex(16),
+        nonce=nonce,
     )
     check_agreement(agreement)
     return agreement

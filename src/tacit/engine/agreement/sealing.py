@@ -1,8 +1,9 @@
 """Sealed shares: how a participant's weights reach the nodes through hands it does not trust.
 
 The participant draws the shares itself. Each node's part is signed (a sealed box does not say who
-closed it) together with everything it is bound to, and then sealed to that node's key. A signed
-manifest with the hashes of the three boxes lets the nodes see that they got parts of one whole.
+closed it) together with everything it is bound to, and then sealed to the key that the node drew
+for this agreement. A signed manifest with the hashes of the three boxes lets the nodes see that
+they got parts of one whole.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from nacl.exceptions import CryptoError
 from nacl.public import PrivateKey, PublicKey, SealedBox
 from numpy.typing import NDArray
 
 from tacit.engine.agreement.signatures import is_signed, sign
 from tacit.engine.agreement.terms import Agreement, agreement_hash
-from tacit.engine.identity.keys import Keys
 from tacit.errors import SealError
 from tacit.mpc import NODES, ArithmeticShare, deal, to_ring
 
@@ -127,15 +128,15 @@ def read_manifest(agreement: Agreement, data: bytes, signature: bytes) -> Manife
 
 
 def open_box(
-    agreement: Agreement, manifest: Manifest, box: bytes, *, node: int, keys: Keys
+    agreement: Agreement, manifest: Manifest, box: bytes, *, node: int, key: X25519PrivateKey
 ) -> ArithmeticShare:
     """A node's shares from its box, after checking everything that they are bound to."""
     who = repr(manifest.participant)
     if box_hash(box) != manifest.boxes[node]:
         raise SealError(f"the box is not the one that the manifest of {who} names for node {node}")
-    contents = _contents(box, keys, who)
-    key = agreement.participant(manifest.participant).signing_key
-    if not is_signed(key, "box", contents.body, contents.signature):
+    contents = _contents(box, key, who)
+    signer = agreement.participant(manifest.participant).signing_key
+    if not is_signed(signer, "box", contents.body, contents.signature):
         raise SealError(f"what is in the box is not signed by {who}")
     body = _body(contents, who)
     if body.agreement != agreement_hash(agreement):
@@ -158,8 +159,8 @@ def open_box(
     return ArithmeticShare(mine, following)
 
 
-def _contents(box: bytes, keys: Keys, who: str) -> _Contents:
-    opener = SealedBox(PrivateKey(keys.sealing.private_bytes_raw()))
+def _contents(box: bytes, key: X25519PrivateKey, who: str) -> _Contents:
+    opener = SealedBox(PrivateKey(key.private_bytes_raw()))
     try:
         return msgspec.msgpack.decode(opener.decrypt(box), type=_Contents)
     except (CryptoError, ValueError, TypeError):

@@ -39,15 +39,18 @@ class ParticipantTerms(_Part, frozen=True):
     signing_key: str
 
 
-class NodeTerms(_Part, frozen=True):
+class NodeTerms(_Part, frozen=True, omit_defaults=True):
     """A node: where it listens, what it signs with, what is sealed to it, and its certificate."""
 
     host: str
     port: int
     signing_key: str
     sealing_key: str
+    """Drawn for this agreement alone; the node deletes its secret half when the agreement ends."""
     certificate: str
     """The SHA-256 of its TLS certificate."""
+    sealing_signature: str = ""
+    """The node's, under the offer of its sealing key; empty in agreements of the first version."""
 
 
 class Ownership(_Part, frozen=True):

@@ -23,6 +23,7 @@ from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
 from tacit.engine.wire.messages import (
     Agree,
     Computation,
+    End,
     FetchLog,
     OpenEpoch,
     Prepare,
@@ -145,6 +146,25 @@ class Coordinator:
         """The heads of the three logs without their lines, signed in the same way."""
         request = FetchLog(agreement=self.hash, offset=BEYOND_ALL_LINES, nonce=nonce)
         return await self.ask_all(lambda _: request, within=GIVE_UP_SECONDS)
+
+    async def end_agreement(self, *, within: float) -> None:
+        """Have all nodes delete the inputs and what became of them; their logs stay.
+
+        Raises if a node does not confirm, after all were asked.
+        """
+
+        async def end(client: NodeClient) -> None:
+            async with asyncio.timeout(within):
+                await client.connect()
+                await (await client.ask(End(agreement=self.hash)))
+
+        results = await asyncio.gather(
+            *(end(client) for client in self.clients), return_exceptions=True
+        )
+        # A node that refuses has nothing to delete; one that is away may have.
+        failures = [result for result in results if isinstance(result, BaseException)]
+        for failure in sorted(failures, key=lambda each: isinstance(each, RefusedError)):
+            raise failure
 
     async def _fetch_log(self, client: NodeClient, nonce: bytes) -> LogPage:
         """A log, page by page; the signature of the last page is that of the whole."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from tacit.engine.identity.config import parse_address
+from tacit.engine.identity.certificates import CertificateFiles
+from tacit.engine.identity.config import ClusterConfig, parse_address
+from tacit.engine.identity.pinned import PinnedCertificates
 from tacit.engine.wire.messages import (
     TALK,
     Cancel,
@@ -202,3 +205,20 @@ class NodeClient:
             await self._line.talk.send(1, encode_message(cancel), timeout=SEND_SECONDS)
         except TacitError:
             return  # nothing is left to stop
+
+
+def clients_of(cluster: ClusterConfig, /) -> list[NodeClient]:
+    """A client for each node of a cluster, not yet connected.
+
+    Certificates are read when a link is made, so those that are rotated meanwhile are found.
+    """
+    folder = Path(cluster.folder)
+    pinned = PinnedCertificates(
+        {party_name(i): folder / node.certificate for i, node in enumerate(cluster.nodes)}
+    )
+    files = CertificateFiles(folder / cluster.certificate, folder / cluster.tls_key)
+    identity = files.identity(pinned)
+    return [
+        NodeClient(i, node.address, identity, cluster.delay_ms)
+        for i, node in enumerate(cluster.nodes)
+    ]

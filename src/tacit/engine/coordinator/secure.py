@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import Future
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,11 +22,10 @@ from tacit.engine.agreement.sealing import SealedRows
 from tacit.engine.agreement.terms import Agreement
 from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.coordinator.evaluations import Evaluated, Evaluations
-from tacit.engine.coordinator.node_client import NodeClient
+from tacit.engine.coordinator.node_client import clients_of
 from tacit.engine.coordinator.sealed_search import Opened, SealedSearch
 from tacit.engine.evaluators.decode import as_evaluation, disclosed_best
 from tacit.engine.evaluators.objective_evaluator import ObjectiveEvaluation
-from tacit.engine.identity.certificates import CertificateFiles, read_certificate
 from tacit.engine.identity.config import ClusterConfig
 from tacit.engine.records.ledger import (
     EvaluationAnswer,
@@ -37,13 +35,14 @@ from tacit.engine.records.ledger import (
     RevealedBest,
 )
 from tacit.engine.wire.replies import LogPage
-from tacit.errors import EngineError, PeerTimeoutError
-from tacit.mpc import party_name
+from tacit.errors import EngineError, PeerTimeoutError, TacitError
 
 T = TypeVar("T")
 
 SET_UP_SECONDS = 60.0
 LEAVE_SECONDS = 0.02
+END_SECONDS = 0.05
+"""What is sent by then arrives, also if nobody waits for the answer."""
 GRACE_SECONDS = 0.05
 """If even our own event loop hangs, the caller still hears by then."""
 
@@ -63,22 +62,9 @@ class SecureEngine:
         """`public` has the weights of public objectives, which nodes need to follow the search."""
         self.agreement = agreement
         self.ledger = ledger if ledger is not None else Ledger()
-        folder = Path(cluster.folder)
-        pinned = {
-            party_name(i): read_certificate(folder / node.certificate)
-            for i, node in enumerate(cluster.nodes)
-        }
-        files = CertificateFiles(folder / cluster.certificate, folder / cluster.tls_key)
-        identity = files.identity(pinned)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._coordinator = Coordinator(
-            agreement,
-            [
-                NodeClient(i, node.address, identity, cluster.delay_ms)
-                for i, node in enumerate(cluster.nodes)
-            ],
-        )
+        self._coordinator = Coordinator(agreement, clients_of(cluster))
         if agreement.search.populations == "derived":
             self._coordinator.public_weights = {
                 k: weights.astype("<i8").tobytes() for k, weights in (public or {}).items()
@@ -183,6 +169,24 @@ class SecureEngine:
             )
         )
         return best
+
+    def end_agreement(self) -> bool:
+        """The run is over: have the nodes delete its inputs, and all shares that came of them.
+
+        A result may be due, so this takes a moment only. Returns whether all nodes have confirmed
+        it; the others do it when they hear of it, or when the agreement expires.
+        """
+        return self.wait(self.submit(self._end()), until=None)
+
+    async def _end(self) -> bool:
+        replies = [r for each in self._objectives.values() for r in each.open_replies]
+        if replies:  # what was answered a moment ago is about to be logged
+            await asyncio.wait(replies, timeout=LEAVE_SECONDS)
+        try:
+            await self._coordinator.end_agreement(within=END_SECONDS)
+        except (TacitError, TimeoutError):
+            return False
+        return True
 
     def fetch_logs(self, nonce: bytes = b"", /) -> list[LogPage]:
         """The three nodes' logs of this agreement, signed for whoever drew the nonce."""

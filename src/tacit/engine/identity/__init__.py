@@ -15,10 +15,15 @@ if TYPE_CHECKING:
     from tacit.engine.identity.cluster_files import LOCAL_PREFIX, write_cluster
     from tacit.engine.identity.config import (
         ClusterConfig,
+        NodeConfig,
+        drop_sealing_keys,
         load_cluster_config,
         load_node_config,
         parse_address,
     )
+    from tacit.engine.identity.expiry import expires, expiry_warnings, last_expires
     from tacit.engine.identity.keys import Keys, key_fingerprint, load_keys, save_keys
+    from tacit.engine.identity.pinned import PinnedCertificates
+    from tacit.engine.identity.rotation import Rotated, rotated_by_node, rotated_by_platform
 else:
     __getattr__ = lazily(__name__)

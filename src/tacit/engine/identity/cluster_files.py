@@ -67,12 +67,7 @@ def write_cluster(
     cluster = ClusterConfig(
         certificate="platform.pem",
         tls_key="platform.tls.key",
-        nodes=[
-            ClusterNode(
-                addresses[i], f"{names[i]}.pem", keys[i].signing_public, keys[i].sealing_public
-            )
-            for i in NODES
-        ],
+        nodes=[ClusterNode(addresses[i], f"{names[i]}.pem", keys[i].signing_public) for i in NODES],
         delay_ms=delay_ms,
     )
     files.append(folder / "cluster.toml")

@@ -70,7 +70,6 @@ class ClusterNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     address: str
     certificate: str
     signing_key: str
-    sealing_key: str
 
 
 class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -83,8 +82,16 @@ class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     folder: str = "."
 
 
+def drop_sealing_keys(nodes: object, /) -> None:
+    """Files of earlier versions give nodes a sealing key; now each agreement has its own."""
+    for each in nodes if isinstance(nodes, list) else []:
+        if isinstance(each, dict):
+            each.pop("sealing_key", None)
+
+
 def _load(path: Path, kind: type[T]) -> T:
     table = read_toml(path)
+    drop_sealing_keys(table.get("nodes"))
     try:
         return msgspec.convert({**table, "folder": str(path.parent)}, type=kind, strict=False)
     except msgspec.ValidationError as error:
@@ -156,5 +163,4 @@ def show_cluster_config(config: ClusterConfig, /) -> str:
     for node in config.nodes:
         lines += ["", "[[nodes]]", f'address = "{node.address}"']
         lines += [f'certificate = "{node.certificate}"', f'signing_key = "{node.signing_key}"']
-        lines.append(f'sealing_key = "{node.sealing_key}"')
     return "\n".join(lines) + "\n"

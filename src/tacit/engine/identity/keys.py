@@ -1,6 +1,8 @@
-"""Key files: an Ed25519 key to sign with, and an X25519 key that others seal to.
+"""Key files: an Ed25519 key to sign with.
 
-A file is JSON with both secret keys in hexadecimal, and readable by its owner alone.
+A file is JSON with the secret key in hexadecimal, and readable by its owner alone. Files of the
+first version have an X25519 key as well, which all agreements of a node were sealed to. A node
+opens with it what was sealed to it then; today each agreement has a sealing key of its own.
 """
 
 from __future__ import annotations
@@ -16,14 +18,15 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from tacit.errors import FileError
 from tacit.files import check_secret, create_secret, read_bytes
 
-FORMAT = "tacit-keys/1"
+FORMAT = "tacit-keys/2"
+_FIRST_FORMAT = "tacit-keys/1"
 
 
-class _KeyFile(msgspec.Struct, forbid_unknown_fields=True):
+class _KeyFile(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     format: str
     name: str
     signing: str
-    sealing: str
+    sealing: str = ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,25 +35,21 @@ class Keys:
 
     name: str
     signing: Ed25519PrivateKey
-    sealing: X25519PrivateKey
+    sealing: X25519PrivateKey | None = None
+    """Of a file of the first version."""
 
     @classmethod
     def new(cls, name: str) -> Keys:
         """Draw fresh keys."""
-        return cls(name, Ed25519PrivateKey.generate(), X25519PrivateKey.generate())
+        return cls(name, Ed25519PrivateKey.generate())
 
     @property
     def signing_public(self) -> str:
         """The public key that checks signatures."""
         return self.signing.public_key().public_bytes_raw().hex()
 
-    @property
-    def sealing_public(self) -> str:
-        """The public key that boxes are sealed to."""
-        return self.sealing.public_key().public_bytes_raw().hex()
-
     def __repr__(self) -> str:
-        return f"Keys({self.name!r}, signs {self.signing_public}, opens {self.sealing_public})"
+        return f"Keys({self.name!r}, signs {self.signing_public})"
 
 
 def key_fingerprint(public_key: str, /) -> str:
@@ -65,12 +64,7 @@ def key_fingerprint(public_key: str, /) -> str:
 
 def save_keys(keys: Keys, path: Path) -> None:
     """Write a key file with mode 0600."""
-    stored = _KeyFile(
-        FORMAT,
-        keys.name,
-        keys.signing.private_bytes_raw().hex(),
-        keys.sealing.private_bytes_raw().hex(),
-    )
+    stored = _KeyFile(FORMAT, keys.name, keys.signing.private_bytes_raw().hex())
     create_secret(path, msgspec.json.encode(stored) + b"\n")
 
 
@@ -80,10 +74,12 @@ def load_keys(path: Path) -> Keys:
     check_secret(path, remedy=remedy)
     try:
         stored = msgspec.json.decode(read_bytes(path, remedy=remedy), type=_KeyFile)
-        if stored.format != FORMAT:
+        if stored.format not in (FORMAT, _FIRST_FORMAT):
             raise FileError(path, None, f"has format {stored.format!r}", f"this reads {FORMAT}")
         signing = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(stored.signing))
-        sealing = X25519PrivateKey.from_private_bytes(bytes.fromhex(stored.sealing))
+        sealing = None
+        if stored.sealing:
+            sealing = X25519PrivateKey.from_private_bytes(bytes.fromhex(stored.sealing))
     except (msgspec.DecodeError, ValueError):
         raise FileError(path, None, "is not a key file", remedy) from None
     return Keys(stored.name, signing, sealing)

@@ -8,7 +8,12 @@ from tacit.lazy import lazily
 
 if TYPE_CHECKING:
     from tacit.engine.local.cluster import LocalCluster, free_addresses, memory_folder
-    from tacit.engine.local.engine import node_terms, open_engine
+    from tacit.engine.local.engine import (
+        node_terms,
+        offered_node_terms,
+        open_engine,
+        platform_certificate,
+    )
     from tacit.engine.local.measure import DISCLOSURES, measure_engine
     from tacit.engine.local.measure_mpyc import seconds_with_mpyc
 else:

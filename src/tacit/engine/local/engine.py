@@ -6,8 +6,11 @@ do it, so that the run is the real thing from the nodes on.
 
 from __future__ import annotations
 
+import asyncio
+import secrets
 import time
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -18,15 +21,18 @@ from tacit.engine.agreement.draft import draft_agreement
 from tacit.engine.agreement.sealing import SealedRows, seal_rows
 from tacit.engine.agreement.signatures import sign_agreement
 from tacit.engine.agreement.terms import Agreement, AgreementLimits, NodeTerms, PinnedSearch
+from tacit.engine.coordinator.node_client import clients_of
+from tacit.engine.coordinator.sealing_offers import ask_for_sealing_keys
 from tacit.engine.coordinator.secure import SecureEngine
 from tacit.engine.identity.certificates import read_certificate
 from tacit.engine.identity.config import ClusterConfig, parse_address
 from tacit.engine.records.ledger import Ledger
-from tacit.errors import ProblemError
+from tacit.errors import PeerTimeoutError, ProblemError
 from tacit.mpc.transport import fingerprint
 from tacit.problems import Problem
 
 LIFETIME_SECONDS = 7 * 24 * 3600
+OFFER_SECONDS = 10.0
 
 
 def participant_keys(names: Iterable[str], /) -> dict[str, Ed25519PrivateKey]:
@@ -47,13 +53,41 @@ def all_sign(
 
 
 def node_terms(cluster: ClusterConfig, /) -> list[NodeTerms]:
-    """What an agreement says of a cluster's nodes."""
+    """What an agreement says of a cluster's nodes, except for sealing keys: nodes draw them."""
     terms = []
     for node in cluster.nodes:
         host, port = parse_address(node.address)
         certificate = fingerprint(read_certificate(Path(cluster.folder) / node.certificate))
-        terms.append(NodeTerms(host, port, node.signing_key, node.sealing_key, certificate))
+        terms.append(NodeTerms(host, port, node.signing_key, "", certificate))
     return terms
+
+
+def platform_certificate(cluster: ClusterConfig, /) -> str:
+    """The fingerprint that an agreement names the platform by."""
+    return fingerprint(read_certificate(Path(cluster.folder) / cluster.certificate))
+
+
+def offered_node_terms(cluster: ClusterConfig, nonce: str, /) -> list[NodeTerms]:
+    """What an agreement with this nonce says of a cluster's nodes; asks them for sealing keys."""
+
+    async def ask() -> list[NodeTerms]:
+        clients = clients_of(cluster)
+        try:
+            return await ask_for_sealing_keys(
+                clients,
+                node_terms(cluster),
+                nonce=nonce,
+                platform=platform_certificate(cluster),
+                within=OFFER_SECONDS,
+            )
+        except TimeoutError:
+            raise PeerTimeoutError("the nodes", "offered no sealing keys; start them") from None
+        finally:
+            await asyncio.gather(*(client.disconnect() for client in clients))
+
+    # In a thread, since whoever calls may have an event loop of its own.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, ask()).result()
 
 
 def open_engine(
@@ -70,12 +104,13 @@ def open_engine(
 ) -> tuple[SecureEngine, dict[str, bytes], list[SealedRows]]:
     """An engine that is not started yet, with the signatures and boxes that start it."""
     keys = participant_keys(participant.name for participant in problem.participants)
-    platform = fingerprint(read_certificate(Path(cluster.folder) / cluster.certificate))
+    nonce = secrets.token_hex(16)
     agreement = draft_agreement(
         problem,
         participants=public_keys(keys),
-        nodes=node_terms(cluster),
-        platform=platform,
+        nodes=offered_node_terms(cluster, nonce),
+        platform=platform_certificate(cluster),
+        nonce=nonce,
         search=search,
         limits=AgreementLimits(
             evaluations=evaluations,

@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
 
 from tacit.engine.identity.config import parse_address
 
 BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+
+
+class _Expiry(Collector):
+    """Looked up at every scrape, since certificates are rotated while the node runs."""
+
+    def __init__(self, read: Callable[[], dict[str, float]]) -> None:
+        self._read = read
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        """When each certificate expires."""
+        family = GaugeMetricFamily(
+            "tacit_node_certificate_expires_timestamp_seconds",
+            "When the certificate of a party expires",
+            labels=["party"],
+        )
+        for party, at in self._read().items():
+            family.add_metric([party], at)
+        yield family
 
 
 class NodeMetrics:
@@ -20,6 +40,7 @@ class NodeMetrics:
         agreements: Callable[[], float],
         peers: Callable[[], float],
         stored: Callable[[], float],
+        certificates_expire: Callable[[], dict[str, float]],
     ) -> None:
         self.registry = CollectorRegistry()
         self._requests = Counter(
@@ -41,6 +62,8 @@ class NodeMetrics:
             ("stored_bytes", "Bytes kept for platforms", stored),
         ):
             Gauge(f"tacit_node_{name}", what, registry=self.registry).set_function(read)
+
+        self.registry.register(_Expiry(certificates_expire))
 
     def answered(self, kind: str, outcome: str, seconds: float, /) -> None:
         """One request has its reply."""

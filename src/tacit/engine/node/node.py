@@ -21,15 +21,16 @@ from msgspec.structs import asdict, replace
 
 from tacit.engine.agreement.terms import Agreement, agreement_hash
 from tacit.engine.derived import may_be_followed
-from tacit.engine.identity.certificates import CertificateFiles, read_certificate
 from tacit.engine.identity.config import NodeConfig, parse_address
-from tacit.engine.identity.keys import load_keys
+from tacit.engine.identity.expiry import DAY, expiry_warnings
 from tacit.engine.node.links.peer_links import PeerLinks
 from tacit.engine.node.operator_log import LOGGER, shorten
+from tacit.engine.node.parties import Parties
 from tacit.engine.node.platform_connection import PENDING_LIMIT, PlatformConnection
 from tacit.engine.node.quota import Quota, has_tombstone, remove_folder, remove_leftovers, tombstone
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.kept_weights import KeptWeights
+from tacit.engine.node.state.own_keys import OwnKeys
 from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.state.store import Store, folder_name
 from tacit.engine.node.work.memory_budget import MemoryBudget
@@ -39,6 +40,7 @@ from tacit.engine.node.work.worker_loops import WorkerLoops
 from tacit.engine.records.events import (
     AgreementBroken,
     AgreementRemoved,
+    CertificateExpires,
     Connected,
     Event,
     LinkRejected,
@@ -49,7 +51,7 @@ from tacit.engine.records.line_limit import LineLimit
 from tacit.engine.records.node_log import NodeLog
 from tacit.errors import FileError, LogError
 from tacit.mpc import NODES, Epoch, party_name
-from tacit.mpc.transport import FrameBudget, Listener, Mux, TlsLink, delayed, fingerprint
+from tacit.mpc.transport import FrameBudget, Listener, Mux, TlsLink, delayed
 
 if TYPE_CHECKING:
     from tacit.engine.node.metrics import NodeMetrics
@@ -72,28 +74,18 @@ class Node:
     def __init__(self, config: NodeConfig, /) -> None:
         folder = Path(config.folder)
         self.config, self.number, self.name = config, config.node, party_name(config.node)
-        self.keys = load_keys(folder / config.keys)
-        self._certificate = CertificateFiles(folder / config.certificate, folder / config.tls_key)
-        pinned = {
-            party_name(peer.node): read_certificate(folder / peer.certificate)
-            for peer in config.peers
-        }
-        self._fingerprints = {name: fingerprint(pem) for name, pem in pinned.items()}
-        self._fingerprints[self.name] = self._certificate.fingerprint
-        self._platforms: dict[str, str] = {}
-        for path in config.platforms:
-            pem = read_certificate(folder / path)
-            name = f"platform {fingerprint(pem)[:16]}"
-            self._platforms[name], pinned[name] = fingerprint(pem), pem
-        self._identity = self._certificate.identity(pinned)
+        self.parties = Parties(config)
         self._data = folder / config.data
         self._data.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.log = NodeLog(self._data / "log.jsonl")
         self._strangers = LineLimit(burst=100, per_minute=10)
-        self._lines = {name: LineLimit(burst=1000, per_minute=60) for name in self._platforms}
+        self._lines = {
+            name: LineLimit(burst=1000, per_minute=60) for name in self.parties.platforms
+        }
         self._links: Counter[str] = Counter()
         self._frames: dict[str, FrameBudget] = {}
         self.agreement_states: dict[bytes, AgreementState] = {}
+        self._warned = 0.0
         self.broken: set[str] = set()
         """Folders of agreements that cannot be read; these are refused until somebody looks."""
         self.epochs: dict[tuple[bytes, int], Epoch] = {}
@@ -103,15 +95,20 @@ class Node:
         self._talks: set[asyncio.Task[None]] = set()
         self.peers = PeerLinks(
             config,
-            self._identity,
+            self.parties.identity,
             frame_limit=FRAME_LIMIT,
             log=self.note,
             lost=self.end_epochs,
             bind=lambda asked: bind_for_peer(self, asked),
         )
         remove_leftovers(self._data)
+        self.own_keys = OwnKeys(config, self._data)
         self._load_agreement_states()
-        self.quota = Quota(config, self.agreement_states.values)
+        self.quota = Quota(
+            config,
+            self.agreement_states.values,
+            are_one_platform=self.parties.are_one_platform,
+        )
         self.metrics = self._metrics()
 
     def _metrics(self) -> NodeMetrics | None:
@@ -124,11 +121,17 @@ class Node:
             agreements=lambda: len(self.agreement_states),
             peers=lambda: len(self.peers.current()),
             stored=lambda: sum(each.store.size for each in list(self.agreement_states.values())),
+            certificates_expire=self.parties.certificates_expire,
         )
 
     def tidy(self) -> None:
-        """Remove what has expired so long ago that it need not be kept."""
-        for agreement_state in self.quota.outlived(time.time()):
+        """End what has expired, and remove what has done so long ago."""
+        now = time.time()
+        self.own_keys.sealing.lapse(now)
+        for agreement_state in list(self.agreement_states.values()):
+            if not agreement_state.ended and now >= agreement_state.agreement.limits.expires:
+                self.end_agreement(agreement_state, "it has expired")
+        for agreement_state in self.quota.outlived(now):
             self.end_epoch(agreement_state.hash)
             tombstone(self._data, agreement_state.hash)
             del self.agreement_states[agreement_state.hash]
@@ -136,9 +139,20 @@ class Node:
             remove_folder(agreement_state.store.folder)
             self.note(AgreementRemoved(agreement_state.hash.hex(), "it has long expired"))
 
+    def warn_of_expiry(self, now: float, /) -> None:
+        """Say once a day whose certificate expires soon."""
+        if now < self._warned + DAY:
+            return
+        self._warned = now
+        found = expiry_warnings(self.parties.certificates_expire(), now)
+        for party, what in found.items():
+            self.note(CertificateExpires(party, what))
+            print(f"tacit: {what}", file=sys.stderr, flush=True)
+
     async def _tidy_up(self) -> None:
         while True:
             self.tidy()
+            self.warn_of_expiry(time.time())
             await asyncio.sleep(TIDY_EVERY_SECONDS)
 
     def _load_agreement_states(self) -> None:
@@ -175,9 +189,35 @@ class Node:
             print(f"{error}; not noted: {event.name} {fields}", file=sys.stderr, flush=True)
 
     def _hold(self, store: Store) -> AgreementState:
-        agreement_state = AgreementState(store, node=self.number, keys=self.keys)
+        key = self.own_keys.claim(store.agreement)
+        agreement_state = AgreementState(store, node=self.number, key=key)
+        if agreement_state.ended:
+            # Again, in case the node ended in the middle of it.
+            self._erase(agreement_state)
+        elif key is None:
+            raise FileError(store.folder, None, "its sealing key is gone", "make a new agreement")
         self.agreement_states[agreement_state.hash] = agreement_state
         return agreement_state
+
+    def end_agreement(self, agreement_state: AgreementState, why: str, /) -> None:
+        """End an agreement; its sealing key, boxes and shares are erased, its log stays."""
+        agreement_state.end(why)
+        self.end_epoch(agreement_state.hash)
+        self._erase(agreement_state)
+
+    def _erase(self, agreement_state: AgreementState) -> None:
+        # The key first: without it nothing else here is a secret.
+        self.own_keys.erase(agreement_state.agreement)
+        agreement_state.erase()
+
+    def offer_sealing_key(
+        self, nonce: str, certificate: str, platform: str, /, *, signing_key: str
+    ) -> tuple[str, str]:
+        """A sealing key for an agreement with this platform, and our signature under the offer."""
+        if not self.parties.are_one_platform(certificate, platform):
+            raise refuse("the offer is for another platform than the one that asks")
+        self.quota.check_room(platform)
+        return self.own_keys.offer(nonce, certificate, signing_key=signing_key)
 
     def end_epoch(self, agreement: bytes, /) -> None:
         """Nothing is ever drawn again from the keys of this agreement's epoch."""
@@ -199,6 +239,10 @@ class Node:
         store = await in_thread(Store.create, self._data, agreement, signatures)
         return self._hold(store)
 
+    def are_one_platform(self, one: str, other: str, /) -> bool:
+        """Whether two fingerprints are of one platform, which has two while it rotates them."""
+        return self.parties.are_one_platform(one, other)
+
     def check_count(self, size: int, platform: str, /) -> None:
         """Refuse one more agreement than the platform may have, by its length alone."""
         self.quota.check_count(size, platform)
@@ -208,16 +252,12 @@ class Node:
         if has_tombstone(self._data, agreement_hash(agreement)):
             raise refuse("the agreement has expired and was removed here; make a new one")
         for node in NODES:
-            terms = agreement.nodes[node]
-            if terms.certificate != self._fingerprints[party_name(node)]:
-                raise refuse(f"the agreement gives node {node} another certificate than we know")
-        ours = agreement.nodes[self.number]
-        if (ours.signing_key, ours.sealing_key) != (
-            self.keys.signing_public,
-            self.keys.sealing_public,
-        ):
-            raise refuse("the agreement gives us other keys than we have")
-        if agreement.platform != platform:
+            if not self.parties.knows(node, agreement.nodes[node].certificate):
+                raise refuse(
+                    f"the agreement gives node {node} another certificate than we know; if it was "
+                    "rotated, give its new .pem to the platform and to all nodes"
+                )
+        if not self.parties.are_one_platform(agreement.platform, platform):
             raise refuse("the agreement is with another platform than the one that sends it")
         chosen = not agreement.sealed and agreement.search.populations == "chosen"
         if chosen and not self.config.chosen_populations:
@@ -230,12 +270,15 @@ class Node:
                 "the agreed search has settings of its own, and nobody measured what it gives "
                 "away; take those of a preset, or ask the operator of the node for any_search"
             )
+        self.own_keys.check_named(agreement)
 
     def agreement_state(self, agreement: bytes, platform: str, /) -> AgreementState:
         """What we hold for an agreement with this platform."""
         self._check_unbroken(agreement)
         agreement_state = self.agreement_states.get(agreement)
-        if agreement_state is None or agreement_state.agreement.platform != platform:
+        if agreement_state is None or not self.parties.are_one_platform(
+            agreement_state.agreement.platform, platform
+        ):
             raise refuse("this agreement is not known here; send it first")
         return agreement_state
 
@@ -257,7 +300,8 @@ class Node:
         link.budget = self._frames.setdefault(link.peer, FrameBudget(PLATFORM_BYTES))
         link.limit_unsent(UNSENT_BYTES)
         mux = Mux(delayed(link, self.config.delay_ms), pending_limit=PENDING_LIMIT)
-        talk = PlatformConnection(self, mux, self._platforms[link.peer])
+        platform = self.parties.platform_certificates(link.peer)[0]
+        talk = PlatformConnection(self, mux, platform)
         task = asyncio.get_running_loop().create_task(talk.serve())
         self._talks.add(task)
         self._links[link.peer] += 1
@@ -282,7 +326,7 @@ class Node:
 
     async def run(self, stop: asyncio.Event, /) -> None:
         """Serve until `stop` is set."""
-        listener = Listener(self._identity, self._accept, self._rejected, limit=FRAME_LIMIT)
+        listener = Listener(self.parties.identity, self._accept, self._rejected, limit=FRAME_LIMIT)
         host, port = parse_address(self.config.listen)
         remedy = "stop what listens there, or choose another address"
         try:

@@ -34,8 +34,10 @@ from tacit.engine.wire.messages import (
     Advance,
     Agree,
     Cancel,
+    End,
     Evaluate,
     FetchLog,
+    OfferSealingKey,
     OpenEpoch,
     OpenPlan,
     Ping,
@@ -46,6 +48,7 @@ from tacit.engine.wire.messages import (
     encode_message,
 )
 from tacit.engine.wire.replies import (
+    Ended,
     Failed,
     Pong,
     RefusalKind,
@@ -53,6 +56,7 @@ from tacit.engine.wire.replies import (
     Reply,
     Result,
     RowsTaken,
+    SealingKeyOffered,
 )
 from tacit.errors import (
     EngineError,
@@ -70,7 +74,19 @@ from tacit.mpc.transport import Frame, Mux
 if TYPE_CHECKING:
     from tacit.engine.node.node import Node
 
-Work = Agree | Submit | FetchLog | OpenEpoch | Prepare | Evaluate | Reveal | Advance | OpenPlan
+Work = (
+    OfferSealingKey
+    | Agree
+    | Submit
+    | FetchLog
+    | OpenEpoch
+    | Prepare
+    | Evaluate
+    | Reveal
+    | Advance
+    | OpenPlan
+    | End
+)
 """Requests that take their time."""
 REPLY_SECONDS = 10.0
 QUIET_SECONDS = 3600.0
@@ -202,7 +218,9 @@ class PlatformConnection:
         agreement_state = self._node.agreement_states.get(getattr(request, "agreement", b""))
         if (
             agreement_state is None
-            or agreement_state.agreement.platform != self.platform
+            or not self._node.parties.are_one_platform(
+                agreement_state.agreement.platform, self.platform
+            )
             or self._node.quota.is_full(self.platform)
         ):
             # That log has a limit of its own.
@@ -218,17 +236,24 @@ class PlatformConnection:
 
     async def _carry_out(self, request: Work) -> Result:
         node = self._node
+        if isinstance(request, OfferSealingKey):
+            return self._offer(request)
         if isinstance(request, Agree):
             return await agree(node, request, self.platform)
         agreement_state = node.agreement_state(request.agreement, self.platform)
+        if isinstance(request, End):
+            node.end_agreement(agreement_state, "the platform says that the run is over")
+            return Ended(id=request.id)
         if not isinstance(request, FetchLog):
+            agreement_state.check_not_ended()
             node.quota.check_room(self.platform, len(getattr(request, "box", b"")))
         match request:
             case Submit():
                 return await self._submit(agreement_state.inputs, request)
             case FetchLog():
+                key = node.own_keys.signing(agreement_state.agreement)
                 async with node.pages.of(self.platform, rest=PAGE_REST):
-                    return await log_page(node.keys, agreement_state.store.log, request)
+                    return await log_page(key, agreement_state.store.log, request)
             case OpenEpoch():
                 return await open_epoch(node, agreement_state, request)
             case Prepare():
@@ -249,3 +274,9 @@ class PlatformConnection:
             if manifest is not None:
                 inputs.keep(request, manifest)
         return RowsTaken(id=request.id)
+
+    def _offer(self, request: OfferSealingKey) -> SealingKeyOffered:
+        public, signature = self._node.offer_sealing_key(
+            request.nonce, request.platform, self.platform, signing_key=request.signing_key
+        )
+        return SealingKeyOffered(id=request.id, sealing_key=public, signature=signature)

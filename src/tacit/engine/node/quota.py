@@ -32,18 +32,27 @@ class Quota:
     """What each platform may have a node keep."""
 
     def __init__(
-        self, config: NodeConfig, agreement_states: Callable[[], Iterable[AgreementState]], /
+        self,
+        config: NodeConfig,
+        agreement_states: Callable[[], Iterable[AgreementState]],
+        /,
+        *,
+        are_one_platform: Callable[[str, str], bool] = str.__eq__,
     ) -> None:
         self._most_agreements = config.most_agreements
         self._most_bytes = config.most_megabytes * MEGABYTE
         self._most_agreed_bytes = config.most_agreed_megabytes * MEGABYTE
         self._most_working_bytes = config.most_working_megabytes * MEGABYTE
         self._keep_seconds = config.keep_days * DAY
-        self._agreement_states = agreement_states
+        self._agreement_states, self._are_one = agreement_states, are_one_platform
         self._seen: dict[str, tuple[float, int]] = {}
 
     def _of(self, platform: str) -> list[AgreementState]:
-        return [each for each in self._agreement_states() if each.agreement.platform == platform]
+        return [
+            each
+            for each in self._agreement_states()
+            if self._are_one(each.agreement.platform, platform)
+        ]
 
     def used(self, platform: str, /) -> int:
         """Bytes kept for a platform, as of a second ago or less."""

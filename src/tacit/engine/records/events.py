@@ -233,6 +233,12 @@ class RequestFailed(Event, frozen=True, omit_defaults=True, tag="failed"):
     """How many such lines were left out before this one."""
 
 
+class AgreementEnded(Event, frozen=True, tag="ended"):
+    """The agreement has ended: its sealing key, the boxes and all shares are deleted here."""
+
+    why: str
+
+
 AgreementEvent = (
     AgreementAccepted
     | InputTaken
@@ -256,6 +262,7 @@ AgreementEvent = (
     | PlanSent
     | RequestRefused
     | RequestFailed
+    | AgreementEnded
 )
 
 
@@ -313,6 +320,10 @@ class LinkRejected(LinkEvent, frozen=True, tag="turned away"):
     """A stranger, or a platform with too many links, was rejected."""
 
 
+class CertificateExpires(LinkEvent, frozen=True, tag="certificate expires"):
+    """A certificate has expired, or will soon; `peer` is whose it is."""
+
+
 class InternalError(LinkEvent, frozen=True, tag="failed itself"):
     """The node has a fault."""
 
@@ -330,6 +341,7 @@ NodeEvent = (
     | Connected
     | LinkLost
     | LinkRejected
+    | CertificateExpires
     | InternalError
     | LogFailed
 )

@@ -15,6 +15,7 @@ from tacit.engine.wire.attempt import Attempt, decode_attempt, encode_attempt
 from tacit.engine.wire.replies import (
     AgreementTaken,
     BestRevealed,
+    Ended,
     EpochOpened,
     GenerationsDone,
     InputsPrepared,
@@ -25,6 +26,7 @@ from tacit.engine.wire.replies import (
     PopulationEvaluated,
     Reply,
     RowsTaken,
+    SealingKeyOffered,
 )
 from tacit.errors import FrameError
 from tacit.mpc.transport import Channel, Kind
@@ -47,6 +49,7 @@ Signatures = Annotated[dict[str, bytes], msgspec.Meta(max_length=MOST_PARTICIPAN
 """By participant; more are refused before any is read."""
 PublicWeights = Annotated[dict[int, bytes], msgspec.Meta(max_length=MOST_OBJECTIVES)]
 Nonce = Annotated[bytes, msgspec.Meta(max_length=64)]
+Hexadecimal = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32,64}$")]
 
 
 class Request(Message, Generic[R], frozen=True, kw_only=True):
@@ -64,6 +67,16 @@ class Computation(Request[R], Generic[R], frozen=True, kw_only=True):
 
 class Ping(Request[Pong], frozen=True, kw_only=True):
     """Answer if you are there."""
+
+
+class OfferSealingKey(Request[SealingKeyOffered], frozen=True, kw_only=True):
+    """Draw a key that participants seal to, for the agreement with this nonce alone."""
+
+    nonce: Hexadecimal
+    platform: Hexadecimal
+    """The fingerprint of the platform's certificate that the agreement will name."""
+    signing_key: Hexadecimal
+    """Which of the node's keys the agreement will name; while keys are rotated there are two."""
 
 
 class Agree(Request[AgreementTaken], frozen=True, kw_only=True):
@@ -140,6 +153,12 @@ class OpenPlan(Request[PlanOpened], frozen=True, kw_only=True):
     attempt: Attempt
 
 
+class End(Request[Ended], frozen=True, kw_only=True):
+    """The run is over: delete the agreement's key, its boxes and all shares, and do no more."""
+
+    agreement: bytes
+
+
 class Cancel(Message, frozen=True, kw_only=True):
     """Stop working on a request; there is no reply."""
 
@@ -159,6 +178,7 @@ class FetchLog(Request[LogPage], frozen=True, kw_only=True):
 
 AnyRequest = (
     Ping
+    | OfferSealingKey
     | Agree
     | Submit
     | OpenEpoch
@@ -167,6 +187,7 @@ AnyRequest = (
     | Reveal
     | Advance
     | OpenPlan
+    | End
     | Cancel
     | FetchLog
 )

@@ -46,6 +46,18 @@ class AgreementTaken(Message, frozen=True, kw_only=True):
     """The node's time when it answered, in seconds since 1970."""
 
 
+class SealingKeyOffered(Message, frozen=True, kw_only=True):
+    """The node has drawn a key for an agreement to come, and keeps its secret half."""
+
+    sealing_key: str
+    signature: str
+    """The node's, under the nonce, the platform and the key."""
+
+
+class Ended(Message, frozen=True, kw_only=True):
+    """The agreement has ended here; its key, its boxes and all shares are gone."""
+
+
 class RowsTaken(Message, frozen=True, kw_only=True):
     """The node keeps the sealed rows."""
 
@@ -139,6 +151,7 @@ class Failed(Message, frozen=True, kw_only=True):
 
 Result = (
     Pong
+    | SealingKeyOffered
     | AgreementTaken
     | RowsTaken
     | EpochOpened
@@ -147,6 +160,7 @@ Result = (
     | BestRevealed
     | GenerationsDone
     | PlanOpened
+    | Ended
     | LogPage
 )
 Reply = Result | Refused | Failed

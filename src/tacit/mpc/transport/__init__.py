@@ -25,6 +25,13 @@ if TYPE_CHECKING:
     from tacit.mpc.transport.listener import Listener
     from tacit.mpc.transport.memory import MemoryLink, memory_pair
     from tacit.mpc.transport.mux import Conversation, Mux
-    from tacit.mpc.transport.tls import Identity, TlsLink, connect, fingerprint
+    from tacit.mpc.transport.tls import (
+        Identity,
+        TlsLink,
+        connect,
+        fingerprint,
+        not_accepted,
+        split_certificates,
+    )
 else:
     __getattr__ = lazily(__name__)

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 
-def make_certificate(name: str, *, days: int = 3650) -> tuple[str, str]:
+def make_certificate(name: str, *, days: float = 365) -> tuple[str, str]:
     """A new certificate and its private key, both in PEM, valid from an hour ago."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
@@ -33,3 +33,8 @@ def make_certificate(name: str, *, days: int = 3650) -> tuple[str, str]:
         serialization.NoEncryption(),
     ).decode()
     return pem, secret
+
+
+def has_expired(pem: str) -> bool:
+    """Whether a certificate, the first of a file, is of no use any more."""
+    return x509.load_pem_x509_certificate(pem.encode()).not_valid_after_utc < datetime.now(UTC)

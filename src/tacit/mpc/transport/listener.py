@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple, cast
 
-from tacit.mpc.transport import Identity, TlsLink
+from tacit.mpc.transport import Identity, TlsLink, not_accepted
 
 HANDSHAKE_SECONDS = 5.0
 FRAME_SECONDS = 30.0
@@ -57,6 +57,31 @@ class _Handshake(NamedTuple):
     transport: asyncio.Transport
 
 
+class _ServerContexts:
+    """The TLS context of new links, made again when one of its certificates has changed."""
+
+    def __init__(self, identity: Identity) -> None:
+        self._identity = identity
+        self._made_of = self._materials()
+        self._context = identity.context(server=True)
+
+    def _materials(self) -> tuple[object, ...]:
+        own = (self._identity.certificate, self._identity.key)
+        stamps = [(each.stat().st_mtime_ns, each.stat().st_ino) for each in own if each.exists()]
+        return (*stamps, *self._identity.peers.values())
+
+    def current(self) -> ssl.SSLContext:
+        """The context that fits the files as they are now."""
+        materials = self._materials()
+        if materials != self._made_of:
+            try:
+                self._context = self._identity.context(server=True)
+            except (OSError, ssl.SSLError):
+                return self._context  # somebody is just replacing a certificate and its key
+            self._made_of = materials
+        return self._context
+
+
 class Listener:
     """Accepts links over TLS; `accept` gets those whose certificate is pinned.
 
@@ -73,7 +98,7 @@ class Listener:
     ) -> None:
         self._identity, self._accept, self._reject = identity, accept, reject
         self._limit = limit
-        self._context = identity.context(server=True)
+        self._contexts = _ServerContexts(identity)
         self._handshakes: dict[asyncio.Task[None], _Handshake] = {}
         self._server: asyncio.Server | None = None
 
@@ -116,13 +141,17 @@ class Listener:
             tls = await loop.start_tls(
                 transport,
                 link,
-                self._context,
+                self._contexts.current(),
                 server_side=True,
                 ssl_handshake_timeout=HANDSHAKE_SECONDS,
             )
         except asyncio.CancelledError:
             transport.abort()
             raise
+        except ssl.SSLCertVerificationError as error:
+            self._reject(where, not_accepted(error))
+            transport.abort()
+            return
         except (OSError, ssl.SSLError) as error:
             self._reject(where, f"the TLS handshake failed ({error})")
             transport.abort()

@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import cast
 
 from tacit.errors import FrameError, PeerError, PeerLostError, PeerTimeoutError
+from tacit.mpc.transport.certificate import has_expired
 from tacit.mpc.transport.frame import FRAME_LIMIT, HEADER_BYTES, Buffer, Frame, Header, decode
 from tacit.mpc.transport.frame_budget import FrameBudget
 from tacit.mpc.transport.inbox import Inbox
 
 _WRITE_AHEAD = 32 << 20  # bytes a sender may be ahead of the network before it waits
 _CLOSE_TIMEOUT = 0.25  # seconds for a peer to answer the TLS close, so that none can block
+_EXPIRED = 10  # OpenSSL's X509_V_ERR_CERT_HAS_EXPIRED
 _READ_AHEAD = 16 << 20  # bytes that may lie unread before the peer is slowed down
 
 
@@ -46,14 +48,31 @@ class Identity:
     def name_of(self, certificate: bytes | None) -> str | None:
         """The peer whose pinned certificate (DER) this is, or None."""
         for name, pem in self.peers.items():
-            if certificate == ssl.PEM_cert_to_DER_cert(pem):
+            if certificate in [ssl.PEM_cert_to_DER_cert(each) for each in split_certificates(pem)]:
                 return name
         return None
 
 
+def split_certificates(pem: str) -> list[str]:
+    """The certificates of a file, which has two of one party while they are rotated."""
+    parts = pem.split(ssl.PEM_FOOTER)[:-1]
+    return [f"{part.strip()}\n{ssl.PEM_FOOTER}\n" for part in parts]
+
+
 def fingerprint(pem: str) -> str:
-    """The SHA-256 of a certificate, to compare over another channel."""
-    return hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest()
+    """The SHA-256 of a certificate, the first if there are several, to compare elsewhere."""
+    first = next(iter(split_certificates(pem)), "")
+    return hashlib.sha256(ssl.PEM_cert_to_DER_cert(first)).hexdigest()
+
+
+def not_accepted(error: ssl.SSLCertVerificationError) -> str:
+    """What was wrong with a certificate, and what to do about it."""
+    if error.verify_code == _EXPIRED:
+        return "shows a certificate that has expired; its owner renews it with tacit keys rotate"
+    return (
+        f"shows a certificate that is not the pinned one ({error.verify_message}); if it was "
+        "rotated, put the new .pem in place of the old one"
+    )
 
 
 class TlsLink(asyncio.BufferedProtocol):
@@ -258,8 +277,14 @@ async def connect(
     def make() -> TlsLink:
         return TlsLink(identity, peer, lambda link: None, limit=limit, frame_timeout=frame_timeout)
 
-    context = identity.context(server=False)
     try:
+        context = identity.context(server=False)
+        if has_expired(identity.certificate.read_text()):
+            # The other side would close the link without a word.
+            what = (
+                "takes no link, since our certificate has expired; renew it with tacit keys rotate"
+            )
+            raise PeerLostError(peer, what)
         async with asyncio.timeout(timeout):
             _, link = await loop.create_connection(
                 make, host, port, ssl=context, server_hostname=""
@@ -267,6 +292,8 @@ async def connect(
     except TimeoutError:
         what = f"did not answer at {host}:{port} for {timeout:g} s"
         raise PeerTimeoutError(peer, what) from None
+    except ssl.SSLCertVerificationError as error:
+        raise PeerLostError(peer, f"{not_accepted(error)} (at {host}:{port})") from error
     except OSError as error:
         raise PeerLostError(peer, f"cannot be reached at {host}:{port} ({error})") from error
     if link._inbox.failure is not None:

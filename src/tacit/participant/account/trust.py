@@ -6,7 +6,6 @@ them. It names nodes by their address and participants by their name::
     [[node]]
     address = "n0.example:9000"
     signing_key = "..."
-    sealing_key = "..."
 
     [[participant]]
     name = "north"
@@ -22,7 +21,7 @@ from typing import Annotated
 import msgspec
 
 from tacit.engine.agreement import Agreement, NodeTerms
-from tacit.engine.identity import Keys, key_fingerprint
+from tacit.engine.identity import Keys, drop_sealing_keys, key_fingerprint
 from tacit.errors import FileError, TrustError
 from tacit.files import read_toml
 from tacit.participant.account.private_files import replace_private
@@ -35,7 +34,6 @@ class TrustedNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     address: str
     signing_key: PublicKey
-    sealing_key: PublicKey
     certificate: str | None = None
 
 
@@ -67,6 +65,7 @@ def load_trust(path: Path, /) -> Trust:
     """Read a trust file."""
     remedy = "write one with tacit participant review RUN --write-trust FILE to see its form"
     table = read_toml(path)
+    drop_sealing_keys(table.get("node"))
     try:
         return msgspec.convert(table, type=Trust)
     except msgspec.ValidationError as error:
@@ -76,10 +75,7 @@ def load_trust(path: Path, /) -> Trust:
 def seen_trust(agreement: Agreement, /) -> Trust:
     """What an agreement says of everybody's keys; the platform's word until it is compared."""
     return Trust(
-        [
-            TrustedNode(node_address(n), n.signing_key, n.sealing_key, n.certificate)
-            for n in agreement.nodes
-        ],
+        [TrustedNode(node_address(n), n.signing_key, n.certificate) for n in agreement.nodes],
         [TrustedParticipant(each.name, each.signing_key) for each in agreement.participants],
     )
 
@@ -91,7 +87,7 @@ def participant_entry(name: str, keys: Keys, /) -> Trust:
 
 def node_entry(keys: Keys, address: str, /) -> Trust:
     """What a node's operator gives to participants."""
-    return Trust([TrustedNode(address, keys.signing_public, keys.sealing_public)])
+    return Trust([TrustedNode(address, keys.signing_public)])
 
 
 def joined_trust(parts: Iterable[Trust], /, *, replace: bool = False) -> Trust:
@@ -131,7 +127,6 @@ def trust_lines(trust: Trust, /) -> list[str]:
     for node in trust.node:
         lines.append(f"node at {node.address}")
         lines.append(f"  signs  {key_fingerprint(node.signing_key)}")
-        lines.append(f"  opens  {key_fingerprint(node.sealing_key)}")
     for each in trust.participant:
         lines += [f"participant {each.name}", f"  signs  {key_fingerprint(each.signing_key)}"]
     return lines
@@ -169,7 +164,7 @@ def trust_refusals(agreement: Agreement, trust: Trust, /, *, own: str | None = N
         if pinned is None:
             found.append(f"{who} is not among the trusted keys")
             continue
-        for what in ("signing_key", "sealing_key", "certificate"):
+        for what in ("signing_key", "certificate"):
             expected = getattr(pinned, what)
             if expected is not None and expected != getattr(node, what):
                 found.append(f"{who} has another {what.replace('_', ' ')} than the trusted one")

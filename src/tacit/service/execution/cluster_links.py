@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from pathlib import Path
 
-import msgspec
-
-from tacit.engine.agreement import Agreement
-from tacit.engine.coordinator import Coordinator, NodeClient
-from tacit.engine.identity import CertificateFiles, load_cluster_config, read_certificate
-from tacit.engine.local import node_terms
+from tacit.engine.agreement import Agreement, NodeTerms
+from tacit.engine.coordinator import Coordinator, ask_for_sealing_keys, clients_of
+from tacit.engine.identity import (
+    expires,
+    expiry_warnings,
+    last_expires,
+    load_cluster_config,
+    read_certificate,
+)
+from tacit.engine.local import node_terms, platform_certificate
 from tacit.errors import TacitError
-from tacit.mpc import party_name
 from tacit.service.execution.port import ClusterStatus, NodeStatus
 
 LOOK_EVERY_SECONDS = 5.0
 LOOK_SECONDS = 2.0
+OFFER_SECONDS = 5.0
+DAY = 86400.0
 CLOCK_TOLERANCE_SECONDS = 2.0
 """Clocks that differ by more are worth a warning: agreements expire by the nodes' own."""
 log = logging.getLogger("tacit.service.execution")
@@ -28,26 +34,27 @@ class ClusterLinks:
 
     def __init__(self, name: str, file: Path, /, *, slots: int) -> None:
         self.name, self.file, self.slots = name, file, slots
-        config = load_cluster_config(file)
-        folder = Path(config.folder)
-        pinned = {
-            party_name(i): read_certificate(folder / node.certificate)
-            for i, node in enumerate(config.nodes)
-        }
-        identity = CertificateFiles(folder / config.certificate, folder / config.tls_key).identity(
-            pinned
-        )
-        self._terms = node_terms(config)
-        self._clients = [
-            NodeClient(i, node.address, identity, config.delay_ms)
-            for i, node in enumerate(config.nodes)
-        ]
+        self._config = load_cluster_config(file)
+        self._clients = clients_of(self._config)
         self._reachable = [False] * len(self._clients)
+        self._warned = -DAY
         self._watching: asyncio.Task[None] | None = None
 
     def coordinator(self, agreement: Agreement, /) -> Coordinator:
         """A coordinator on these links; it must not be closed."""
         return Coordinator(agreement, self._clients)
+
+    async def offered_nodes(self, nonce: str, /) -> tuple[list[NodeTerms], str]:
+        """What an agreement with this nonce says of the nodes, and of the platform towards them.
+
+        The nodes draw sealing keys for it. Files are read again: keys may have been rotated.
+        """
+        self._config = config = load_cluster_config(self.file)
+        platform = platform_certificate(config)
+        nodes = await ask_for_sealing_keys(
+            self._clients, node_terms(config), nonce=nonce, platform=platform, within=OFFER_SECONDS
+        )
+        return nodes, platform
 
     def start(self) -> None:
         """Look at the nodes every few seconds."""
@@ -62,6 +69,7 @@ class ClusterLinks:
 
     async def _watch(self) -> None:
         while True:
+            self._warn_of_expiry()
             await self.look()
             await asyncio.sleep(LOOK_EVERY_SECONDS)
 
@@ -92,16 +100,48 @@ class ClusterLinks:
             if (offset := client.clock_offset) is not None and abs(offset) > CLOCK_TOLERANCE_SECONDS
         ]
 
+    def _certificates_expire(self) -> list[float]:
+        """Those of the nodes, then that of the platform towards them."""
+        folder = Path(self._config.folder)
+        nodes = [read_certificate(folder / node.certificate) for node in self._config.nodes]
+        own = read_certificate(folder / self._config.certificate)
+        return [*(last_expires(pem) for pem in nodes), expires(own)]
+
+    def expiry_warnings(self) -> list[str]:
+        """A sentence for each certificate that has expired or will soon."""
+        names = [*(client.name for client in self._clients), "the platform"]
+        when = dict(zip(names, self._certificates_expire(), strict=True))
+        return list(expiry_warnings(when, time.time()).values())
+
+    def _warn_of_expiry(self) -> None:
+        if time.monotonic() - self._warned < DAY:
+            return
+        self._warned = time.monotonic()
+        for warning in self.expiry_warnings():
+            log.warning(warning, extra={"fields": {"cluster": self.name}})
+
     def status(self, *, running: int, waiting: int) -> ClusterStatus:
         """As last seen."""
+        *expire, own = self._certificates_expire()
         nodes = tuple(
             NodeStatus(
-                **msgspec.structs.asdict(terms),
+                host=terms.host,
+                port=terms.port,
+                signing_key=terms.signing_key,
+                certificate=terms.certificate,
                 reachable=here,
                 clock_offset_seconds=client.clock_offset,
+                certificate_expires=at,
             )
-            for terms, client, here in zip(self._terms, self._clients, self._reachable, strict=True)
+            for terms, client, here, at in zip(
+                node_terms(self._config), self._clients, self._reachable, expire, strict=True
+            )
         )
         return ClusterStatus(
-            name=self.name, nodes=nodes, slots=self.slots, running=running, waiting=waiting
+            name=self.name,
+            nodes=nodes,
+            slots=self.slots,
+            running=running,
+            waiting=waiting,
+            certificate_expires=own,
         )

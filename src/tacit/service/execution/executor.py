@@ -15,6 +15,8 @@ from tacit.errors import NotThereError, WrongStateError
 from tacit.service.execution.agreed_runs import stored_agreement
 from tacit.service.execution.answer import result_of
 from tacit.service.execution.cluster_links import ClusterLinks
+from tacit.service.execution.drafter import Drafter
+from tacit.service.execution.ended_runs import EndedRuns
 from tacit.service.execution.port import ClusterStatus, LogAnswer, SignedLog
 from tacit.service.execution.provisioner import Provisioner
 from tacit.service.execution.queue import FairQueue, Waiting
@@ -26,6 +28,7 @@ from tacit.service.execution.worker_handle import WorkerPool
 from tacit.service.server.metrics import ServiceMetrics
 from tacit.service.server.settings import Settings
 from tacit.service.storage import Database, read_run, runs_in_state, set_progress, set_state
+from tacit.service.workflow.inviting import undrafted_runs
 from tacit.service.workflow.lifecycle import BEFORE_RUNNING, State
 
 WRITE_EVERY_SECONDS = 0.5
@@ -60,6 +63,8 @@ class Executor:
             on_progress=self._progress.__setitem__,
             metrics=self.metrics,
         )
+        self._drafter = Drafter(database, self._links_of)
+        self._ended_runs = EndedRuns(database, self._links_of)
         self._provisioners: dict[str, Provisioner] = {}
         self._supervisors: dict[str, RunSupervisor] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -78,6 +83,9 @@ class Executor:
             links.start()
         self._spawn(self._services.workers.open())
         self._spawn(self._write_progress())
+        self._spawn(self._ended_runs.tell())
+        for run_id in await self._database.read(undrafted_runs):
+            self._spawn(self._drafter.retry(run_id))
         for run_id, cluster in found.to_hand_over:
             self._hand_over(run_id, cluster)
         for waiting in found.to_queue:
@@ -157,7 +165,12 @@ class Executor:
             )
         return self._links[cluster]
 
-    # Handing over.
+    # Drawing up and handing over.
+
+    async def draw_up(self, run_id: str, /) -> None:
+        """Draft the agreement if all have joined; what does not work now is retried."""
+        if not await self._drafter.draw_up(run_id) and not self._stopping:
+            self._spawn(self._drafter.retry(run_id))
 
     async def agreed(self, run_id: str, /) -> None:
         """All have signed: hand the agreement to the nodes, however long that takes."""
@@ -189,6 +202,8 @@ class Executor:
             self.metrics.handing_over(len(self._provisioners))
         if is_ready:
             await self.resume(run_id)
+        else:
+            self._ended_runs.add(run_id)
 
     # Running.
 
@@ -216,6 +231,7 @@ class Executor:
             self._supervisors.pop(run_id, None)
             self._tasks.pop(run_id, None)
             self._queue.release(run_id)
+            self._ended_runs.add(run_id)
             self._dispatch()
 
     async def _attempt(self, supervisor: RunSupervisor, run_id: str) -> bool:
@@ -252,6 +268,7 @@ class Executor:
         task = self._tasks.get(run_id)
         if task is not None:
             task.cancel()
+        self._ended_runs.add(run_id)
 
     # Logs.
 

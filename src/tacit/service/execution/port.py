@@ -20,12 +20,13 @@ class NodeStatus:
     host: str
     port: int
     signing_key: str
-    sealing_key: str
     certificate: str
     """The SHA-256 of its TLS certificate."""
     reachable: bool
     clock_offset_seconds: float | None
     """How far its clock is ahead of the platform's; None before the first answer."""
+    certificate_expires: float | None = None
+    """When that is, in seconds since 1970."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +39,8 @@ class ClusterStatus:
     """Runs at a time."""
     running: int
     waiting: int
+    certificate_expires: float | None = None
+    """When the certificate expires that the platform shows these nodes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +95,12 @@ class Execution(Protocol):
 
     def clusters(self) -> list[ClusterStatus]:
         """All clusters, as last seen."""
+
+    async def draw_up(self, run_id: str, /) -> None:
+        """Draft the agreement if all have joined, with sealing keys that the nodes draw for it.
+
+        If a node is away this is retried, however long it takes; the run gets a warning.
+        """
 
     async def agreed(self, run_id: str, /) -> None:
         """All have signed: hand the agreement to the nodes, however long that takes."""

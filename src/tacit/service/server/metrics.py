@@ -87,11 +87,20 @@ class _Clusters(Collector):
         clock = GaugeMetricFamily(
             "tacit_node_clock_offset_seconds", "How much later its clock is", labels=labels
         )
+        expire = GaugeMetricFamily(
+            "tacit_certificate_expires_timestamp_seconds",
+            "When the certificate expires that a node, or the platform, shows",
+            labels=["cluster", "party"],
+        )
         for cluster in self._statuses():
+            if cluster.certificate_expires is not None:
+                expire.add_metric([cluster.name, "platform"], cluster.certificate_expires)
             running.add_metric([cluster.name], cluster.running)
             waiting.add_metric([cluster.name], cluster.waiting)
             for number, node in enumerate(cluster.nodes):
                 there.add_metric([cluster.name, str(number)], float(node.reachable))
                 if node.clock_offset_seconds is not None:
                     clock.add_metric([cluster.name, str(number)], node.clock_offset_seconds)
-        yield from (running, waiting, there, clock)
+                if node.certificate_expires is not None:
+                    expire.add_metric([cluster.name, f"node {number}"], node.certificate_expires)
+        yield from (running, waiting, there, clock, expire)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import ssl
+import time
 from importlib.util import find_spec
+from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
 
-from tacit.engine.identity import parse_address
+from tacit.engine.identity import expires, expiry_warnings, parse_address, read_certificate
 from tacit.files import check_secret
 from tacit.service.execution.executor import Executor
 from tacit.service.server.app import MakeExecution, make_app
@@ -23,8 +27,12 @@ from tacit.service.server.logs import set_up_logs
 from tacit.service.server.settings import Settings
 from tacit.service.server.single_instance import the_single_instance
 
+CERTIFICATE_TICKS = 300
+"""How often the server looks for a new certificate, in tenths of a second."""
 GRACE_SECONDS = 5
 """How long open requests may take to end when the server stops."""
+
+log = logging.getLogger("tacit.service")
 
 
 class _Server(uvicorn.Server):
@@ -33,6 +41,39 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, platform: Platform) -> None:
         super().__init__(config)
         self._platform = platform
+        self._certificate_stamp = self._stamp()
+
+    def _stamp(self) -> tuple[int, ...]:
+        files = [self.config.ssl_certfile, self.config.ssl_keyfile]
+        there = [Path(each) for each in files if each is not None and Path(each).exists()]
+        return tuple(each.stat().st_mtime_ns for each in there)
+
+    async def on_tick(self, counter: int) -> bool:
+        """Besides what a server does ten times a second, look for a new certificate."""
+        if counter % CERTIFICATE_TICKS == 0 and self.config.ssl is not None:
+            self.use_new_certificate(self.config.ssl)
+        if counter == 0 and self.config.ssl_certfile is not None:  # at the start, then once a day
+            self.warn_of_expiry(Path(self.config.ssl_certfile))
+        return await super().on_tick(counter)
+
+    def warn_of_expiry(self, certificate: Path) -> None:
+        """Say so if the certificate that browsers see expires soon."""
+        when = {"the platform's website": expires(read_certificate(certificate))}
+        for warning in expiry_warnings(when, time.time()).values():
+            log.warning(warning)
+
+    def use_new_certificate(self, context: ssl.SSLContext) -> None:
+        """New connections see the certificate that is in the file now."""
+        try:
+            stamp = self._stamp()
+            if stamp != self._certificate_stamp:
+                files = str(self.config.ssl_certfile), self.config.ssl_keyfile
+                # Elsewhere first: half of a pair would spoil the context.
+                ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(*files)
+                context.load_cert_chain(*files)
+                self._certificate_stamp = stamp
+        except OSError:
+            return  # somebody is just replacing it and its key
 
     async def shutdown(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
         self._platform.announcer.stop()

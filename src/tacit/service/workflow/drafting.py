@@ -6,7 +6,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from math import ceil
-from pathlib import Path
 
 from tacit.disclosure import SEALED, parse_best_mode, parse_disclosure
 from tacit.engine.agreement import (
@@ -16,11 +15,10 @@ from tacit.engine.agreement import (
     PinnedSearch,
     draft_agreement,
     pin_sealed,
+    sign_offer,
 )
-from tacit.engine.identity import load_cluster_config, read_certificate
-from tacit.engine.local import node_terms
-from tacit.errors import NotThereError, ParameterError
-from tacit.mpc.transport import fingerprint
+from tacit.engine.identity import Keys
+from tacit.errors import ParameterError
 from tacit.problems import (
     Objective,
     Participant,
@@ -32,7 +30,6 @@ from tacit.runs import changed, default_weightings, parse_weighting
 from tacit.search import SearchParameters, preset_named
 from tacit.search.moves import sealed_parameters_for
 from tacit.service.api.terms import RunTerms, public_of_terms
-from tacit.service.server.settings import Settings
 
 CANDIDATES_PER_SECOND = 30_000.0
 """What three nodes side by side on one idle machine evaluate at most: 300 candidates in 10 ms."""
@@ -125,8 +122,12 @@ def agreement_of_terms(
     keys: Mapping[str, str],
     nodes: Sequence[NodeTerms],
     platform: str,
+    nonce: str,
 ) -> Agreement:
-    """An agreement about a run, ready to be signed; its expiry counts from now."""
+    """An agreement about a run, ready to be signed; its expiry counts from now.
+
+    The nodes have offered their sealing keys for this nonce and this platform.
+    """
     problem = problem_of_terms(terms)
     search, sizes = _search_of_terms(terms, problem)
     return draft_agreement(
@@ -142,32 +143,23 @@ def agreement_of_terms(
             distinct_min=terms.limits.distinct_min,
             expires=int(time.time() + terms.limits.expiry_hours * 3600),
         ),
+        nonce=nonce,
         reveal_best=terms.reveal_best,
     )
 
 
 def checked_terms(terms: RunTerms, /) -> RunTerms:
     """The terms with their budget; refused if no agreement could be made, before invitations."""
-    number = iter(range(1, len(terms.participants) + 11))
-    keys = {name: f"{next(number):064x}" for name in terms.participants}
-    nodes = [
-        NodeTerms("localhost", 1, *(f"{next(number):064x}" for _ in range(3))) for _ in range(3)
-    ]
-    agreement_of_terms(terms, keys=keys, nodes=nodes, platform=f"{next(number):064x}")
+    keys = {name: f"{number:064x}" for number, name in enumerate(terms.participants, start=10)}
+    nonce, platform = f"{0:032x}", f"{9:064x}"
+    nodes = [node_of_nobody(number, nonce, platform) for number in range(1, 4)]
+    agreement_of_terms(terms, keys=keys, nodes=nodes, platform=platform, nonce=nonce)
     limits = terms.limits.model_copy(update={"evaluations": budget_of_terms(terms)})
     return terms.model_copy(update={"limits": limits})
 
 
-def cluster_identity(settings: Settings, cluster: str, /) -> tuple[list[NodeTerms], str]:
-    """What an agreement says of a cluster's nodes, and of the platform towards them.
-
-    >>> cluster_identity(Settings(url="", cluster=[]), "south")
-    Traceback (most recent call last):
-    tacit.errors.NotThereError: there is no cluster 'south' in service.toml any more; add it again
-    """
-    for each in settings.cluster:
-        if each.name == cluster:
-            config = load_cluster_config(settings.place(each.file))
-            certificate = read_certificate(Path(config.folder) / config.certificate)
-            return node_terms(config), fingerprint(certificate)
-    raise NotThereError(f"there is no cluster {cluster!r} in service.toml any more; add it again")
+def node_of_nobody(number: int, nonce: str, platform: str, /) -> NodeTerms:
+    """A node for an agreement that nobody will sign, with a key that it could have offered."""
+    signing, key = Keys.new("nobody"), f"{number:064x}"
+    offer = sign_offer(signing.signing, nonce=nonce, platform=platform, sealing_key=key)
+    return NodeTerms("localhost", number, signing.signing_public, key, f"{number:064x}", offer)

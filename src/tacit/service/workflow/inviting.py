@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sqlalchemy.orm import Session
 
-from tacit.engine.agreement import agreement_hash, canonical
-from tacit.errors import ServiceError, TacitError, WrongStateError
+from tacit.engine.agreement import Agreement, agreement_hash, canonical
+from tacit.errors import ServiceError, WrongStateError
 from tacit.service.access.invitations import (
     JoiningKey,
     accounts_with_open_invitation,
@@ -17,11 +19,9 @@ from tacit.service.api.terms import RunTerms
 from tacit.service.server.settings import Settings
 from tacit.service.storage import (
     Account,
-    Run,
     add_account,
     add_event,
     add_members,
-    add_warning,
     list_accounts,
     list_runs,
     members_with_keys,
@@ -29,7 +29,6 @@ from tacit.service.storage import (
     set_agreement,
     set_state,
 )
-from tacit.service.workflow.drafting import agreement_of_terms, cluster_identity
 from tacit.service.workflow.lifecycle import State, check_state
 
 
@@ -50,7 +49,6 @@ def invite_members(
     add_members(session, run_id, terms.participants)
     run.cluster = cluster
     set_state(session, run_id, State.INVITED)
-    _draft_if_all_joined(session, settings, run)
     return codes
 
 
@@ -72,19 +70,19 @@ def _accounts(session: Session, names: list[str]) -> list[Account]:
 def join(
     session: Session, settings: Settings, code: str, /, *, key: JoiningKey | None, label: str
 ) -> tuple[str, float, Account]:
-    """Turn a code into a token; agreements that waited for this account are drafted.
+    """Turn a code into a token; agreements that waited for this account can be drafted then.
 
     A key in an agreement that has not run yet stays: others may have signed.
     """
     account, has_new_key = redeem(session, code, key=key)
     if has_new_key:
-        _key_is_known(session, settings, account)
+        _key_is_known(session, account)
     token, expires = issue_token(session, account.name, days=settings.token_days, label=label)
     return token, expires, account
 
 
-def _key_is_known(session: Session, settings: Settings, account: Account) -> None:
-    """Draft what waited for this key; what was drafted with an earlier one cannot change."""
+def _key_is_known(session: Session, account: Account) -> None:
+    """Say so on all runs of the account; what was drafted with an earlier key cannot change."""
     runs = list_runs(session, participant=account.name)
     for run in runs:
         if run.agreement_hash is not None and run.where in (State.INVITED, State.AGREED):
@@ -94,13 +92,6 @@ def _key_is_known(session: Session, settings: Settings, account: Account) -> Non
             )
     for run in runs:
         add_event(session, run.id, "member", {"participant": account.name, "joined": True})
-        if run.where is not State.INVITED:
-            continue
-        try:
-            _draft_if_all_joined(session, settings, run)
-        except TacitError as error:
-            # Not the fault of whoever joins; the operator sees it on the run.
-            add_warning(session, run.id, f"the agreement cannot be drawn up: {error}")
 
 
 def waiting_for(session: Session, run_id: str, /) -> list[str]:
@@ -108,13 +99,40 @@ def waiting_for(session: Session, run_id: str, /) -> list[str]:
     return [member.participant for member, key in members_with_keys(session, run_id) if key is None]
 
 
-def _draft_if_all_joined(session: Session, settings: Settings, run: Run) -> None:
-    keys = {member.participant: key for member, key in members_with_keys(session, run.id)}
+@dataclass(frozen=True)
+class Undrafted:
+    """A run whose members have all joined, and what its agreement follows from."""
+
+    terms: RunTerms
+    keys: dict[str, str]
+    cluster: str
+
+
+def ready_to_draft(session: Session, run_id: str, /) -> Undrafted | None:
+    """What an agreement can be drawn up from; nothing while somebody has not joined."""
+    run = read_run(session, run_id)
+    if run.where is not State.INVITED or run.agreement is not None or run.cluster is None:
+        return None
+    keys = {member.participant: key for member, key in members_with_keys(session, run_id)}
     known = {name: key for name, key in keys.items() if key is not None}
-    if len(known) < len(keys) or run.cluster is None:
-        return
-    nodes, platform = cluster_identity(settings, run.cluster)
-    agreement = agreement_of_terms(
-        RunTerms.model_validate(run.terms), keys=known, nodes=nodes, platform=platform
-    )
-    set_agreement(session, run.id, canonical(agreement), agreement_hash(agreement).hex())
+    if len(known) < len(keys):
+        return None
+    return Undrafted(RunTerms.model_validate(run.terms), known, run.cluster)
+
+
+def undrafted_runs(session: Session, participant: str | None = None, /) -> list[str]:
+    """The runs, all or a participant's, whose agreement can be drawn up now."""
+    runs = list_runs(session, participant=participant)
+    waiting = [each for each in runs if each.where is State.INVITED and not each.agreement_hash]
+    return [run.id for run in waiting if ready_to_draft(session, run.id) is not None]
+
+
+def keep_draft(session: Session, run_id: str, agreement: Agreement, /) -> bool:
+    """Store an agreement for its participants to sign; False if it does not fit any more."""
+    read_run(session, run_id, for_update=True)
+    ready = ready_to_draft(session, run_id)
+    keys = {each.name: each.signing_key for each in agreement.participants}
+    if ready is None or ready.keys != keys:
+        return False
+    set_agreement(session, run_id, canonical(agreement), agreement_hash(agreement).hex())
+    return True

@@ -36,7 +36,7 @@ def improving(cast: Cast) -> Agreement:
 
 def agreement_state(cast: Cast, root: Path) -> AgreementState:
     store = Store.create(root, improving(cast), cast.signatures)
-    made = AgreementState(store, node=0, keys=cast.nodes[0])
+    made = AgreementState(store, node=0, key=cast.sealing[0])
     made.inputs.seed_contributions[0] = "00"
     return made
 

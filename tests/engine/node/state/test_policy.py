@@ -51,6 +51,7 @@ def tour_agreement(weights: np.ndarray | None) -> Agreement:
         participants={each.name: each.signing_key for each in old.participants},
         nodes=old.nodes,
         platform=old.platform,
+        nonce=old.nonce,
         search=old.search,
         limits=old.limits,
     )
@@ -107,7 +108,7 @@ def test_nothing_new_is_evaluated_after_the_reveal(tmp_path: Path) -> None:
 
     def agreement_state() -> AgreementState:
         store = Store.create(tmp_path, cast.agreement, cast.signatures)
-        made = AgreementState(store, node=0, keys=cast.nodes[0])
+        made = AgreementState(store, node=0, key=cast.sealing[0])
         made.inputs.seed_contributions[0] = "00"
         return made
 
@@ -191,7 +192,7 @@ def test_nothing_is_told_before_all_objectives_are_frozen(tmp_path: Path) -> Non
     first = cast.agreement.objectives[0]
     two = replace(cast.agreement, objectives=[first, replace(first, name="more")])
     store = Store.create(tmp_path, two, cast.signatures)
-    held = AgreementState(store, node=0, keys=cast.nodes[0])
+    held = AgreementState(store, node=0, key=cast.sealing[0])
     plans = np.array([[0, 1], [1, 0]], dtype=np.uint8)
     asked = Asked(0, 1, "top:1", "value", bytes(32), plans)
     held.inputs.seed_contributions[0] = "00"

@@ -27,7 +27,7 @@ def cast() -> Cast:
 
 def agreement_state(cast: Cast, root: Path) -> AgreementState:
     made = AgreementState(
-        Store.create(root, cast.agreement, cast.signatures), node=0, keys=cast.nodes[0]
+        Store.create(root, cast.agreement, cast.signatures), node=0, key=cast.sealing[0]
     )
     made.inputs.seed_contributions[0] = "00"
     return made

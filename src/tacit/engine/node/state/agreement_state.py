@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import time
 
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
 from tacit.engine.agreement.sealed import count_searches
-from tacit.engine.identity.keys import Keys
 from tacit.engine.node.state.counters import Counters
 from tacit.engine.node.state.derivation import Derivation
 from tacit.engine.node.state.inputs import Inputs
@@ -16,7 +17,7 @@ from tacit.engine.node.state.peer_heads import PeerHeads
 from tacit.engine.node.state.policy import check_epoch, check_still_valid, refuse
 from tacit.engine.node.state.sealed_progress import SealedProgress
 from tacit.engine.node.state.store import Store
-from tacit.engine.records.events import EpochBegun
+from tacit.engine.records.events import AgreementEnded, EpochBegun
 from tacit.engine.records.freezing import FreezingEvent
 from tacit.engine.records.line_limit import LineLimit
 from tacit.engine.wire.attempt import Attempt
@@ -81,10 +82,14 @@ class Epochs:
 class AgreementState:
     """One agreement at one node."""
 
-    def __init__(self, store: Store, *, node: int, keys: Keys) -> None:
+    def __init__(self, store: Store, *, node: int, key: X25519PrivateKey | None) -> None:
+        """`key` opens the inputs; it is gone once the agreement has ended."""
         self.store, self.agreement, self.hash = store, store.agreement, store.hash
         self.node = node
-        self.inputs = Inputs(store, node=node, keys=keys)
+        self.ended = False
+        if self.agreement.nodes[node].sealing_signature:
+            store.encrypt_states(key)
+        self.inputs = Inputs(store, node=node, key=key)
         self.counters = Counters(store, self.inputs)
         self.derivation: Derivation | None = None
         """The agreed search, where the nodes follow it themselves."""
@@ -100,10 +105,34 @@ class AgreementState:
                 self.epochs.replay(event)
             elif isinstance(event, FreezingEvent):
                 self.inputs.replay(event)
+            elif isinstance(event, AgreementEnded):
+                self.ended = True
             else:
                 self.counters.replay(event)
-        self.inputs.check_frozen_files()
+        if not self.ended:  # then they are gone
+            self.inputs.check_frozen_files()
         self.counters.use_up_lost()
+
+    def check_not_ended(self) -> None:
+        """Refuse everything once the agreement has ended."""
+        if self.ended:
+            raise refuse("the agreement has ended, and its inputs are deleted; make a new one")
+
+    def end(self, why: str) -> None:
+        """Nothing is done for this agreement from now on; that comes before anything is deleted."""
+        if not self.ended:
+            self.store.log.append(AgreementEnded(why))
+            self.store.log.sync()
+            self.ended = True
+
+    def erase(self) -> None:
+        """Delete the boxes and all shares of an agreement that has ended; its log stays."""
+        self.inputs.erase()
+        for best in self.counters.bests.values():
+            best.forget()
+        for search in self.searches.values():
+            search.forget()
+        self.store.erase_states()
 
     def sealed_states(self) -> dict[int, list[Attempt]]:
         """Per sealed search, the attempts whose state is kept here."""

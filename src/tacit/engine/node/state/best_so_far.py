@@ -71,6 +71,10 @@ class BestSoFar:
         parts = (np.array([part], dtype=np.uint64) for part in (latest.mine, latest.next))
         return ArithmeticShare(*parts)
 
+    def forget(self) -> None:
+        """The agreement has ended."""
+        self._states = []
+
     def keep(self, number: int, attempt: Attempt, best: ArithmeticShare, /) -> None:
         """Keep the shares of the best fitness for the next evaluation, on the disk."""
         new = StoredBest(number, attempt, int(best.mine[0]), int(best.next[0]))

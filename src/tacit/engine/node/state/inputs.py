@@ -10,6 +10,7 @@ import asyncio
 import time
 
 import numpy as np
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from tacit.engine.agreement.contribution import commitment_to
 from tacit.engine.agreement.sealing import (
@@ -20,7 +21,6 @@ from tacit.engine.agreement.sealing import (
     read_manifest,
     search_seed,
 )
-from tacit.engine.identity.keys import Keys
 from tacit.engine.node.state.policy import check_still_valid, refuse
 from tacit.engine.node.state.store import Store, StoredInput
 from tacit.engine.records.events import InputsFrozen, InputTaken, SeedDrawn
@@ -34,9 +34,9 @@ from tacit.mpc import ArithmeticShare
 class Inputs:
     """The inputs of all confidential objectives."""
 
-    def __init__(self, store: Store, *, node: int, keys: Keys) -> None:
+    def __init__(self, store: Store, *, node: int, key: X25519PrivateKey | None) -> None:
         self._store, self._agreement = store, store.agreement
-        self._node, self._keys = node, keys
+        self._node, self._key = node, key
         self._objectives = self._agreement.confidential()
         self._weights: dict[int, ArithmeticShare] = {}
         self.frozen: dict[int, FrozenInputs] = {}
@@ -99,18 +99,30 @@ class Inputs:
                 kind=RefusalKind.OTHER_ROWS,
                 participants=[who],
             )
-        open_box(self._agreement, manifest, message.box, node=self._node, keys=self._keys)
+        self._open(manifest, message.box)
         return manifest
 
     def keep(self, message: Submit, manifest: Manifest) -> None:
-        """Keep rows that were examined, unless the inputs were frozen meanwhile."""
+        """Keep rows that were examined, unless the inputs were frozen or erased meanwhile."""
         who, objective = manifest.participant, manifest.objective
-        if objective in self.seed_contributions:
+        if self._key is None:
+            raise refuse("the agreement has ended, and its inputs are deleted; make a new one")
+        if objective in self.frozen:
             raise refuse(f"the inputs of objective {objective} are frozen; make a new agreement")
         stored = StoredInput(message.manifest, message.signature, message.box)
         self._store.save_input(objective, who, stored)
         self._weights.pop(objective, None)
         self._store.log.append(InputTaken(objective, who, manifest.boxes[self._node]))
+
+    def _open(self, manifest: Manifest, box: bytes) -> ArithmeticShare:
+        if self._key is None:
+            raise refuse("the key that this was sealed to is gone; make a new agreement")
+        return open_box(self._agreement, manifest, box, node=self._node, key=self._key)
+
+    def erase(self) -> None:
+        """The agreement has ended: nothing is opened any more."""
+        self._key = None
+        self._weights.clear()
 
     def check_objective(self, objective: int) -> None:
         """Refuse an objective that the nodes do not evaluate, and everything after the expiry."""
@@ -135,7 +147,9 @@ class Inputs:
         """The node's shares of an objective's whole matrix; may be called in any thread."""
         kept = self._weights.get(objective)
         if kept is None:
-            kept = self._weights[objective] = self._open_weights(objective)
+            kept = self._open_weights(objective)
+            if self._key is not None:  # not erased meanwhile
+                self._weights[objective] = kept
         return kept
 
     def _open_weights(self, objective: int) -> ArithmeticShare:
@@ -143,9 +157,7 @@ class Inputs:
         whole = ArithmeticShare(np.zeros(shape, np.uint64), np.zeros(shape, np.uint64))
         for who, stored in self._checked(objective).items():
             manifest = read_manifest(self._agreement, stored.manifest, stored.signature)
-            share = open_box(
-                self._agreement, manifest, stored.box, node=self._node, keys=self._keys
-            )
+            share = self._open(manifest, stored.box)
             rows = self._agreement.rows_of(who, objective)
             whole.mine[rows], whole.next[rows] = share.mine, share.next
         return whole

@@ -111,6 +111,10 @@ class SealedProgress:
         for first in sorted(self._ends)[:-KEPT_RUNS]:
             del self._ends[first], self._requests[first]
 
+    def forget(self) -> None:
+        """The agreement has ended."""
+        self._kept = []
+
     @property
     def names(self) -> list[Attempt]:
         """The attempts whose states are here, and may still be used."""

@@ -9,11 +9,15 @@
     log.jsonl             the hash chain: it is also the record of all evaluation numbers
     peer-heads            how far the peers' logs have come, as they said and signed
     lease                 numbers that count as used after a power cut, fsynced before they are
-    best-O                shares of the best fitness so far, where `improvement` is disclosed
-    sealed-S-G            shares of sealed search S after generation G, the last two of them
+    best-O                shares of the best fitness so far, where `improvement` is disclosed (*)
+    sealed-S-G            shares of sealed search S after generation G, the last two of them (*)
     evaluated-O           hashes of evaluated candidates, where the final reveal is allowed
     answers               what was disclosed, where the nodes derive the populations from it
     public-O              weights of a public objective, which the search needs for that too
+
+(*) Encrypted under the agreement's sealing key, as the inputs are: without that key nothing here
+is a secret, and it is erased when the agreement has ended. The rest of this goes then too, except
+for the log.
 
 Every evaluation is appended to the log before it is computed. That survives the death of the
 process. A power cut may lose what was appended last, so a lease of numbers is fsynced ahead: after
@@ -31,6 +35,10 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from nacl.encoding import RawEncoder
+from nacl.hash import blake2b
+from nacl.secret import SecretBox
 from numpy.typing import NDArray
 
 from tacit.engine.agreement.contribution import CONTRIBUTION_BYTES
@@ -38,6 +46,7 @@ from tacit.engine.agreement.terms import Agreement, agreement_hash, canonical, r
 from tacit.engine.records.events import AgreementAccepted
 from tacit.engine.records.node_log import NodeLog
 from tacit.engine.wire.attempt import Attempt, decode_attempt, encode_attempt
+from tacit.errors import RefusedError
 from tacit.files import remove_drafts, replace_secret
 
 LEASE = 64
@@ -98,6 +107,11 @@ def folder_name(agreement: bytes, /) -> str:
     return agreement.hex()[:32]
 
 
+def cipher_of_states(key: X25519PrivateKey, /) -> SecretBox:
+    """What encrypts an agreement's states on the disk."""
+    return SecretBox(blake2b(key.private_bytes_raw(), person=b"tacit states", encoder=RawEncoder))
+
+
 class Store:
     """One agreement's folder. `Store.create` makes it, `Store(folder)` opens it again."""
 
@@ -113,8 +127,9 @@ class Store:
         self._lease = self._read_lease()
         self.lost_numbers = dict(self._lease.numbers) if self._lease.boot != self._boot else {}
         """Per objective, up to where numbers count as used after a restart of the machine."""
-        files = (path for path in folder.rglob("*") if path.name != "log.jsonl" and path.is_file())
-        self._bytes = sum(path.stat().st_size for path in files)
+        self._bytes = self._measured()
+        self._cipher: SecretBox | None = None
+        self._erased = False
 
     @classmethod
     def create(cls, root: Path, agreement: Agreement, signatures: dict[str, bytes], /) -> Store:
@@ -129,6 +144,10 @@ class Store:
             store.log.append(AgreementAccepted(store.hash.hex()))
             store.log.sync()
         return store
+
+    def _measured(self) -> int:
+        files = (path for path in self.folder.rglob("*") if path.name != "log.jsonl")
+        return sum(path.stat().st_size for path in files if path.is_file())
 
     @property
     def size(self) -> int:
@@ -223,24 +242,55 @@ class Store:
             replace_secret(self.folder / "lease", msgspec.msgpack.encode(lease))
             self._lease = lease
 
+    # States: shares that the protocols need later.
+
+    def encrypt_states(self, key: X25519PrivateKey | None, /) -> None:
+        """Keep states under the agreement's key; without it, which has ended, there are none."""
+        if key is None:
+            self._erased = True
+            return
+        self._cipher = cipher_of_states(key)
+
+    def erase_states(self) -> None:
+        """Delete the inputs and all shares: nothing can be kept here afterwards.
+
+        They are encrypted, and the key has been overwritten, so it is enough to remove them.
+        """
+        self._cipher, self._erased = None, True
+        for pattern in ("inputs/*", "best-*", "sealed-*"):
+            for path in self.folder.glob(pattern):
+                path.unlink()
+        self._bytes = self._measured()
+
+    def _save_state(self, name: str, data: bytes) -> None:
+        if self._erased:
+            raise RefusedError("the node", "the agreement has ended; nothing is kept of it")
+        if self._cipher is not None:
+            data = bytes(self._cipher.encrypt(data))
+        replace_secret(self.folder / name, data)
+
+    def _load_state(self, path: Path) -> bytes:
+        data = path.read_bytes()
+        return data if self._cipher is None else self._cipher.decrypt(data)
+
     # Best so far.
 
     def save_best(self, objective: int, states: list[StoredBest], /) -> None:
         """Keep the shares of the best fitness after the last evaluations."""
-        replace_secret(self.folder / f"best-{objective}", _ENCODER.encode(states))
+        self._save_state(f"best-{objective}", _ENCODER.encode(states))
 
     def load_best(self, objective: int, /) -> list[StoredBest]:
         """The kept shares, none before the first evaluation."""
         path = self.folder / f"best-{objective}"
-        if not path.exists():
+        if self._erased or not path.exists():
             return []
-        return _READ_BEST.decode(path.read_bytes())
+        return _READ_BEST.decode(self._load_state(path))
 
     # Sealed searches.
 
     def save_sealed(self, search: int, generation: int, data: bytes, /) -> None:
         """Keep a node's shares of a sealed search after a generation."""
-        replace_secret(self.folder / f"sealed-{search}-{generation}", data)
+        self._save_state(f"sealed-{search}-{generation}", data)
 
     def drop_sealed(self, search: int, generation: int, /) -> None:
         """Forget an older state."""
@@ -248,7 +298,10 @@ class Store:
 
     def load_sealed(self, search: int, /) -> list[bytes]:
         """The kept states of a sealed search."""
-        return [path.read_bytes() for path in self.folder.glob(f"sealed-{search}-*[0-9]")]
+        if self._erased:
+            return []
+        found = self.folder.glob(f"sealed-{search}-*[0-9]")
+        return [self._load_state(path) for path in found]
 
     # What was disclosed, and public weights.
 

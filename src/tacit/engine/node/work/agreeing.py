@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 import msgspec
@@ -38,6 +40,10 @@ class AgreeingNode(Protocol):
     agreement_states: dict[bytes, AgreementState]
     turns: Turns
 
+    def are_one_platform(self, one: str, other: str, /) -> bool:
+        """Whether two fingerprints are of one platform, which has two while it rotates them."""
+        ...
+
     def check_count(self, size: int, platform: str, /) -> None:
         """Refuse one more agreement than the platform may have, by its length alone."""
         ...
@@ -60,7 +66,7 @@ async def agree(node: AgreeingNode, request: Agree, platform: str, /) -> Agreeme
     """Take an agreement that everybody signed, or say how far it is if it is here."""
     check_agreement_bytes(len(request.agreement))
     async with node.turns.of(platform, rest=REST):
-        await in_thread(_check_signed, request, platform)
+        await in_thread(_check_signed, request, partial(node.are_one_platform, platform))
         agreement_state = node.agreement_states.get(hashlib.sha256(request.agreement).digest())
         if agreement_state is None:
             node.check_count(len(request.agreement), platform)
@@ -77,12 +83,12 @@ async def agree(node: AgreeingNode, request: Agree, platform: str, /) -> Agreeme
     )
 
 
-def _check_signed(request: Agree, platform: str) -> None:
+def _check_signed(request: Agree, is_sender: Callable[[str], bool]) -> None:
     try:
         parties = msgspec.json.decode(request.agreement, type=_Parties)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise AgreementError(f"this is not a valid agreement ({error}); draft it again") from None
-    if parties.platform != platform:
+    if not is_sender(parties.platform):
         raise refuse("the agreement is with another platform than the one that sends it")
     if len(parties.participants) > MOST_PARTICIPANTS:
         raise AgreementError(

@@ -90,7 +90,7 @@ async def _tell_each_other(
         await epochs.hear(theirs)
     remembered = {peer: LogHead(said.size, said.head) for peer, said in used_up.items()}
     own = peers.own()
-    signature = own.sign(node.keys.signing, agreement_state.hash)
+    signature = own.sign(node.own_keys.signing(agreement_state.agreement), agreement_state.hash)
     reached = {
         peer: LogReached(peers.contains(head), own.size, own.head, signature)
         for peer, head in remembered.items()

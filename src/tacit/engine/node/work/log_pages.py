@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 
-from tacit.engine.identity.keys import Keys
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 from tacit.engine.node.work.off_loop import in_thread
 from tacit.engine.records.node_log import NodeLog, sign_head
 from tacit.engine.wire.messages import FetchLog
@@ -14,7 +15,7 @@ REST = 1.0
 """Pages of a platform take half of a node's time at most."""
 
 
-async def log_page(keys: Keys, log: NodeLog, request: FetchLog, /) -> LogPage:
+async def log_page(key: Ed25519PrivateKey, log: NodeLog, request: FetchLog, /) -> LogPage:
     """A page of a log; with the last one comes the signature under the head of the whole.
 
     What is signed is on the disk before; other pages need neither.
@@ -27,5 +28,5 @@ async def log_page(keys: Keys, log: NodeLog, request: FetchLog, /) -> LogPage:
     # Whatever was added meanwhile belongs to the head that is signed, so it comes along.
     page, more = log.page(request.offset)
     head, now = log.head, int(time.time())
-    signed = b"" if more else sign_head(keys.signing, head, nonce=request.nonce, seconds=now)
+    signed = b"" if more else sign_head(key, head, nonce=request.nonce, seconds=now)
     return LogPage(id=request.id, log=page, more=more, signature=signed, seconds=now, head=head)

@@ -61,7 +61,9 @@ async def confirm_binding(
 async def bind_for_peer(node: ComputingNode, asked: Bind, /) -> Attempt:
     """Bind this node as a peer asks; returns what it is bound to now, none if it cannot be."""
     agreement_state = node.agreement_states.get(asked.agreement)
-    progress = agreement_state.searches.get(asked.search) if agreement_state is not None else None
+    if agreement_state is None or agreement_state.ended:
+        return NO_ATTEMPT
+    progress = agreement_state.searches.get(asked.search)
     if progress is None:
         return NO_ATTEMPT
     try:

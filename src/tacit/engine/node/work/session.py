@@ -7,10 +7,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Protocol, TypeVar
 
 from tacit.engine.identity.config import NodeConfig
-from tacit.engine.identity.keys import Keys
 from tacit.engine.node.links.peer_links import PeerLinks
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.kept_weights import KeptWeights
+from tacit.engine.node.state.own_keys import OwnKeys
 from tacit.engine.node.work.memory_budget import MemoryBudget
 from tacit.engine.node.work.worker_loops import BridgedMux, WorkerLoops
 from tacit.engine.records.events import Event
@@ -29,7 +29,7 @@ class ComputingNode(Protocol):
     number: int
     name: str
     config: NodeConfig
-    keys: Keys
+    own_keys: OwnKeys
     peers: PeerLinks
     epochs: dict[tuple[bytes, int], Epoch]
     agreement_states: dict[bytes, AgreementState]

@@ -10,7 +10,7 @@ from tacit.service.access.tokens import revoke_token
 from tacit.service.api.errors import error_responses
 from tacit.service.api.gate import Asker, ThePlatform, gated_router
 from tacit.service.api.shapes import Health, Join, Joined, Me
-from tacit.service.workflow.inviting import join
+from tacit.service.workflow.inviting import join, undrafted_runs
 
 
 def joining_router() -> list[APIRouter]:
@@ -35,6 +35,8 @@ def joining_router() -> list[APIRouter]:
             else JoiningKey(body.signing_key, bytes.fromhex(body.signature or "")),
             label=body.label,
         )
+        for run_id in await platform.database.read(undrafted_runs, account.name):
+            await platform.execution.draw_up(run_id)
         return Joined.model_validate(
             {"token": token, "account": account.name, "role": account.role, "expires": expires}
         )

@@ -95,6 +95,7 @@ def runs_router() -> APIRouter:
         """Choose a cluster and invite the participants; new ones get a code, shown once."""
         cluster = await platform.execution.cluster_for_new_run()
         codes = await platform.database.write(invite_members, platform.settings, run_id, cluster)
+        await platform.execution.draw_up(run_id)
         return await platform.database.read(run_answer, run_id, invitations=codes)
 
     @router.post(

@@ -1,0 +1,145 @@
+"""New certificates and keys in three steps, while everything runs.
+
+::
+
+    prepare    new ones are drawn; the certificate file holds the old and the new certificate, and
+               goes to everybody who pins it: either is accepted then
+    switch     the new ones are used from now on, and the old signing key only for agreements that
+               name it
+    finish     the old ones are gone
+
+A step that was interrupted is repeated. Running nodes and platforms read the files again when they
+have changed, so nothing is restarted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+from tacit.engine.identity.certificates import read_certificate
+from tacit.engine.identity.config import ClusterConfig, NodeConfig
+from tacit.engine.identity.keyring import beside
+from tacit.engine.identity.keys import Keys, load_keys, save_keys
+from tacit.errors import FileError
+from tacit.files import check_secret, create_secret, erase, read_bytes, replace_file
+from tacit.mpc.transport import fingerprint, make_certificate, split_certificates
+
+_STEPS = "take the steps in order: prepare, switch, finish"
+
+
+@dataclass(frozen=True)
+class Rotated:
+    """The files of a node or a platform that are rotated together."""
+
+    name: str
+    certificate: Path
+    tls_key: Path
+    keys: Path | None = None
+    """A node's signing key; a platform has none."""
+
+    def prepare(self) -> None:
+        """Draw new ones. The certificate file holds both certificates then, the old one first."""
+        current = split_certificates(read_certificate(self.certificate))
+        if len(current) > 1:
+            if beside(self.tls_key, "next").exists():
+                return  # it is prepared already
+            what = "holds two certificates: a rotation is under way"
+            raise FileError(self.certificate, None, what, "finish it first")
+        if self.keys is not None and not beside(self.keys, "next").exists():
+            save_keys(Keys.new(load_keys(self.keys).name), beside(self.keys, "next"))
+            _give_to_owner_of(self.keys, beside(self.keys, "next"))
+        next_key = beside(self.tls_key, "next")
+        next_key.unlink(missing_ok=True)  # of an attempt whose certificate was not written
+        pem, secret = make_certificate(self.name)
+        create_secret(next_key, secret.encode())
+        _give_to_owner_of(self.tls_key, next_key)
+        self._write([*current, pem])
+
+    def switch(self) -> None:
+        """Use the new ones from now on."""
+        next_key = beside(self.tls_key, "next")
+        if next_key.exists():
+            check_secret(next_key)
+            certificates = split_certificates(read_certificate(self.certificate))
+            new = [each for each in certificates if _belong_together(each, next_key)]
+            if not new:
+                what = "is not the key of any certificate in the certificate file"
+                raise FileError(next_key, None, what, _STEPS)
+            self._write([*new, *(each for each in certificates if each not in new)])
+            next_key.replace(self.tls_key)
+        elif not self._is_switched():
+            raise FileError(next_key, None, "there is no such file", _STEPS)
+        if self.keys is not None and beside(self.keys, "next").exists():
+            previous = beside(self.keys, "previous")
+            if not previous.exists():
+                os.link(self.keys, previous)
+            beside(self.keys, "next").replace(self.keys)
+
+    def _is_switched(self) -> bool:
+        certificates = split_certificates(read_certificate(self.certificate))
+        return len(certificates) > 1 and _belong_together(certificates[0], self.tls_key)
+
+    def finish(self, *, agreements: Sequence[str] = ()) -> None:
+        """Forget the old ones; refused while an agreement has to be signed for with the old key.
+
+        `agreements` are the hashes of those that are kept and name the previous signing key.
+        """
+        if beside(self.tls_key, "next").exists():
+            raise FileError(self.certificate, None, "is not switched to the new one yet", _STEPS)
+        if agreements:
+            what = f"{len(agreements)} agreements that are kept here know the node by it"
+            remedy = "wait until they are removed, keep_days after they expire"
+            raise FileError(self.previous_keys, None, what, remedy)
+        self._write(split_certificates(read_certificate(self.certificate))[:1])
+        if self.keys is not None:
+            erase(self.previous_keys)
+
+    @property
+    def previous_keys(self) -> Path:
+        """Where the previous signing key is, between the last two steps."""
+        return beside(self.keys or self.tls_key, "previous")
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the certificate that is shown now."""
+        return fingerprint(read_certificate(self.certificate))
+
+    def _write(self, certificates: list[str]) -> None:
+        replace_file(self.certificate, "".join(certificates).encode(), durable=True)
+        self.certificate.chmod(0o644)
+
+
+def _give_to_owner_of(old: Path, new: Path) -> None:
+    """An administrator rotates for a node that runs as another user, who must be able to read."""
+    if os.geteuid() == 0:
+        owner = old.stat()
+        os.chown(new, owner.st_uid, owner.st_gid)
+
+
+def rotated_by_node(config: NodeConfig, /) -> Rotated:
+    """What a node's operator rotates."""
+    folder = Path(config.folder)
+    return Rotated(
+        f"node-{config.node}",
+        folder / config.certificate,
+        folder / config.tls_key,
+        folder / config.keys,
+    )
+
+
+def rotated_by_platform(config: ClusterConfig, /) -> Rotated:
+    """What a platform's operator rotates towards a cluster."""
+    folder = Path(config.folder)
+    return Rotated("platform", folder / config.certificate, folder / config.tls_key)
+
+
+def _belong_together(pem: str, key: Path) -> bool:
+    public = x509.load_pem_x509_certificate(pem.encode()).public_key()
+    secret = load_pem_private_key(read_bytes(key), password=None)
+    return bool(public == secret.public_key())

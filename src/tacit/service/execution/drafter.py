@@ -1,0 +1,87 @@
+"""Drawing up agreements: the nodes draw sealing keys for each, so they have to be there.
+
+A node that is away delays an agreement and loses none: what could not be drawn up is retried.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable
+
+from tacit.engine.wire import RefusalKind
+from tacit.errors import MpcError, RefusedError, TacitError
+from tacit.service.execution.cluster_links import ClusterLinks
+from tacit.service.storage import Database, add_warning
+from tacit.service.workflow.drafting import agreement_of_terms
+from tacit.service.workflow.inviting import keep_draft, ready_to_draft
+
+RETRY_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
+log = logging.getLogger("tacit.service.execution")
+
+
+class Drafter:
+    """Draws up the agreements of one service."""
+
+    def __init__(self, database: Database, links_of: Callable[[str], ClusterLinks], /) -> None:
+        self._database, self._links_of = database, links_of
+        self._retrying: set[str] = set()
+
+    async def draw_up(self, run_id: str, /) -> bool:
+        """Draft a run's agreement if all have joined; False if it has to be retried."""
+        try:
+            await self._once(run_id)
+        except (TacitError, TimeoutError, OSError) as error:
+            await self._warn(run_id, error)
+            return not _may_pass(error)
+        return True
+
+    async def retry(self, run_id: str, /) -> None:
+        """Try until it works, or there is nothing to draw up any more."""
+        if run_id in self._retrying:
+            return
+        self._retrying.add(run_id)
+        pauses = iter(RETRY_SECONDS)
+        try:
+            while True:
+                await asyncio.sleep(next(pauses, RETRY_SECONDS[-1]))
+                try:
+                    await self._once(run_id)
+                except (TacitError, TimeoutError, OSError) as error:
+                    if not _may_pass(error):
+                        await self._warn(run_id, error)
+                        return
+                else:
+                    return
+        finally:
+            self._retrying.discard(run_id)
+
+    async def _once(self, run_id: str) -> None:
+        ready = await self._database.read(ready_to_draft, run_id)
+        if ready is None:
+            return
+        nonce = secrets.token_hex(16)
+        nodes, platform = await self._links_of(ready.cluster).offered_nodes(nonce)
+        agreement = await asyncio.to_thread(
+            agreement_of_terms,
+            ready.terms,
+            keys=ready.keys,
+            nodes=nodes,
+            platform=platform,
+            nonce=nonce,
+        )
+        await self._database.write(keep_draft, run_id, agreement)
+
+    async def _warn(self, run_id: str, error: BaseException) -> None:
+        what = str(error) or "a node did not answer in time"
+        log.warning("no agreement yet", extra={"fields": {"run": run_id, "what": what}})
+        later = "; this is retried" if _may_pass(error) else ""
+        warning = f"the agreement cannot be drawn up: {what}{later}"
+        await self._database.write(add_warning, run_id, warning)
+
+
+def _may_pass(error: BaseException) -> bool:
+    if isinstance(error, RefusedError):
+        return error.kind == RefusalKind.FULL
+    return isinstance(error, MpcError | TimeoutError | OSError)

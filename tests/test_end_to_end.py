@@ -106,7 +106,7 @@ def terms() -> dict[str, Any]:
             }
         ],
         "participants": {each.name: list(each.rows) for each in problem.participants},
-        "parameters": {"population": 20, "elites": 2, "tournament": 3},
+        "parameters": {"population": 20, "elites": 2},
         "deadline_seconds": DEADLINE_SECONDS,
     }
 

@@ -159,12 +159,12 @@ def test_bench_prints_the_agreed_shape(run_tacit: RunTacit) -> None:
 
 
 @pytest.mark.processes
-def test_a_node_needs_none_of_the_search() -> None:
+def test_a_node_starts_without_what_it_may_never_need() -> None:
     """Its modules import neither Numba nor SciPy, and of problems what plans of a kind are."""
     code = (
         "import sys; import tacit.engine.node.process\n"
         "heavy = {'numba', 'scipy', 'matplotlib', 'tacit.runs'}\n"
-        "heavy |= {'tacit.search.evolution', 'tacit.search.operators', 'tacit.problems.files'}\n"
+        "heavy |= {'tacit.search.sealed', 'tacit.problems.files', 'tacit.engine.coordinator'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

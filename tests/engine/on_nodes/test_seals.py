@@ -189,7 +189,7 @@ def test_an_agreement_with_other_nodes_or_platform_is_refused(cluster: LocalClus
     agreed = AgreedCluster.draft(cluster)
     nodes = agreed.agreement.nodes
     for forged, reason in (
-        (changed(agreed.agreement, platform="ab" * 32), "not signed by the node"),
+        (changed(agreed.agreement, platform="ab" * 32), "another platform"),
         (
             changed(agreed.agreement, nodes=[*nodes[:2], changed(nodes[2], certificate="cd" * 32)]),
             "another certificate",

@@ -103,6 +103,9 @@ def create(at: Watched) -> str:
         at.tab_to(field)
         page.keyboard.press("Control+A")
         page.keyboard.type(text)
+    # Nothing is disclosed of it by default, and then there is no curve.
+    page.get_by_label("And of the best value").click()
+    page.get_by_role("option", name="The best value").click()
     at.shot("05-new-run")
     at.press("Create the run")
     expect(page.get_by_role("heading", name="Morning <slots>")).to_be_visible()

@@ -40,7 +40,8 @@ from tacit.errors import EngineError, PeerTimeoutError, TacitError
 T = TypeVar("T")
 
 SET_UP_SECONDS = 60.0
-LEAVE_SECONDS = 0.02
+LEAVE_SECONDS = 0.1
+"""So long nodes may take to write down the last answer, and a link to close."""
 END_SECONDS = 0.05
 """What is sent by then arrives, also if nobody waits for the answer."""
 GRACE_SECONDS = 0.05

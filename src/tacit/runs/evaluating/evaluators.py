@@ -52,9 +52,11 @@ def evaluator_on_nodes(
         from tacit.engine.agreement import PinnedSearch
 
         settings = asdict(parameters)
-        # Nodes derive a search from its start; one that goes on elsewhere is the platform's word.
+        # Nodes derive a search from its start. Those on this machine protect nobody from it, and
+        # start sooner if they need not search.
+        derived = choice.cluster is not None and not resumed
         algorithm = settings.pop("algorithm")
-        return PinnedSearch(algorithm, settings, seed, "chosen" if resumed else "derived")
+        return PinnedSearch(algorithm, settings, seed, "derived" if derived else "chosen")
 
     fewest, most = sorted((parameters.fewest_evaluated, parameters.evaluated_per_generation))
     with engine_on_nodes(

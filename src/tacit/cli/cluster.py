@@ -19,7 +19,12 @@ def _group() -> None:
     """Set up a cluster of nodes."""
 
 
-@app.command()
+EXAMPLE = (
+    "tacit cluster new cluster --host n0.example:9000 --host n1.example:9000 --host n2.example:9000"
+)
+
+
+@app.command(epilog=f"Example: [bold]{EXAMPLE}[/bold]")
 def new(
     folder: Annotated[Path, typer.Argument(help="A new folder for all files.")],
     host: Annotated[

@@ -26,7 +26,7 @@ class Step(StrEnum):
     FINISH = "finish"
 
 
-@app.command()
+@app.command(epilog="Example: [bold]tacit keys new node-0 --out node-0.key[/bold]")
 def new(
     name: Annotated[str, typer.Argument(help="Name of the owner.")],
     out: Annotated[Path, typer.Option(help="File to write, readable by you alone.")],
@@ -39,7 +39,9 @@ def new(
     show_keys(keys.name, keys.signing_public)
 
 
-@app.command()
+@app.command(
+    epilog="Example: [bold]tacit keys show node-0.key --address n0.example:9000[/bold]",
+)
 def show(
     path: Annotated[Path, typer.Argument(help="A key file.")],
     address: Annotated[
@@ -74,7 +76,7 @@ def show_keys(name: str, signing: str) -> None:
     typer.echo(f"to compare by phone: {key_fingerprint(signing)}")
 
 
-@app.command()
+@app.command(epilog="Example: [bold]tacit keys rotate node-0.toml prepare[/bold]")
 def rotate(
     config: ConfigFile,
     step: Annotated[Step, typer.Argument(help="One after the other.")] = Step.PREPARE,
@@ -109,7 +111,7 @@ def rotate(
         typer.echo(f"the old ones are gone; give {rotated.certificate} to all who pin it")
 
 
-@app.command()
+@app.command(epilog="Example: [bold]tacit keys check node-0.toml[/bold]")
 def check(config: ConfigFile) -> None:
     """Show when each certificate expires; the exit code is 1 if one does within 30 days."""
     import time

@@ -15,7 +15,7 @@ def _group() -> None:
     """Run one of three nodes."""
 
 
-@app.command()
+@app.command(epilog="Example: [bold]tacit node run --config node-0.toml[/bold]")
 def run(
     config: Annotated[Path, typer.Option(help="The node's file, made by tacit cluster new.")],
 ) -> None:

@@ -19,7 +19,9 @@ ConfigOption = Annotated[
 ]
 
 
-@app.command()
+@app.command(
+    epilog="Example: [bold]tacit service init platform --cluster cluster/cluster.toml[/bold]"
+)
 def init(
     folder: Annotated[Path, typer.Argument(help="A new folder for the platform.")],
     cluster: Annotated[list[Path], typer.Option(help="The cluster.toml of a cluster; repeatable.")],
@@ -37,7 +39,7 @@ def init(
     typer.echo(write_settings(folder, clusters=cluster, listen=listen, url=url))
 
 
-@app.command()
+@app.command(epilog="Example: [bold]tacit service run --config platform/service.toml[/bold]")
 def run(config: ConfigOption) -> None:
     """Run the platform until Ctrl-C or SIGTERM; what it knows stays in its database."""
     from tacit.service import come_first

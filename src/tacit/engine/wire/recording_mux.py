@@ -7,11 +7,12 @@ show afterwards what was disclosed.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
+from tacit.engine.wire.mux_in_place import MuxInPlace
 from tacit.errors import PeerError
 from tacit.mpc import SessionMux, Wire
-from tacit.mpc.transport import Buffer, Channel, Frame, Link
+from tacit.mpc.transport import Buffer, Channel, Frame
 
 
 def sent_digest(salt: bytes, substreams: Iterable[bytes], /) -> str:
@@ -60,11 +61,11 @@ class _RecordedWire:
         self._wire.close()
 
 
-class RecordingMux:
+class RecordingMux(MuxInPlace):
     """Stands where the link between node and platform would, and records every substream."""
 
     def __init__(self, mux: SessionMux) -> None:
-        self._mux = mux
+        super().__init__(mux)
         self._substreams: dict[int, _RecordedWire] = {}
 
     def open(self, channel: Channel, *, tag: bytes) -> _RecordedWire:
@@ -72,23 +73,6 @@ class RecordingMux:
         opened = _RecordedWire(self._mux.open(channel, tag=tag))
         self._substreams[channel.substream] = opened
         return opened
-
-    @property
-    def link(self) -> Link:
-        """The link itself."""
-        return self._mux.link
-
-    def watch(self, channel: Channel, handler: Callable[[PeerError], None] | None) -> None:
-        """Listen for the other side giving up."""
-        self._mux.watch(channel, handler)
-
-    async def notify(self, channel: Channel, culprit: str, *, timeout: float) -> None:
-        """Tell the other side that the evaluation failed."""
-        await self._mux.notify(channel, culprit, timeout=timeout)
-
-    def finish(self, channel: Channel) -> None:
-        """Drop what may still arrive for the evaluation."""
-        self._mux.finish(channel)
 
     def digest(self, salt: bytes, /) -> str:
         """One hash of all that was sent, in the order of the substreams."""

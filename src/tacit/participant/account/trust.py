@@ -63,7 +63,10 @@ def node_address(node: NodeTerms, /) -> str:
 
 def load_trust(path: Path, /) -> Trust:
     """Read a trust file."""
-    remedy = "write one with tacit participant review RUN --write-trust FILE to see its form"
+    remedy = (
+        "have the owners write theirs with tacit participant keys show --toml, "
+        "or for a node with tacit keys show KEY --address HOST:PORT"
+    )
     table = read_toml(path)
     drop_sealing_keys(table.get("node"))
     try:

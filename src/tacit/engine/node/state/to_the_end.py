@@ -21,6 +21,13 @@ async def to_the_end(work: Coroutine[Any, Any, T], /) -> T:
             await asyncio.wait([task])
         except asyncio.CancelledError as error:
             cancelled = error
-    if cancelled is not None:
-        raise cancelled
-    return task.result()
+    try:
+        if cancelled is not None:
+            # Its error, if it has one, is nobody's any more.
+            _ = task.cancelled() or task.exception()
+            raise cancelled
+        return task.result()
+    finally:
+        # An error refers to this frame; without this, all that the work had would stay until the
+        # garbage collector finds the circle.
+        del task, cancelled

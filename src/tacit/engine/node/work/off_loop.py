@@ -11,6 +11,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import ParamSpec, TypeVar
 
+from tacit.engine.node.state.to_the_end import to_the_end
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -45,20 +47,4 @@ async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwar
     A thread cannot be stopped. If nobody waited for it, requests that are cancelled again and again
     would pile up threads, and a file might be written by two of them.
     """
-    running = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
-    cancelled: asyncio.CancelledError | None = None
-    while not running.done():
-        try:
-            await asyncio.wait([running])
-        except asyncio.CancelledError as error:
-            cancelled = error
-    try:
-        if cancelled is not None:
-            # Its error, if it has one, is nobody's any more.
-            _ = running.cancelled() or running.exception()
-            raise cancelled
-        return running.result()
-    finally:
-        # An error refers to this frame; without this, all that the function had would stay until
-        # the garbage collector finds the circle.
-        del running, cancelled
+    return await to_the_end(asyncio.to_thread(function, *args, **kwargs))

@@ -15,9 +15,10 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from tacit.engine.wire.mux_in_place import MuxInPlace
 from tacit.errors import PeerError
 from tacit.mpc import SessionMux, Wire
-from tacit.mpc.transport import Buffer, Channel, Frame, Link
+from tacit.mpc.transport import Buffer, Channel, Frame
 
 T = TypeVar("T")
 
@@ -85,33 +86,16 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
     loop.close()
 
 
-class BridgedMux:
+class BridgedMux(MuxInPlace):
     """A link for a computation on another loop; made on the loop that the link belongs to."""
 
     def __init__(self, mux: SessionMux, /) -> None:
-        self._mux = mux
+        super().__init__(mux)
         self._home = asyncio.get_running_loop()
 
     def open(self, channel: Channel, *, tag: bytes) -> _BridgedWire:
         """A conversation, opened at home with its first message."""
         return _BridgedWire(self._home, lambda: self._mux.open(channel, tag=tag))
-
-    @property
-    def link(self) -> Link:
-        """The link itself."""
-        return self._mux.link
-
-    def watch(self, channel: Channel, handler: Callable[[PeerError], None] | None) -> None:
-        """Listen for the other side giving up."""
-        self._mux.watch(channel, handler)
-
-    async def notify(self, channel: Channel, culprit: str, *, timeout: float) -> None:
-        """Tell the other side that the evaluation failed."""
-        await self._mux.notify(channel, culprit, timeout=timeout)
-
-    def finish(self, channel: Channel) -> None:
-        """Drop what may still arrive for the evaluation."""
-        self._mux.finish(channel)
 
 
 class _BridgedWire:

@@ -114,7 +114,8 @@ class LivePlatform:
             except httpx.TransportError:
                 time.sleep(0.01)
             if self.process.poll() is not None or time.monotonic() - begun > START_SECONDS:
-                raise RuntimeError(f"the platform did not start: {self.log()[-2000:]}")
+                code = self.process.poll()
+                raise RuntimeError(f"the platform did not start ({code}): {self.log()[-2000:]}")
 
     def kill(self) -> None:
         """End it as a crash would; nothing else is told."""

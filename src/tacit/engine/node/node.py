@@ -267,8 +267,9 @@ class Node:
             )
         if not self.config.any_search and not may_be_followed(agreement):
             raise refuse(
-                "the agreed search has settings of its own, and nobody measured what it gives "
-                "away; take those of a preset, or ask the operator of the node for any_search"
+                "the agreed search has settings of its own or more than two objectives, and nobody "
+                "measured what it gives away; take those of a preset, or ask the operator of the "
+                "node for any_search"
             )
         self.own_keys.check_named(agreement)
 

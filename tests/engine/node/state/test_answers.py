@@ -9,9 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from tacit.engine.agreement.working_memory import SEARCH_BYTES
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.derivation import Derivation
+from tacit.engine.node.state.kept_searches import KeptSearches
 from tacit.engine.node.state.store import Store, StoredAnswer
 from tacit.errors import EngineError
 from tests.engine.fixtures import example_cast
@@ -67,3 +70,23 @@ def test_an_answer_that_does_not_fit_on_the_disk_leaves_nothing(tmp_path: Path) 
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     store.add_answer(0, [0, 2], None)
     assert [each.labels for each in store.load_answers()] == [[1, 0], [0, 2]]
+
+
+def test_of_many_searches_those_used_last_stay_in_memory(tmp_path: Path) -> None:
+    """A platform may have many agreements; each search is followed again when it is needed."""
+    states = []
+    for number in range(3):
+        cast = example_cast()
+        search = replace(cast.agreement.search, populations="derived")
+        limits = replace(cast.agreement.limits, population_max=1_000_000 // (2 * SEARCH_BYTES))
+        agreement = replace(cast.agreement, search=search, limits=limits)
+        store = Store.create(tmp_path / str(number), agreement, cast.signatures)
+        states.append(AgreementState(store, node=0, key=cast.sealing[0]))
+    kept, remembered = KeptSearches(megabytes=2), object()
+    for number in (0, 1, 0, 2):
+        derivation = states[number].derivation
+        assert derivation is not None
+        with kept.used(states[number], "platform"):
+            derivation._search = remembered  # type: ignore[assignment]
+    in_memory = [each.derivation is not None and each.derivation._search for each in states]
+    assert in_memory == [remembered, None, remembered]

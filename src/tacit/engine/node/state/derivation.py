@@ -107,7 +107,7 @@ class Derivation:
                 raise refuse("these are not the best plans of the agreed search; ask for those")
 
     def forget(self) -> None:
-        """The agreement has ended: its search takes no memory any more."""
+        """Keep nothing in memory; whoever needs the search follows it again from its answers."""
         self._search = None
 
     # What nodes tell each other when an epoch begins.

@@ -53,9 +53,9 @@ class _Kernel:
                 used = around.get(name)
                 if isinstance(used, _Kernel):
                     around[name] = used.compiled()  # compiled code calls nothing else
-            self._compiled = cast(
-                Callable[..., object], njit(cache=_has_a_file(self._function))(self._function)
-            )
+            # Other threads go on meanwhile: a node answers everybody while it follows a search.
+            compile_it = njit(cache=_has_a_file(self._function), nogil=True)
+            self._compiled = cast(Callable[..., object], compile_it(self._function))
         return self._compiled
 
     def __reduce__(self) -> str:

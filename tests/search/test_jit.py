@@ -34,3 +34,12 @@ def test_without_numba_a_kernel_is_the_function_itself() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout.split() == ["True", "False"]
+
+
+@pytest.mark.skipif(not numba_is_here(), reason="nothing is compiled without Numba")
+def test_other_threads_go_on_while_a_kernel_runs() -> None:
+    """A node follows searches in threads; one that is large must not keep everybody waiting."""
+    from tacit.search.operators.selection import nondominated
+
+    compiled = nondominated._sweep.compiled()  # type: ignore[attr-defined]
+    assert compiled.targetoptions["nogil"]

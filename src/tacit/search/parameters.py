@@ -112,18 +112,26 @@ PRESETS = {
 (docs/experiments.md describes the studies that found them)."""
 
 
-def resembles_a_preset(parameters: SearchParameters, /) -> bool:
+MOST_OBJECTIVES = 2
+"""Of searches whose leakage is known."""
+
+
+def resembles_a_preset(parameters: SearchParameters, /, *, objectives: int = 1) -> bool:
     """Whether it is one of the presets but for its size: what they give away was measured.
 
     A search that selects less asks for more different plans, and so gives away more. Elites fill
-    the best group with candidates that are known already, so there must be as many of them.
+    the best group with candidates that are known already, so there must be as many of them. With
+    many objectives hardly any plan is better than another in all of them, so that nothing is
+    selected; whoever drafts a run may add public ones.
 
     >>> resembles_a_preset(SearchParameters(population=60, elites=3))
     True
     >>> resembles_a_preset(SearchParameters(tournament=1))
     False
+    >>> resembles_a_preset(PRESETS["paper-moap"], objectives=7)
+    False
     """
-    return any(
+    return objectives <= MOST_OBJECTIVES and any(
         replace(
             preset,
             population=parameters.population,

@@ -258,6 +258,8 @@ def test_only_settings_that_were_measured_have_measured_figures(
     changes: dict[str, Any], measured: bool
 ) -> None:
     assert resembles_a_preset(SearchParameters(**changes)) is measured
+    # With many objectives, which may be public, nothing is selected, whatever the settings are.
+    assert not resembles_a_preset(SearchParameters(**changes), objectives=3)
 
 
 def test_structured_costs_stand_beside_independent_ones() -> None:

@@ -119,6 +119,9 @@ def test_fronts_are_what_is_left_undominated(ties: bool, data: st.DataObject) ->
 def test_fronts_of_one_objective_are_its_distinct_values() -> None:
     estimates = np.array([[3.0], [1.0], [3.0], [2.0]])
     assert nondominated_fronts(estimates).tolist() == [0, 2, 0, 1]
+    # As many fronts as points: a node that follows a large search must come to an end.
+    many = np.arange(50_000.0)[:, None]
+    assert np.array_equal(nondominated_fronts(many), np.arange(50_000)[::-1])
 
 
 @pytest.mark.parametrize("ties", [True, False], ids=["many ties", "no ties"])

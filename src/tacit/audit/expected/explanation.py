@@ -77,9 +77,10 @@ def who_asks(agreement: Agreement, /) -> Asks:
         return "platform"
     settings = {"algorithm": agreement.search.algorithm, **agreement.search.parameters}
     try:
-        return "nodes" if resembles_a_preset(settings_written(settings)) else "unmeasured"
+        written, objectives = settings_written(settings), len(agreement.objectives)
     except ParameterError:
         return "unmeasured"
+    return "nodes" if resembles_a_preset(written, objectives=objectives) else "unmeasured"
 
 
 def costs_or_values(sense: str, /) -> str:

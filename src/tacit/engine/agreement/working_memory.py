@@ -17,6 +17,8 @@ BATCH_FACTOR = 14
 """The memory of a comparison's steps, in messages of it."""
 BOX_FACTOR = 5
 """A box arrives, is opened, decoded, and kept."""
+SEARCH_BYTES = 24
+"""Per entry of a population: what a node keeps to derive the next, and what that takes besides."""
 RANGE_BYTES, RANGE_BATCH = 112, 16 << 20
 """Per weight that is range-checked, and for one batch of comparisons."""
 
@@ -47,6 +49,13 @@ def generations_bytes(schedule: Schedule, /) -> int:
     return BATCH_FACTOR * largest_message(schedule)
 
 
+def search_bytes(agreement: Agreement, /) -> int:
+    """The agreed search, where the node follows it."""
+    if agreement.sealed or agreement.search.populations == "chosen":
+        return 0
+    return SEARCH_BYTES * agreement.limits.population_max * agreement.known_problem.genome_length
+
+
 def working_bytes(agreement: Agreement, /) -> int:
     """What the agreement takes while a node works on it, one step at a time."""
     columns = agreement.problem.columns
@@ -58,4 +67,4 @@ def working_bytes(agreement: Agreement, /) -> int:
     steps += [evaluation_bytes(agreement, k) for k in agreement.evaluated()]
     for search in range(count_searches(agreement)):
         steps.append(generations_bytes(schedule_of(agreement, search, seed=0)))
-    return weights_bytes(agreement) + max(steps)
+    return weights_bytes(agreement) + search_bytes(agreement) + max(steps)

@@ -69,7 +69,8 @@ def may_be_followed(agreement: Agreement, /) -> bool:
     """Whether what the search gives away is known: it is sealed, or resembles a preset."""
     if agreement.sealed or agreement.search.populations == "chosen":
         return True
-    return resembles_a_preset(agreed_parameters(agreement))
+    objectives = len(agreement.objectives)
+    return resembles_a_preset(agreed_parameters(agreement), objectives=objectives)
 
 
 class AgreedSearch:

@@ -29,6 +29,7 @@ from tacit.engine.node.parties import Parties
 from tacit.engine.node.platform_connection import PENDING_LIMIT, PlatformConnection
 from tacit.engine.node.quota import Quota, has_tombstone, remove_folder, remove_leftovers, tombstone
 from tacit.engine.node.state.agreement_state import AgreementState
+from tacit.engine.node.state.kept_searches import KeptSearches
 from tacit.engine.node.state.kept_weights import KeptWeights
 from tacit.engine.node.state.own_keys import OwnKeys
 from tacit.engine.node.state.policy import refuse
@@ -91,6 +92,7 @@ class Node:
         self.epochs: dict[tuple[bytes, int], Epoch] = {}
         self.turns, self.pages, self.workers = Turns(), Turns(), WorkerLoops()
         self.weights = KeptWeights()
+        self.searches = KeptSearches(megabytes=config.most_working_megabytes)
         self.memory = MemoryBudget(self.name, megabytes=config.most_working_megabytes)
         self._talks: set[asyncio.Task[None]] = set()
         self.peers = PeerLinks(
@@ -267,8 +269,9 @@ class Node:
             )
         if not self.config.any_search and not may_be_followed(agreement):
             raise refuse(
-                "the agreed search has settings of its own, and nobody measured what it gives "
-                "away; take those of a preset, or ask the operator of the node for any_search"
+                "the agreed search has settings of its own or more than two objectives, and nobody "
+                "measured what it gives away; take those of a preset, or ask the operator of the "
+                "node for any_search"
             )
         self.own_keys.check_named(agreement)
 

@@ -247,25 +247,26 @@ class PlatformConnection:
         if not isinstance(request, FetchLog):
             agreement_state.check_not_ended()
             node.quota.check_room(self.platform, len(getattr(request, "box", b"")))
-        match request:
-            case Submit():
-                return await self._submit(agreement_state.inputs, request)
-            case FetchLog():
-                key = node.own_keys.signing(agreement_state.agreement)
-                async with node.pages.of(self.platform, rest=PAGE_REST):
-                    return await log_page(key, agreement_state.store.log, request)
-            case OpenEpoch():
-                return await open_epoch(node, agreement_state, request)
-            case Prepare():
-                return await prepare(node, agreement_state, request)
-            case Evaluate():
-                return await evaluation.evaluate(node, agreement_state, request, self.mux)
-            case Reveal():
-                return await evaluation.reveal(node, agreement_state, request, self.mux)
-            case Advance():
-                return await sealed_work.advance(node, agreement_state, request, self.mux)
-            case OpenPlan():
-                return await sealed_work.open_plan(node, agreement_state, request)
+        with node.searches.used(agreement_state, self.platform):
+            match request:
+                case Submit():
+                    return await self._submit(agreement_state.inputs, request)
+                case FetchLog():
+                    key = node.own_keys.signing(agreement_state.agreement)
+                    async with node.pages.of(self.platform, rest=PAGE_REST):
+                        return await log_page(key, agreement_state.store.log, request)
+                case OpenEpoch():
+                    return await open_epoch(node, agreement_state, request)
+                case Prepare():
+                    return await prepare(node, agreement_state, request)
+                case Evaluate():
+                    return await evaluation.evaluate(node, agreement_state, request, self.mux)
+                case Reveal():
+                    return await evaluation.reveal(node, agreement_state, request, self.mux)
+                case Advance():
+                    return await sealed_work.advance(node, agreement_state, request, self.mux)
+                case OpenPlan():
+                    return await sealed_work.open_plan(node, agreement_state, request)
 
     async def _submit(self, inputs: Inputs, request: Submit) -> RowsTaken:
         """One box of a platform at a time is opened, in a thread."""

@@ -57,16 +57,18 @@ class SealedEarlier:
 def row_hashes(weights: NDArray[np.int64], scale: int, keys: Keys, /) -> list[str]:
     """One hash per row, whatever its name: of its costs themselves, not of how they are scaled.
 
+    Nor of their order: a platform may list the same columns otherwise in another agreement.
+
     >>> keys = Keys.new("north")
-    >>> a, b = row_hashes(np.array([[15, 20], [20, 15]]), 10, keys)
-    >>> row_hashes(np.array([[150, 200]]), 100, keys) == [a], a == b
+    >>> a, b = row_hashes(np.array([[15, 20], [25, 15]]), 10, keys)
+    >>> row_hashes(np.array([[200, 150]]), 100, keys) == [a], a == b
     (True, False)
     """
     secret = _secret(keys)
     hashes = []
     for row in weights:
         common = int(np.gcd.reduce(row, initial=scale))
-        text = ",".join(str(int(each) // common) for each in (scale, *row))
+        text = ",".join(str(int(each) // common) for each in (scale, *np.sort(row)))
         hashes.append(hmac.digest(secret, text.encode(), "sha256")[:16].hex())
     return hashes
 

@@ -44,6 +44,7 @@ def _inferred(terms: RunTerms) -> list[tuple[str, str]]:
     population = population_of_terms(terms) or 1
     parameters = parameters_of_terms(terms)
     plans = plans_of_terms(terms)
+    measured = resembles_a_preset(parameters, objectives=len(terms.objectives))
     explained = []
     for each in terms.objectives:
         expected = expected_leakage(
@@ -62,7 +63,7 @@ def _inferred(terms: RunTerms) -> list[tuple[str, str]]:
             population=population,
             costs=costs_or_values(each.sense),
             best=each.best,
-            asks="nodes" if resembles_a_preset(parameters) else "unmeasured",
+            asks="nodes" if measured else "unmeasured",
             plans=plans,
         )
         explained.append((each.name, paragraph))

@@ -132,6 +132,8 @@ class AgreementState:
             best.forget()
         for search in self.searches.values():
             search.forget()
+        if self.derivation is not None:
+            self.derivation.forget()
         self.store.erase_states()
 
     def sealed_states(self) -> dict[int, list[Attempt]]:

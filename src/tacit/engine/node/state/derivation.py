@@ -7,9 +7,9 @@ search is followed again after a restart. A node that lost the end of it hears f
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ from tacit.engine.node.state.store import Store
 from tacit.engine.node.state.to_the_end import to_the_end
 from tacit.engine.wire.answer import Answer
 
+P = ParamSpec("P")
+T = TypeVar("T")
 History = list[dict[int, Answer]]
 """Per population the answers of its objectives; the last may lack some."""
 
@@ -39,11 +41,11 @@ class Derivation:
         """Follow the search as far as its answers go, and compile what it calls."""
         async with self._lock:
             search = await self._followed()
-            await asyncio.to_thread(search.warm_up)
+            await _in_thread(search.warm_up)
 
     async def _followed(self) -> DerivedSearch:
         if self._search is None:
-            self._search = await asyncio.to_thread(self._follow)
+            self._search = await _in_thread(self._follow)
         return self._search
 
     def _follow(self) -> DerivedSearch:
@@ -96,13 +98,17 @@ class Derivation:
 
     async def _take(self, search: DerivedSearch, objective: int, answer: Answer) -> None:
         self._store.add_answer(objective, answer.labels, answer.best)
-        await asyncio.to_thread(search.take, objective, answer)
+        await _in_thread(search.take, objective, answer)
 
     async def check_found(self, plans: NDArray[np.integer[Any]], /) -> None:
         """Refuse to compare plans that are not the best of a generation, as estimated."""
         async with self._lock:
             if not (await self._followed()).found(plans):
                 raise refuse("these are not the best plans of the agreed search; ask for those")
+
+    def forget(self) -> None:
+        """Keep nothing in memory; whoever needs the search follows it again from its answers."""
+        self._search = None
 
     # What nodes tell each other when an epoch begins.
 
@@ -123,7 +129,7 @@ class Derivation:
         if not self.is_frozen:
             return []
         async with self._lock:
-            return await asyncio.to_thread(self._history, first)
+            return await _in_thread(self._history, first)
 
     def _history(self, first: int) -> History:
         objectives = len(self._store.agreement.confidential())
@@ -147,3 +153,11 @@ class Derivation:
                     request = search.current.requests.get(objective, b"")
                     if number == search.completed and search.lacks(objective, request):
                         await self._take(search, objective, answers[objective])
+
+
+async def _in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call a function in a thread, and keep the lock until it has ended, whoever is cancelled.
+
+    A thread that reads the answers while others write them would take half a one for torn off.
+    """
+    return await to_the_end(asyncio.to_thread(function, *args, **kwargs))

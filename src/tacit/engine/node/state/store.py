@@ -46,7 +46,7 @@ from tacit.engine.agreement.terms import Agreement, agreement_hash, canonical, r
 from tacit.engine.records.events import AgreementAccepted
 from tacit.engine.records.node_log import NodeLog
 from tacit.engine.wire.attempt import Attempt, decode_attempt, encode_attempt
-from tacit.errors import RefusedError
+from tacit.errors import EngineError, RefusedError
 from tacit.files import remove_drafts, replace_secret
 
 LEASE = 64
@@ -306,10 +306,22 @@ class Store:
     # What was disclosed, and public weights.
 
     def add_answer(self, objective: int, labels: list[int], best: int | None, /) -> None:
-        """Keep an answer; what a crash leaves of half a one is cut off when it is read."""
+        """Keep an answer, or nothing of it where the disk is full: others come after it.
+
+        What a crash leaves of half a one is cut off when it is read.
+        """
         data = msgspec.msgpack.encode(StoredAnswer(objective, labels, best))
-        with (self.folder / "answers").open("ab") as file:
-            self._bytes += file.write(len(data).to_bytes(4, "little") + data)
+        with (self.folder / "answers").open("ab", buffering=0) as file:
+            start = file.tell()
+            whole = len(data).to_bytes(4, "little") + data
+            try:
+                written = file.write(whole)
+            except OSError:
+                written = 0
+            if written != len(whole):
+                file.truncate(start)
+                raise EngineError("an answer cannot be kept; check the node's disk")
+            self._bytes += written
 
     def load_answers(self) -> Iterator[StoredAnswer]:
         """All answers in their order."""
@@ -328,7 +340,9 @@ class Store:
 
     def save_public_weights(self, objective: int, weights: NDArray[np.int64], /) -> None:
         """Keep the weights of a public objective."""
-        replace_secret(self.folder / f"public-{objective}", weights.astype("<i8").tobytes())
+        data = weights.astype("<i8").tobytes()
+        replace_secret(self.folder / f"public-{objective}", data)
+        self._bytes += len(data)
 
     def public_weights(self) -> dict[int, NDArray[np.int64]]:
         """The weights of all public objectives."""

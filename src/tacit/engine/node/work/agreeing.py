@@ -113,7 +113,10 @@ def _public_weights(agreement: Agreement, request: Agree) -> Weights:
         return {}
     shape = agreement.problem.rows, agreement.problem.columns
     found = {}
+    public = {k for k, terms in enumerate(agreement.objectives) if not terms.confidential}
     for k, data in request.public_weights.items():
+        if k not in public:
+            raise refuse(f"there is no public objective {k}; send the weights of public ones only")
         if len(data) != 8 * shape[0] * shape[1]:
             raise refuse(f"the public weights of objective {k} do not fit the problem")
         found[k] = np.frombuffer(data, dtype="<i8").astype(np.int64).reshape(shape)

@@ -1,6 +1,6 @@
 """Non-dominated sorting into fronts.
 
-For two objectives by a sweep with binary search, O(n log n) (Jensen 2003); for more by the
+For one objective or two by a sweep with binary search, O(n log n) (Jensen 2003); for more by the
 efficient sort of Zhang et al. (2015), O(m n^2) at worst. Larger is better throughout, and equal
 vectors do not dominate each other.
 """
@@ -22,6 +22,8 @@ def nondominated_fronts(estimates: NDArray[np.float64], /) -> NDArray[np.int32]:
     # Best first by the first objective, then the second and so on; nobody is dominated by one
     # that comes later.
     best_first = np.lexsort(tuple(-estimates.T[::-1]))
+    if estimates.shape[1] == 1:
+        return _sweep(np.repeat(estimates, 2, axis=1), best_first)
     if estimates.shape[1] == 2:
         return _sweep(estimates, best_first)
     return _sequential(estimates, best_first)
@@ -57,16 +59,17 @@ def _sweep(estimates: NDArray[np.float64], best_first: NDArray[np.int64]) -> NDA
 def _sequential(estimates: NDArray[np.float64], best_first: NDArray[np.int64]) -> NDArray[np.int32]:
     count, objectives = estimates.shape
     front_of = np.empty(count, dtype=np.int32)
+    # The members of each front, as chains from the newest on.
+    newest = np.full(count, -1, dtype=np.int64)
+    before = np.full(count, -1, dtype=np.int64)
     for k in range(count):
         i = best_first[k]
         front = 0
         searching = True
         while searching:
             searching = False
-            for earlier in range(k - 1, -1, -1):
-                j = best_first[earlier]
-                if front_of[j] != front:
-                    continue
+            j = newest[front]
+            while j >= 0:
                 better = worse = False
                 for objective in range(objectives):
                     better |= estimates[j, objective] > estimates[i, objective]
@@ -75,5 +78,8 @@ def _sequential(estimates: NDArray[np.float64], best_first: NDArray[np.int64]) -
                     front += 1
                     searching = True
                     break
+                j = before[j]
+        before[i] = newest[front]
+        newest[front] = i
         front_of[i] = front
     return front_of

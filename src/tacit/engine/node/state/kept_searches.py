@@ -1,0 +1,46 @@
+"""Which followed searches stay in memory between requests: of each platform, those used last."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tacit.engine.agreement.working_memory import search_bytes
+from tacit.engine.node.state.agreement_state import AgreementState
+
+MEGABYTE = 1_000_000
+
+
+class KeptSearches:
+    """Others are followed again from their answers when they are needed."""
+
+    def __init__(self, *, megabytes: int) -> None:
+        self._most = megabytes * MEGABYTE
+        self._used: dict[str, OrderedDict[bytes, AgreementState]] = {}
+
+    @contextmanager
+    def used(self, agreement_state: AgreementState, platform: str, /) -> Iterator[None]:
+        """A request is worked on; afterwards what was not used for longest makes room."""
+        try:
+            yield
+        finally:
+            if agreement_state.derivation is not None:
+                used = self._used.setdefault(platform, OrderedDict())
+                used[agreement_state.hash] = agreement_state
+                used.move_to_end(agreement_state.hash)
+                self._make_room(used)
+
+    def _make_room(self, used: OrderedDict[bytes, AgreementState]) -> None:
+        for name in [name for name, each in used.items() if each.ended]:
+            _forget(used.pop(name))
+        total = sum(search_bytes(each.agreement) for each in used.values())
+        while total > self._most and len(used) > 1:
+            _, oldest = used.popitem(last=False)
+            total -= search_bytes(oldest.agreement)
+            _forget(oldest)
+
+
+def _forget(agreement_state: AgreementState) -> None:
+    if agreement_state.derivation is not None:
+        agreement_state.derivation.forget()

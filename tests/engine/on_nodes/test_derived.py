@@ -124,7 +124,7 @@ def test_where_the_platform_would_choose_a_node_takes_no_agreement(nodes: LocalC
 def test_a_search_that_nobody_measured_is_not_followed() -> None:
     """One that hardly selects would ask for all kinds of plans; of few, the best 15 are half."""
 
-    async def refused_by(nodes: LocalCluster, settings: dict[str, int]) -> None:
+    async def refused_by(nodes: LocalCluster, settings: dict[str, Any]) -> None:
         agreed = AgreedCluster.draft(
             nodes, pinned=PinnedSearch("genetic", settings, None, "derived")
         )

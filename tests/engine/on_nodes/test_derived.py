@@ -36,8 +36,8 @@ SEARCH = {"population": 8, "elites": 2}
 
 @pytest.fixture(scope="module")
 def nodes() -> Iterator[LocalCluster]:
-    """Nodes as they are by default."""
-    with LocalCluster(any_search=False) as running:
+    """Nodes that follow small populations, too."""
+    with LocalCluster(any_search=True) as running:
         yield running
 
 
@@ -121,17 +121,20 @@ def test_where_the_platform_would_choose_a_node_takes_no_agreement(nodes: LocalC
     run(attack())
 
 
-def test_a_search_that_nobody_measured_is_not_followed(nodes: LocalCluster) -> None:
-    """One that hardly selects would ask for all kinds of plans."""
-    pinned = PinnedSearch("genetic", {**SEARCH, "tournament": 1}, None, "derived")
-    agreed = AgreedCluster.draft(nodes, pinned=pinned)
+def test_a_search_that_nobody_measured_is_not_followed() -> None:
+    """One that hardly selects would ask for all kinds of plans; of few, the best 15 are half."""
 
-    async def attack() -> None:
+    async def refused_by(nodes: LocalCluster, settings: dict[str, Any]) -> None:
+        agreed = AgreedCluster.draft(
+            nodes, pinned=PinnedSearch("genetic", settings, None, "derived")
+        )
         async with agreed.coordinator() as coordinator:
             with pytest.raises(RefusedError, match="nobody measured what it gives away"):
                 await coordinator.start_agreement(agreed.signatures, within=20)
 
-    run(attack())
+    with LocalCluster(any_search=False) as nodes:
+        run(refused_by(nodes, {"tournament": 1}))
+        run(refused_by(nodes, {"population": 30, "elites": 2}))
 
 
 @pytest.mark.parametrize("best", ["value", "improvement"])

@@ -16,9 +16,9 @@ import pytest
 
 from tacit.cli import service
 from tacit.engine.identity.cluster_files import write_cluster
+from tacit.engine.local import free_addresses
 from tacit.errors import InputError
 from tests.conftest import RunTacit
-from tests.support.platform import free_port
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def pinned(folder: Path) -> httpx.Client:
 
 
 def test_init_invite_run_and_stop(run_tacit: RunTacit, cluster: Path, tmp_path: Path) -> None:
-    folder, address = tmp_path / "platform", f"127.0.0.1:{free_port()}"
+    folder, address = tmp_path / "platform", free_addresses(1)[0]
     made = run_tacit("service", "init", folder, "--cluster", cluster, "--listen", address)
     assert made.returncode == 0, made.stderr
     assert stat.S_IMODE((folder / "service.tls.key").stat().st_mode) == 0o600

@@ -6,7 +6,6 @@ Execution is a stand-in. Answers are honest unless a test overrides one of them 
 from __future__ import annotations
 
 import asyncio
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ from msgspec.structs import replace
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tacit.engine.agreement import canonical, read_agreement
+from tacit.engine.local import free_addresses
 from tacit.engine.records import read_ledger
 from tacit.service.server.connections import ImpatientLoop
 from tacit.service.server.serve import make_server
@@ -28,15 +28,9 @@ from tacit.service.server.settings import Settings, load_settings, write_setting
 Tamper = Callable[[Any], Any]
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
-
-
 def generous(folder: Path, cluster: Path) -> Settings:
     """Settings of a platform at a free port that limit nobody."""
-    listen = f"127.0.0.1:{free_port()}"
+    listen = free_addresses(1)[0]
     path = write_settings(folder, clusters=[cluster], listen=listen, url=None)
     return replace(
         load_settings(path), requests_per_minute=10**6, anonymous_requests_per_minute=10**6

@@ -8,6 +8,7 @@ processes nor keys are left behind.
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -29,16 +30,22 @@ ROOM = 1 << 30
 """Bytes that must be free in memory for the nodes' files to go there."""
 
 
+PORTS = range(10_000, 32_000)
+"""Below those that systems give to outgoing connections, which may take any between two looks."""
+
+
 def free_addresses(count: int, /) -> list[str]:
     """Addresses on this machine that nobody listens at."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [f"127.0.0.1:{each.getsockname()[1]}" for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
+    found: set[int] = set()
+    while len(found) < count:
+        port = secrets.choice(PORTS)
+        with socket.socket() as tried:
+            try:
+                tried.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        found.add(port)
+    return [f"127.0.0.1:{port}" for port in found]
 
 
 def memory_folder() -> Path | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
-from tacit.engine.node.state import sealed_progress, store
+from tacit.engine.node.state import answer_file, number_lease, sealed_progress, store
 from tacit.engine.records import events, ledger
 from tacit.engine.wire import messages, peer_messages, replies
 from tacit.engine.wire.messages import reply_type
@@ -69,9 +69,9 @@ SECTIONS: list[tuple[str, str, list[type]]] = [
         "MessagePack, tagged by `stored` with a version; files without a tag are of version 1.",
         [
             store.StoredInput,
-            store.StoredLease,
+            number_lease.StoredLease,
             store.StoredBest,
-            store.StoredAnswer,
+            answer_file.StoredAnswer,
             sealed_progress.StoredState,
         ],
     ),

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from typer.testing import CliRunner
 
-from tacit.cli.keys import app as keys_app
 from tacit.engine.agreement.terms import Agreement, ParticipantTerms, agreement_hash, canonical
 from tacit.engine.identity.keys import Keys, key_fingerprint
 from tacit.engine.local.cluster import LocalCluster
@@ -20,15 +18,12 @@ from tacit.errors import AgreementError, FileError, PlatformError, TrustError
 from tacit.participant import (
     join,
     load_profile,
-    load_trust,
     new_key_file,
-    participant_entry,
     review,
     save_trust,
     seen_trust,
     sign,
     submit,
-    trust_text,
 )
 from tests.participant.conftest import Tacit, World
 from tests.participant.platform import RUN, Platform, served
@@ -151,83 +146,6 @@ def test_what_the_review_says(world: World, tacit: Tacit) -> None:
     assert told["pinned"]
     assert told["rows"] == {"delay": [0, 1, 2]}
     assert told["limits"]["evaluations"] == 6
-
-
-def test_keys_that_are_the_platforms_word_are_not_signed(unpinned: World, tacit: Tacit) -> None:
-    north = ("--profile", unpinned.north.folder)
-    told = json.loads(tacit("review", RUN, "--json", *north).out)
-    assert (told["pinned"], told["may_sign"]) == (False, False)
-    for command in (("review", RUN), ("sign", RUN, "--yes")):
-        said = tacit(*command, *north)
-        assert said.code == 3
-        assert said.err.count("\n") == 1
-        assert "nobody but the platform says whose keys these are" in said.err
-        for remedy in ("tacit participant keys show --toml", "by phone", "--trust", "--unpinned"):
-            assert remedy in said.err
-    with pytest.raises(TrustError, match="nobody but the platform"):
-        sign(unpinned.north, RUN)
-    assert unpinned.north.signed_agreement(RUN) is None
-    assert "north" not in unpinned.platform.stored.signatures
-    said = tacit("sign", RUN, "--yes", "--unpinned", "--json", *north)
-    assert said.code == 0
-    assert json.loads(said.out)["pinned"] is False
-    assert "north" in unpinned.platform.stored.signatures
-    assert "believe" in tacit("review", RUN, "--unpinned", *north).out
-    assert tacit("review", RUN, "--unpinned", "--trust", "keys.toml", *north).code == 2
-
-
-def test_what_is_pinned_counts_whatever_is_said(world: World, tacit: Tacit) -> None:
-    world.platform.tamper["agreement"] = other_signing_key
-    said = tacit("review", RUN, "--unpinned", "--profile", world.north.folder)
-    assert said.code == 3
-    assert "has another signing key than the trusted one" in said.err
-
-
-def test_keys_are_exchanged_as_files_past_the_platform(
-    unpinned: World, tacit: Tacit, tmp_path: Path
-) -> None:
-    nodes = unpinned.platform.cluster
-    files = []
-    for number, node in enumerate(nodes.config.nodes):
-        shown = CliRunner().invoke(
-            keys_app,
-            ["show", str(nodes.folder / f"node-{number}.key"), "--address", node.address],
-        )
-        files.append(tmp_path / f"node-{number}.toml")
-        files[-1].write_text(shown.output)
-    for name in ("south", "west"):
-        files.append(tmp_path / f"{name}.toml")
-        files[-1].write_text(tacit("keys", "show", "--toml", "--profile", tmp_path / name).out)
-    north = ("--profile", unpinned.north.folder)
-    assert "nothing is pinned yet" in tacit("trust", *north).err
-    pinned = tacit("trust", *files, *north)
-    agreement = unpinned.platform.agreement
-    keys = [node.signing_key for node in agreement.nodes]
-    for key in (*keys, *(each.signing_key for each in agreement.participants[1:])):
-        assert key_fingerprint(key) in pinned.out
-    assert json.loads(tacit("review", RUN, "--json", *north).out)["may_sign"]
-    said = tacit("sign", RUN, "--yes", "--json", *north)
-    assert json.loads(said.out)["pinned"] is True
-    # Another key for somebody who is pinned takes a word of one's own.
-    files[-1].write_text(trust_text(participant_entry("west", Keys.new("x"))))
-    said = tacit("trust", files[-1], *north)
-    assert said.code == 3
-    assert "two different keys for participant 'west'" in said.err
-    assert load_trust(unpinned.north.trust_file).participant[1].name == "west"
-    assert tacit("trust", files[-1], "--replace", *north).code == 0
-    assert tacit("review", RUN, *north).code == 3
-
-
-def test_keys_are_written_for_comparison_and_read_again(world: World, tacit: Tacit) -> None:
-    keys = world.folder / "seen.toml"
-    tacit("review", RUN, "--write-trust", keys, "--profile", world.north.folder)
-    assert load_trust(keys) == seen_trust(world.platform.agreement)
-    assert keys.read_text().startswith("# as the platform shows them")
-    assert review(world.north, RUN, trust=load_trust(keys)).pinned
-    keys.write_text(keys.read_text() + "\nnonsense = 1\n")
-    said = tacit("review", RUN, "--trust", keys, "--profile", world.north.folder)
-    assert said.code == 2
-    assert "is not a list of keys" in said.err
 
 
 def test_sign_asks_and_keeps_what_was_signed(

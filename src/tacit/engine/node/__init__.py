@@ -8,7 +8,7 @@ from tacit.lazy import lazily
 
 if TYPE_CHECKING:
     from tacit.engine.node.kept_agreements import agreements_naming
-    from tacit.engine.node.node import run_node
     from tacit.engine.node.operator_log import log_as_json_lines
+    from tacit.engine.node.process import run_node
 else:
     __getattr__ = lazily(__name__)

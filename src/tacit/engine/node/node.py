@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import signal
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -20,9 +18,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import asdict, replace
 
 from tacit.engine.agreement.terms import Agreement, agreement_hash
-from tacit.engine.derived import may_be_followed
 from tacit.engine.identity.config import NodeConfig, parse_address
 from tacit.engine.identity.expiry import DAY, expiry_warnings
+from tacit.engine.node.admission import check_allowed, check_parties
 from tacit.engine.node.links.peer_links import PeerLinks
 from tacit.engine.node.operator_log import LOGGER, shorten
 from tacit.engine.node.parties import Parties
@@ -51,7 +49,7 @@ from tacit.engine.records.events import (
 from tacit.engine.records.line_limit import LineLimit
 from tacit.engine.records.node_log import NodeLog
 from tacit.errors import FileError, LogError
-from tacit.mpc import NODES, Epoch, party_name
+from tacit.mpc import Epoch, party_name
 from tacit.mpc.transport import FrameBudget, Listener, Mux, TlsLink, delayed
 
 if TYPE_CHECKING:
@@ -63,8 +61,6 @@ PLATFORM_BYTES = 64 << 20
 """What all links of a platform may have a node keep of frames, except for one frame alone."""
 UNSENT_BYTES = 1 << 20
 """What a platform may leave untaken on a link before it gets nothing more."""
-SWITCH_SECONDS = 0.0005
-"""After so long a thread lets the event loop go on, which answers everybody."""
 TIDY_EVERY_SECONDS = 3600.0
 """How often the node looks for what need not be kept any longer."""
 
@@ -236,7 +232,12 @@ class Node:
         self, agreement: Agreement, signatures: dict[str, bytes], platform: str, /
     ) -> AgreementState:
         """Keep an agreement (checked, signed by all) if its nodes and platform are who we know."""
-        self._check_parties(agreement, platform)
+        self._check_unbroken(agreement_hash(agreement))
+        if has_tombstone(self._data, agreement_hash(agreement)):
+            raise refuse("the agreement has expired and was removed here; make a new one")
+        check_parties(agreement, platform, self.parties)
+        check_allowed(agreement, self.config)
+        self.own_keys.check_named(agreement)
         self.quota.check_agreement(agreement, platform)
         store = await in_thread(Store.create, self._data, agreement, signatures)
         return self._hold(store)
@@ -248,32 +249,6 @@ class Node:
     def check_count(self, size: int, platform: str, /) -> None:
         """Refuse one more agreement than the platform may have, by its length alone."""
         self.quota.check_count(size, platform)
-
-    def _check_parties(self, agreement: Agreement, platform: str) -> None:
-        self._check_unbroken(agreement_hash(agreement))
-        if has_tombstone(self._data, agreement_hash(agreement)):
-            raise refuse("the agreement has expired and was removed here; make a new one")
-        for node in NODES:
-            if not self.parties.knows(node, agreement.nodes[node].certificate):
-                raise refuse(
-                    f"the agreement gives node {node} another certificate than we know; if it was "
-                    "rotated, give its new .pem to the platform and to all nodes"
-                )
-        if not self.parties.are_one_platform(agreement.platform, platform):
-            raise refuse("the agreement is with another platform than the one that sends it")
-        chosen = not agreement.sealed and agreement.search.populations == "chosen"
-        if chosen and not self.config.chosen_populations:
-            raise refuse(
-                "under this agreement the platform chooses what is evaluated, and could learn far "
-                "more than by its search; let the nodes derive the populations"
-            )
-        if not self.config.any_search and not may_be_followed(agreement):
-            raise refuse(
-                "the agreed search has settings of its own or more than two objectives, and nobody "
-                "measured what it gives away; take those of a preset, or ask the operator of the "
-                "node for any_search"
-            )
-        self.own_keys.check_named(agreement)
 
     def agreement_state(self, agreement: bytes, platform: str, /) -> AgreementState:
         """What we hold for an agreement with this platform."""
@@ -356,27 +331,3 @@ class Node:
 
 def _nothing() -> None:
     """There is nothing to stop."""
-
-
-def run_node(config: NodeConfig, /, *, until_input_ends: bool = False) -> None:
-    """Run a node until it is told to stop: by a signal, or by the end of its standard input.
-
-    The latter ties a node to the process that started it: a pipe closes even if that is killed.
-    """
-
-    async def serve() -> None:
-        sys.setswitchinterval(SWITCH_SECONDS)
-        stop = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, stop.set)
-        if until_input_ends:
-            threading.Thread(target=_watch_input, args=(loop, stop), daemon=True).start()
-        await Node(config).run(stop)
-
-    asyncio.run(serve())
-
-
-def _watch_input(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
-    sys.stdin.buffer.read()
-    loop.call_soon_threadsafe(stop.set)

@@ -1,4 +1,4 @@
-"""The process of a local node: `python -m tacit.engine.node.process node.toml`.
+"""The process of a node, until it is told to stop; `python -m tacit.engine.node.process node.toml`.
 
 With `--throw-away` the folder of the config file goes when the node stops: whoever started the node
 and was killed before cleaning up leaves no keys behind.
@@ -6,14 +6,44 @@ and was killed before cleaning up leaves no keys behind.
 
 from __future__ import annotations
 
+import asyncio
 import shutil
+import signal
 import sys
+import threading
 from pathlib import Path
 
 from tacit.engine.identity.cluster_files import LOCAL_PREFIX
-from tacit.engine.identity.config import load_node_config
-from tacit.engine.node.node import run_node
+from tacit.engine.identity.config import NodeConfig, load_node_config
+from tacit.engine.node.node import Node
 from tacit.errors import TacitError
+
+SWITCH_SECONDS = 0.0005
+"""After so long a thread lets the event loop go on, which answers everybody."""
+
+
+def run_node(config: NodeConfig, /, *, until_input_ends: bool = False) -> None:
+    """Run a node until it is told to stop: by a signal, or by the end of its standard input.
+
+    The latter ties a node to the process that started it: a pipe closes even if that is killed.
+    """
+
+    async def serve() -> None:
+        sys.setswitchinterval(SWITCH_SECONDS)
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop.set)
+        if until_input_ends:
+            threading.Thread(target=_watch_input, args=(loop, stop), daemon=True).start()
+        await Node(config).run(stop)
+
+    asyncio.run(serve())
+
+
+def _watch_input(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
+    sys.stdin.buffer.read()
+    loop.call_soon_threadsafe(stop.set)
 
 
 def main(arguments: list[str], /) -> int:

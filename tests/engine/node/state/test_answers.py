@@ -13,9 +13,10 @@ from msgspec.structs import replace
 
 from tacit.engine.agreement.working_memory import SEARCH_BYTES
 from tacit.engine.node.state.agreement_state import AgreementState
+from tacit.engine.node.state.answer_file import StoredAnswer
 from tacit.engine.node.state.derivation import Derivation
 from tacit.engine.node.state.kept_searches import KeptSearches
-from tacit.engine.node.state.store import Store, StoredAnswer
+from tacit.engine.node.state.store import Store
 from tacit.errors import EngineError
 from tests.engine.fixtures import example_cast
 
@@ -36,7 +37,7 @@ def test_whoever_is_cancelled_reads_to_the_end_before_anybody_writes(
         go_on.wait(10)
         yield from ()
 
-    monkeypatch.setattr(store, "load_answers", slowly)
+    monkeypatch.setattr(store.answers, "read", slowly)
 
     async def show() -> None:
         first = asyncio.ensure_future(derivation.history(0))
@@ -58,18 +59,30 @@ def test_whoever_is_cancelled_reads_to_the_end_before_anybody_writes(
 def test_an_answer_that_does_not_fit_on_the_disk_leaves_nothing(tmp_path: Path) -> None:
     cast = example_cast()
     store = Store.create(tmp_path, cast.agreement, cast.signatures)
-    store.add_answer(0, [1, 0], None)
+    store.answers.add(0, [1, 0], None)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     room = (store.folder / "answers").stat().st_size + 7
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
     try:
         for _ in range(2):
             with pytest.raises(EngineError, match="check the node's disk"):
-                store.add_answer(0, [0, 1], None)
+                store.answers.add(0, [0, 1], None)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    store.add_answer(0, [0, 2], None)
-    assert [each.labels for each in store.load_answers()] == [[1, 0], [0, 2]]
+    store.answers.add(0, [0, 2], None)
+    assert [each.labels for each in store.answers.read()] == [[1, 0], [0, 2]]
+
+
+def test_nothing_that_was_disclosed_stays_after_the_end(tmp_path: Path) -> None:
+    """Whoever takes the disk later would have what the platform had."""
+    cast = example_cast()
+    store = Store.create(tmp_path, cast.agreement, cast.signatures)
+    state = AgreementState(store, node=0, key=cast.sealing[0])
+    store.answers.add(0, [1, 0], None)
+    store.add_evaluated(0, {bytes(16)})
+    state.end("the run is over")
+    state.erase()
+    assert not list(store.folder.glob("answers")) + list(store.folder.glob("evaluated-*"))
 
 
 def test_of_many_searches_those_used_last_stay_in_memory(tmp_path: Path) -> None:

@@ -8,13 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 from tacit.engine.agreement.working_memory import weights_bytes
-from tacit.engine.node.state import kept_weights
-from tacit.engine.node.state import store as store_module
+from tacit.engine.node.state import kept_weights, number_lease
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.counters import LAST_NUMBERS
 from tacit.engine.node.state.kept_weights import KeptWeights
+from tacit.engine.node.state.number_lease import LEASE
 from tacit.engine.node.state.policy import Asked
-from tacit.engine.node.state.store import LEASE, Store
+from tacit.engine.node.state.store import Store
 from tacit.engine.wire.request import pack_candidates, request_hash, unpack_candidates
 from tacit.errors import LogError, RefusedError
 from tests.engine.fixtures import Cast, example_cast
@@ -62,7 +62,7 @@ def test_after_a_restart_of_the_machine_the_lease_counts_as_used(
     # The machine loses power, and with it the last lines of the log.
     log = first.store.log.path
     log.write_bytes(log.read_bytes().splitlines(keepends=True)[0])
-    monkeypatch.setattr(store_module, "boot_identity", lambda: "another boot")
+    monkeypatch.setattr(number_lease, "boot_identity", lambda: "another boot")
     for _ in range(2):  # also if the process dies again before it did anything
         again = agreement_state(cast, tmp_path)
         assert again.counters.by_objective[0].highest == 1 + LEASE
@@ -73,10 +73,10 @@ def test_after_a_restart_of_the_machine_the_lease_counts_as_used(
 def test_without_a_boot_identity_every_number_is_synced(
     cast: Cast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_module, "boot_identity", lambda: None)
+    monkeypatch.setattr(number_lease, "boot_identity", lambda: None)
     first = agreement_state(cast, tmp_path)
     first.counters.begin(asked(cast, 1))
-    assert first.store.lease_left(0, 2) < 0
+    assert first.store.lease.left(0, 2) < 0
     again = agreement_state(cast, tmp_path)
     assert again.counters.by_objective[0].highest == 1
     again.counters.begin(asked(cast, 2))
@@ -93,13 +93,13 @@ def test_leases_extended_from_several_threads_are_all_kept(cast: Cast, tmp_path:
 
     def extend(objective: int) -> None:
         for number in range(1, 101):
-            store.extend_lease(objective, number)
+            store.lease.extend(objective, number)
 
     with ThreadPoolExecutor(4) as threads:
         for each in [threads.submit(extend, objective) for objective in range(4)]:
             each.result()
     again = Store(store.folder)
-    assert [again.lease_left(objective, 100) for objective in range(4)] == [LEASE] * 4
+    assert [again.lease.left(objective, 100) for objective in range(4)] == [LEASE] * 4
 
 
 def test_what_cannot_be_written_down_is_not_evaluated(

@@ -12,6 +12,7 @@ from functools import partial
 
 from tacit.engine.node.state.best_so_far import BestSoFar
 from tacit.engine.node.state.inputs import Inputs
+from tacit.engine.node.state.number_lease import LEASE
 from tacit.engine.node.state.policy import (
     Asked,
     check_disclosure,
@@ -24,7 +25,7 @@ from tacit.engine.node.state.policy import (
     check_reveal,
     refuse,
 )
-from tacit.engine.node.state.store import LEASE, Store
+from tacit.engine.node.state.store import Store
 from tacit.engine.records.events import (
     AnswerSent,
     BestSent,
@@ -104,7 +105,7 @@ class Counters:
 
     def use_up_lost(self) -> None:
         """The machine restarted: whatever its leases cover may have been used."""
-        for objective, number in self._store.lost_numbers.items():
+        for objective, number in self._store.lease.lost.items():
             if number > self.by_objective[objective].highest:
                 self._store.log.append(NumberAdopted(objective, number, ""))
                 self._store.log.sync()
@@ -139,8 +140,8 @@ class Counters:
         self._store.log.append(EvaluationRepeated(objective, number, attempt, parent_attempt))
 
     def _use(self, event: EvaluationBegun | NumberAdopted) -> None:
-        if self._store.lease_left(event.objective, event.number) < 0:
-            self._store.extend_lease(event.objective, event.number)
+        if self._store.lease.left(event.objective, event.number) < 0:
+            self._store.lease.extend(event.objective, event.number)
         self._store.log.append(event)
         self.replay(event)
 
@@ -169,8 +170,8 @@ class Counters:
             now = candidate_hashes(asked.plans)
             self._store.add_evaluated(asked.objective, now - self._last_evaluated[asked.objective])
             self._last_evaluated[asked.objective] = now
-        if 0 <= self._store.lease_left(asked.objective, asked.number) < LEASE // 4:
-            await asyncio.to_thread(self._store.extend_lease, asked.objective, asked.number)
+        if 0 <= self._store.lease.left(asked.objective, asked.number) < LEASE // 4:
+            await asyncio.to_thread(self._store.lease.extend, asked.objective, asked.number)
 
     def check_reveal(self, asked: Asked) -> None:
         """Refuse a final reveal that is not allowed; reads what was evaluated from the disk."""

@@ -52,7 +52,7 @@ class Derivation:
         agreement = self._store.agreement
         seed = self._inputs.search_seed()
         search = DerivedSearch(agreement, seed, self._store.public_weights())
-        for stored in self._store.load_answers():
+        for stored in self._store.answers.read():
             search.take(stored.objective, Answer(stored.labels, stored.best))
         return search
 
@@ -97,7 +97,7 @@ class Derivation:
                 await self._take(search, objective, answer)
 
     async def _take(self, search: DerivedSearch, objective: int, answer: Answer) -> None:
-        self._store.add_answer(objective, answer.labels, answer.best)
+        self._store.answers.add(objective, answer.labels, answer.best)
         await _in_thread(search.take, objective, answer)
 
     async def check_found(self, plans: NDArray[np.integer[Any]], /) -> None:
@@ -134,7 +134,7 @@ class Derivation:
     def _history(self, first: int) -> History:
         objectives = len(self._store.agreement.confidential())
         populations: History = []
-        for stored in self._store.load_answers():
+        for stored in self._store.answers.read():
             if not populations or len(populations[-1]) == objectives:
                 populations.append({})
             populations[-1][stored.objective] = Answer(stored.labels, stored.best)

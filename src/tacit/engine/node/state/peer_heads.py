@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import msgspec
 
 from tacit.engine.node.state.policy import refuse
-from tacit.engine.node.state.store import Store, Stored
+from tacit.engine.node.state.store import Store
+from tacit.engine.node.state.stored import Stored
 from tacit.engine.records.log_heads import NOWHERE, LogHead, has_reached, head_of
 from tacit.mpc import party_name
 

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.engine.node.state.policy import check_generations, refuse
-from tacit.engine.node.state.store import Store, Stored
+from tacit.engine.node.state.store import Store
+from tacit.engine.node.state.stored import Stored
 from tacit.engine.node.state.to_the_end import to_the_end
 from tacit.engine.records.events import GenerationsBegun, PlanBound, StartDrawn
 from tacit.engine.wire.attempt import Attempt, decode_attempt, encode_attempt

@@ -16,19 +16,16 @@
     public-O              weights of a public objective, which the search needs for that too
 
 (*) Encrypted under the agreement's sealing key, as the inputs are: without that key nothing here
-is a secret, and it is erased when the agreement has ended. The rest of this goes then too, except
-for the log.
+is a secret, and it is erased when the agreement has ended. Inputs, states and what was disclosed go
+then too; the agreement and its log stay.
 
-Every evaluation is appended to the log before it is computed. That survives the death of the
-process. A power cut may lose what was appended last, so a lease of numbers is fsynced ahead: after
-a restart of the machine all numbers of the lease count as used, and none is used twice.
+Every evaluation is appended to the log before it is computed, which survives the death of the
+process; for power cuts there is the lease.
 """
 
 from __future__ import annotations
 
 import secrets
-import threading
-from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from pathlib import Path
@@ -43,19 +40,14 @@ from numpy.typing import NDArray
 
 from tacit.engine.agreement.contribution import CONTRIBUTION_BYTES
 from tacit.engine.agreement.terms import Agreement, agreement_hash, canonical, read_agreement
+from tacit.engine.node.state.answer_file import AnswerFile
+from tacit.engine.node.state.number_lease import NumberLease
+from tacit.engine.node.state.stored import Stored
 from tacit.engine.records.events import AgreementAccepted
 from tacit.engine.records.node_log import NodeLog
 from tacit.engine.wire.attempt import Attempt, decode_attempt, encode_attempt
-from tacit.errors import EngineError, RefusedError
+from tacit.errors import RefusedError
 from tacit.files import remove_drafts, replace_secret
-
-LEASE = 64
-"""How many evaluation numbers are set aside at a time."""
-_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-
-
-class Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="stored"):
-    """What all states on the disk have: a tag with a version. The oldest files have none."""
 
 
 class StoredInput(Stored, frozen=True, tag="input/1"):
@@ -75,31 +67,8 @@ class StoredBest(Stored, frozen=True, tag="best/1"):
     next: int
 
 
-class StoredAnswer(Stored, frozen=True, tag="answer/1"):
-    """What an evaluation disclosed of an objective to a node that follows the search."""
-
-    objective: int
-    labels: list[int]
-    best: int | None
-
-
-class StoredLease(Stored, frozen=True, tag="lease/1"):
-    """The numbers that are set aside, and since which start of the machine."""
-
-    boot: str
-    numbers: dict[int, int]
-
-
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=encode_attempt)
 _READ_BEST = msgspec.msgpack.Decoder(list[StoredBest], dec_hook=decode_attempt)
-
-
-def boot_identity() -> str | None:
-    """What changes when the machine restarts, where the system says it."""
-    try:
-        return _BOOT_ID.read_text().strip()
-    except OSError:
-        return None
 
 
 def folder_name(agreement: bytes, /) -> str:
@@ -122,11 +91,8 @@ class Store:
         self.agreement, self.agreement_bytes = read_agreement(written), len(written)
         self.hash = agreement_hash(self.agreement)
         self.log = NodeLog(folder / "log.jsonl")
-        self._boot = boot_identity()
-        self._lease_lock = threading.Lock()
-        self._lease = self._read_lease()
-        self.lost_numbers = dict(self._lease.numbers) if self._lease.boot != self._boot else {}
-        """Per objective, up to where numbers count as used after a restart of the machine."""
+        self.lease = NumberLease(folder / "lease")
+        self.answers = AnswerFile(folder / "answers")
         self._bytes = self._measured()
         self._cipher: SecretBox | None = None
         self._erased = False
@@ -146,13 +112,14 @@ class Store:
         return store
 
     def _measured(self) -> int:
-        files = (path for path in self.folder.rglob("*") if path.name != "log.jsonl")
+        apart = ("log.jsonl", "answers")
+        files = (path for path in self.folder.rglob("*") if path.name not in apart)
         return sum(path.stat().st_size for path in files if path.is_file())
 
     @property
     def size(self) -> int:
         """What is kept here, as far as it grows."""
-        return self._bytes + self.log.size
+        return self._bytes + self.log.size + self.answers.size
 
     # Sealed inputs.
 
@@ -214,34 +181,6 @@ class Store:
         """Keep how far the peers' logs have come."""
         replace_secret(self.folder / "peer-heads", data)
 
-    # Leases of numbers.
-
-    def _read_lease(self) -> StoredLease:
-        path = self.folder / "lease"
-        if path.exists():
-            return msgspec.msgpack.decode(path.read_bytes(), type=StoredLease)
-        return StoredLease(self._boot or "", {})
-
-    def lease_left(self, objective: int, number: int, /) -> int:
-        """How many numbers after this one are already set aside."""
-        if self._boot is None or self._lease.boot != self._boot:
-            return -1
-        return self._lease.numbers.get(objective, 0) - number
-
-    def extend_lease(self, objective: int, number: int, /) -> None:
-        """Set this number and the next ones aside, on the disk.
-
-        Where the system does not say whether it restarted, that is this number alone.
-        """
-        ahead = LEASE if self._boot is not None else 0
-        # Objectives extend theirs from threads, side by side, and the file is one.
-        with self._lease_lock:
-            numbers = {**self.lost_numbers, **self._lease.numbers}
-            numbers[objective] = max(numbers.get(objective, 0), number + ahead)
-            lease = StoredLease(self._boot or "", numbers)
-            replace_secret(self.folder / "lease", msgspec.msgpack.encode(lease))
-            self._lease = lease
-
     # States: shares that the protocols need later.
 
     def encrypt_states(self, key: X25519PrivateKey | None, /) -> None:
@@ -252,12 +191,13 @@ class Store:
         self._cipher = cipher_of_states(key)
 
     def erase_states(self) -> None:
-        """Delete the inputs and all shares: nothing can be kept here afterwards.
+        """Delete the inputs, all shares and what was disclosed: nothing is kept here afterwards.
 
-        They are encrypted, and the key has been overwritten, so it is enough to remove them.
+        Inputs and shares are encrypted, and the key has been overwritten; so it is enough to
+        remove them. What was disclosed is not, and a disk may keep blocks of it.
         """
         self._cipher, self._erased = None, True
-        for pattern in ("inputs/*", "best-*", "sealed-*"):
+        for pattern in ("inputs/*", "best-*", "sealed-*", "answers", "evaluated-*"):
             for path in self.folder.glob(pattern):
                 path.unlink()
         self._bytes = self._measured()
@@ -303,40 +243,7 @@ class Store:
         found = self.folder.glob(f"sealed-{search}-*[0-9]")
         return [self._load_state(path) for path in found]
 
-    # What was disclosed, and public weights.
-
-    def add_answer(self, objective: int, labels: list[int], best: int | None, /) -> None:
-        """Keep an answer, or nothing of it where the disk is full: others come after it.
-
-        What a crash leaves of half a one is cut off when it is read.
-        """
-        data = msgspec.msgpack.encode(StoredAnswer(objective, labels, best))
-        with (self.folder / "answers").open("ab", buffering=0) as file:
-            start = file.tell()
-            whole = len(data).to_bytes(4, "little") + data
-            try:
-                written = file.write(whole)
-            except OSError:
-                written = 0
-            if written != len(whole):
-                file.truncate(start)
-                raise EngineError("an answer cannot be kept; check the node's disk")
-            self._bytes += written
-
-    def load_answers(self) -> Iterator[StoredAnswer]:
-        """All answers in their order."""
-        path = self.folder / "answers"
-        if not path.exists():
-            return
-        with path.open("r+b") as file:
-            while True:
-                start = file.tell()
-                size = int.from_bytes(file.read(4), "little")
-                data = file.read(size)
-                if not size or len(data) < size:
-                    file.truncate(start)
-                    return
-                yield msgspec.msgpack.decode(data, type=StoredAnswer)
+    # Public weights.
 
     def save_public_weights(self, objective: int, weights: NDArray[np.int64], /) -> None:
         """Keep the weights of a public objective."""

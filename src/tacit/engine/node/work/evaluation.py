@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -130,23 +130,13 @@ async def evaluate(
 ) -> PopulationEvaluated:
     """One evaluation, if the agreement allows it; the answer goes to the platform in parts."""
     asked = await _asked(agreement_state, "evaluate", request)
-    derivation = agreement_state.derivation
-    async with nullcontext() if derivation is None else derivation.evaluating():
-        return await _evaluate_in_turn(node, agreement_state, request, asked, platform)
-
-
-async def _evaluate_in_turn(
-    node: ComputingNode,
-    agreement_state: AgreementState,
-    request: Evaluate,
-    asked: Asked,
-    platform: Mux,
-) -> PopulationEvaluated:
-    best = agreement_state.counters.bests.get(asked.objective)
-    if best is None:
-        return await _evaluate(node, agreement_state, request, asked, platform)
-    # One at a time: the next builds on the best that this one leaves.
-    async with best.computing:
+    async with AsyncExitStack() as stack:
+        if agreement_state.derivation is not None:
+            await stack.enter_async_context(agreement_state.derivation.evaluating())
+        best = agreement_state.counters.bests.get(asked.objective)
+        if best is not None:
+            # One at a time: the next builds on the best that this one leaves.
+            await stack.enter_async_context(best.computing)
         return await _evaluate(node, agreement_state, request, asked, platform)
 
 

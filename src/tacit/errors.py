@@ -180,6 +180,14 @@ class DifferentSharesError(AbortError):
     """Two holders of a component of a share do not hold the same; nothing was computed."""
 
 
+class MismatchError(AbortError):
+    """What one node sent is not what another vouches for: one of the two, or we, are wrong."""
+
+    def __init__(self, sender: str, voucher: str) -> None:
+        super().__init__(sender, f"sent something else than {voucher} vouches for; one of them lies")
+        self.voucher = voucher
+
+
 class ServiceError(TacitError):
     """The platform says no; `status` and `code` are those of its HTTP API."""
 

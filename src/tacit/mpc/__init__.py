@@ -25,9 +25,9 @@ from tacit.lazy import lazily
 if TYPE_CHECKING:
     from tacit.mpc.bound import FitnessBound, bits_needed, check_bound_fits, key_bits
     from tacit.mpc.cost import Cost
-    from tacit.mpc.disclose.coordinator import DisclosedValues, collect
+    from tacit.mpc.disclose.answer import DisclosedValues, read_answer
+    from tacit.mpc.disclose.coordinator import collect, collect_again
     from tacit.mpc.disclose.node import ALL_PAIRS_LIMIT, Evaluated, evaluate
-    from tacit.mpc.disclose.told import put_together_again, tell_nodes
     from tacit.mpc.epoch import (
         Epoch,
         SessionMux,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         open_session,
         refuse_session,
     )
-    from tacit.mpc.linear import concatenate, gather_sum
+    from tacit.mpc.linear import gather_sum
     from tacit.mpc.protocols.opening import receive_opened
     from tacit.mpc.protocols.range_check import check_ranges
     from tacit.mpc.protocols.same import check_same_components
@@ -44,10 +44,11 @@ if TYPE_CHECKING:
     from tacit.mpc.session import Context, Session, Wire
     from tacit.mpc.shares import (
         COORDINATOR,
-        NODES,
         ArithmeticShare,
         BitShare,
+        concatenate,
         deal,
+        held_by,
         party_name,
         reconstruct,
     )

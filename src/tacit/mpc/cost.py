@@ -1,6 +1,6 @@
 """The cost of a protocol: rounds on the critical path and bytes that each node sends.
 
-Every protocol declares its cost as a function, and a test compares it with measured traffic.
+It follows from the letters of the protocol's rounds, and a test compares it with measured traffic.
 """
 
 from __future__ import annotations
@@ -8,61 +8,82 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tacit.mpc.letters import Letter, frame_bytes
 from tacit.mpc.transport.frame import HEADER_BYTES
+
+_NEVER = -(1 << 30)
+Chains = tuple[tuple[int, ...], ...]
+"""Line by line for each party, the coordinator last: the longest chain of messages that began at
+each party and has reached it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Rounds, and bytes sent by nodes 0, 1 and 2 with all frame headers.
+    """The longest chains of messages, and bytes sent by each node with all frame headers.
 
-    >>> step = Cost.of(1, [100], [100], [])
-    >>> step.then(step).rounds, step.beside(step).rounds
-    (2, 1)
+    >>> step = Cost.of(3, [Letter((0,), 1, (4,))])
+    >>> step.rounds, step.sent
+    (1, (84, 0, 0))
+    >>> back = Cost.of(3, [Letter((1,), 0, (4,))])
+    >>> step.then(back).rounds, step.then(step).rounds, step.beside(back).rounds
+    (2, 1, 1)
     >>> step.then(step).sent == step.beside(step).sent
     True
     """
 
-    rounds: int
-    sent: tuple[int, int, int]
+    chains: Chains
+    sent: tuple[int, ...]
 
     @classmethod
-    def of(
-        cls, rounds: int, node0: Sequence[int], node1: Sequence[int], node2: Sequence[int]
-    ) -> Cost:
-        """The cost of frames with these payload sizes, per sending node.
+    def of(cls, nodes: int, *rounds: Sequence[Letter]) -> Cost:
+        """The cost of these letters, round by round.
 
-        >>> Cost.of(1, [8], [], []).sent
-        (60, 0, 0)
+        >>> Cost.of(3, [Letter((0, 1), 2, (2,))]).sent  # a word and a hash from each
+        (92, 92, 0)
         """
-        a, b, c = (sum(size + HEADER_BYTES for size in node) for node in (node0, node1, node2))
-        return cls(rounds, (a, b, c))
+        total = cls.free(nodes)
+        for letters in rounds:
+            chains = [[*line] for line in cls.free(nodes).chains]
+            sent = [0] * nodes
+            for sender, to in {(s, e.to) for e in letters for s in e.senders}:
+                chains[to][sender] = 1
+                sent[sender] += HEADER_BYTES + frame_bytes(letters, sender, to)
+            total = total.then(cls(tuple(map(tuple, chains)), tuple(sent)))
+        return total
 
     @classmethod
-    def free(cls) -> Cost:
+    def free(cls, nodes: int) -> Cost:
         """Nothing is sent."""
-        return cls(0, (0, 0, 0))
+        parties = range(nodes + 1)
+        chains = tuple(tuple(0 if i == j else _NEVER for j in parties) for i in parties)
+        return cls(chains, (0,) * nodes)
+
+    @property
+    def rounds(self) -> int:
+        """Messages on the longest chain."""
+        return max(map(max, self.chains))
 
     @property
     def bytes_per_node(self) -> int:
         """Bytes of the node that sends most."""
         return max(self.sent)
 
-    def _sum(self, other: Cost) -> tuple[int, int, int]:
-        a, b = self.sent, other.sent
-        return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+    def _sum(self, other: Cost) -> tuple[int, ...]:
+        return tuple(a + b for a, b in zip(self.sent, other.sent, strict=True))
 
     def then(self, other: Cost) -> Cost:
-        """The cost of this, then the other (sequential composition).
-
-        >>> Cost.of(1, [], [], []).then(Cost.of(2, [], [], [])).rounds
-        3
-        """
-        return Cost(self.rounds + other.rounds, self._sum(other))
+        """The cost of this, then the other: chains of the second follow those of the first."""
+        columns = tuple(zip(*self.chains, strict=True))
+        chains = tuple(
+            tuple(max(a + b for a, b in zip(line, column, strict=True)) for column in columns)
+            for line in other.chains
+        )
+        return Cost(chains, self._sum(other))
 
     def beside(self, other: Cost) -> Cost:
-        """The cost of both at the same time (parallel composition).
-
-        >>> Cost.of(1, [], [], []).beside(Cost.of(2, [], [], [])).rounds
-        2
-        """
-        return Cost(max(self.rounds, other.rounds), self._sum(other))
+        """The cost of both at the same time."""
+        chains = tuple(
+            tuple(map(max, ours, theirs))
+            for ours, theirs in zip(self.chains, other.chains, strict=True)
+        )
+        return Cost(chains, self._sum(other))

@@ -1,30 +1,35 @@
-"""Connection epochs: pair keys that are agreed afresh, never stored, and used once per context.
+"""Connection epochs: component keys that are agreed afresh, never stored, used once per context.
 
-Each pair of nodes exchanges ephemeral X25519 keys over its authenticated link [rfc7748] and
-derives the key of the component that both hold [rfc5869]. 1 round; each node sends 32 bytes to
-each of the two others. A node learns the keys of its own two components only. The keys are never
-stored, which gives forward secrecy.
+Every holder of a component contributes to its key, over its authenticated link to each other
+holder; the key follows from all contributions [rfc5869]. Then each node tells each other a hash of
+every key that it holds, and goes on only if all say the same: so no node can have given two others
+different keys. 2 rounds. A node learns the keys of its own components only. The keys are never
+stored and the links have forward secrecy, so what was masked stays so.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from itertools import permutations
 from typing import Protocol
 
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+import numpy as np
 
 from tacit.errors import AbortError, MaskReuseError, PeerError
 from tacit.mpc.cost import Cost
+from tacit.mpc.letters import Letter
 from tacit.mpc.masks import KeyedMasks, expand
 from tacit.mpc.session import DEFAULT_TIMEOUT, Context, Session, Wire
-from tacit.mpc.shares import COORDINATOR, NODES
+from tacit.mpc.shares import COORDINATOR, held_by
 from tacit.mpc.transport.frame import Channel, Kind
 from tacit.mpc.transport.link import Link
 from tacit.mpc.transport.mux import Conversation, Mux
 
+KEY_BYTES = 32
 _NOTICE_TIMEOUT = 0.01
 
 
@@ -54,7 +59,9 @@ class SessionMux(Protocol):
 
 
 class Epoch:
-    """A node's two component keys, from one agreement until the first abort.
+    """A node's component keys, from one agreement until the first abort.
+
+    `transcript` is a hash of what all nodes must have in common, the same at all of them.
 
     >>> epoch = Epoch({0: bytes(32), 1: bytes(32)})
     >>> context = Context(b"agreement", 0, 1, 0, b"request")
@@ -64,8 +71,9 @@ class Epoch:
     tacit.errors.MaskReuseError: evaluation 1, attempt 0 was computed before; use the next attempt
     """
 
-    def __init__(self, keys: Mapping[int, bytes]) -> None:
+    def __init__(self, keys: Mapping[int, bytes], *, transcript: bytes = b"") -> None:
         self._keys = dict(keys)
+        self._transcript = transcript
         self._used: set[bytes] = set()
 
     @property
@@ -73,7 +81,17 @@ class Epoch:
         """Whether the keys are gone."""
         return not self._keys
 
-    def masks(self, context: Context) -> KeyedMasks:
+    @property
+    def nodes(self) -> int:
+        """How many nodes the epoch has."""
+        return len(self._keys) + 1
+
+    def greeting(self, context: Context, state: bytes = b"") -> bytes:
+        """A hash of all that the nodes must agree on before they speak."""
+        whole = b"tacit greeting/1" + self._transcript + context.info() + state
+        return hashlib.sha256(whole).digest()
+
+    def masks(self, context: Context, state: bytes = b"") -> KeyedMasks:
         """The masks of one evaluation; a second call for the same one is rejected."""
         if self.closed:
             raise MaskReuseError("this epoch has ended; agree on new keys")
@@ -82,16 +100,22 @@ class Epoch:
             which = f"evaluation {context.evaluation}, attempt {context.attempt}"
             raise MaskReuseError(f"{which} was computed before; use the next attempt")
         self._used.add(info)
-        return KeyedMasks({c: expand(key, b"evaluation" + info) for c, key in self._keys.items()})
+        about = b"evaluation" + info + hashlib.sha256(state).digest()
+        return KeyedMasks({c: expand(key, about) for c, key in self._keys.items()})
 
     def close(self) -> None:
         """Forget the keys: after an abort or a reconnect nothing may be drawn from them."""
         self._keys.clear()
 
 
-def cost() -> Cost:
+def _letters(nodes: int, keys: int) -> list[Letter]:
+    shape, byte = (KEY_BYTES * keys,), np.dtype(np.uint8)
+    return [Letter((a,), b, shape, byte) for a, b in permutations(range(nodes), 2)]
+
+
+def cost(nodes: int) -> Cost:
     """The cost of agreeing on keys."""
-    return Cost.of(1, [32, 32], [32, 32], [32, 32])
+    return Cost.of(nodes, _letters(nodes, nodes - 2), _letters(nodes, nodes - 1))
 
 
 async def agree_epoch(
@@ -102,21 +126,62 @@ async def agree_epoch(
     agreement: bytes = bytes(16),
     timeout: float = DEFAULT_TIMEOUT,
 ) -> Epoch:
-    """Agree on fresh keys with both other nodes; `number` distinguishes epochs on one link.
+    """Agree on fresh keys with all other nodes; `number` distinguishes epochs on one link.
 
     `agreement` (16 bytes) names the agreement of the epoch, so that agreements do not interfere.
     """
+    peers = {peer: mux for peer, mux in muxes.items() if peer != COORDINATOR}
+    nodes = len(peers) + 1
     channel = Channel(agreement, evaluation=number, kind=Kind.EPOCH)
-    secrets = {peer: X25519PrivateKey.generate() for peer in NODES if peer != me}
-    keys: dict[int, bytes] = {}
-    async with open_conversations({peer: muxes[peer] for peer in secrets}, channel) as talks:
-        for peer, secret in secrets.items():
-            await talks[peer].send(1, secret.public_key().public_bytes_raw(), timeout=timeout)
-        for peer, secret in secrets.items():
-            theirs = bytes((await talks[peer].receive(timeout=timeout)).payload)
-            component = peer if peer == (me + 1) % 3 else me
-            keys[component] = _pair_key(me, peer, secret, theirs, name=muxes[peer].link.peer)
-    return Epoch(keys)
+    about = agreement + number.to_bytes(8, "little") + bytes([nodes])
+    held = sorted(held_by(me, nodes))
+    ours = {c: secrets.token_bytes(KEY_BYTES) for c in held}
+    async with open_conversations(peers, channel) as talks:
+        swap = _Swap(talks, timeout)
+        heard = await swap(
+            {peer: b"".join(ours[c] for c in held if c != peer) for peer in peers}, depth=1
+        )
+        given: dict[int, dict[int, bytes]] = {c: {me: ours[c]} for c in held}
+        for peer, data in heard.items():
+            common = [c for c in held if c != peer]
+            for at, c in enumerate(common):
+                given[c][peer] = data[KEY_BYTES * at : KEY_BYTES * (at + 1)]
+        keys = {c: _component_key(about, c, given[c]) for c in held}
+        hashes = {c: expand(key, b"tacit key hash/1") for c, key in keys.items()}
+        said = await swap(dict.fromkeys(peers, b"".join(hashes[c] for c in held)), depth=2)
+    for peer, data in said.items():
+        for at, c in enumerate(sorted(held_by(peer, nodes))):
+            theirs = data[KEY_BYTES * at : KEY_BYTES * (at + 1)]
+            if not hmac.compare_digest(hashes.setdefault(c, theirs), theirs):
+                what = f"has another key of component {c} than we heard of; begin again"
+                raise AbortError(muxes[peer].link.peer, what)
+    agreed = b"".join(hashes[c] for c in range(nodes))
+    return Epoch(keys, transcript=hashlib.sha256(b"tacit epoch/2" + about + agreed).digest())
+
+
+class _Swap:
+    """Send each peer something, and hear as much from each."""
+
+    def __init__(self, talks: Mapping[int, Conversation], timeout: float) -> None:
+        self._talks, self._timeout = talks, timeout
+
+    async def __call__(self, messages: Mapping[int, bytes], *, depth: int) -> dict[int, bytes]:
+        for peer, message in messages.items():
+            await self._talks[peer].send(depth, message, timeout=self._timeout)
+        heard = {}
+        for peer, message in messages.items():
+            data = bytes((await self._talks[peer].receive(timeout=self._timeout)).payload)
+            if len(data) != len(message):
+                what = f"sent {len(data)} bytes for keys where {len(message)} were due"
+                raise AbortError(self._talks[peer].peer, what)
+            heard[peer] = data
+        return heard
+
+
+def _component_key(about: bytes, component: int, given: Mapping[int, bytes]) -> bytes:
+    """The key from the contributions of all holders: uniform if one of them is honest."""
+    salt = hashlib.sha256(b"tacit component key/1" + about + bytes([component])).digest()
+    return hmac.digest(salt, b"".join(given[node] for node in sorted(given)), "sha256")
 
 
 @asynccontextmanager
@@ -140,18 +205,6 @@ async def open_conversations(
             talk.close()
 
 
-def _pair_key(me: int, peer: int, secret: X25519PrivateKey, theirs: bytes, *, name: str) -> bytes:
-    ours = secret.public_key().public_bytes_raw()
-    try:
-        shared = secret.exchange(X25519PublicKey.from_public_bytes(theirs))
-    except ValueError as error:
-        raise AbortError(name, f"sent no X25519 key ({error})") from error
-    # Both sides hash the two public keys in the order of the nodes.
-    ordered = ours + theirs if me < peer else theirs + ours
-    salt = hashlib.sha256(b"tacit pair key" + bytes(sorted((me, peer))) + ordered).digest()
-    return hmac.digest(salt, shared, "sha256")
-
-
 @asynccontextmanager
 async def open_session(
     context: Context,
@@ -159,6 +212,7 @@ async def open_session(
     me: int,
     muxes: Mapping[int, SessionMux],
     epoch: Epoch | None,
+    state: bytes = b"",
     timeout: float = DEFAULT_TIMEOUT,
 ) -> AsyncIterator[Session]:
     """A session over real links. If it fails, the epoch ends with it and all peers get a notice.
@@ -166,14 +220,16 @@ async def open_session(
     Who gets the notice fails at once and names the party that the first one to fail waited for.
 
     `muxes` has the links by party, with `COORDINATOR` for the platform. The coordinator itself
-    passes no epoch.
+    passes no epoch. `state` is what the nodes must agree on beyond the context.
     """
     if epoch is None and me != COORDINATOR:
         raise MaskReuseError("a node needs the keys of an epoch; call agree_epoch first")
-    masks = epoch.masks(context) if epoch is not None else None
+    masks = epoch.masks(context, state) if epoch is not None else None
     session = Session(
         me,
+        nodes=epoch.nodes if epoch is not None else len(muxes),
         masks=masks,
+        greeting=epoch.greeting(context, state) if epoch is not None else b"",
         wire=lambda peer, substream: muxes[peer].open(context.channel(substream), tag=context.tag),
         timeout=timeout,
         names={peer: mux.link.peer for peer, mux in muxes.items()},

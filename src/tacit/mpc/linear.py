@@ -14,35 +14,10 @@ from tacit.mpc.ring import Words, public_word
 from tacit.mpc.shares import ArithmeticShare
 
 
-def add(x: ArithmeticShare, y: ArithmeticShare) -> ArithmeticShare:
-    """Shares of x + y."""
-    return ArithmeticShare(x.mine + y.mine, x.next + y.next)
-
-
-def subtract(x: ArithmeticShare, y: ArithmeticShare) -> ArithmeticShare:
-    """Shares of x - y."""
-    return ArithmeticShare(x.mine - y.mine, x.next - y.next)
-
-
 def scale(x: ArithmeticShare, factor: int | Words) -> ArithmeticShare:
     """Shares of x times a public integer, or times public ring elements one by one."""
     by = public_word(factor) if isinstance(factor, int) else factor
-    return ArithmeticShare(x.mine * by, x.next * by)
-
-
-def add_public(x: ArithmeticShare, values: Words, *, me: int) -> ArithmeticShare:
-    """Shares of x plus public values, which go into component 0 (at nodes 2 and 0)."""
-    mine = x.mine + values if me == 0 else x.mine
-    following = x.next + values if me == 2 else x.next
-    return ArithmeticShare(mine, following)
-
-
-def concatenate(parts: list[ArithmeticShare]) -> ArithmeticShare:
-    """Several shared vectors as one."""
-    return ArithmeticShare(
-        np.concatenate([part.mine for part in parts]),
-        np.concatenate([part.next for part in parts]),
-    )
+    return x.map(lambda part: part * by)
 
 
 def gather_sum(
@@ -65,11 +40,11 @@ def gather_sum(
     >>> reveal([gather_sum(w, np.arange(2)[None, :], plans) for w in weights])
     array([41,  5])
     """
-    # One flat index serves both components, and `take` is the fastest gather NumPy has.
+    # One flat index serves all components, and `take` is the fastest gather NumPy has.
     # Large temporaries dominate the time here, so narrow indices are widened only once.
     flat = np.multiply(rows, weights.shape[1], dtype=np.intp) + columns
-    mine, following = (_summed(part, flat, factors) for part in (weights.mine, weights.next))
-    return ArithmeticShare(-mine, -following) if negate else ArithmeticShare(mine, following)
+    sums = weights.map(lambda part: _summed(part, flat, factors))
+    return sums.map(np.negative) if negate else sums
 
 
 def _summed(part: Words, flat: NDArray[np.intp], factors: NDArray[np.integer[Any]] | None) -> Words:

@@ -15,7 +15,14 @@ from tacit.errors import PeerError
 from tacit.mpc.masks import KeyedMasks, MaskSource
 from tacit.mpc.ring import from_ring, to_ring
 from tacit.mpc.session import Session, run_all
-from tacit.mpc.shares import COORDINATOR, NODES, ArithmeticShare, deal, party_name, reconstruct
+from tacit.mpc.shares import (
+    COORDINATOR,
+    ArithmeticShare,
+    deal,
+    held_by,
+    party_name,
+    reconstruct,
+)
 from tacit.mpc.transport.frame import Buffer, Channel, Frame, Header
 from tacit.mpc.transport.inbox import Inbox
 from tacit.mpc.transport.memory import memory_pair
@@ -25,13 +32,15 @@ T = TypeVar("T")
 Party = Callable[[Session], Coroutine[Any, Any, T]]
 
 
-def deal_integers(values: Sequence[Any] | NDArray[np.int64]) -> list[ArithmeticShare]:
-    """The three nodes' shares of signed integers."""
-    return deal(to_ring(values))
+def deal_integers(
+    values: Sequence[Any] | NDArray[np.int64], *, nodes: int = 3
+) -> list[ArithmeticShare]:
+    """All nodes' shares of signed integers."""
+    return deal(to_ring(values), nodes=nodes)
 
 
 def reveal(shares: Sequence[ArithmeticShare]) -> NDArray[np.int64]:
-    """The signed integers behind the three nodes' shares.
+    """The signed integers behind all nodes' shares.
 
     >>> reveal(deal_integers([-1]))
     array([-1])
@@ -44,24 +53,24 @@ class PartiesRun(Generic[T]):
     """The result of a protocol that all parties ran in one process."""
 
     results: list[T]
-    """What nodes 0, 1 and 2 returned."""
+    """What the nodes returned."""
     coordinator: Any
     """What the coordinator returned, if it took part."""
     rounds: int
     """The longest chain of messages, measured."""
-    sent: tuple[int, int, int]
+    sent: tuple[int, ...]
     """Bytes sent by each node, measured."""
     received: list[list[tuple[int, bytes]]]
-    """What arrived at each of the four parties: sender and payload, if it was recorded."""
+    """What arrived at each node, and last at the coordinator: sender and payload, if recorded."""
 
 
 class _Network:
     """Wires between all parties: an inbox for each receiver, sender and substream."""
 
-    def __init__(self, record: bool) -> None:
+    def __init__(self, nodes: int, record: bool) -> None:
         self.inboxes: dict[tuple[int, int, int], Inbox] = {}
         self.record = record
-        self.received: list[list[tuple[int, bytes]]] = [[], [], [], []]
+        self.received: list[list[tuple[int, bytes]]] = [[] for _ in range(nodes + 1)]
 
     def inbox(self, to: int, sender: int, substream: int) -> Inbox:
         key = (to, sender, substream)
@@ -91,45 +100,49 @@ class _NetworkWire:
         pass
 
 
-def fresh_masks() -> Callable[[int], MaskSource]:
+def fresh_masks(nodes: int = 3) -> Callable[[int], MaskSource]:
     """Random component keys, and from them each node's source of masks."""
-    keys = [secrets.token_bytes(32) for _ in NODES]
-    return lambda me: KeyedMasks({me: keys[me], (me + 1) % 3: keys[(me + 1) % 3]})
+    keys = [secrets.token_bytes(32) for _ in range(nodes)]
+    return lambda me: KeyedMasks({c: keys[c] for c in held_by(me, nodes)})
 
 
 async def parties(
     node: Party[T],
     coordinator: Party[Any] | None = None,
     *,
+    nodes: int = 3,
     masks: Callable[[int], MaskSource] | None = None,
     record: bool = False,
     timeout: float = 10.0,
 ) -> PartiesRun[T]:
-    """Run a protocol with three nodes, and a coordinator if given, on this event loop."""
-    network = _Network(record)
-    source = masks or fresh_masks()
+    """Run a protocol with all nodes, and a coordinator if given, on this event loop."""
+    network = _Network(nodes, record)
+    source = masks or fresh_masks(nodes)
     sessions = [
         Session(
             me,
+            nodes=nodes,
             masks=source(me) if me != COORDINATOR else None,
             wire=lambda peer, substream, me=me: _NetworkWire(network, me, peer, substream),  # type: ignore[misc]
             timeout=timeout,
         )
-        for me in (*NODES, COORDINATOR)
+        for me in (*range(nodes), COORDINATOR)
     ]
-    work: list[Coroutine[Any, Any, Any]] = [node(sessions[i]) for i in NODES]
+    work: list[Coroutine[Any, Any, Any]] = [node(sessions[i]) for i in range(nodes)]
     if coordinator is not None:
         work.append(coordinator(sessions[COORDINATOR]))
     results = await run_all(work)
-    sent = sessions[0].sent, sessions[1].sent, sessions[2].sent
+    sent = tuple(session.sent for session in sessions[:nodes])
     rounds = max(session.depth for session in sessions)
-    return PartiesRun(results[:3], (*results, None)[3], rounds, sent, network.received)
+    answer = results[nodes] if coordinator is not None else None
+    return PartiesRun(results[:nodes], answer, rounds, sent, network.received)
 
 
 def run_parties(
     node: Party[T],
     coordinator: Party[Any] | None = None,
     *,
+    nodes: int = 3,
     masks: Callable[[int], MaskSource] | None = None,
     record: bool = False,
     timeout: float = 10.0,
@@ -141,22 +154,26 @@ def run_parties(
     >>> run_parties(node).results
     [0, 1, 2]
     """
-    return asyncio.run(parties(node, coordinator, masks=masks, record=record, timeout=timeout))
+    run = parties(node, coordinator, nodes=nodes, masks=masks, record=record, timeout=timeout)
+    return asyncio.run(run)
 
 
-def run_linked(party: Callable[[int, dict[int, Mux]], Coroutine[Any, Any, T]]) -> list[T]:
-    """Run all four parties over links in memory, each given its index and its links."""
+def run_linked(
+    party: Callable[[int, dict[int, Mux]], Coroutine[Any, Any, T]], *, nodes: int = 3
+) -> list[T]:
+    """Run all nodes and the coordinator over links in memory, each given its index and links."""
+    names = [*range(nodes), COORDINATOR]
 
     async def everybody() -> list[T]:
-        muxes: list[dict[int, Mux]] = [{} for _ in range(4)]
-        for a in range(4):
-            for b in range(a):
+        muxes: dict[int, dict[int, Mux]] = {name: {} for name in names}
+        for at, a in enumerate(names):
+            for b in names[:at]:
                 first, second = memory_pair(party_name(a), party_name(b))
                 muxes[a][b], muxes[b][a] = Mux(first), Mux(second)
         try:
-            return list(await asyncio.gather(*(party(me, muxes[me]) for me in range(4))))
+            return list(await asyncio.gather(*(party(me, muxes[me]) for me in names)))
         finally:
-            for mine in muxes:
+            for mine in muxes.values():
                 for mux in mine.values():
                     await mux.close()
 

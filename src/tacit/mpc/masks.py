@@ -1,6 +1,6 @@
 """Where masks and permutations come from: one AES-CTR stream per component and label.
 
-The two holders of a component share a key, so they draw the same words without communication
+The holders of a component share a key, so they draw the same words without communication
 [araki2016, Section 2]. Every draw has a label, every label its own subkey (HKDF, RFC 5869), and
 a label that was drawn is never given out again: no mask can be used twice.
 """
@@ -22,11 +22,11 @@ class MaskSource(Protocol):
     """Where a session draws its masks from; tests substitute scripted sources."""
 
     def words(self, label: str, component: int, count: int) -> Words:
-        """Uniform words, the same for both holders of the component."""
+        """Uniform words, the same for all holders of the component."""
         ...
 
     def permutation(self, label: str, component: int, size: int) -> NDArray[np.intp]:
-        """A uniform permutation, the same for both holders of the component."""
+        """A uniform permutation, the same for all holders of the component."""
         ...
 
 

@@ -1,8 +1,13 @@
-"""One evaluation as one party sees it: its messages, its masks, its measured cost.
+"""One evaluation as one party sees it: its letters, its masks, its measured cost.
 
 A session hands out each label's mask once per component and refuses a repeat. It counts the bytes
 it sends, and tracks the depth of the longest chain of messages so far, so that rounds are
 measured and not assumed.
+
+Nodes must agree on everything before they speak: where the states of honest nodes differ, one
+node's piece and another's hash would tell two values under one mask. So the first frame to every
+other node begins with a greeting, a hash of all that they must agree on, and nothing more leaves
+before the same greeting has come from all of them.
 """
 
 from __future__ import annotations
@@ -18,9 +23,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from tacit.errors import AbortError, MaskReuseError, ParameterError, PeerError
+from tacit.mpc.letters import Letter, frames, opened
 from tacit.mpc.masks import MaskSource
-from tacit.mpc.ring import Words
-from tacit.mpc.shares import COORDINATOR, ArithmeticShare, BitShare, party_name
+from tacit.mpc.shares import held_by, party_name
 from tacit.mpc.transport.frame import HEADER_BYTES, Buffer, Channel, Frame
 
 T = TypeVar("T")
@@ -86,15 +91,18 @@ class Wire(Protocol):
 class _Shared:
     """What all substreams of a session have in common."""
 
+    nodes: int
     masks: MaskSource | None
     wire: Callable[[int, int], Wire]
     timeout: float
     names: dict[int, str]
+    greeting: bytes
+    is_greeting: bool = False
+    met: asyncio.Event = field(default_factory=asyncio.Event)
     drawn: set[tuple[str, int]] = field(default_factory=set)
     wires: dict[tuple[int, int], Wire] = field(default_factory=dict)
     substreams: int = 1
     sent: int = 0
-    told: dict[int, list[bytes]] = field(default_factory=dict)
     failure: PeerError | None = None
 
 
@@ -117,32 +125,40 @@ async def run_all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 class Session:
     """A party's side of one evaluation, or of one substream of it.
 
-    `wire` opens the way to a peer for a substream. `masks` is None at the coordinator.
+    `wire` opens the way to a peer for a substream. `masks` is None at the coordinator. `greeting`
+    is the hash of what the nodes must agree on; without one, as at the coordinator, none is sent.
     """
 
     def __init__(
         self,
         me: int,
         *,
+        nodes: int,
         masks: MaskSource | None,
         wire: Callable[[int, int], Wire],
         timeout: float = DEFAULT_TIMEOUT,
         names: Mapping[int, str] | None = None,
+        greeting: bytes = b"",
     ) -> None:
         self.me = me
         self.depth = 0
         self._substream = 0
-        self._shared = _Shared(masks, wire, timeout, dict(names or {}))
+        self._shared = _Shared(nodes, masks, wire, timeout, dict(names or {}), greeting)
 
     @property
-    def next(self) -> int:
-        """The node after this one."""
-        return (self.me + 1) % 3
+    def nodes(self) -> int:
+        """How many nodes take part."""
+        return self._shared.nodes
 
     @property
-    def previous(self) -> int:
-        """The node before this one."""
-        return (self.me + 2) % 3
+    def peers(self) -> list[int]:
+        """The other nodes."""
+        return [node for node in range(self.nodes) if node != self.me]
+
+    @property
+    def held(self) -> tuple[int, ...]:
+        """The numbers of the components that this node has."""
+        return held_by(self.me, self.nodes)
 
     def name_of(self, peer: int) -> str:
         """The name of a peer in errors: that of its link, if known."""
@@ -152,11 +168,6 @@ class Session:
     def sent(self) -> int:
         """Bytes sent so far by all substreams, headers included."""
         return self._shared.sent
-
-    @property
-    def told(self) -> Mapping[int, Sequence[bytes]]:
-        """What this node has sent to the coordinator so far, per substream."""
-        return self._shared.told
 
     # Messages.
 
@@ -169,31 +180,79 @@ class Session:
                 wire.fail(self._shared.failure)
         return wire
 
-    async def send(self, peer: int, array: NDArray[Any]) -> None:
-        """Send an array's raw bytes; the array must not be changed afterwards."""
-        payload = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-        self._shared.sent += HEADER_BYTES + payload.nbytes
-        if peer == COORDINATOR:
-            self._shared.told.setdefault(self._substream, []).append(bytes(payload))
+    async def exchange(
+        self, letters: Sequence[Letter], contents: Mapping[int, NDArray[Any]]
+    ) -> dict[int, NDArray[Any]]:
+        """One round: send the letters that we know, and get those that are for us.
+
+        All nodes list the same letters in the same order, and the coordinator its own. `contents`
+        has the letters that we know, by number; they must not be changed afterwards. Nothing is
+        returned before all that arrived fits together (see `letters`).
+        """
+        ours = frames(letters, contents, self.me)
+        senders = {sender for each in letters if each.to == self.me for sender in each.senders}
+        if await self._is_first():
+            greeting = self._shared.greeting
+            for peer in self.peers:
+                await self._send(peer, [greeting, *ours.pop(peer, [])])
+            arrived = await self._receive_all(self.peers)
+            arrived = {peer: self._without_greeting(peer, arrived[peer]) for peer in arrived}
+            self._shared.met.set()
+        else:
+            arrived = {}
+        for peer, payload in ours.items():
+            await self._send(peer, payload)
+        arrived |= await self._receive_all(sorted(senders - arrived.keys()))
+        return opened(letters, arrived, self.me, self._shared.names)
+
+    async def _is_first(self) -> bool:
+        """Whether to greet now; if another substream does, this waits until all have met."""
+        shared = self._shared
+        if not shared.greeting:
+            return False
+        if not shared.is_greeting:
+            shared.is_greeting = True
+            return True
+        await shared.met.wait()
+        return False
+
+    def _without_greeting(self, peer: int, payload: Buffer) -> Buffer:
+        greeting, data = self._shared.greeting, memoryview(payload)
+        if data[: len(greeting)] != greeting:
+            what = "does not agree with us on what is computed; nothing was sent that tells more"
+            raise AbortError(self.name_of(peer), what)
+        return data[len(greeting) :]
+
+    async def _send(self, peer: int, parts: Sequence[Buffer]) -> None:
+        payload = parts[0] if len(parts) == 1 else b"".join(parts)
+        self._shared.sent += HEADER_BYTES + memoryview(payload).nbytes
         await self._wire(peer).send(self.depth + 1, payload, timeout=self._shared.timeout)
 
-    async def receive(
-        self,
-        peer: int,
-        shape: int | tuple[int, ...],
-        dtype: DTypeLike = np.uint64,
-    ) -> NDArray[Any]:
-        """Wait for an array of this shape; anything else aborts with the peer's name."""
-        frame = await self._wire(peer).receive(timeout=self._shared.timeout)
-        self.depth = max(self.depth, frame.header.depth)
-        due = _bytes_of(shape, dtype)
-        if frame.header.length != due:
-            what = f"sent {frame.header.length} bytes where {due} were due"
-            raise AbortError(self.name_of(peer), what)
-        array = np.frombuffer(frame.payload, dtype=dtype).reshape(shape)
-        # In memory the sender's own array arrives, so nobody may write into it.
-        array.flags.writeable = False
-        return array
+    async def _receive_all(self, peers: Iterable[int]) -> dict[int, Buffer]:
+        arrived: dict[int, Buffer] = {}
+        depth = self.depth
+        for peer in peers:
+            frame = await self._wire(peer).receive(timeout=self._shared.timeout)
+            depth = max(depth, frame.header.depth)
+            arrived[peer] = frame.payload
+        self.depth = depth
+        return arrived
+
+    async def tell(self, message: bytes) -> dict[int, bytes]:
+        """Tell every other node the same, and hear as much from each. 1 round.
+
+        What a node tells is its own word: nobody else knows it, so nobody vouches.
+        """
+        letters = [
+            Letter((sender,), to, (len(message),), np.dtype(np.uint8))
+            for sender in range(self.nodes)
+            for to in range(self.nodes)
+            if sender != to
+        ]
+        ours = np.frombuffer(message, dtype=np.uint8)
+        mine = {k: ours for k, letter in enumerate(letters) if letter.senders == (self.me,)}
+        heard = await self.exchange(letters, mine)
+        return {letters[k].senders[0]: data.tobytes() for k, data in heard.items()}
 
     # Masks.
 
@@ -213,36 +272,15 @@ class Session:
         shape: int | tuple[int, ...],
         dtype: DTypeLike = np.uint64,
     ) -> NDArray[Any]:
-        """Uniform words, the same for both holders of the component."""
+        """Uniform words, the same for all holders of the component."""
         size = _bytes_of(shape, dtype)
         words = self._draw(label, component).words(label, component, -(-size // 8))
         made: NDArray[Any] = words.view(np.uint8)[:size].view(dtype).reshape(shape)
         return made
 
     def permutation(self, label: str, component: int, size: int) -> NDArray[np.intp]:
-        """A uniform permutation, the same for both holders of the component."""
+        """A uniform permutation, the same for all holders of the component."""
         return self._draw(label, component).permutation(label, component, size)
-
-    def zero_sum(
-        self, label: str, shape: int | tuple[int, ...], dtype: DTypeLike = np.uint64
-    ) -> NDArray[Any]:
-        """The node's part of a fresh sharing of zero: the three parts add up to 0."""
-        mine = self.words(label, self.me, shape, dtype)
-        part: NDArray[Any] = mine - self.words(label, self.next, shape, dtype)
-        return part
-
-    def zero_xor(self, label: str, shape: int | tuple[int, ...]) -> Words:
-        """The node's part of a fresh sharing of zero under XOR."""
-        part: Words = self.words(label, self.me, shape) ^ self.words(label, self.next, shape)
-        return part
-
-    def share(self, components: dict[int, NDArray[Any]]) -> ArithmeticShare:
-        """The node's arithmetic share from numbered components."""
-        return ArithmeticShare.of(components, me=self.me)
-
-    def bit_share(self, components: dict[int, NDArray[Any]]) -> BitShare:
-        """The node's XOR share from numbered components."""
-        return BitShare.of(components, me=self.me)
 
     # Substreams.
 

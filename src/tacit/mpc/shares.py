@@ -1,21 +1,22 @@
-"""Replicated three-party secret shares [araki2016, Section 2].
+"""Replicated secret shares among three or four nodes.
 
-A secret x is split into three random components with x = x0 + x1 + x2 (or x0 ^ x1 ^ x2). Node i
-holds the components i and i+1 (indices modulo 3) as `mine` and `next`; one node alone knows nothing
-of x, any two know x.
+A secret x is the sum (or the XOR) of as many random components as there are nodes, and node i has
+all of them but number i. So one node alone knows nothing of x, and any two know x [araki2016,
+Section 2; with four nodes dalskov2021].
 
 ::
 
-    component   0        1        2
-    held by     2 and 0  0 and 1  1 and 2
+    nodes       0        1        2        3
+    lacks       x0       x1       x2       x3      x = x0 + x1 + x2 (+ x3)
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from functools import reduce
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +24,9 @@ from numpy.typing import NDArray
 from tacit.errors import AbortError
 from tacit.mpc.ring import Words
 
-NODES = (0, 1, 2)
-COORDINATOR = 3
-"""The index of the platform's coordinator, which holds no shares and receives results."""
-
+Array = NDArray[Any]
+COORDINATOR = -1
+"""The platform's coordinator, which holds no shares and receives results."""
 
 S = TypeVar("S", bound="Share")
 
@@ -40,36 +40,64 @@ def party_name(index: int) -> str:
     return "the coordinator" if index == COORDINATOR else f"node {index}"
 
 
+def held_by(node: int, nodes: int) -> tuple[int, ...]:
+    """The numbers of the components that a node has, in the order in which they are stored.
+
+    >>> held_by(1, 3), held_by(3, 4)
+    ((2, 0), (0, 1, 2))
+    """
+    return tuple((node + step) % nodes for step in range(1, nodes))
+
+
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One node's two components; the subclass says how the three add up."""
+    """One node's components by their numbers; the subclass says how all of them add up."""
 
-    mine: NDArray[Any]
-    next: NDArray[Any]
+    parts: Mapping[int, Array]
+    plus: ClassVar[np.ufunc]
+    minus: ClassVar[np.ufunc]
+
+    @property
+    def any(self) -> Array:
+        """One of the components, for what they have in common."""
+        return next(iter(self.parts.values()))
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the shared array."""
-        return self.mine.shape
+        return self.any.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of its words."""
+        return self.any.dtype
 
     def __len__(self) -> int:
-        return len(self.mine)
+        return len(self.any)
 
     def __getitem__(self, index: Any) -> Self:  # noqa: ANN401 - whatever NumPy indexes with
-        return type(self)(self.mine[index], self.next[index])
+        return self.map(lambda part: part[index])
 
-    def component(self, number: int, *, me: int) -> NDArray[Any]:
-        """The component with this number, which node `me` must hold."""
-        return self.mine if number == me else self.next
+    def map(self, function: Callable[[Array], Array], /) -> Self:
+        """The share with a linear function applied to each component."""
+        return type(self)({c: function(part) for c, part in self.parts.items()})
 
-    @classmethod
-    def of(cls, components: Mapping[int, NDArray[Any]], *, me: int) -> Self:
-        """The share of node `me` from the components it holds, by their numbers."""
-        return cls(components[me], components[(me + 1) % 3])
+    def __add__(self, other: Self) -> Self:
+        return type(self)({c: self.plus(p, other.parts[c]) for c, p in self.parts.items()})
+
+    def __sub__(self, other: Self) -> Self:
+        return type(self)({c: self.minus(p, other.parts[c]) for c, p in self.parts.items()})
+
+    def add_public(self, values: Array) -> Self:
+        """The share with a public value added, which goes into component 0."""
+        parts = dict(self.parts)
+        if 0 in parts:
+            parts[0] = self.plus(parts[0], values)
+        return type(self)(parts)
 
 
 class ArithmeticShare(Share):
-    """x = x0 + x1 + x2 in the ring Z_2^64.
+    """x is the sum of its components in the ring Z_2^64, or in a smaller one.
 
     >>> shares = deal(np.array([41, 1], dtype=np.uint64))
     >>> reconstruct(shares)
@@ -77,12 +105,27 @@ class ArithmeticShare(Share):
     """
 
     __slots__ = ()
+    plus = np.add
+    minus = np.subtract
 
 
 class BitShare(Share):
-    """x = x0 ^ x1 ^ x2, bitwise on unsigned words of any width."""
+    """x is the XOR of its components, bitwise on unsigned words of any width."""
 
     __slots__ = ()
+    plus = np.bitwise_xor
+    minus = np.bitwise_xor
+
+
+def concatenate(shares: Sequence[S], /) -> S:
+    """Several shared arrays one after the other."""
+    first = shares[0]
+    return type(first)({c: np.concatenate([s.parts[c] for s in shares]) for c in first.parts})
+
+
+def total(arrays: Iterable[Array], plus: np.ufunc, /) -> Array:
+    """The sum, or the XOR, of arrays."""
+    return reduce(plus, arrays)
 
 
 def _random(shape: tuple[int, ...], dtype: np.dtype[Any], source: Callable[[int], bytes]) -> Words:
@@ -91,38 +134,40 @@ def _random(shape: tuple[int, ...], dtype: np.dtype[Any], source: Callable[[int]
     return words
 
 
-def deal(values: Words, *, source: Callable[[int], bytes] = os.urandom) -> list[ArithmeticShare]:
-    """Split secrets into the shares of nodes 0, 1 and 2, as a participant does.
+def _dealt(values: Array, kind: type[S], nodes: int, source: Callable[[int], bytes]) -> list[S]:
+    parts = [_random(values.shape, values.dtype, source) for _ in range(nodes - 1)]
+    parts.append(reduce(kind.minus, parts, values))
+    return [kind({c: parts[c] for c in held_by(i, nodes)}) for i in range(nodes)]
+
+
+def deal(
+    values: Words, *, nodes: int = 3, source: Callable[[int], bytes] = os.urandom
+) -> list[ArithmeticShare]:
+    """Split secrets into the shares of all nodes, as a participant does.
 
     `source` gives random bytes; anything but the operating system's is for tests only.
     """
-    first = _random(values.shape, values.dtype, source)
-    second = _random(values.shape, values.dtype, source)
-    parts = [first, second, values - first - second]
-    return [ArithmeticShare(parts[i], parts[(i + 1) % 3]) for i in NODES]
+    return _dealt(values, ArithmeticShare, nodes, source)
 
 
 def deal_bits(
-    values: NDArray[Any], *, source: Callable[[int], bytes] = os.urandom
+    values: Array, *, nodes: int = 3, source: Callable[[int], bytes] = os.urandom
 ) -> list[BitShare]:
     """Split bits, packed in unsigned words of any width, into the shares of the nodes."""
-    first = _random(values.shape, values.dtype, source)
-    second = _random(values.shape, values.dtype, source)
-    parts = [first, second, values ^ first ^ second]
-    return [BitShare(parts[i], parts[(i + 1) % 3]) for i in NODES]
+    return _dealt(values, BitShare, nodes, source)
 
 
-def reconstruct(shares: Sequence[Share]) -> NDArray[Any]:
-    """The secret from the shares of all three nodes, in their order, which must fit together."""
-    a, b, c = (share.mine for share in shares)
-    for component, held_before in zip((b, c, a), shares, strict=True):
-        if not np.array_equal(component, held_before.next):
-            raise AbortError("the nodes", "the two holders of a component hold different ones")
-    secret: NDArray[Any] = a ^ b ^ c if isinstance(shares[0], BitShare) else a + b + c
-    return secret
+def reconstruct(shares: Sequence[Share]) -> Array:
+    """The secret from the shares of all nodes, in their order, which must fit together."""
+    parts: dict[int, Array] = {}
+    for share in shares:
+        for number, part in share.parts.items():
+            if not np.array_equal(parts.setdefault(number, part), part):
+                raise AbortError("the nodes", "the holders of a component hold different ones")
+    return total(parts.values(), shares[0].plus)
 
 
-def public_share(values: NDArray[Any], kind: type[S], *, me: int) -> S:
+def public_share(values: Array, kind: type[S], *, me: int, nodes: int) -> S:
     """A public value in the form of a share: component 0 is the value, the others are zero."""
     zero = np.zeros_like(values)
-    return kind(values if me == 0 else zero, values if me == 2 else zero)
+    return kind({c: values if c == 0 else zero for c in held_by(me, nodes)})

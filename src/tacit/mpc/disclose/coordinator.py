@@ -1,75 +1,24 @@
-"""One evaluation at the coordinator: combining the nodes' messages.
-
-What arrives is checked for plausibility. Nodes that were sent different requests derive different
-masks, and their messages then add up to noise, which is rejected here.
-"""
+"""One evaluation at the coordinator: adding up what the nodes send it, now or from a record."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tacit.errors import AbortError
+from tacit.errors import AbortError, PeerError
 from tacit.mpc.bound import FitnessBound
-from tacit.mpc.disclose.node import labels_of_ranks
-from tacit.mpc.disclose.thresholds import ALWAYS_ABOVE, receive_thresholds
-from tacit.mpc.protocols import labels, opening
-from tacit.mpc.ring import from_ring
+from tacit.mpc.disclose.answer import DisclosedValues, read_answer
+from tacit.mpc.disclose.thresholds import shape_of_bits
+from tacit.mpc.protocols import opening, shuffle
 from tacit.mpc.session import Session
+from tacit.mpc.shares import COORDINATOR, Array, party_name
 from tacit.mpc.spec import Best, Spec
+from tacit.mpc.transport.frame import Buffer, Channel, Frame, Header
 
-
-@dataclass(frozen=True, slots=True)
-class DisclosedValues:
-    """What one evaluation disclosed.
-
-    `labels` are, per individual: the fitness (none), the rank (order), the number of the quantile
-    or bucket, or 1 for true and 0 for false (top, above).
-    """
-
-    labels: NDArray[np.int64]
-    best_value: int | None
-    improved: bool | None
-    rounds: int
-
-
-def _refuse(what: str) -> AbortError:
-    return AbortError("the nodes", f"{what}; the answer is noise, ask again")
-
-
-def _check_labels(disclosed: NDArray[np.int64], spec: Spec, n: int) -> None:
-    if spec.kind == "above":
-        fits = int(disclosed.sum()) >= min(n, ALWAYS_ABOVE) and disclosed.max(initial=0) <= 1
-    elif spec.kind == "buckets":
-        # The best is in the first bucket; the worst may be too, if all are equal.
-        fits = bool((disclosed == 0).any()) and disclosed.max() < spec.parameter
-    else:
-        expected = np.sort(labels_of_ranks(np.arange(n), spec))
-        fits = np.array_equal(np.sort(disclosed), expected)
-    if not fits:
-        raise _refuse(f"sent labels that do not fit {spec}")
-
-
-def _check_value(values: NDArray[np.int64], bound: FitnessBound) -> None:
-    if (values < bound.low).any() or (values > bound.high).any():
-        raise _refuse(f"sent a fitness outside {bound.low}..{bound.high}")
-
-
-async def _collect_none(
-    session: Session, n: int, bound: FitnessBound, best: Best, best_so_far: int | None
-) -> DisclosedValues:
-    values = from_ring(await opening.receive_opened(session, n))
-    _check_value(values, bound)
-    top = int(values.max())
-    improved = best_so_far is None or top > best_so_far
-    return DisclosedValues(
-        values,
-        top if best == "value" else None,
-        improved if best == "improvement" else None,
-        session.depth,
-    )
+Substreams = Mapping[int, Sequence[bytes]]
+"""What a node sent to the coordinator: the frames of each substream."""
 
 
 async def collect(
@@ -98,29 +47,66 @@ async def collect(
     (array([0, 1]), True)
     """
     spec.check(n)
-    if spec.kind == "none":
-        return await _collect_none(session, n, bound, best, best_so_far)
 
-    async def disclosed(substream: Session) -> NDArray[np.int64]:
-        if spec.has_thresholds:
-            return await receive_thresholds(substream, n, spec=spec)
-        return (await labels.receive_labels(substream, n)).astype(np.int64)
+    async def rows(substream: Session) -> Array:
+        shape, word = (
+            (shape_of_bits(n, spec), np.uint8) if spec.has_thresholds else ((n,), np.uint32)
+        )
+        return await shuffle.receive_unshuffled(substream, shape, dtype=word, xor=True)
 
-    async def disclosed_best(substream: Session) -> NDArray[np.int64]:
+    async def of_best(substream: Session) -> Array:
         if best == "value":
-            return from_ring(await opening.receive_opened(substream, 1))
-        bit = await opening.receive_opened(substream, 1, dtype=np.uint8, xor=True)
-        return bit.astype(np.int64)
+            return await opening.receive_opened(substream, 1)
+        return await opening.receive_opened(substream, 1, dtype=np.uint8, xor=True)
 
-    if best == "nothing":
-        (marks,) = await session.in_parallel(disclosed)
-        _check_labels(marks, spec, n)
-        return DisclosedValues(marks, None, None, session.depth)
-    marks, answer = await session.in_parallel(disclosed, disclosed_best)
-    _check_labels(marks, spec, n)
-    if best == "value":
-        _check_value(answer, bound)
-        return DisclosedValues(marks, int(answer[0]), None, session.depth)
-    if answer[0] not in (0, 1):
-        raise _refuse("sent an improvement that is neither yes nor no")
-    return DisclosedValues(marks, None, bool(answer[0]), session.depth)
+    about_best = None
+    if spec.kind == "none":
+        disclosed = await opening.receive_opened(session, n)
+    elif best == "nothing":
+        (disclosed,) = await session.in_parallel(rows)
+    else:
+        disclosed, about_best = await session.in_parallel(rows, of_best)
+    return read_answer(
+        disclosed,
+        about_best,
+        spec=spec,
+        bound=bound,
+        best=best,
+        rounds=session.depth,
+        best_so_far=best_so_far,
+    )
+
+
+class _Kept:
+    """A substream that arrived before, to be received again."""
+
+    def __init__(self, frames: Iterable[bytes], peer: str) -> None:
+        self._frames: Iterator[bytes] = iter(frames)
+        self._peer = peer
+
+    async def send(self, depth: int, payload: Buffer, *, timeout: float) -> None:
+        """Nobody listens."""
+
+    async def receive(self, *, timeout: float) -> Frame:  # noqa: ARG002 - as wires have it
+        """The next frame of the record."""
+        for data in self._frames:
+            return Frame(Header(Channel(bytes(16)), bytes(8), 1, 0, len(data)), data)
+        raise AbortError(self._peer, "sent less than this, says the record")
+
+    def fail(self, error: PeerError) -> None:
+        """Nobody waits."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def collect_again(
+    parts: Mapping[int, Substreams], n: int, *, spec: Spec, bound: FitnessBound, best: Best
+) -> DisclosedValues:
+    """What the nodes sent of an evaluation adds up to, from a record and outside an event loop."""
+
+    def wire(peer: int, substream: int) -> _Kept:
+        return _Kept(parts.get(peer, {}).get(substream, []), party_name(peer))
+
+    session = Session(COORDINATOR, nodes=len(parts), masks=None, wire=wire)
+    return asyncio.run(collect(session, n, spec=spec, bound=bound, best=best))

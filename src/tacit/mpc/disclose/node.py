@@ -3,14 +3,15 @@
 ::
 
     none        open the fitness to the coordinator                              1 round
-    otherwise   append the tie-breaking index, shuffle keys and fitness          2
+    otherwise   append the tie-breaking index, shuffle keys and fitness          2 (four nodes: 3)
                 compare the shuffled keys and open the comparisons               1 + log2 bits
-                order, quantiles, top:  labels of the ranks to the coordinator   2
-                above, buckets:         compare with thresholds, bits back       1 + log2 bits + 2
+                order, quantiles, top:  labels of the ranks to the coordinator   2 (3)
+                above, buckets:         compare with thresholds, bits back       as both above
                 best fitness            beside the last step
 
-The coordinator learns the disclosure. The nodes learn the ranks of shuffled positions, a
-uniformly random permutation that is independent of the fitness. Ranking after [hamada2012], shuffle
+The coordinator learns the disclosure, and so do the nodes where they are told it. Otherwise the
+nodes learn the ranks of shuffled positions, a uniformly random permutation that is independent of
+the fitness. Ranking after [hamada2012], shuffle
 after [araki2021], comparison after [mohassel2018].
 """
 
@@ -20,21 +21,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.mpc.bound import FitnessBound, check_bound_fits, index_bits, key_bits
 from tacit.mpc.cost import Cost
 from tacit.mpc.disclose import best as best_of
 from tacit.mpc.disclose import thresholds
-from tacit.mpc.linear import add_public, scale, subtract
-from tacit.mpc.protocols import labels, opening, shuffle
+from tacit.mpc.disclose.answer import DisclosedValues, labels_of_ranks, read_answer, searched_best
+from tacit.mpc.linear import scale
+from tacit.mpc.protocols import opening, shuffle
 from tacit.mpc.rank.all_pairs import cost as all_pairs_cost
 from tacit.mpc.rank.all_pairs import rank_all_pairs
 from tacit.mpc.rank.pivots import cost as pivots_cost
 from tacit.mpc.rank.pivots import rank_by_pivots
 from tacit.mpc.rank.result import Ranking
 from tacit.mpc.session import Session
-from tacit.mpc.shares import ArithmeticShare
+from tacit.mpc.shares import ArithmeticShare, Array
 from tacit.mpc.spec import Best, Spec
 
 ALL_PAIRS_LIMIT = 1000
@@ -49,33 +50,20 @@ class Evaluated:
     """The state for the next evaluation, if the best is disclosed as `improvement`."""
     batches: tuple[int, ...] = ()
     """Comparisons that each batch opened; they depend on the random secret order alone."""
+    told: DisclosedValues | None = None
+    """What was disclosed, where the nodes are told it."""
 
 
-def labels_of_ranks(ranks: NDArray[np.intp], spec: Spec) -> NDArray[np.uint32]:
-    """What order, quantiles and top disclose of an individual with this rank.
-
-    >>> labels_of_ranks(np.arange(11), Spec.parse("quantiles:3"))
-    array([0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2], dtype=uint32)
-    """
-    n, k = len(ranks), spec.parameter
-    if spec.kind == "quantiles":
-        return (k - 1 - ((n - 1 - ranks) * k) // n).astype(np.uint32)
-    if spec.kind == "top":
-        return (ranks < k).astype(np.uint32)
-    return ranks.astype(np.uint32)
-
-
-def _keys(session: Session, fitness: ArithmeticShare) -> ArithmeticShare:
+def _keys(fitness: ArithmeticShare) -> ArithmeticShare:
     """Fitness with the tie-breaking index in low bits: of equals, the lower index is larger."""
     n = len(fitness)
     down = np.arange(n - 1, -1, -1, dtype=np.uint64)
-    return add_public(scale(fitness, 1 << index_bits(n)), down, me=session.me)
+    return scale(fitness, 1 << index_bits(n)).add_public(down)
 
 
 def _columns(keys: ArithmeticShare, fitness: ArithmeticShare) -> ArithmeticShare:
-    return ArithmeticShare(
-        np.stack([keys.mine, fitness.mine], axis=1), np.stack([keys.next, fitness.next], axis=1)
-    )
+    parts = fitness.parts
+    return ArithmeticShare({c: np.stack([key, parts[c]], axis=1) for c, key in keys.parts.items()})
 
 
 async def _rank(
@@ -93,31 +81,43 @@ async def evaluate(
     bound: FitnessBound,
     best: Best,
     best_so_far: ArithmeticShare | None = None,
+    told: bool = False,
 ) -> Evaluated:
     """A node's side of one evaluation; the coordinator runs `collect`.
 
     With the best as `improvement`, pass the result's `best_so_far` to the next evaluation; it is
-    None before the first. In the other modes it is returned unchanged.
+    None before the first. In the other modes it is returned unchanged. Where the nodes are `told`
+    what is disclosed, the result has that too; whether the best improved stays with the
+    coordinator, since no search needs it.
 
     >>> from tacit.mpc.disclose.coordinator import collect
     >>> from tacit.mpc.local import deal_integers, run_parties
     >>> f = deal_integers([-5, 3, 3, 0])
     >>> ask = {"spec": Spec.parse("order"), "bound": FitnessBound(-9, 9), "best": "value"}
     >>> run = run_parties(
-    ...     lambda s: evaluate(s, f[s.me], **ask),
+    ...     lambda s: evaluate(s, f[s.me], told=True, **ask),
     ...     lambda s: collect(s, 4, **ask),
     ... )
     >>> run.coordinator.labels, run.coordinator.best_value
+    (array([3, 0, 1, 2]), 3)
+    >>> run.results[1].told.labels, run.results[1].told.best_value
     (array([3, 0, 1, 2]), 3)
     """
     n = len(fitness)
     spec.check(n)
     check_bound_fits(bound, n, spec)
+
+    def answer(rows: Array | None, value: Array | None) -> DisclosedValues | None:
+        if rows is None:
+            return None
+        known = searched_best(spec, best)
+        return read_answer(rows, value, spec=spec, bound=bound, best=known, rounds=session.depth)
+
     if spec.kind == "none":
-        await opening.open_to_coordinator(session, fitness, label="fitness")
-        return Evaluated(best_so_far)
+        rows = await opening.disclose(session, fitness, told=told)
+        return Evaluated(best_so_far, told=answer(rows, None))
     order = shuffle.draw_order(session, n, label="order")
-    keys = _keys(session, fitness)
+    keys = _keys(fitness)
     if best == "nothing" and not spec.has_thresholds:
         mixed = await shuffle.shuffle(session, keys, order, label="shuffle")
         values = mixed[:0]
@@ -126,36 +126,38 @@ async def evaluate(
         mixed, values = both[:, 0], both[:, 1]
     kept = values[:0]
     if best == "improvement" and best_so_far is not None:
-        kept = subtract(best_so_far, values)
+        kept = best_so_far - values
     ranking = await _rank(session, mixed, kept, key_bits(bound, n))
 
-    async def disclose(substream: Session) -> ArithmeticShare | None:
+    async def disclose(substream: Session) -> tuple[ArithmeticShare | None, Array | None]:
         if spec.has_thresholds:
-            await thresholds.disclose_thresholds(
-                substream, values, ranking, order, spec=spec, bound=bound, label="tests"
+            return best_so_far, await thresholds.disclose_thresholds(
+                substream, values, ranking, order, spec=spec, bound=bound, label="tests", told=told
             )
-        else:
-            public = labels_of_ranks(ranking.ranks, spec)
-            await labels.labels_to_coordinator(substream, public, order, label="labels")
-        return best_so_far
+        public = labels_of_ranks(ranking.ranks, spec)
+        return best_so_far, await shuffle.labels_to_coordinator(
+            substream, public, order, label="labels", told=told
+        )
 
-    async def disclose_best(substream: Session) -> ArithmeticShare | None:
+    async def disclose_best(substream: Session) -> tuple[ArithmeticShare | None, Array | None]:
         return await best_of.disclose_best(
-            substream, values, ranking, best=best, best_so_far=best_so_far, label="best"
+            substream, values, ranking, best=best, best_so_far=best_so_far, label="best", told=told
         )
 
     substreams = [disclose] if best == "nothing" else [disclose, disclose_best]
-    states = await session.in_parallel(*substreams)
-    return Evaluated(states[-1], ranking.batches)
+    done = await session.in_parallel(*substreams)
+    return Evaluated(done[-1][0], ranking.batches, answer(done[0][1], done[-1][1]))
 
 
 def cost(
+    nodes: int,
     n: int,
     *,
     spec: Spec,
     bound: FitnessBound,
     best: Best,
     has_best: bool = False,
+    told: bool = False,
     batches: Sequence[int] | None = None,
 ) -> Cost:
     """The cost of an evaluation, the delivery to the coordinator included.
@@ -164,25 +166,26 @@ def cost(
     random order led to; without them, typical ones are assumed.
 
     >>> ask = {"bound": FitnessBound(0, 2**18 - 1), "best": "value"}
-    >>> cost(300, spec=Spec.parse("order"), **ask).rounds
-    10
-    >>> cost(300, spec=Spec.parse("buckets:5"), **ask).rounds
-    16
+    >>> cost(3, 300, spec=Spec.parse("order"), **ask).rounds
+    9
+    >>> cost(4, 300, spec=Spec.parse("buckets:5"), **ask).rounds
+    18
     """
     if spec.kind == "none":
-        return opening.cost_to_coordinator(n)
+        return opening.cost_to_coordinator(nodes, n, told=told)
     payload = best != "nothing" or spec.has_thresholds
-    total = shuffle.cost(n, row_bytes=16 if payload else 8)
+    total = shuffle.cost(nodes, (n, 2) if payload else (n,))
     kept = n if best == "improvement" and has_best else 0
     bits = key_bits(bound, n)
     if n <= ALL_PAIRS_LIMIT:
-        total = total.then(all_pairs_cost(n, kept, bits=bits))
+        total = total.then(all_pairs_cost(nodes, n, kept, bits=bits))
     else:
         assumed = [round(n ** (4 / 3))] * 3 if batches is None else batches
-        total = total.then(pivots_cost(assumed, kept, bits=bits))
+        total = total.then(pivots_cost(nodes, assumed, kept, bits=bits))
+    label = np.dtype(np.uint32)
     last = (
-        thresholds.cost(n, spec=spec, bound=bound)
+        thresholds.cost(nodes, n, spec=spec, bound=bound, told=told)
         if spec.has_thresholds
-        else labels.cost_to_coordinator(n)
+        else shuffle.cost_to_coordinator(nodes, (n,), label, public=True, told=told)
     )
-    return total.then(last.beside(best_of.cost(best, has_best=has_best)))
+    return total.then(last.beside(best_of.cost(nodes, best, has_best=has_best, told=told)))

@@ -24,7 +24,7 @@ from tacit.mpc.protocols.shuffle import SecretPermutation
 from tacit.mpc.rank.result import Ranking
 from tacit.mpc.ring import Words, public_word
 from tacit.mpc.session import Session
-from tacit.mpc.shares import ArithmeticShare, BitShare
+from tacit.mpc.shares import ArithmeticShare, Array, BitShare
 from tacit.mpc.spec import Spec
 
 ALWAYS_ABOVE = 3
@@ -39,9 +39,9 @@ def _bits(spec: Spec, bound: FitnessBound) -> int:
     return threshold_bits(bound, 100 if spec.kind == "above" else spec.parameter)
 
 
-def row_bytes(spec: Spec) -> int:
-    """Bytes of an individual's bits."""
-    return -(-_tests(spec) // 8)
+def shape_of_bits(n: int, spec: Spec) -> tuple[int, int]:
+    """The shape of all individuals' bits in bytes, a line for each."""
+    return n, -(-_tests(spec) // 8)
 
 
 def _differences(component: Words, best: int, worst: int, spec: Spec) -> Words:
@@ -55,15 +55,11 @@ def _differences(component: Words, best: int, worst: int, spec: Spec) -> Words:
     return forms
 
 
-def _above(below: BitShare, ranks: NDArray[np.intp], *, me: int) -> BitShare:
+def _above(below: BitShare, ranks: NDArray[np.intp]) -> BitShare:
     """The complement of `below`, set to true for the best ones."""
     forced = ranks < ALWAYS_ABOVE
-    flip = (np.uint8(me == 0), np.uint8(me == 2))
-    components = [
-        np.where(forced, one, part ^ one)
-        for part, one in zip((below.mine, below.next), flip, strict=True)
-    ]
-    return BitShare(components[0], components[1])
+    rest = below.map(lambda part: np.where(forced, np.uint8(0), part))
+    return rest.add_public(np.ones_like(below.any))
 
 
 def _pack(bits: NDArray[np.uint8], tests: int, n: int) -> NDArray[np.uint8]:
@@ -80,8 +76,11 @@ async def disclose_thresholds(
     spec: Spec,
     bound: FitnessBound,
     label: str,
-) -> None:
+    told: bool = False,
+) -> Array | None:
     """A node's side; `fitness` is shuffled as the ranking is.
+
+    Where the nodes are told as well, their bits are returned (see `groups_of`).
 
     >>> from tacit.mpc.local import deal_integers, run_parties
     >>> f = deal_integers([0, 50, 100])
@@ -89,53 +88,50 @@ async def disclose_thresholds(
     ...     order = shuffle.draw_order(s, 3, label="o")
     ...     y = await shuffle.shuffle(s, f[s.me], order, label="s")
     ...     clear = await opening.open_to_nodes(s, y)  # never do this: it is for the example
-    ...     empty = BitShare(*(np.zeros(0, dtype=np.uint8),) * 2)
+    ...     empty = BitShare(dict.fromkeys(s.held, np.zeros(0, dtype=np.uint8)))
     ...     ranks = (2 - clear // np.uint64(50)).astype(np.intp)
     ...     await disclose_thresholds(s, y, Ranking(ranks, empty, ()), order, label="t",
     ...                           spec=spec, bound=FitnessBound(0, 100))
     >>> from tacit.mpc.protocols import opening
     >>> spec = Spec.parse("buckets:2")
-    >>> run_parties(node, lambda s: receive_thresholds(s, 3, spec=spec)).coordinator
+    >>> shape = shape_of_bits(3, spec)
+    >>> run = run_parties(
+    ...     node, lambda s: shuffle.receive_unshuffled(s, shape, dtype=np.uint8, xor=True)
+    ... )
+    >>> groups_of(run.coordinator, spec)
     array([1, 0, 0])
     """
     n, tests = len(fitness), _tests(spec)
     best, worst = ranking.position(0), ranking.position(n - 1)
-    forms = ArithmeticShare(
-        _differences(fitness.mine, best, worst, spec).reshape(-1),
-        _differences(fitness.next, best, worst, spec).reshape(-1),
-    )
+    forms = fitness.map(lambda part: _differences(part, best, worst, spec).reshape(-1))
     signs = await less_than.compare_batch(
         session, forms[:0], forms, bits=_bits(spec, bound), label=f"{label}.sign"
     )
     bits = signs.kept
     if spec.kind == "above":
-        bits = _above(bits, ranking.ranks, me=session.me)
-    rows = BitShare(_pack(bits.mine, tests, n), _pack(bits.next, tests, n))
-    await shuffle.unshuffle_to_coordinator(session, rows, order, label=f"{label}.back")
+        bits = _above(bits, ranking.ranks)
+    rows = bits.map(lambda part: _pack(part, tests, n))
+    return await shuffle.unshuffle_to_coordinator(
+        session, rows, order, label=f"{label}.back", told=told
+    )
 
 
-async def receive_thresholds(session: Session, n: int, *, spec: Spec) -> NDArray[np.int64]:
-    """The coordinator's side: 0 or 1 for `above`, the number of the bucket for `buckets`.
+def groups_of(rows: Array, spec: Spec) -> NDArray[np.int64]:
+    """0 or 1 for `above`, the number of the bucket for `buckets`, from each individual's bits.
 
-    >>> from tacit.mpc.local import run_parties
-    >>> spec = Spec.parse("buckets:3")
-    >>> async def node(s):
-    ...     if s.me < 2:  # what nodes 1 and 0 send, here without masks
-    ...         await s.send(3, np.array([[3 * s.me], [s.me]], dtype=np.uint8))
-    >>> run_parties(node, lambda s: receive_thresholds(s, 2, spec=spec)).coordinator
-    array([2, 1])
+    >>> groups_of(np.array([[3], [1], [0]], dtype=np.uint8), Spec.parse("buckets:3"))
+    array([2, 1, 0])
     """
-    tests, width = _tests(spec), row_bytes(spec)
-    rows = await shuffle.receive_unshuffled(session, (n, width), dtype=np.uint8, xor=True)
     bits = np.unpackbits(rows, axis=1, bitorder="little")
     # An individual beyond one bucket's end is beyond all ends before it: ones first, then zeros.
-    if bits[:, tests:].any() or (np.diff(bits.astype(np.int8), axis=1) > 0).any():
+    if bits[:, _tests(spec) :].any() or (np.diff(bits.astype(np.int8), axis=1) > 0).any():
         raise AbortError("the nodes", "sent bits that encode no bucket; ask again")
     groups: NDArray[np.int64] = bits.sum(axis=1, dtype=np.int64)
     return groups
 
 
-def cost(n: int, *, spec: Spec, bound: FitnessBound) -> Cost:
+def cost(nodes: int, n: int, *, spec: Spec, bound: FitnessBound, told: bool) -> Cost:
     """The cost of the tests and of bringing their bits back."""
-    tests = less_than.cost(0, n * _tests(spec), bits=_bits(spec, bound))
-    return tests.then(shuffle.cost_to_coordinator(n, row_bytes=row_bytes(spec)))
+    tests = less_than.cost(nodes, 0, n * _tests(spec), bits=_bits(spec, bound))
+    shape, byte = shape_of_bits(n, spec), np.dtype(np.uint8)
+    return tests.then(shuffle.cost_to_coordinator(nodes, shape, byte, public=False, told=told))

@@ -1,14 +1,20 @@
 """Less-than with a public bit length: the sign of many shared differences at once.
 
-The sign of u + v (see `operands`) is the XOR of the top bits and the carry from below. A tree over
-generate and propagate bits finds the carry in ceil(log2) levels, on bit planes with 64 comparisons
-per word. The last AND of the tree is not shared again: its blinded parts go straight to where the
-result is wanted.
+The sign of u + v (see `halves`) is the XOR of the top bits and the carry from below. The bits are
+taken in blocks of two. Whether a block generates a carry, and whether it passes one on, are sums of
+products of one operand's bits with the other's,
 
-With L = bits - 1 bits below the sign: 1 + max(1, ceil(log2 L)) rounds, about 4L bits per
-comparison at node 0 and 3L at the others. The nodes learn the opened signs and nothing else; of
-kept signs nobody learns anything. After [mohassel2018, Section 5.3], with a tree in place of a
-prefix adder.
+::
+
+    generate   u1 v1 + u1 u0 v0 + u0 v1 v0          pass on   (u1 + v1)(u0 + v0)
+
+so u0, u1, u1 u0 and the same of v are shared, and one round of products makes both. A tree over the
+blocks then finds the carry, on bit planes with 64 comparisons per word. Its last AND is not shared
+again: its masked parts go straight to where the result is wanted.
+
+With b blocks: 2 + max(1, ceil(log2 b)) rounds. The nodes learn the opened signs and nothing else;
+of kept signs nobody learns anything. After [mohassel2018, Section 5.3], with a tree of blocks in
+place of a prefix adder.
 """
 
 from __future__ import annotations
@@ -21,11 +27,34 @@ from numpy.typing import NDArray
 
 from tacit.mpc.cost import Cost
 from tacit.mpc.planes import Unsigned, plane_to_bits, plane_words, to_planes
-from tacit.mpc.protocols import operands
-from tacit.mpc.protocols.bit_and import and_part, pass_on
+from tacit.mpc.protocols.halves import (
+    HALVES,
+    half_letters,
+    half_pairs,
+    known_part,
+    operand_of,
+    share_halves,
+)
+from tacit.mpc.protocols.pairwise import (
+    PAIRS,
+    Pair,
+    Reshare,
+    add_share,
+    known_pairs,
+    open_contents,
+    open_letters,
+    opened_value,
+    product_parts,
+    reshare,
+    reshare_letters,
+)
 from tacit.mpc.ring import Words
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare
+
+LOW, HIGH, BOTH = 0, 1, 2
+"""Of a block: its low bit, its high bit, and their product."""
+GENERATE, PASS_ON = 0, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,73 +65,118 @@ class Signs:
     kept: BitShare
 
 
-async def _combine(session: Session, g: BitShare, p: BitShare, label: str) -> tuple[BitShare, ...]:
-    """One level: neighbours (low, high) become g_high ^ p_high & g_low and p_high & p_low."""
-    pairs = g.shape[0] // 2
-    words = g.shape[1]
-    low, high = slice(0, 2 * pairs, 2), slice(1, 2 * pairs, 2)
-    part = np.empty((2 * pairs - 1, words), dtype=np.uint64)
-    part[:pairs] = and_part(p[high], g[low])
-    # The lowest pair's propagate bit is never needed.
-    part[pairs:] = and_part(p[high][1:], p[low][1:])
-    part ^= session.zero_xor(f"{label}.zero", part.shape)
-    product = await pass_on(session, part)
-    rest = g.shape[0] % 2
-    new_g = _level(product[:pairs], g[high], g, rest)
-    # A plane that is never read stands in for the lowest propagate bit.
-    new_p = _level(product[pairs - 1 :], None, p, rest)
-    return new_g, new_p
+def _blocks_of(bits: int) -> int:
+    return bits // 2  # of bits - 1 bits below the sign
 
 
-def _level(product: BitShare, add: BitShare | None, old: BitShare, rest: int) -> BitShare:
-    pairs, words = product.shape[0], product.shape[1]
-    made = []
-    for source, extra, before in (
-        (product.mine, None if add is None else add.mine, old.mine),
-        (product.next, None if add is None else add.next, old.next),
-    ):
-        planes = np.empty((pairs + rest, words), dtype=np.uint64)
-        if extra is None:
-            planes[:pairs] = source
-        else:
-            np.bitwise_xor(source, extra, out=planes[:pairs])
-        if rest:
-            planes[pairs] = before[-1]
-        made.append(planes)
-    return BitShare(made[0], made[1])
+def _monomials(planes: Words) -> Words:
+    """The low bits, high bits and their products of all blocks, highest block first."""
+    count, words = planes.shape
+    if count % 2:
+        # A bit of zero below generates nothing and is passed nothing.
+        planes = np.concatenate([np.zeros((1, words), dtype=np.uint64), planes])
+    blocks = planes.reshape(-1, 2, words)[::-1]
+    made = np.empty((3, len(blocks), words), dtype=np.uint64)
+    made[LOW], made[HIGH] = blocks[:, 0], blocks[:, 1]
+    np.bitwise_and(made[LOW], made[HIGH], out=made[BOTH])
+    return made
+
+
+def _block_parts(u: Words, v: Words) -> Words:
+    """What one component of u and one of v add to both bits of the blocks, in planes."""
+    _, blocks, words = u.shape
+    part = np.empty((2, blocks, words), dtype=np.uint64)
+    generate, pass_on = part
+    np.bitwise_and(u[HIGH], v[HIGH], out=generate)
+    generate ^= u[BOTH] & v[LOW]
+    generate ^= u[LOW] & v[BOTH]
+    np.bitwise_and(u[HIGH], v[LOW], out=pass_on)
+    pass_on ^= u[LOW] & v[HIGH]
+    return _without_last(part)
+
+
+def _without_last(part: Words) -> Words:
+    """All planes in one list, but for whether the lowest block passes on what never comes."""
+    return part.reshape(-1, part.shape[2])[:-1]
+
+
+async def _share_blocks(session: Session, planes: Words, label: str) -> BitShare:
+    """Shares of what all blocks generate and pass on: 2 x blocks x words. 2 rounds."""
+    bits = _monomials(planes)
+    _, blocks, words = bits.shape
+    u, v = await share_halves(session, bits, BitShare, label=f"{label}.bits")
+    first = HALVES[session.nodes][0]
+    pairs = half_pairs(session.nodes)
+    parts = {}
+    for i, j in known_pairs(pairs, session.me):
+        a, b = (i, j) if i in first else (j, i)
+        parts[i, j] = _block_parts(u[a], v[b])
+    products = await reshare(
+        session, parts, BitShare, (2 * blocks - 1, words), label=f"{label}.blocks", pairs=pairs
+    )
+    made = {}
+    for c, planes_of in products.parts.items():
+        whole = np.empty((2, blocks, words), dtype=np.uint64)
+        _without_last(whole)[:] = planes_of
+        whole[PASS_ON, -1] = 0
+        # Where both bits come from one operand, their product is shared already.
+        whole[PASS_ON] ^= (u if c in first else v)[c][BOTH]
+        made[c] = whole
+    return BitShare(made)
+
+
+def _combined(x: BitShare, product: BitShare) -> BitShare:
+    """The blocks of the next level, half as many; an odd one at the top stays as it is."""
+    blocks, words = x.shape[1], x.shape[2]
+    pairs, odd = blocks // 2, blocks % 2
+    made = {}
+    for c, old in x.parts.items():
+        new = np.empty((2, pairs + odd, words), dtype=np.uint64)
+        new[:, :odd] = old[:, :odd]
+        planes = product.parts[c]
+        np.bitwise_xor(planes[:pairs], old[GENERATE, odd::2], out=new[GENERATE, odd:])
+        new[PASS_ON, odd:-1] = planes[pairs:]
+        new[PASS_ON, -1] = 0
+        made[c] = new
+    return BitShare(made)
+
+
+def _level_parts(session: Session, x: BitShare) -> dict[Pair, Words]:
+    """Parts of (pass on, above) AND (generate, pass on, below), for neighbours."""
+    odd = x.shape[1] % 2
+    above = BitShare({c: part[PASS_ON, odd::2] for c, part in x.parts.items()})
+    below = BitShare({c: part[:, odd + 1 :: 2] for c, part in x.parts.items()})
+    parts = product_parts(session, above, below, np.bitwise_and)
+    return {pair: _without_last(part) for pair, part in parts.items()}
 
 
 async def sign_parts(
     session: Session, known: Sequence[Unsigned], *, bits: int, label: str
-) -> Words:
-    """Blinded XOR parts of the signs, in planes; each vector begins a new word.
+) -> dict[Pair, Words]:
+    """Parts of the signs for each pair of components, in planes; each vector begins a new word.
 
     `known` are the operands this node knows (`known_part`) of differences that must lie in
     [-2^(bits-1), 2^(bits-1)). One message short of the result.
-
-    >>> from tacit.mpc.local import run_parties
-    >>> known = [np.array(u, dtype=np.uint64) for u in ([5, 5], [6, 2], [6, 2])]  # 3 and -1
-    >>> a, b, c = run_parties(lambda s: sign_parts(s, [known[s.me]], bits=3, label="lt")).results
-    >>> plane_to_bits(a ^ b ^ c, 2, bits=3)
-    array([0, 1], dtype=uint8)
     """
     planes = np.concatenate([to_planes(k, bits=bits) for k in known if len(k)], axis=1)
-    top = planes[bits - 1]
-    first = await operands.share_operands(session, planes[: bits - 1], label=label)
-    g, p = first.generate, first.propagate
+    x = await _share_blocks(session, planes[: bits - 1], label)
     level = 0
-    while g.shape[0] > 2:
-        g, p = await _combine(session, g, p, f"{label}.{level}")
+    while x.shape[1] > 2:
+        shape = 2 * (x.shape[1] // 2) - 1, x.shape[2]
+        parts = _level_parts(session, x)
+        x = _combined(x, await reshare(session, parts, BitShare, shape, label=f"{label}.{level}"))
         level += 1
-    if g.shape[0] == 2:
-        part = and_part(p[1], g[0])
-        part ^= g.mine[1]
+    if x.shape[1] == 2:
+        parts = product_parts(session, x[PASS_ON, 0], x[GENERATE, 1], np.bitwise_and)
     else:
-        part = g.mine[0].copy()
-    part ^= session.zero_xor(f"{label}.last", part.shape)
-    if session.me != 2:  # u's top bit is known to node 0, v's to node 1
-        part ^= top
-    return part
+        pairs = known_pairs(PAIRS[session.nodes], session.me)
+        parts = {pair: np.zeros(x.shape[2], dtype=np.uint64) for pair in pairs}
+    add_share(session, parts, x[GENERATE, 0])
+    half = HALVES[session.nodes][operand_of(session)]
+    pair = next(pair for pair in PAIRS[session.nodes] if set(half) <= set(pair))
+    if pair in parts:  # the operands' top bits
+        parts[pair] ^= planes[bits - 1]
+    return parts
 
 
 async def compare_batch(
@@ -124,7 +198,7 @@ async def compare_batch(
     >>> run.results[0].opened, reconstruct([r.kept for r in run.results])
     (array([0, 1], dtype=uint8), array([1], dtype=uint8))
     """
-    public, secret = (operands.known_part(session, d) for d in (opened, kept))
+    public, secret = (known_part(session, d) for d in (opened, kept))
     return await compare_known(session, public, secret, bits=bits, label=label)
 
 
@@ -137,7 +211,7 @@ async def compare_known(
     that holds `bits` bits.
 
     >>> from tacit.mpc.local import run_parties
-    >>> known = [np.array([u], dtype=np.uint8) for u in (5, 2, 2)]  # -1 in 3 bits
+    >>> known = [np.array([u], dtype=np.uint8) for u in (2, 2, 5)]  # -1 in 3 bits
     >>> run = run_parties(lambda s: compare_known(s, known[s.me], known[0][:0], bits=3, label="lt"))
     >>> run.results[0].opened
     array([1], dtype=uint8)
@@ -145,33 +219,45 @@ async def compare_known(
     bits = max(bits, 2)
     if not len(opened) and not len(kept):
         empty = np.zeros(0, dtype=np.uint8)
-        return Signs(empty, BitShare(empty, empty))
-    part = await sign_parts(session, [opened, kept], bits=bits, label=label)
-    split = plane_words(len(opened))
-    public, secret = part[:split], part[split:]
+        return Signs(empty, BitShare(dict.fromkeys(session.held, empty)))
+    parts = await sign_parts(session, [opened, kept], bits=bits, label=label)
+    split, words = plane_words(len(opened)), plane_words(len(kept))
+    public = {pair: part[:split] for pair, part in parts.items()}
+    secret = {pair: part[split:] for pair, part in parts.items()}
+    letters = open_letters(session.nodes, (split,)) if split else []
+    count = len(letters)
+    contents = (
+        open_contents(session, public, BitShare, (split,), label=f"{label}.opened") if split else {}
+    )
+    last = Reshare(session, secret, BitShare, (words,), label=f"{label}.kept") if words else None
+    if last is not None:
+        letters += last.letters
+        contents |= {count + number: content for number, content in last.contents.items()}
+    arrived = await session.exchange(letters, contents)
+    signs = np.zeros(0, dtype=np.uint8)
     if split:
-        await session.send(session.next, public)
-    # One frame to the previous node carries both kinds.
-    await session.send(session.previous, part)
-    after = await session.receive(session.next, part.shape)
-    plane = public ^ after[:split]
-    if split:
-        plane ^= await session.receive(session.previous, split)
-    shares = (plane_to_bits(c, len(kept), bits=bits) for c in (secret, after[split:]))
-    return Signs(plane_to_bits(plane, len(opened), bits=bits), BitShare(*shares))
+        plane = opened_value(public, BitShare, arrived, count)
+        signs = plane_to_bits(plane, len(opened), bits=bits)
+    if last is None:
+        return Signs(signs, BitShare(dict.fromkeys(session.held, signs[:0])))
+    share = last.share(arrived, first=count)
+    return Signs(signs, share.map(lambda part: plane_to_bits(part, len(kept), bits=bits)))
 
 
-def cost(opened: int, kept: int, *, bits: int) -> Cost:
+def cost(nodes: int, opened: int, kept: int, *, bits: int) -> Cost:
     """The cost of a batch."""
     bits = max(bits, 2)
-    split, words = plane_words(opened), plane_words(opened) + plane_words(kept)
+    split, rest = plane_words(opened), plane_words(kept)
+    words, blocks = split + rest, _blocks_of(bits)
     if not words:
-        return Cost.free()
-    total = operands.cost((bits - 1) * words)
-    left = bits - 1
-    while left > 2:
-        ands = 8 * words * (2 * (left // 2) - 1)
-        total = total.then(Cost.of(1, [ands], [ands], [ands]))
-        left = left // 2 + left % 2
-    last = [8 * split, 8 * words] if split else [8 * words]
-    return total.then(Cost.of(1, last, last, last))
+        return Cost.free(nodes)
+    rounds = [
+        half_letters(nodes, (3 * blocks, words)),
+        reshare_letters(nodes, (2 * blocks - 1, words), pairs=half_pairs(nodes)),
+    ]
+    while blocks > 2:
+        rounds.append(reshare_letters(nodes, (2 * (blocks // 2) - 1, words)))
+        blocks -= blocks // 2
+    last = open_letters(nodes, (split,)) if split else []
+    last += reshare_letters(nodes, (rest,)) if rest else []
+    return Cost.of(nodes, *rounds, last)

@@ -1,13 +1,13 @@
 """Opening a shared value: to all nodes, or to the coordinator alone.
 
-*To the nodes* [araki2016, Section 2]: each node sends the one component that its successor lacks.
-1 round, one word per entry from every node. The nodes learn the value and nothing else, since the
-missing component follows from the value and what they hold.
+*To the nodes*: each node gets the one component that it lacks, from all others. 1 round. The nodes
+learn the value and nothing else, since the missing component follows from the value and what they
+hold.
 
-*To the coordinator*: node 0 sends x0 + x1 + z and node 1 sends x2 - z, with z from the key of
-nodes 0 and 1. 1 round, one word per entry from nodes 0 and 1. The coordinator learns the value;
-z hides the components from it, so that it and one node together learn no more. The nodes learn
-nothing.
+*To the coordinator*: it gets the sum of components 0 and 1 from the nodes that hold both, and the
+sum of the others from nodes 0 and 1. 1 round. It learns the value, and nothing more together with
+one node either: one of the two sums is known to that node, and the other follows from the value.
+The nodes learn nothing, unless they are *told* too: then both happen in one round.
 """
 
 from __future__ import annotations
@@ -15,14 +15,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 from tacit.mpc.cost import Cost
+from tacit.mpc.letters import Letter, outside
+from tacit.mpc.protocols.halves import HALVES
 from tacit.mpc.session import Session
-from tacit.mpc.shares import COORDINATOR, BitShare, Share
+from tacit.mpc.shares import COORDINATOR, ArithmeticShare, Array, BitShare, Share, total
 
 
-async def open_to_nodes(session: Session, x: Share) -> NDArray[Any]:
+def node_letters(nodes: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> list[Letter]:
+    """The letters of `open_to_nodes`."""
+    return [Letter(outside(nodes, node), node, shape, dtype) for node in range(nodes)]
+
+
+async def open_to_nodes(session: Session, x: Share) -> Array:
     """The value, at every node.
 
     >>> from tacit.mpc.local import deal_integers, run_parties
@@ -30,66 +37,71 @@ async def open_to_nodes(session: Session, x: Share) -> NDArray[Any]:
     >>> run_parties(lambda s: open_to_nodes(s, x[s.me])).results[2]
     array([7], dtype=uint64)
     """
-    await session.send(session.next, x.mine)
-    missing = await session.receive(session.previous, x.shape, x.mine.dtype)
-    if isinstance(x, BitShare):
-        bits: NDArray[Any] = x.mine ^ x.next ^ missing
-        return bits
-    value: NDArray[Any] = x.mine + x.next + missing
-    return value
+    letters = node_letters(session.nodes, x.shape, x.dtype)
+    missing = (await session.exchange(letters, x.parts))[session.me]
+    return total([*x.parts.values(), missing], x.plus)
 
 
-def cost_to_nodes(n: int, *, itemsize: int = 8) -> Cost:
+def cost_to_nodes(nodes: int, n: int, *, itemsize: int = 8) -> Cost:
     """The cost of opening n entries to the nodes."""
-    size = n * itemsize
-    return Cost.of(1, [size], [size], [size])
+    return Cost.of(nodes, node_letters(nodes, (n,), np.dtype(f"u{itemsize}")))
 
 
-async def open_to_coordinator(session: Session, x: Share, *, label: str) -> None:
-    """A node's side: send a masked part, if this node has one to send.
+def coordinator_letters(nodes: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> list[Letter]:
+    """The letters to the coordinator: one for each half of the components."""
+    return [Letter(outside(nodes, *half), COORDINATOR, shape, dtype) for half in HALVES[nodes]]
+
+
+async def disclose(session: Session, x: Share, *, told: bool = False) -> Array | None:
+    """A node's side of opening to the coordinator; where the nodes are told too, the value.
 
     >>> from tacit.mpc.local import deal_integers, run_parties
     >>> x = deal_integers([7])
     >>> run_parties(
-    ...     lambda s: open_to_coordinator(s, x[s.me], label="out"),
+    ...     lambda s: disclose(s, x[s.me]),
     ...     lambda s: receive_opened(s, 1),
     ... ).coordinator
     array([7], dtype=uint64)
     """
-    if session.me == 2:
-        return
-    z = session.words(f"{label}.z", 1, x.shape, x.mine.dtype)
-    if isinstance(x, BitShare):
-        part = x.mine ^ x.next ^ z if session.me == 0 else x.next ^ z
-    else:
-        part = x.mine + x.next + z if session.me == 0 else x.next - z
-    await session.send(COORDINATOR, part)
+    halves = HALVES[session.nodes]
+    letters = coordinator_letters(session.nodes, x.shape, x.dtype)
+    contents = {
+        number: total([x.parts[c] for c in half], x.plus)
+        for number, half in enumerate(halves)
+        if session.me not in half
+    }
+    if told:
+        letters += node_letters(session.nodes, x.shape, x.dtype)
+        contents |= {len(halves) + c: part for c, part in x.parts.items()}
+    arrived = await session.exchange(letters, contents)
+    return total([*x.parts.values(), *arrived.values()], x.plus) if told else None
 
 
 async def receive_opened(
     session: Session,
-    n: int,
+    shape: int | tuple[int, ...],
     *,
     dtype: DTypeLike = np.uint64,
     xor: bool = False,
-) -> NDArray[Any]:
-    """The coordinator's side: the values, from what nodes 0 and 1 sent.
+) -> Array:
+    """The coordinator's side: the values.
 
     >>> from tacit.mpc.shares import deal_bits
     >>> from tacit.mpc.local import run_parties
     >>> x = deal_bits(np.array([1, 0], dtype=np.uint8))
     >>> run_parties(
-    ...     lambda s: open_to_coordinator(s, x[s.me], label="out"),
+    ...     lambda s: disclose(s, x[s.me]),
     ...     lambda s: receive_opened(s, 2, dtype=np.uint8, xor=True),
     ... ).coordinator
     array([1, 0], dtype=uint8)
     """
-    first = await session.receive(0, n, dtype)
-    second = await session.receive(1, n, dtype)
-    values: NDArray[Any] = first ^ second if xor else first + second
-    return values
+    size = (shape,) if isinstance(shape, int) else shape
+    arrived = await session.exchange(coordinator_letters(session.nodes, size, np.dtype(dtype)), {})
+    return total(arrived.values(), BitShare.plus if xor else ArithmeticShare.plus)
 
 
-def cost_to_coordinator(n: int, *, itemsize: int = 8) -> Cost:
-    """The cost of opening n entries to the coordinator."""
-    return Cost.of(1, [n * itemsize], [n * itemsize], [])
+def cost_to_coordinator(nodes: int, n: int, *, itemsize: int = 8, told: bool = False) -> Cost:
+    """The cost of opening n entries to the coordinator, and to the nodes if they are told."""
+    word = np.dtype(f"u{itemsize}")
+    also = node_letters(nodes, (n,), word) if told else []
+    return Cost.of(nodes, [*coordinator_letters(nodes, (n,), word), *also])

@@ -16,32 +16,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.mpc.cost import Cost
-from tacit.mpc.protocols import bit_and, less_than, opening
+from tacit.mpc.protocols import less_than, opening, pairwise
 from tacit.mpc.ring import RING_BITS, to_ring
 from tacit.mpc.session import Session
-from tacit.mpc.shares import ArithmeticShare, BitShare
+from tacit.mpc.shares import ArithmeticShare, Array, BitShare, concatenate
 
 CHUNK = 1 << 20
 """Comparisons in one batch: more would make frames and memory needlessly large."""
 
 
-def _answers(outside: BitShare, counts: Sequence[int], *, me: int) -> BitShare:
+def _answers(outside: BitShare, counts: Sequence[int]) -> BitShare:
     """Bits "in range" in a grid: a line per weight and end, a column of bits per participant."""
     total = sum(counts)
     offsets = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(int)
     lines = 2 * max(counts)
     columns = -(-len(counts) // 64) * 64
-    components = []
-    for values, flip in ((outside.mine, me == 0), (outside.next, me == 2)):
-        # "In range" is the complement; padding, where there is no weight, counts as in range.
-        fill = np.uint8(flip)
-        grid = np.full((lines, columns), fill, dtype=np.uint8)
+
+    def grid(values: Array) -> Array:
+        made = np.zeros((lines, columns), dtype=np.uint8)
         for p, (start, count) in enumerate(zip(offsets, counts, strict=True)):
-            grid[:count, p] = values[start : start + count] ^ fill
-            grid[count : 2 * count, p] = values[total + start : total + start + count] ^ fill
-        packed = np.packbits(grid, axis=1, bitorder="little")
-        components.append(packed.view(np.uint64))
-    return BitShare(components[0], components[1])
+            made[:count, p] = values[start : start + count]
+            made[count : 2 * count, p] = values[total + start : total + start + count]
+        return np.packbits(made, axis=1, bitorder="little").view(np.uint64)
+
+    # "In range" is the complement; padding, where there is no weight, counts as in range.
+    return outside.map(grid).add_public(np.full((lines, columns // 64), ~np.uint64(0)))
 
 
 async def _signs(session: Session, x: ArithmeticShare, label: str) -> BitShare:
@@ -51,10 +50,7 @@ async def _signs(session: Session, x: ArithmeticShare, label: str) -> BitShare:
         )
         for start in range(0, len(x), CHUNK)
     ]
-    return BitShare(
-        np.concatenate([part.kept.mine for part in parts]),
-        np.concatenate([part.kept.next for part in parts]),
-    )
+    return concatenate([part.kept for part in parts])
 
 
 async def check_ranges(
@@ -77,37 +73,30 @@ async def check_ranges(
     array([ True, False, False])
     """
     limit = np.repeat(to_ring(list(bounds)), counts)
-    zero = np.zeros_like(limit)
-    flat = ArithmeticShare(weights.mine.reshape(-1), weights.next.reshape(-1))
-    both = ArithmeticShare(
-        np.concatenate([flat.mine, (limit if session.me == 0 else zero) - flat.mine]),
-        np.concatenate([flat.next, (limit if session.me == 2 else zero) - flat.next]),
-    )
-    grid = _answers(await _signs(session, both, label), counts, me=session.me)
+    flat = weights.map(lambda part: part.reshape(-1))
+    both = concatenate([flat, flat.map(np.negative).add_public(limit)])
+    grid = _answers(await _signs(session, both, label), counts)
     level = 0
     while len(grid) > 1:
         half = len(grid) // 2
-        joined = await bit_and.and_bits(
+        joined = await pairwise.and_bits(
             session, grid[:half], grid[half : 2 * half], label=f"{label}.{level}"
         )
-        rest = grid[2 * half :]
-        grid = BitShare(
-            np.concatenate([joined.mine, rest.mine]), np.concatenate([joined.next, rest.next])
-        )
+        grid = concatenate([joined, grid[2 * half :]])
         level += 1
     root = await opening.open_to_nodes(session, grid[0])
     return np.unpackbits(root.view(np.uint8), bitorder="little")[: len(counts)].astype(np.bool_)
 
 
-def cost(counts: Sequence[int]) -> Cost:
+def cost(nodes: int, counts: Sequence[int]) -> Cost:
     """The cost with this many weights per participant."""
     words = -(-len(counts) // 64)
-    total, left = Cost.free(), 2 * sum(counts)
+    total, left = Cost.free(nodes), 2 * sum(counts)
     while left:
-        total = total.then(less_than.cost(0, min(left, CHUNK), bits=RING_BITS))
+        total = total.then(less_than.cost(nodes, 0, min(left, CHUNK), bits=RING_BITS))
         left -= min(left, CHUNK)
     lines = 2 * max(counts)
     while lines > 1:
-        total = total.then(bit_and.cost(lines // 2 * words))
+        total = total.then(pairwise.cost(nodes, lines // 2 * words))
         lines -= lines // 2
-    return total.then(opening.cost_to_nodes(words))
+    return total.then(opening.cost_to_nodes(nodes, words))

@@ -1,54 +1,60 @@
-"""Oblivious shuffle, and its inverse to the coordinator, in two rounds each [araki2021].
+"""Oblivious shuffle in stages, its inverse, and the way back to the coordinator.
 
-The secret order is made of three permutations, one per pair of nodes and unknown to the third, so
-no node knows it. Going forward the passes are those of components 1, 0 and 2 (that is, of the
-pairs 0-1, 2-0 and 1-2); going back they are undone in the opposite order. In each direction one
-node (alpha) takes part in passes 1 and 2, one (beta) in 1 and 3, one (gamma) in 2 and 3:
+The secret order is made of one permutation p_c per component, from the key that all nodes but c
+have; so no node knows all of it. In stage c every holder turns its components by p_c and masks
+them, with q from the key of c:
 
 ::
 
-    alpha -> beta    X = p2(p1(xa + xb + Z1) + Z2)     xa, xb: what alpha holds
-    beta  -> gamma   Y = p1(xc - Z1)                   xc: what it does not
-    beta  -> gamma   U = p3(X) - B
-    gamma -> beta    V = p3(p2(Y - Z2)) - A
+    m != c   x_m <- p_c(x_m) + q_m                x_c <- p_c(x_c) - sum of all q_m
 
-Z1, B come from the key of pass 1, Z2, A from that of pass 2. The result has the components B, A
-and U + V, the last at beta and gamma. 2 rounds; beta sends 2n words, the others n. Nobody learns
-anything: X is masked by Z2 and V by A, which beta does not have; Y by Z1 and U by B, which gamma
-does not have; alpha receives nothing. The same works with XOR.
+Node c cannot do that. It gets each new x_m by a letter from the nodes that hold m and know p_c.
+Going back, the stages are undone in the opposite order. Letters go as soon as their senders are
+ready for them: 2 rounds with three nodes, 3 with four. Nobody learns anything: what node c gets is
+masked by its stage's own key, which it lacks, and the masks' sum returns in the component that it
+does not hold. With three nodes after [araki2021].
 
-*Back to the coordinator alone*: in the second round beta sends p3(X) + z and gamma
-p3(p2(Y - Z2)) - z to it instead, with z from the key of pass 3. It learns the values at their
-original positions; z hides p3 from it and alpha together. 2 rounds, beta sends 2n, others n.
+*Public labels* of shuffled positions go back in the same way: they begin as the component of the
+first stage, which needs no letter, and all other components as zero.
+
+*To the coordinator*: the letters of the last stage go to it in place of node c, with x_c added to
+one of them, and it adds them up. It learns the rows at their original positions; with one node
+together nothing more, since of the letters that node lacks one, which follows from the sum. Where
+the nodes are *told* the rows too, each gets the letters that it lacks, in the same round.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from tacit.mpc.cost import Cost
+from tacit.mpc.letters import WORD, Letter, outside
+from tacit.mpc.protocols.pairwise import Shape
 from tacit.mpc.session import Session
-from tacit.mpc.shares import COORDINATOR, BitShare, Share
-
-FORWARD = (1, 0, 2)
-"""The components whose holders make passes 1, 2 and 3."""
-BACKWARD = (2, 0, 1)
+from tacit.mpc.shares import COORDINATOR, ArithmeticShare, Array, BitShare, Share, total
 
 S = TypeVar("S", bound=Share)
 
 
+@cache
+def _path(nodes: int, back: bool) -> tuple[int, ...]:
+    """The components whose stages follow each other."""
+    return tuple(range(nodes))[:: -1 if back else 1]
+
+
 @dataclass(frozen=True, slots=True)
 class SecretPermutation:
-    """What one node knows of a secret order: the permutations of its two components."""
+    """What one node knows of a secret order: the permutations of its components."""
 
     known: Mapping[int, NDArray[np.intp]]
 
-    def apply(self, component: int, rows: NDArray[Any], *, back: bool) -> NDArray[Any]:
+    def apply(self, component: int, rows: Array, *, back: bool) -> Array:
         """Bring rows into the order of one component's permutation, or back out of it.
 
         >>> order = SecretPermutation({0: np.array([2, 0, 1])})
@@ -66,16 +72,15 @@ class SecretPermutation:
 
 
 def draw_order(session: Session, n: int, *, label: str) -> SecretPermutation:
-    """A secret order of n rows: each node draws the two permutations that it may know.
+    """A secret order of n rows: each node draws the permutations that it may know.
 
     >>> from tacit.mpc.local import run_parties
     >>> async def node(s):
     ...     return sorted(draw_order(s, 3, label="order").known)
     >>> run_parties(node).results
-    [[0, 1], [1, 2], [0, 2]]
+    [[1, 2], [0, 2], [0, 1]]
     """
-    mine = (session.me, session.next)
-    return SecretPermutation({c: session.permutation(f"{label}.p", c, n) for c in mine})
+    return SecretPermutation({c: session.permutation(f"{label}.p", c, n) for c in session.held})
 
 
 def draw_block_order(
@@ -85,13 +90,13 @@ def draw_block_order(
 
     >>> from tacit.mpc.local import run_parties
     >>> async def node(s):
-    ...     return draw_block_order(s, 2, 3, label="o").known[s.me].tolist()
+    ...     return draw_block_order(s, 2, 3, label="o").known[s.held[0]].tolist()
     >>> [sorted(order[:3]) for order in run_parties(node).results]
     [[0, 1, 2], [0, 1, 2], [0, 1, 2]]
     """
     first = np.arange(blocks)[:, None] * children
     known = {}
-    for component in (session.me, session.next):
+    for component in session.held:
         # As for any permutation: the order of 64-bit words under their own label.
         words = session.words(f"{label}.p", component, (blocks, children))
         known[component] = (first + np.argsort(words, axis=1, kind="stable")).reshape(-1)
@@ -99,80 +104,176 @@ def draw_block_order(
 
 
 @dataclass(frozen=True, slots=True)
-class _Passes:
-    """The three passes in one direction, and the group operation (addition or XOR)."""
+class _Delivery:
+    """A component as a stage of the path leaves it, for the node that lacks the stage's key."""
 
-    session: Session
-    order: SecretPermutation
-    path: tuple[int, int, int]
-    label: str
-    xor: bool
+    stage: int
+    component: int
 
-    def node(self, first: int, second: int) -> int:
-        """The node that takes part in both passes."""
-        a, b = self.path[first], self.path[second]
-        return a if (a + 1) % 3 == b else b
 
-    def mask(self, name: str, step: int, like: NDArray[Any]) -> NDArray[Any]:
-        return self.session.words(f"{self.label}.{name}", self.path[step], like.shape, like.dtype)
+@cache
+def _rounds(nodes: int, back: bool, public: bool) -> tuple[tuple[_Delivery, ...], ...]:
+    """Which letters go in which round: each as soon as all of its senders hold what it is made of.
 
-    def plus(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
-        result: NDArray[Any] = x ^ y if self.xor else x + y
-        return result
+    >>> [len(letters) for letters in _rounds(3, False, False)]
+    [3, 3]
+    """
+    path = _path(nodes, back)
+    live = {path[0]} if public else set(path)
+    ready = {(node, c): 0 for node in range(nodes) for c in range(nodes)}
+    rounds: dict[int, list[_Delivery]] = {}
+    for stage, to in enumerate(path):
+        if not (public and stage == 0):
+            for component in sorted(live - {to}):
+                at = 1 + max(ready[node, component] for node in outside(nodes, to, component))
+                rounds.setdefault(at, []).append(_Delivery(stage, component))
+                ready[to, component] = at
+        live.add(to)
+    return tuple(tuple(rounds[at]) for at in sorted(rounds))
 
-    def minus(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
-        result: NDArray[Any] = x ^ y if self.xor else x - y
-        return result
 
-    def turn(self, step: int, rows: NDArray[Any]) -> NDArray[Any]:
-        return self.order.apply(self.path[step], rows, back=self.path == BACKWARD)
+@cache
+def _inner_rounds(nodes: int, public: bool) -> tuple[tuple[_Delivery, ...], ...]:
+    """The rounds on the way back to the coordinator, all but the last.
 
-    async def first_round(self, x: Share) -> NDArray[Any]:
-        """Passes 1 and 2: afterwards beta and gamma hold additive parts; alpha holds nothing."""
-        me, beta, gamma = self.session.me, self.node(0, 2), self.node(1, 2)
-        if me == self.node(0, 1):
-            rows = self.plus(self.plus(x.mine, x.next), self.mask("Z", 0, x.mine))
-            rows = self.turn(0, rows)
-            rows = self.turn(1, self.plus(rows, self.mask("Z", 1, rows)))
-            await self.session.send(beta, rows)
-            return rows[:0]
-        if me == beta:
-            common = x.component(self.path[2], me=me)
-            rows = self.turn(0, self.minus(common, self.mask("Z", 0, common)))
-            await self.session.send(gamma, rows)
-            rows = await self.session.receive(self.node(0, 1), x.shape, x.mine.dtype)
+    What the last stage's node would get goes to the coordinator in the end.
+    """
+    last = nodes - 1
+    rounds = _rounds(nodes, True, public)[:-1]
+    return tuple(tuple(each for each in letters if each.stage < last) for letters in rounds)
+
+
+def _letters(
+    nodes: int, deliveries: Sequence[_Delivery], back: bool, shape: Shape, dtype: np.dtype[Any]
+) -> list[Letter]:
+    path = _path(nodes, back)
+    return [
+        Letter(outside(nodes, path[each.stage], each.component), path[each.stage], shape, dtype)
+        for each in deliveries
+    ]
+
+
+def _last_letters(
+    nodes: int, shape: Shape, dtype: np.dtype[Any], *, told: bool
+) -> list[tuple[int, Letter]]:
+    """The letters of the way back's last stage, and the component that each is about.
+
+    To the coordinator, and where the nodes are told, to each node those that it lacks.
+    """
+    own = _path(nodes, True)[-1]
+    components = [component for component in range(nodes) if component != own]
+    to = [(m, COORDINATOR) for m in components]
+    if told:
+        to += [(m, own) for m in components] + [(m, m) for m in components]
+    return [(m, Letter(outside(nodes, own, m), each, shape, dtype)) for m, each in to]
+
+
+class _Stages:
+    """The components at one node on their way through the stages."""
+
+    def __init__(
+        self,
+        session: Session,
+        order: SecretPermutation,
+        kind: type[Share],
+        label: str,
+        *,
+        back: bool,
+    ) -> None:
+        self.session, self.order, self.kind, self.label = session, order, kind, label
+        self.back, self.path = back, _path(session.nodes, back)
+        self.state: dict[int, Array] = {}
+        self.done: dict[int, int] = {}
+        """How many stages a component has been through here."""
+        self.public = False
+        self._masks: dict[int, Array] = {}
+
+    def begin(self, parts: Mapping[int, Array]) -> None:
+        """Begin with the components of a share."""
+        self.state = dict(parts)
+        self.shape, self.dtype = next((p.shape, p.dtype) for p in parts.values())
+        self.done = dict.fromkeys(self.session.held, 0)
+
+    def begin_public(self, rows: Array) -> None:
+        """Begin with public rows, as the component of the first stage; the others are zero."""
+        first = self.path[0]
+        self.public = True
+        self.shape, self.dtype = rows.shape, rows.dtype
+        if first != self.session.me:
+            self.state[first] = self.order.apply(first, rows, back=self.back)
+        self.done = dict.fromkeys(self.session.held, 1)
+
+    def _live(self, stage: int) -> list[int]:
+        """The components that are not zero before a stage, but for the stage's own."""
+        own = self.path[stage]
+        live = self.path[:stage] if self.public else self.path
+        return [component for component in sorted(live) if component != own]
+
+    def _mask(self, stage: int, component: int) -> Array:
+        """The mask that a stage adds to a component."""
+        own, live = self.path[stage], self._live(stage)
+        if stage not in self._masks:
+            shape = (len(live), *self.shape)
+            name = f"{self.label}.q{own}"
+            self._masks[stage] = self.session.words(name, own, shape, self.dtype)
+        mask: Array = self._masks[stage][live.index(component)]
+        return mask
+
+    def _pass(self, stage: int, component: int) -> None:
+        own, kind = self.path[stage], self.kind
+        rows = self.state.get(component)
+        if rows is not None:
+            rows = self.order.apply(own, rows, back=self.back)
+        if component != own:
+            if rows is not None:
+                rows = kind.plus(rows, self._mask(stage, component))
         else:
-            rows = await self.session.receive(beta, x.shape, x.mine.dtype)
-            rows = self.turn(1, self.minus(rows, self.mask("Z", 1, rows)))
-        return self.turn(2, rows)
+            masks = total([self._mask(stage, m) for m in self._live(stage)], kind.plus)
+            rows = kind.minus(np.zeros_like(masks) if rows is None else rows, masks)
+        if rows is not None:
+            self.state[component] = rows
 
-    async def second_round(self, rows: NDArray[Any], x: S) -> S:
-        """Pass 3, with fresh components for all nodes."""
-        me, beta, gamma = self.session.me, self.node(0, 2), self.node(1, 2)
-        a, b, c = self.path
-        if me == self.node(0, 1):
-            fresh = {a: self.mask("B", 0, x.mine), b: self.mask("A", 1, x.mine)}
-            return type(x).of(fresh, me=me)
-        step, name, other = (0, "B", gamma) if me == beta else (1, "A", beta)
-        fresh_part = self.mask(name, step, rows)
-        ours = self.minus(rows, fresh_part)
-        await self.session.send(other, ours)
-        theirs = await self.session.receive(other, ours.shape, ours.dtype)
-        return type(x).of({self.path[step]: fresh_part, c: self.plus(ours, theirs)}, me=me)
+    def after(self, stage: int, component: int) -> Array:
+        """A component that this node holds, after a stage that it takes part in."""
+        while self.done[component] <= stage:
+            self._pass(self.done[component], component)
+            self.done[component] += 1
+        return self.state[component]
 
-    async def to_coordinator(self, rows: NDArray[Any], x: Share) -> None:
-        me = self.session.me
-        if me == self.node(0, 1):
-            return
-        z = self.mask("z", 2, x.mine)
-        part = self.plus(rows, z) if me == self.node(0, 2) else self.minus(rows, z)
-        await self.session.send(COORDINATOR, part)
+    def take(self, stage: int, component: int, rows: Array) -> None:
+        """What a letter brought: the component after a stage that this node takes no part in."""
+        self.state[component] = rows
+        self.done[component] = stage + 1
 
+    async def deliver(self, deliveries: Sequence[_Delivery]) -> None:
+        """One round of letters between nodes."""
+        letters = _letters(self.session.nodes, deliveries, self.back, self.shape, self.dtype)
+        contents = {
+            number: self.after(each.stage, each.component)
+            for number, each in enumerate(deliveries)
+            if self.session.me in letters[number].senders
+        }
+        for number, rows in (await self.session.exchange(letters, contents)).items():
+            self.take(deliveries[number].stage, deliveries[number].component, rows)
 
-def _passes(
-    session: Session, x: Share, order: SecretPermutation, path: tuple[int, int, int], label: str
-) -> _Passes:
-    return _Passes(session, order, path, label, isinstance(x, BitShare))
+    async def to_shares(self) -> dict[int, Array]:
+        """All rounds, and the components at their end."""
+        for deliveries in _rounds(self.session.nodes, self.back, self.public):
+            await self.deliver(deliveries)
+        return {c: self.after(len(self.path) - 1, c) for c in self.session.held}
+
+    async def to_coordinator(self, *, told: bool) -> Array | None:
+        """All rounds, the letters of the last stage to the coordinator; what the nodes are told."""
+        for deliveries in _inner_rounds(self.session.nodes, self.public):
+            await self.deliver(deliveries)
+        last, own, live = len(self.path) - 1, self.path[-1], self._live(len(self.path) - 1)
+        parts = {m: self.after(last, m) for m in live if self.session.me not in (own, m)}
+        if live[0] in parts:
+            parts[live[0]] = self.kind.plus(parts[live[0]], self.after(last, own))
+        letters = _last_letters(self.session.nodes, self.shape, self.dtype, told=told)
+        contents = {k: parts[m] for k, (m, _) in enumerate(letters) if m in parts}
+        arrived = await self.session.exchange([letter for _, letter in letters], contents)
+        return total([*parts.values(), *arrived.values()], self.kind.plus) if told else None
 
 
 async def shuffle(session: Session, x: S, order: SecretPermutation, *, label: str) -> S:
@@ -185,40 +286,71 @@ async def shuffle(session: Session, x: S, order: SecretPermutation, *, label: st
     >>> sorted(reveal(run_parties(node).results).tolist())
     [[1, 10], [2, 20]]
     """
-    passes = _passes(session, x, order, FORWARD, label)
-    return await passes.second_round(await passes.first_round(x), x)
+    stages = _Stages(session, order, type(x), label, back=False)
+    stages.begin(x.parts)
+    return type(x)(await stages.to_shares())
 
 
-def cost(n: int, *, row_bytes: int = 8) -> Cost:
-    """The cost of a shuffle of n rows."""
-    size = n * row_bytes
-    return Cost.of(2, [size], [size, size], [size])
+async def labels_to_shares(
+    session: Session, labels: Array, order: SecretPermutation, *, label: str
+) -> ArithmeticShare:
+    """Replicated shares of public labels of shuffled positions, in the original order.
+
+    >>> from tacit.mpc.local import reveal, run_parties
+    >>> async def node(s):
+    ...     order = draw_order(s, 1, label="o")
+    ...     return await labels_to_shares(s, np.array([6], np.uint64), order, label="out")
+    >>> reveal(run_parties(node).results)
+    array([6])
+    """
+    stages = _Stages(session, order, ArithmeticShare, label, back=True)
+    stages.begin_public(labels)
+    return ArithmeticShare(await stages.to_shares())
 
 
 async def unshuffle_to_coordinator(
-    session: Session, x: Share, order: SecretPermutation, *, label: str
-) -> None:
-    """A node's side of opening the rows at their original positions to the coordinator alone.
+    session: Session, x: Share, order: SecretPermutation, *, label: str, told: bool = False
+) -> Array | None:
+    """A node's side of opening the rows at their original positions to the coordinator.
+
+    Where the nodes are told as well, the rows are returned.
 
     >>> from tacit.mpc.local import deal_integers, run_parties
     >>> x = deal_integers([4])
     >>> async def node(s):
     ...     order = draw_order(s, 1, label="o")
-    ...     await unshuffle_to_coordinator(s, x[s.me], order, label="out")
-    >>> run_parties(node, lambda s: receive_unshuffled(s, 1)).coordinator
-    array([4], dtype=uint64)
+    ...     return await unshuffle_to_coordinator(s, x[s.me], order, label="out", told=True)
+    >>> run = run_parties(node, lambda s: receive_unshuffled(s, (1,)))
+    >>> run.coordinator, run.results[2]
+    (array([4], dtype=uint64), array([4], dtype=uint64))
     """
-    passes = _passes(session, x, order, BACKWARD, label)
-    await passes.to_coordinator(await passes.first_round(x), x)
+    stages = _Stages(session, order, type(x), label, back=True)
+    stages.begin(x.parts)
+    return await stages.to_coordinator(told=told)
+
+
+async def labels_to_coordinator(
+    session: Session, labels: Array, order: SecretPermutation, *, label: str, told: bool = False
+) -> Array | None:
+    """A node's side of sending the coordinator public labels in the original order.
+
+    >>> from tacit.mpc.local import run_parties
+    >>> async def node(s):
+    ...     order = draw_order(s, 2, label="o")
+    ...     await labels_to_coordinator(s, np.array([6, 6], np.uint32), order, label="out")
+    >>> run_parties(
+    ...     node, lambda s: receive_unshuffled(s, (2,), dtype=np.uint32, xor=True)
+    ... ).coordinator
+    array([6, 6], dtype=uint32)
+    """
+    stages = _Stages(session, order, BitShare, label, back=True)
+    stages.begin_public(labels)
+    return await stages.to_coordinator(told=told)
 
 
 async def receive_unshuffled(
-    session: Session,
-    shape: int | tuple[int, ...],
-    *,
-    dtype: DTypeLike = np.uint64,
-    xor: bool = False,
-) -> NDArray[Any]:
+    session: Session, shape: Shape, *, dtype: DTypeLike = np.uint64, xor: bool = False
+) -> Array:
     """The coordinator's side: the rows at their original positions.
 
     >>> from tacit.mpc.local import run_parties
@@ -232,13 +364,35 @@ async def receive_unshuffled(
     ... ).coordinator
     array([[1, 2]], dtype=uint8)
     """
-    first = await session.receive(1, shape, dtype)
-    second = await session.receive(0, shape, dtype)
-    rows: NDArray[Any] = first ^ second if xor else first + second
-    return rows
+    letters = _last_letters(session.nodes, shape, np.dtype(dtype), told=False)
+    arrived = await session.exchange([letter for _, letter in letters], {})
+    return total(arrived.values(), BitShare.plus if xor else ArithmeticShare.plus)
 
 
-def cost_to_coordinator(n: int, *, row_bytes: int = 8) -> Cost:
-    """The cost of opening n rows at their original positions to the coordinator."""
-    size = n * row_bytes
-    return Cost.of(2, [size], [size, size], [size])
+def cost(nodes: int, shape: Shape, dtype: np.dtype[Any] = WORD) -> Cost:
+    """The cost of a shuffle of rows."""
+    return _cost_of(nodes, _rounds(nodes, False, False), False, shape, dtype)
+
+
+def cost_to_shares(nodes: int, n: int) -> Cost:
+    """The cost of n public labels to shares."""
+    return _cost_of(nodes, _rounds(nodes, True, True), True, (n,), WORD)
+
+
+def cost_to_coordinator(
+    nodes: int, shape: Shape, dtype: np.dtype[Any], *, public: bool, told: bool
+) -> Cost:
+    """The cost of opening rows, or public labels, at their original positions."""
+    inner = _cost_of(nodes, _inner_rounds(nodes, public), True, shape, dtype)
+    last = [letter for _, letter in _last_letters(nodes, shape, dtype, told=told)]
+    return inner.then(Cost.of(nodes, last))
+
+
+def _cost_of(
+    nodes: int,
+    rounds: Sequence[Sequence[_Delivery]],
+    back: bool,
+    shape: Shape,
+    dtype: np.dtype[Any],
+) -> Cost:
+    return Cost.of(nodes, *(_letters(nodes, each, back, shape, dtype) for each in rounds))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tacit.mpc.cost import Cost
 from tacit.mpc.planes import Unsigned, cut
 from tacit.mpc.protocols import less_than
-from tacit.mpc.protocols.operands import known_part
+from tacit.mpc.protocols.halves import known_part
 from tacit.mpc.rank.result import Ranking, check_total_order
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare
@@ -69,9 +69,9 @@ def ranks_of(less: NDArray[np.uint8], n: int) -> NDArray[np.intp]:
     return ranks
 
 
-def cost(n: int, kept: int, *, bits: int) -> Cost:
+def cost(nodes: int, n: int, kept: int, *, bits: int) -> Cost:
     """The cost of ranking n keys, with this many kept signs in the same batch."""
-    return less_than.cost(pair_count(n), kept, bits=bits)
+    return less_than.cost(nodes, pair_count(n), kept, bits=bits)
 
 
 async def rank_all_pairs(

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tacit.mpc.cost import Cost
 from tacit.mpc.planes import cut
 from tacit.mpc.protocols import less_than
-from tacit.mpc.protocols.operands import known_part
+from tacit.mpc.protocols.halves import known_part
 from tacit.mpc.rank.result import Ranking, check_total_order, no_order
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare
@@ -87,11 +87,11 @@ def _split(
     return [_Segment(int(s), part) for s, part in zip(starts, parts, strict=True) if len(part)]
 
 
-def cost(batches: Sequence[int], kept: int, *, bits: int) -> Cost:
+def cost(nodes: int, batches: Sequence[int], kept: int, *, bits: int) -> Cost:
     """The cost of ranking when the batches opened this many comparisons; the first keeps signs."""
-    total = Cost.free()
+    total = Cost.free(nodes)
     for number, opened in enumerate(batches):
-        total = total.then(less_than.cost(opened, 0 if number else kept, bits=bits))
+        total = total.then(less_than.cost(nodes, opened, 0 if number else kept, bits=bits))
     return total
 
 

@@ -3,11 +3,13 @@
 ::
 
     start       the items in a secret order                         2 rounds (a tour: 4)
-    generation  winners: shuffle, compare, indicators as shares     2 + (1 + log2 bits) + 1
+    generation  winners: shuffle, compare, indicators as shares     2 + (1 + log2 bits) + 2
                 update: the parent becomes its winning children     1 (a tour: 2)
                 best: keep the better of parent and best so far     beside the last two steps
                 parent selection, every few generations             1
-    settle      the best of all so far, which may be opened         2 + (1 + log2 bits) + 2
+    settle      the best of all so far, which may be opened         2 + (1 + log2 bits) + 3
+
+With four nodes, 3 in place of 2 for every shuffle and for indicators.
 
 `advance` is what a node runs for a number of generations. docs/protocols/sealed-search.md argues
 why nobody learns anything.

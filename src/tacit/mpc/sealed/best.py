@@ -3,9 +3,9 @@
 The best plans are second slots, chosen without noise.
 
 The sign of (best value - parent's value) is a kept share; converted to the ring it selects, on
-shares, the new best plan: 1 round and one word per entry of a plan, after 1 round for the numbers.
+shares, the new best plan: 1 round and one word per entry of a plan, after 2 rounds for the numbers.
 The plan that may be opened is settled among the best and the current plan of every parent, as
-winners of a block are found: 2 + (1 + log2 bits) + 1 + 1 rounds. Nobody learns anything, not even
+winners of a block are found, and chosen by one product. Nobody learns anything, not even
 whether it was an improvement.
 
 Parent selection: parents are paired, and both of a pair continue from the better one. The pairs are
@@ -22,17 +22,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.mpc.cost import Cost
-from tacit.mpc.linear import add, subtract
-from tacit.mpc.protocols import b2a, multiply
+from tacit.mpc.protocols import b2a, pairwise
 from tacit.mpc.sealed import winners
 from tacit.mpc.sealed.moves import Indices, TableShape
 from tacit.mpc.session import Session
-from tacit.mpc.shares import ArithmeticShare, BitShare, public_share
+from tacit.mpc.shares import ArithmeticShare, BitShare
 
 
 def in_ring(share: ArithmeticShare, word: np.dtype[Any], /) -> ArithmeticShare:
     """The share in a ring with smaller words, for values that fit it."""
-    return ArithmeticShare(share.mine.astype(word), share.next.astype(word))
+    return share.map(lambda part: part.astype(word))
 
 
 async def choose(
@@ -52,11 +51,9 @@ async def choose(
     ...                                  label="c")).results).ravel()
     array([9, 7])
     """
-    lines = (slice(None), *(None,) * (first.mine.ndim - 1))
-    change = await multiply.multiply(
-        session, is_second[lines], subtract(second, first), label=label
-    )
-    return add(first, change)
+    lines = (slice(None), *(None,) * (first.any.ndim - 1))
+    change = await pairwise.multiply(session, is_second[lines], second - first, label=label)
+    return first + change
 
 
 async def settle(
@@ -78,22 +75,21 @@ async def settle(
     >>> reveal([best for best, _ in run.results])
     array([9, 1, 0])
     """
-    count, word = 2 * shape.parents, best.mine.dtype
-    both = ArithmeticShare(_in_turn(best.mine, plans.mine), _in_turn(best.next, plans.next))
+    count, word = 2 * shape.parents, best.dtype
+    both = ArithmeticShare({c: _in_turn(old, plans.parts[c]) for c, old in best.parts.items()})
     factor = word.type(1 << shape.tie_bits)
-    values = ArithmeticShare(both.mine[:, 0] * factor, both.next[:, 0] * factor)
-    ties = public_share(np.arange(count - 1, -1, -1, dtype=word), ArithmeticShare, me=session.me)
+    values = both[:, 0].map(lambda part: part * factor)
     marks, better = await winners.find_winners(
         session,
-        add(values, ties),
-        subtract(best[:, 0], plans[:, 0]),
+        values.add_public(np.arange(count - 1, -1, -1, dtype=word)),
+        best[:, 0] - plans[:, 0],
         children=count,
         bits=shape.settle_bits,
         label=label,
     )
     s = in_ring(await marks(session), word)
-    part = s.mine @ (both.mine + both.next) + s.next @ both.mine
-    return await multiply.reshare_sum(session, part, label=f"{label}.plan"), better
+    plan = await pairwise.product(session, s, both, np.matmul, label=f"{label}.plan")
+    return plan, better
 
 
 def _in_turn(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
@@ -101,20 +97,20 @@ def _in_turn(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     return np.stack([a, b], axis=1).reshape(-1, a.shape[-1])
 
 
-def cost_of_keeping(shape: TableShape, *, pairs: int = 0) -> Cost:
+def cost_of_keeping(nodes: int, shape: TableShape, *, pairs: int = 0) -> Cost:
     """The cost of keeping the better plans after the comparison, with the signs of parent pairs."""
     entries = shape.parents * (shape.rows + 1)
-    return b2a.cost(shape.parents + pairs).then(
-        multiply.cost(entries, itemsize=shape.word.itemsize)
+    return b2a.cost(nodes, shape.parents + pairs).then(
+        pairwise.cost(nodes, entries, itemsize=shape.word.itemsize)
     )
 
 
-def cost_to_settle(shape: TableShape) -> Cost:
+def cost_to_settle(nodes: int, shape: TableShape) -> Cost:
     """The cost of the last comparison and its selection."""
     size, count = shape.word.itemsize, 2 * shape.parents
-    found = winners.cost(1, count, shape.parents, bits=shape.settle_bits, itemsize=size)
-    return found.then(winners.cost_of_marks(1, count)).then(
-        multiply.cost(shape.rows + 1, itemsize=size)
+    found = winners.cost(nodes, 1, count, shape.parents, bits=shape.settle_bits, itemsize=size)
+    return found.then(winners.cost_of_marks(nodes, 1, count)).then(
+        pairwise.cost(nodes, shape.rows + 1, itemsize=size)
     )
 
 
@@ -138,16 +134,15 @@ async def select_parents(
         return table
     first, second = pairs.T
     chosen = await choose(session, table[first], table[second], is_second, label=label)
-    made = ArithmeticShare(table.mine.copy(), table.next.copy())
-    for number in (first, second):
-        made.mine[number] = chosen.mine
-        made.next[number] = chosen.next
+    made = table.map(np.copy)
+    for c, part in made.parts.items():
+        part[first] = part[second] = chosen.parts[c]
     return made
 
 
-def cost_of_selection(pairs: int, shape: TableShape) -> Cost:
+def cost_of_selection(nodes: int, pairs: int, shape: TableShape) -> Cost:
     """The cost of selection in this many pairs."""
     if not pairs:
-        return Cost.free()
+        return Cost.free(nodes)
     cells = pairs * shape.columns * (shape.rows + 1)
-    return multiply.cost(cells, itemsize=shape.word.itemsize)
+    return pairwise.cost(nodes, cells, itemsize=shape.word.itemsize)

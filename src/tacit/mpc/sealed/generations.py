@@ -1,9 +1,9 @@
 """Generations of a sealed search at a node, one after the other, in one session.
 
-A generation: 2 + (1 + log2 bits) + 1 + 1 rounds, for a tour one more, and one more with parent
-selection. Afterwards the plan that may be opened is settled. The nodes learn a uniformly random
-order per block and generation; the coordinator learns nothing, unless the agreement discloses for
-each generation whether the best plan improved.
+A generation: the rounds of a shuffle, of a comparison, of marks going back and of one product, for
+a tour one more, and one more with parent selection. Afterwards the plan that may be opened is
+settled. The nodes learn a uniformly random order per block and generation; the coordinator learns
+nothing, unless the agreement discloses for each generation whether the best plan improved.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ from itertools import chain, islice, repeat
 import numpy as np
 
 from tacit.mpc.cost import Cost
-from tacit.mpc.linear import subtract
 from tacit.mpc.protocols import b2a, opening
 from tacit.mpc.sealed import best, update, winners
 from tacit.mpc.sealed.moves import Moves, Step, TableShape
 from tacit.mpc.sealed.state import SealedState, as_plans
 from tacit.mpc.session import Session
-from tacit.mpc.shares import ArithmeticShare, BitShare
+from tacit.mpc.shares import ArithmeticShare, BitShare, concatenate
 
 
 async def advance(
@@ -53,7 +52,7 @@ async def advance(
     signs = []
     for number, step in enumerate(steps):
         if step.moves.children == 1:
-            better = BitShare(*(np.zeros(shape.parents, dtype=np.uint8),) * 2)
+            better = BitShare(dict.fromkeys(session.held, np.zeros(shape.parents, dtype=np.uint8)))
         else:
             state, better = await _generation(
                 session, substreams, state, step, shape, label=str(number)
@@ -64,12 +63,7 @@ async def advance(
     )
     if disclose_improvements:
         # A sign tells whether the generation before it improved.
-        disclosed = [*signs[1:], last]
-        bits = BitShare(
-            np.concatenate([each.mine for each in disclosed]),
-            np.concatenate([each.next for each in disclosed]),
-        )
-        await opening.open_to_coordinator(session, bits, label="improved")
+        await opening.disclose(session, concatenate([*signs[1:], last]))
     return SealedState(state.table, state.best, plan)
 
 
@@ -87,8 +81,8 @@ async def _generation(
     values, bests = plans[:, 0], state.best[:, 0]
     marks, signs = await winners.find_winners(
         session,
-        winners.child_keys(state.table, step, me=session.me),
-        _after(subtract(bests, values), subtract(values[first], values[second])),
+        winners.child_keys(state.table, step),
+        concatenate([bests - values, values[first] - values[second]]),
         children=step.moves.children,
         bits=max(step.bits, shape.total_bits),
         label=label,
@@ -107,7 +101,7 @@ async def _generation(
 
     async def keep(substream: Session) -> tuple[ArithmeticShare, ...]:
         bits = await b2a.bits_to_arithmetic(substream, signs, label=f"{label}.signs")
-        numbers = best.in_ring(bits, state.table.mine.dtype)
+        numbers = best.in_ring(bits, state.table.dtype)
         kept = await best.choose(
             substream, state.best, plans, numbers[:parents], label=f"{label}.best"
         )
@@ -120,11 +114,8 @@ async def _generation(
     return SealedState(table, kept, state.plan), signs[:parents]
 
 
-def _after(x: ArithmeticShare, y: ArithmeticShare) -> ArithmeticShare:
-    return ArithmeticShare(np.concatenate([x.mine, y.mine]), np.concatenate([x.next, y.next]))
-
-
 def cost(
+    nodes: int,
     moves: Moves,
     generations: int,
     shape: TableShape,
@@ -137,17 +128,18 @@ def cost(
     `pairs` has the number of parent pairs in each generation, if there are any.
     """
     blocks, size = moves.positions.shape
-    total = Cost.free()
+    total = Cost.free(nodes)
     if moves.children > 1:
         bits, itemsize = max(shape.key_bits, shape.total_bits), shape.word.itemsize
-        taken = winners.cost_of_marks(blocks, moves.children).then(update.cost(blocks, size, shape))
+        taken = winners.cost_of_marks(nodes, blocks, moves.children)
+        taken = taken.then(update.cost(nodes, blocks, size, shape))
         for count in islice(chain(pairs, repeat(0)), generations):
             signs = shape.parents + count
-            found = winners.cost(blocks, moves.children, signs, bits=bits, itemsize=itemsize)
-            kept = best.cost_of_keeping(shape, pairs=count)
+            found = winners.cost(nodes, blocks, moves.children, signs, bits=bits, itemsize=itemsize)
+            kept = best.cost_of_keeping(nodes, shape, pairs=count)
             total = total.then(found).then(taken.beside(kept))
-            total = total.then(best.cost_of_selection(count, shape))
-    total = total.then(best.cost_to_settle(shape))
+            total = total.then(best.cost_of_selection(nodes, count, shape))
+    total = total.then(best.cost_to_settle(nodes, shape))
     if disclose_improvements:
-        total = total.then(opening.cost_to_coordinator(generations, itemsize=1))
+        total = total.then(opening.cost_to_coordinator(nodes, generations, itemsize=1))
     return total

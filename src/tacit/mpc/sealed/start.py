@@ -3,7 +3,7 @@
 With a public start, the final plan and the public moves would decode to the path of selections.
 The lines [values | ids] are shuffled obliviously; for a tour the columns are brought into the
 same order by a second shuffle of the transposed tables under the same permutations and fresh
-masks. 2 rounds, for a tour 4; the bytes of these shuffles. Nobody learns anything.
+masks. The rounds and bytes of a shuffle, for a tour of two. Nobody learns anything.
 """
 
 from __future__ import annotations
@@ -43,21 +43,23 @@ async def secret_start(
     """
     word = shape.word
     names = np.arange(shape.columns) if columns is None else columns
-    ids = public_share(names.astype(word)[:, None], ArithmeticShare, me=session.me)
+    ids = public_share(
+        names.astype(word)[:, None], ArithmeticShare, me=session.me, nodes=session.nodes
+    )
 
     def copies(value: NDArray[Any], id_: NDArray[Any]) -> NDArray[Any]:
         return np.tile(np.concatenate([value.astype(word), id_], axis=1), (shape.parents, 1))
 
-    lines = ArithmeticShare(copies(values.mine, ids.mine), copies(values.next, ids.next))
+    lines = ArithmeticShare({c: copies(part, ids.parts[c]) for c, part in values.parts.items()})
     order = shuffle.draw_block_order(session, shape.parents, shape.columns, label=f"{label}.order")
     mixed = await shuffle.shuffle(session, lines, order, label=f"{label}.lines")
     size = (shape.parents, shape.columns, shape.rows + 1)
-    table = ArithmeticShare(mixed.mine.reshape(size), mixed.next.reshape(size))
+    table = mixed.map(lambda part: part.reshape(size))
     if shape.is_tour:
-        across = ArithmeticShare(_transposed(table.mine), _transposed(table.next))
+        across = table.map(_transposed)
         mixed = await shuffle.shuffle(session, across, order, label=f"{label}.columns")
         table = ArithmeticShare(
-            _transposed_back(mixed.mine, table.mine), _transposed_back(mixed.next, table.next)
+            {c: _transposed_back(mixed.parts[c], part) for c, part in table.parts.items()}
         )
     plans = as_plans(table, shape)
     return SealedState(table, plans, plans[0])
@@ -76,10 +78,10 @@ def _transposed_back(lines: NDArray[Any], table: NDArray[Any]) -> NDArray[Any]:
     return np.concatenate([values, table[..., -1:]], axis=2)
 
 
-def cost(shape: TableShape) -> Cost:
+def cost(nodes: int, shape: TableShape) -> Cost:
     """The cost of the start."""
-    size, lines = shape.word.itemsize, shape.parents * shape.columns
-    total = shuffle.cost(lines, row_bytes=size * (shape.rows + 1))
+    lines = shape.parents * shape.columns
+    total = shuffle.cost(nodes, (lines, shape.rows + 1), shape.word)
     if shape.is_tour:
-        total = total.then(shuffle.cost(lines, row_bytes=size * shape.columns))
+        total = total.then(shuffle.cost(nodes, (lines, shape.columns), shape.word))
     return total

@@ -31,7 +31,7 @@ class SealedState:
 
 def as_plans(table: ArithmeticShare, shape: TableShape, /) -> ArithmeticShare:
     """Shares of each parent's value and ids: sums of cells, without communication."""
-    return ArithmeticShare(_plans(table.mine, shape), _plans(table.next, shape))
+    return table.map(lambda part: _plans(part, shape))
 
 
 def _plans(component: NDArray[Any], shape: TableShape) -> NDArray[Any]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.mpc.cost import Cost
-from tacit.mpc.protocols import multiply
+from tacit.mpc.protocols import pairwise
 from tacit.mpc.sealed.moves import Moves, TableShape
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare
@@ -56,17 +56,17 @@ async def take_winners(
     array([[[2, 7, 1],
             [5, 1, 0]]])
     """
-    mine, following = (_changes(part, moves, table.mine.dtype) for part in (marks.mine, marks.next))
+    changes = marks.map(lambda part: _changes(part, moves, table.dtype))
     parent, at = np.divmod(moves.positions, shape.columns)
-    made = ArithmeticShare(table.mine.copy(), table.next.copy())
+    made = table.map(np.copy)
 
     async def change(cells: tuple[Any, ...], name: str) -> None:
-        """Both components of these cells, blocks x positions of the block x columns."""
-        a, b = made.mine[cells], made.next[cells]
-        part = mine @ (a + b) + following @ a
-        changed = await multiply.reshare_sum(session, part, label=f"{label}.{name}")
-        made.mine[cells] = a + changed.mine
-        made.next[cells] = b + changed.next
+        """All components of these cells, blocks x positions of the block x columns."""
+        changed = await pairwise.product(
+            session, changes, made[cells], np.matmul, label=f"{label}.{name}"
+        )
+        for c, part in made.parts.items():
+            part[cells] += changed.parts[c]
 
     await change((parent, at), "lines")
     if shape.is_tour:
@@ -74,10 +74,10 @@ async def take_winners(
     return made
 
 
-def cost(blocks: int, block: int, shape: TableShape) -> Cost:
+def cost(nodes: int, blocks: int, block: int, shape: TableShape) -> Cost:
     """The cost of the update with this many positions in each block."""
     size, lines = shape.word.itemsize, blocks * block
-    total = multiply.cost(lines * (shape.rows + 1), itemsize=size)
+    total = pairwise.cost(nodes, lines * (shape.rows + 1), itemsize=size)
     if shape.is_tour:
-        total = total.then(multiply.cost(lines * shape.columns, itemsize=size))
+        total = total.then(pairwise.cost(nodes, lines * shape.columns, itemsize=size))
     return total

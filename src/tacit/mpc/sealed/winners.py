@@ -5,9 +5,9 @@ signs opened. The keys of a block are distinct and its order is uniform to every
 opened is a uniformly random order per block, independent of the keys [hamada2012]. The largest is
 marked at its shuffled position, and the marks go back to the original ones as shares.
 
-2 + (1 + log2 bits) + 1 rounds; about 3 bits per bit of a key and pair. The nodes learn a uniformly
-random order, that is, nothing. Blocks of c children cost c(c-1)/2 comparisons each, so b
-blocks cost about b times less than one with all their children.
+The rounds of a shuffle, a comparison and marks going back; about 2 bits per bit of a key and pair.
+The nodes learn a uniformly random order, that is, nothing. Blocks of c children cost c(c-1)/2
+comparisons each, so b blocks cost about b times less than one with all their children.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from tacit.mpc.cost import Cost
 from tacit.mpc.planes import cut
-from tacit.mpc.protocols import labels, less_than, shuffle
-from tacit.mpc.protocols.operands import known_part
+from tacit.mpc.protocols import less_than, shuffle
+from tacit.mpc.protocols.halves import known_part
 from tacit.mpc.rank.result import no_order
 from tacit.mpc.ring import public_word
 from tacit.mpc.sealed.moves import Step
@@ -37,20 +37,19 @@ def _pairs(children: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return np.triu_indices(children, 1)
 
 
-def child_keys(table: ArithmeticShare, step: Step, *, me: int) -> ArithmeticShare:
+def child_keys(table: ArithmeticShare, step: Step) -> ArithmeticShare:
     """Shares of all children's keys: sums of cells and public numbers, without communication."""
-    moves, word = step.moves, table.mine.dtype
+    moves, word = step.moves, table.dtype
     factor = public_word(step.factor).astype(word)
     public = step.offsets.astype(np.uint64).astype(word)
 
-    def keys(component: NDArray[Any], *, adds: bool) -> NDArray[Any]:
+    def gains(component: NDArray[Any]) -> NDArray[Any]:
         flat = component.reshape(-1)
         gain = flat.take(moves.plus).sum(axis=1, dtype=word)
-        gain = (gain - flat.take(moves.minus).sum(axis=1, dtype=word)) * factor
-        made: NDArray[Any] = gain + public if adds else gain
+        made: NDArray[Any] = (gain - flat.take(moves.minus).sum(axis=1, dtype=word)) * factor
         return made
 
-    return ArithmeticShare(keys(table.mine, adds=me == 0), keys(table.next, adds=me == 2))
+    return table.map(gains).add_public(public)
 
 
 async def find_winners(
@@ -92,7 +91,7 @@ async def find_winners(
     public[_largest(batch.opened.reshape(blocks, -1), children)] = 1
 
     def marks(substream: Session) -> Awaitable[ArithmeticShare]:
-        return labels.labels_to_shares(substream, public, order, label=f"{label}.back")
+        return shuffle.labels_to_shares(substream, public, order, label=f"{label}.back")
 
     return marks, batch.kept
 
@@ -111,13 +110,13 @@ def _largest(less: NDArray[np.uint8], children: int) -> NDArray[np.intp]:
     return largest
 
 
-def cost(blocks: int, children: int, kept: int, *, bits: int, itemsize: int) -> Cost:
+def cost(nodes: int, blocks: int, children: int, kept: int, *, bits: int, itemsize: int) -> Cost:
     """The cost of the comparison, up to the marks."""
     pairs = blocks * (children * (children - 1) // 2)
-    mixing = shuffle.cost(blocks * children, row_bytes=itemsize)
-    return mixing.then(less_than.cost(pairs, kept, bits=bits))
+    mixing = shuffle.cost(nodes, (blocks * children,), np.dtype(f"u{itemsize}"))
+    return mixing.then(less_than.cost(nodes, pairs, kept, bits=bits))
 
 
-def cost_of_marks(blocks: int, children: int) -> Cost:
+def cost_of_marks(nodes: int, blocks: int, children: int) -> Cost:
     """The cost of bringing the marks back."""
-    return labels.cost_to_shares(blocks * children)
+    return shuffle.cost_to_shares(nodes, blocks * children)

@@ -35,6 +35,11 @@ class Conversation:
         self._mux, self._channel, self._inbox, self._tag = mux, channel, inbox, tag
         self._sent = self._received = 0
 
+    @property
+    def peer(self) -> str:
+        """The name of the other side."""
+        return self._inbox.peer
+
     async def send(self, depth: int, payload: Buffer, *, timeout: float) -> None:
         """Send a frame with the next number."""
         length = memoryview(payload).nbytes

@@ -184,7 +184,7 @@ class MismatchError(AbortError):
     """What one node sent is not what another vouches for: one of the two, or we, are wrong."""
 
     def __init__(self, sender: str, voucher: str) -> None:
-        super().__init__(sender, f"sent something else than {voucher} vouches for; one of them lies")
+        super().__init__(sender, f"sent something else than {voucher} vouches for; one lies")
         self.voucher = voucher
 
 

@@ -29,10 +29,13 @@ def new(
     folder: Annotated[Path, typer.Argument(help="A new folder for all files.")],
     host: Annotated[
         list[str] | None,
-        typer.Option(help="host:port of a node; give three. Default: this machine."),
+        typer.Option(help="host:port of a node; give three or four. Default: this machine."),
     ] = None,
+    nodes: Annotated[
+        int, typer.Option(min=3, max=4, help="How many nodes, where no host is given.")
+    ] = 3,
 ) -> None:
-    """Make keys, pinned certificates, node-0.toml to node-2.toml and cluster.toml in one go.
+    """Make keys, pinned certificates, node-0.toml and so on and cluster.toml in one go.
 
     Give each node's operator the files that begin with its name and the .pem files of all.
     """
@@ -40,6 +43,6 @@ def new(
 
     if folder.exists() and any(folder.iterdir()):
         raise InputError(f"{folder} is not empty; give a new folder")
-    addresses = host or [f"127.0.0.1:{FIRST_PORT + i}" for i in range(3)]
+    addresses = host or [f"127.0.0.1:{FIRST_PORT + i}" for i in range(nodes)]
     for path in write_cluster(folder, addresses):
         typer.echo(path)

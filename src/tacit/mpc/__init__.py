@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tacit.mpc.bound import FitnessBound, bits_needed, check_bound_fits, key_bits
     from tacit.mpc.cost import Cost
     from tacit.mpc.disclose.answer import DisclosedValues, read_answer
-    from tacit.mpc.disclose.coordinator import collect, collect_again
+    from tacit.mpc.disclose.coordinator import collect
     from tacit.mpc.disclose.node import ALL_PAIRS_LIMIT, Evaluated, evaluate
     from tacit.mpc.epoch import (
         Epoch,
@@ -36,13 +36,14 @@ if TYPE_CHECKING:
         open_session,
         refuse_session,
     )
-    from tacit.mpc.linear import gather_sum
+    from tacit.mpc.linear import gather_sum, scale
     from tacit.mpc.protocols.opening import receive_opened
     from tacit.mpc.protocols.range_check import check_ranges
-    from tacit.mpc.protocols.same import check_same_components
+    from tacit.mpc.recorded import Substreams, receive_again
     from tacit.mpc.ring import RING_BITS, from_ring, public_word, to_ring
     from tacit.mpc.session import Context, Session, Wire
     from tacit.mpc.shares import (
+        CLUSTER_SIZES,
         COORDINATOR,
         ArithmeticShare,
         BitShare,

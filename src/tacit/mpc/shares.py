@@ -25,6 +25,8 @@ from tacit.errors import AbortError
 from tacit.mpc.ring import Words
 
 Array = NDArray[Any]
+CLUSTER_SIZES = (3, 4)
+"""How many nodes there may be."""
 COORDINATOR = -1
 """The platform's coordinator, which holds no shares and receives results."""
 

@@ -24,7 +24,7 @@ ENDED = ("finished", "interrupted", "failed", "cancelled")
 
 
 def check_logs(profile: Profile, run: str, /) -> Verdict:
-    """Fetch the three nodes' logs for a fresh nonce, and check everything that they can show."""
+    """Fetch the nodes' logs for a fresh nonce, and check everything that they can show."""
     agreement = profile.need_signed_agreement(run)
     nonce = secrets.token_bytes(32)
     with profile.connect() as client:
@@ -47,7 +47,7 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
     for each in carried.logs:
         # A node's seconds are cut off as well.
         verdict.notes.extend(clock_warnings(f"node {each.node}", each.seconds + 0.5 - now))
-    if len(logs) == 3:
+    if len(logs) == len(agreement.nodes):
         own = {
             k: profile.manifests(run, k)
             for k in agreement.confidential()
@@ -85,7 +85,7 @@ def _verified_logs(
         said = f"node {node}: {len(events)} lines, unbroken, signed for this question"
         return f"{said}, with all {kept} receipts that were kept here" if kept else said
 
-    for node in range(3):
+    for node in range(len(agreement.nodes)):
         verdict.findings.append(Finding.of(f"log of node {node}", verify, node))
     return logs
 

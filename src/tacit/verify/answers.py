@@ -12,7 +12,7 @@ evaluation of an objective, or one whose lines a node has lost in a power cut.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 
 from tacit.engine.agreement import Agreement
@@ -20,8 +20,9 @@ from tacit.engine.evaluators import disclosed_best
 from tacit.engine.records import EvaluationAnswer, LedgerEntry, Log, RevealBegun, RevealedBest
 from tacit.engine.wire import NO_ATTEMPT, Attempt
 from tacit.errors import LogError, PeerError, UnprovenError
-from tacit.mpc import put_together_again
+from tacit.mpc import Best, DisclosedValues, Session, collect, receive_again
 from tacit.verify.answer_log import AnswerLog, Key, entry_key
+from tacit.verify.two_parts import are_two_parts, read_two_parts
 
 UNPROVEN = (
     "a node failed before it had logged its part, or was cut off by the platform, which can then "
@@ -87,11 +88,13 @@ def check_disclosed(
         _check_may_be_disclosed(agreement, entry, nodes)
     _check_reveals(agreement, logs, ledger)
     answers = check_answers(agreement, logs, ledger)
-    words = f"{answers.confirmed} answers in the ledger are what all three nodes sent"
-    if len(logs) < 3:
+    words = (
+        f"{answers.confirmed} answers in the ledger are what all {len(agreement.nodes)} nodes sent"
+    )
+    if len(logs) < len(agreement.nodes):
         words = (
-            f"{answers.confirmed} answers in the ledger are what {len(logs)} of 3 nodes sent; only "
-            "the logs of all three prove them"
+            f"{answers.confirmed} answers in the ledger are what {len(logs)} of "
+            f"{len(agreement.nodes)} nodes sent; only the logs of all prove them"
         )
     if _check_nothing_left_out(nodes, {entry_key(entry) for entry in _answers(ledger)}):
         words += "; the last one came too late for the ledger"
@@ -156,7 +159,7 @@ def _content(entry: EvaluationAnswer) -> tuple[str, list[int], int | bool | None
 
 def _check_parts(agreement: Agreement, entry: EvaluationAnswer) -> None:
     """What an entry discloses must be what its parts add up to."""
-    if len(entry.parts) != 3:
+    if len(entry.parts) != len(agreement.nodes):
         raise LogError(
             f"the ledger has not kept what the nodes sent for evaluation {entry.number}; "
             "without it nothing is confirmed"
@@ -170,7 +173,7 @@ def _check_parts(agreement: Agreement, entry: EvaluationAnswer) -> None:
 
 def _sender(node: AnswerLog, ledger: Sequence[EvaluationAnswer]) -> set[int]:
     """The node whose log it is: the one whose parts it names."""
-    senders = {0, 1, 2}
+    senders = {number for entry in ledger for number in range(len(entry.parts))}
     for entry in ledger:
         senders = senders & node.senders(entry) or senders
     return senders
@@ -204,7 +207,7 @@ def _check_may_lack_proof(
             all(node.allows(entry, attempt, who) for node, who in zip(nodes, senders, strict=True))
             for attempt in attempts
         )
-        if not explained or (complete and len(nodes) == 3):
+        if not explained or (complete and len(nodes) == len(entry.parts)):
             raise LogError(
                 f"the nodes logged another answer to evaluation {entry.number}; the platform "
                 "changed it"
@@ -221,17 +224,21 @@ def _told_again(
 ) -> tuple[list[int], int | bool | None]:
     terms = agreement.objectives[entry.objective]
 
-    parts = {node: dict(substreams) for node, substreams in enumerate(entry.parts)}
+    best: Best = "value" if terms.spec.kind == "none" else terms.best
+    bound, count = agreement.fitness_bound(entry.objective), len(entry.disclosed)
+    parts = [dict(substreams) for substreams in entry.parts]
+
+    def receive(session: Session) -> Awaitable[DisclosedValues]:
+        return collect(session, count, spec=terms.spec, bound=bound, best=best)
+
     try:
-        outcome = put_together_again(
-            parts,
-            len(entry.disclosed),
-            spec=terms.spec,
-            bound=agreement.fitness_bound(entry.objective),
-            best="value" if terms.spec.kind == "none" else terms.best,
+        outcome = (
+            read_two_parts(parts, count, spec=terms.spec, bound=bound, best=best)
+            if are_two_parts(parts)
+            else receive_again(parts, receive)
         )
     except PeerError as error:
         raise LogError(f"evaluation {entry.number}: {error}; the platform changed it") from None
     objective = agreement.known_problem.objectives[entry.objective]
-    best = disclosed_best(outcome.best_value, outcome.improved, objective)
-    return [int(label) for label in outcome.labels], best
+    shown = disclosed_best(outcome.best_value, outcome.improved, objective)
+    return [int(label) for label in outcome.labels], shown

@@ -9,8 +9,11 @@ a node.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Awaitable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tacit.engine.agreement import Agreement, sealed_terms
 from tacit.engine.records import (
@@ -25,9 +28,10 @@ from tacit.engine.records import (
     PlanSent,
     join_parts,
 )
-from tacit.errors import AbortError, LogError, UnprovenError
-from tacit.mpc import NODES
+from tacit.errors import AbortError, LogError, PeerError, UnprovenError
+from tacit.mpc import Session, held_by, receive_again, receive_opened
 from tacit.verify.answer_log import digests_of, is_hash_of
+from tacit.verify.two_parts import are_two_parts, xor_of_two_parts
 from tacit.verify.verdict import Claim
 
 E = TypeVar("E", bound=Event)
@@ -118,7 +122,8 @@ def _course(log: Log) -> dict[int, list[tuple[int, int, int]]]:
 def _confirm(agreement: Agreement, logs: Sequence[Log], entry: OpenedPlan) -> int:
     """How many logs show that a node sent its part of this plan."""
     searches = range(len(sealed_terms(agreement).weightings))
-    if len(entry.parts) != len(NODES) or entry.search not in searches:
+    nodes = len(agreement.nodes)
+    if len(entry.parts) != nodes or entry.search not in searches:
         raise LogError("the ledger has not kept what the nodes sent for a plan")
     try:
         joined = join_parts(agreement, entry.search, entry.parts)
@@ -128,19 +133,37 @@ def _confirm(agreement: Agreement, logs: Sequence[Log], entry: OpenedPlan) -> in
         ) from None
     if (joined.plan, joined.value) != (entry.plan, entry.value):
         raise LogError("the nodes opened another plan than the ledger says; it was changed")
-    # Two nodes send all components, so what the third sent is known whether it was kept or not.
+    # Two nodes send all components, so what another sent is known whether it was kept or not.
     hashes = [hashlib.sha256(component).digest() for component in joined.components]
-    sent = [[hashes[node], hashes[(node + 1) % 3]] for node in NODES]
+    sent = [[hashes[c] for c in held_by(node, nodes)] for node in range(nodes)]
     senders: list[int] = []
     for log in logs:
         events = [event for event in _of(PlanSent, log) if event.search == entry.search]
-        found = [{n for n in NODES if is_hash_of(event, sent[n])} for event in events]
+        found = [{n for n in range(nodes) if is_hash_of(event, sent[n])} for event in events]
         if not all(found):
             raise LogError("a node logged another part of the plan than the ledger keeps")
         senders.extend(set().union(*found))
     if len(set(senders)) < len(senders):
         raise LogError("two of the logs are of the same node; give one of each")
     return len(senders)
+
+
+def _bits(entry: ImprovementBits) -> list[int]:
+    """The bits that the parts in the ledger add up to; none if they do not fit."""
+    parts = [dict(substreams) for substreams in entry.parts]
+
+    def receive(session: Session) -> Awaitable[NDArray[Any]]:
+        return receive_opened(session, len(entry.improved), dtype=np.uint8, xor=True)
+
+    try:
+        bits = (
+            xor_of_two_parts(parts, 0, "u1")
+            if are_two_parts(parts)
+            else receive_again(parts, receive)
+        )
+    except PeerError:
+        return []
+    return [int(bit) for bit in bits]
 
 
 def _confirm_bits(logs: Sequence[Log], entry: ImprovementBits) -> None:
@@ -152,14 +175,7 @@ def _confirm_bits(logs: Sequence[Log], entry: ImprovementBits) -> None:
         if (event.search, event.first + 1, event.request)
         == (entry.search, entry.number, entry.request)
     }
-    # Two of the nodes send their shares of the bits, a byte each.
-    frames = [b"".join(f for _, each in part for f in each) for part in entry.parts[:2]]
-    complete = len(entry.parts) == len(NODES) and {*map(len, frames)} == {len(entry.improved)}
-    if (
-        not complete
-        or counts != {len(entry.improved)}
-        or [a ^ b for a, b in zip(*frames, strict=True)] != [*map(int, entry.improved)]
-    ):
+    if counts != {len(entry.improved)} or _bits(entry) != [*map(int, entry.improved)]:
         raise LogError(
             f"the ledger has other improvements after generation {entry.number - 1} than the nodes "
             "sent; it was changed"

@@ -10,7 +10,7 @@ from tacit.engine.agreement.sealing_offer import check_offers
 from tacit.engine.agreement.size_limits import check_counts, check_name_length
 from tacit.engine.agreement.terms import Agreement, ObjectiveTerms
 from tacit.errors import AgreementError, InputError
-from tacit.mpc import Spec, check_bound_fits
+from tacit.mpc import CLUSTER_SIZES, Spec, check_bound_fits
 from tacit.problems import MOST_PAIRS
 
 MOST_COLUMNS = 1 << 16
@@ -95,8 +95,10 @@ def _check_names(agreement: Agreement) -> None:
 
 
 def _check_keys(agreement: Agreement) -> None:
-    if len(agreement.nodes) != 3:
-        raise AgreementError(f"the agreement names {len(agreement.nodes)} nodes; it takes three")
+    if len(agreement.nodes) not in CLUSTER_SIZES:
+        raise AgreementError(
+            f"the agreement names {len(agreement.nodes)} nodes; it takes three or four"
+        )
     names = [participant.name for participant in agreement.participants]
     if not names or len(set(names)) < len(names):
         raise AgreementError("participants are missing or share a name; name each apart")

@@ -2,8 +2,8 @@
 
 The participant draws the shares itself. Each node's part is signed (a sealed box does not say who
 closed it) together with everything it is bound to, and then sealed to the key that the node drew
-for this agreement. A signed manifest with the hashes of the three boxes lets the nodes see that
-they got parts of one whole.
+for this agreement. A signed manifest with the hashes of all boxes, and a salted hash of every
+component of the shares, lets each node see by itself that it got parts of one whole.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from tacit.engine.agreement.signatures import is_signed, sign
 from tacit.engine.agreement.terms import Agreement, agreement_hash
 from tacit.errors import SealError
-from tacit.mpc import NODES, ArithmeticShare, deal, to_ring
+from tacit.mpc import ArithmeticShare, deal, held_by, to_ring
 
 
 class _Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,9 +35,10 @@ class _Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     objective: int
     rows: list[int]
     node: int
-    salt: bytes
-    mine: bytes
-    next: bytes
+    components: list[bytes]
+    """Those that the node is to have, in the order of `held_by`."""
+    salts: list[bytes]
+    """Of the hashes in the manifest, one for each."""
 
 
 class _Contents(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,17 +47,19 @@ class _Contents(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which three boxes a participant sealed for an objective; signed as it stands."""
+    """Which boxes a participant sealed for an objective; signed as it stands."""
 
     agreement: str
     participant: str
     objective: int
     boxes: list[str]
+    components: list[str] = []
+    """A salted hash of each component; earlier versions had none."""
 
 
 @dataclass(frozen=True, slots=True)
 class SealedRows:
-    """A participant's three boxes for one objective, with their manifest."""
+    """A participant's boxes for one objective, one for each node, with their manifest."""
 
     boxes: tuple[bytes, ...]
     manifest: bytes
@@ -71,16 +74,21 @@ def seal_rows(
     *,
     key: Ed25519PrivateKey,
 ) -> SealedRows:
-    """Share and seal a participant's rows (in the agreement's order) to the three nodes."""
+    """Share and seal a participant's rows (in the agreement's order) to the nodes."""
     rows = agreement.rows_of(participant, objective)
     if weights.shape != (len(rows), agreement.problem.columns):
         raise SealError(
             f"{participant!r} owns {len(rows)} rows of {agreement.problem.columns} weights and "
             f"gave an array of shape {weights.shape}; give its rows only"
         )
-    digest = agreement_hash(agreement)
+    digest, nodes = agreement_hash(agreement), len(agreement.nodes)
+    salts = [secrets.token_bytes(32) for _ in range(nodes)]
+    hashes: dict[int, str] = {}
     boxes = []
-    for node, share in zip(NODES, deal(to_ring(weights)), strict=True):
+    for node, share in enumerate(deal(to_ring(weights), nodes=nodes)):
+        held = held_by(node, nodes)
+        parts = {c: share.parts[c].astype("<u8").tobytes() for c in held}
+        hashes |= {c: _component_hash(salts[c], parts[c]) for c in held if c not in hashes}
         body = msgspec.msgpack.encode(
             _Body(
                 agreement=digest,
@@ -88,17 +96,27 @@ def seal_rows(
                 objective=objective,
                 rows=rows,
                 node=node,
-                salt=secrets.token_bytes(32),
-                mine=share.mine.astype("<u8").tobytes(),
-                next=share.next.astype("<u8").tobytes(),
+                components=[parts[c] for c in held],
+                salts=[salts[c] for c in held],
             )
         )
         contents = msgspec.msgpack.encode(_Contents(body, sign(key, "box", body)))
         to = PublicKey(bytes.fromhex(agreement.nodes[node].sealing_key))
         boxes.append(SealedBox(to).encrypt(contents))
-    manifest = Manifest(digest.hex(), participant, objective, [box_hash(box) for box in boxes])
+    manifest = Manifest(
+        digest.hex(),
+        participant,
+        objective,
+        [box_hash(box) for box in boxes],
+        [hashes[c] for c in range(nodes)],
+    )
     written = msgspec.json.encode(manifest, order="sorted")
     return SealedRows(tuple(boxes), written, sign(key, "manifest", written))
+
+
+def _component_hash(salt: bytes, component: bytes) -> str:
+    """How a manifest names a component; the salt keeps small weights from being guessed."""
+    return hashlib.sha256(b"tacit component/1\n" + salt + component).hexdigest()
 
 
 def box_hash(box: bytes) -> str:
@@ -114,7 +132,9 @@ def read_manifest(agreement: Agreement, data: bytes, signature: bytes) -> Manife
         raise SealError("this is not a manifest; let the participant seal its rows again") from None
     if manifest.agreement != agreement_hash(agreement).hex():
         raise SealError(f"the manifest of {manifest.participant!r} belongs to another agreement")
-    if manifest.objective not in agreement.confidential() or len(manifest.boxes) != 3:
+    if manifest.objective not in agreement.confidential() or not (
+        len(manifest.boxes) == len(manifest.components) == len(agreement.nodes)
+    ):
         raise SealError(f"the manifest of {manifest.participant!r} fits no confidential objective")
     if not agreement.rows_of(manifest.participant, manifest.objective):
         raise SealError(
@@ -150,13 +170,18 @@ def open_box(
     if body.rows != agreement.rows_of(manifest.participant, manifest.objective):
         raise SealError(f"the box of {who} holds other rows than the agreement gives it")
     shape = (len(body.rows), agreement.problem.columns)
-    if not len(body.mine) == len(body.next) == 8 * shape[0] * shape[1]:
+    held = held_by(node, len(agreement.nodes))
+    sizes = [len(part) for part in body.components]
+    if sizes != [8 * shape[0] * shape[1]] * len(held) or len(body.salts) != len(held):
         raise SealError(f"the box of {who} does not hold {shape[0]} rows of {shape[1]} weights")
-    mine, following = (
-        np.frombuffer(part, dtype="<u8").astype(np.uint64).reshape(shape)
-        for part in (body.mine, body.next)
-    )
-    return ArithmeticShare(mine, following)
+    parts = {}
+    for c, salt, part in zip(held, body.salts, body.components, strict=True):
+        if _component_hash(salt, part) != manifest.components[c]:
+            raise SealError(
+                f"the box of {who} holds other shares than its manifest names; let it seal again"
+            )
+        parts[c] = np.frombuffer(part, dtype="<u8").astype(np.uint64).reshape(shape)
+    return ArithmeticShare(parts)
 
 
 def _contents(box: bytes, key: X25519PrivateKey, who: str) -> _Contents:

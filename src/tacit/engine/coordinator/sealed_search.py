@@ -24,7 +24,7 @@ from tacit.engine.wire.messages import Advance, OpenPlan
 from tacit.engine.wire.replies import GenerationsDone
 from tacit.engine.wire.request import advance_hash
 from tacit.errors import AbortError, EngineError, MpcError, PeerTimeoutError, RefusedError
-from tacit.mpc import NODES, Session, receive_opened
+from tacit.mpc import Session, receive_opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,10 +195,11 @@ class SealedSearch:
     # The opening.
 
     async def open(self, *, until: float | None) -> Opened:
-        """The plan, from two nodes or all three; raises by the instant `until` if fewer answer."""
+        """The plan, from all nodes or all but one; raises by `until` if fewer answer."""
         if not self._last:
             raise EngineError("nothing was searched yet, so there is no plan to open")
         answers: dict[int, list[bytes]] = {}
+        nodes = len(self._coordinator.clients)
         asking = [
             asyncio.ensure_future(self._ask_for_plan(client, answers))
             for client in self._coordinator.clients
@@ -206,9 +207,9 @@ class SealedSearch:
         try:
             async with asyncio.timeout_at(until):
                 done: set[asyncio.Future[None]] = set()
-                while len(done) < len(asking) and len(answers) < len(NODES):
-                    # Whoever comes third is not waited for, but is heard if it is there already.
-                    patience = 0.02 if len(answers) == 2 else None
+                while len(done) < len(asking) and len(answers) < nodes:
+                    # Whoever comes last is not waited for, but is heard if it is there already.
+                    patience = 0.02 if len(answers) == nodes - 1 else None
                     more, _ = await asyncio.wait(
                         set(asking) - done, timeout=patience, return_when=asyncio.FIRST_COMPLETED
                     )
@@ -221,9 +222,9 @@ class SealedSearch:
             for task in asking:
                 task.cancel()
             trouble = await asyncio.gather(*asking, return_exceptions=True)
-        if len(answers) < 2:
+        if len(answers) < nodes - 1:
             raise self._why(trouble)
-        parts: Parts = [[(0, answers[node])] if node in answers else [] for node in NODES]
+        parts: Parts = [[(0, answers[node])] if node in answers else [] for node in range(nodes)]
         joined = join_parts(self._coordinator.agreement, self._search, parts)
         return Opened(joined.plan, joined.value, self.generation, parts)
 
@@ -244,5 +245,5 @@ class SealedSearch:
                 if isinstance(error, kind):
                     return error
         return PeerTimeoutError(
-            "the nodes", "did not open the plan in time; two of them must answer"
+            "the nodes", "did not open the plan in time; all but one must answer"
         )

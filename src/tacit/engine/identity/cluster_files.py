@@ -19,7 +19,7 @@ from tacit.engine.identity.config import (
 )
 from tacit.engine.identity.keys import Keys, save_keys
 from tacit.errors import InputError
-from tacit.mpc import NODES
+from tacit.mpc import CLUSTER_SIZES
 
 LOCAL_PREFIX = "tacit-"
 """What the folder of a cluster that is thrown away is called, to begin with."""
@@ -37,22 +37,25 @@ def write_cluster(
     chosen_populations: bool = False,
     most_working_megabytes: int = MOST_WORKING_MEGABYTES,
 ) -> tuple[Path, ...]:
-    """Write node-0.toml to node-2.toml and cluster.toml with all they name; the paths come back.
+    """Write node-0.toml and so on and cluster.toml with all they name; the paths come back.
 
     `addresses` are where the platform and the other nodes find each node, `listen` where it
     listens, if that is something else.
     """
-    if len(addresses) != 3 or len(set(addresses)) < 3:
-        raise InputError("a cluster has three nodes at three addresses; give host:port for each")
+    nodes = len(addresses)
+    if nodes not in CLUSTER_SIZES or len(set(addresses)) < nodes:
+        raise InputError(
+            "a cluster has three or four nodes, each at its address; give host:port for each"
+        )
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    names = [f"node-{i}" for i in NODES]
+    names = [f"node-{i}" for i in range(nodes)]
     keys = [Keys.new(name) for name in names]
     for name, pair in zip(names, keys, strict=True):
         save_keys(pair, folder / f"{name}.key")
         new_certificate(name, folder)
     new_certificate("platform", folder)
     files = []
-    for i in NODES:
+    for i in range(nodes):
         config = _node_config(i, names, addresses, (listen or addresses)[i])
         config = replace(
             config,
@@ -67,7 +70,10 @@ def write_cluster(
     cluster = ClusterConfig(
         certificate="platform.pem",
         tls_key="platform.tls.key",
-        nodes=[ClusterNode(addresses[i], f"{names[i]}.pem", keys[i].signing_public) for i in NODES],
+        nodes=[
+            ClusterNode(address, f"{name}.pem", pair.signing_public)
+            for address, name, pair in zip(addresses, names, keys, strict=True)
+        ],
         delay_ms=delay_ms,
     )
     files.append(folder / "cluster.toml")
@@ -83,6 +89,6 @@ def _node_config(i: int, names: Sequence[str], addresses: Sequence[str], listen:
         certificate=f"{names[i]}.pem",
         tls_key=f"{names[i]}.tls.key",
         data=f"{names[i]}.data",
-        peers=[PeerConfig(j, addresses[j], f"{names[j]}.pem") for j in NODES if j != i],
+        peers=[PeerConfig(j, addresses[j], f"{names[j]}.pem") for j in range(len(names)) if j != i],
         platforms=["platform.pem"],
     )

@@ -12,6 +12,7 @@ import msgspec
 
 from tacit.errors import FileError
 from tacit.files import read_toml
+from tacit.mpc import CLUSTER_SIZES
 
 T = TypeVar("T")
 
@@ -73,7 +74,7 @@ class ClusterNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where the three nodes are, and what the platform shows them."""
+    """Where the nodes are, and what the platform shows them."""
 
     certificate: str
     tls_key: str
@@ -101,16 +102,19 @@ def _load(path: Path, kind: type[T]) -> T:
 def load_node_config(path: Path, /) -> NodeConfig:
     """Read a node's file."""
     config = _load(path, NodeConfig)
-    if sorted([config.node, *(peer.node for peer in config.peers)]) != [0, 1, 2]:
-        raise FileError(path, "node and peers", "must be 0, 1 and 2", "number the cluster so")
+    numbers = sorted([config.node, *(peer.node for peer in config.peers)])
+    if len(numbers) not in CLUSTER_SIZES or numbers != [*range(len(numbers))]:
+        raise FileError(
+            path, "node and peers", "must be 0, 1 and 2, or 0 to 3", "number the cluster so"
+        )
     return config
 
 
 def load_cluster_config(path: Path, /) -> ClusterConfig:
     """Read the platform's file."""
     config = _load(path, ClusterConfig)
-    if len(config.nodes) != 3:
-        raise FileError(path, "nodes", f"there are {len(config.nodes)}", "give three")
+    if len(config.nodes) not in CLUSTER_SIZES:
+        raise FileError(path, "nodes", f"there are {len(config.nodes)}", "give three or four")
     return config
 
 

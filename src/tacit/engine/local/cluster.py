@@ -1,4 +1,4 @@
-"""Three nodes on this machine, as processes of their own, for as long as a `with` block lasts.
+"""Nodes on this machine, as processes of their own, for as long as a `with` block lasts.
 
 Each node holds the end of a pipe from this process and stops when the pipe closes, which the
 operating system does whatever happens to us; it then removes the folder, if we did not. So neither
@@ -21,7 +21,6 @@ from pathlib import Path
 from tacit.engine.identity.cluster_files import LOCAL_PREFIX, write_cluster
 from tacit.engine.identity.config import ClusterConfig, load_cluster_config
 from tacit.errors import EngineError
-from tacit.mpc import NODES
 
 START_SECONDS = 30.0
 OWN_MEGABYTES = 1_000_000
@@ -57,11 +56,12 @@ def memory_folder() -> Path | None:
 
 
 class LocalCluster:
-    """Three nodes in a temporary folder."""
+    """Three or four nodes in a temporary folder."""
 
     def __init__(
         self,
         *,
+        nodes: int = 3,
         timeout_seconds: float = 10.0,
         delay_ms: float = 0.0,
         addresses: Sequence[str] | None = None,
@@ -77,7 +77,7 @@ class LocalCluster:
         self._most_working = most_working_megabytes
         self._timeout, self._delay = timeout_seconds, delay_ms
         self._chosen = chosen_populations
-        self.listen = free_addresses(3)
+        self.listen = free_addresses(nodes)
         self._addresses = list(addresses or self.listen)
         self.folder = Path()
         self.processes: list[subprocess.Popen[bytes]] = []
@@ -96,7 +96,7 @@ class LocalCluster:
                 chosen_populations=self._chosen,
                 most_working_megabytes=self._most_working,
             )
-            for i in NODES:
+            for i in range(len(self.listen)):
                 self.processes.append(self._launch(i))
             self._wait_until_up()
         except BaseException:
@@ -127,7 +127,7 @@ class LocalCluster:
 
     def _wait_until_up(self) -> None:
         """Wait for the line in each node's log that says that it listens."""
-        logs = [self.folder / f"node-{i}.data" / "log.jsonl" for i in NODES]
+        logs = [self.folder / f"node-{i}.data" / "log.jsonl" for i in range(len(self.listen))]
         deadline = time.monotonic() + START_SECONDS
         while not all(log.exists() and b'"started"' in log.read_bytes() for log in logs):
             self.check_alive()

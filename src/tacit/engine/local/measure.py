@@ -1,4 +1,4 @@
-"""How long an evaluation takes on three local nodes, in how many rounds and bytes."""
+"""How long an evaluation takes on local nodes, in how many rounds and bytes."""
 
 from __future__ import annotations
 
@@ -46,6 +46,7 @@ def measure_engine(
     measurements: int = 1,
     disclosures: Sequence[str] = DISCLOSURES,
     best: str = "value",
+    nodes: int = 3,
 ) -> dict[str, Measured]:
     """Evaluate random populations of a size x size assignment under each disclosure.
 
@@ -59,7 +60,7 @@ def measure_engine(
         for _ in range(repeats + WARM_UPS)
     ]
     with (
-        LocalCluster(delay_ms=latency_ms, chosen_populations=True) as cluster,
+        LocalCluster(nodes=nodes, delay_ms=latency_ms, chosen_populations=True) as cluster,
         ExitStack() as stack,
     ):
         engines = {}

@@ -7,13 +7,17 @@ from tacit.engine.derived import may_be_followed
 from tacit.engine.identity.config import NodeConfig
 from tacit.engine.node.parties import Parties
 from tacit.engine.node.state.policy import refuse
-from tacit.mpc import NODES
 
 
 def check_parties(agreement: Agreement, platform: str, parties: Parties, /) -> None:
     """Refuse an agreement with other nodes than we know, or of another platform."""
-    for node in NODES:
-        if not parties.knows(node, agreement.nodes[node].certificate):
+    if len(agreement.nodes) != parties.nodes:
+        raise refuse(
+            f"the agreement names {len(agreement.nodes)} nodes and this cluster has "
+            f"{parties.nodes}; name all of them"
+        )
+    for node, terms in enumerate(agreement.nodes):
+        if not parties.knows(node, terms.certificate):
             raise refuse(
                 f"the agreement gives node {node} another certificate than we know; if it was "
                 "rotated, give its new .pem to the platform and to all nodes"

@@ -1,4 +1,4 @@
-"""Who a node knows: itself, its two peers and its platforms, by their certificates."""
+"""Who a node knows: itself, its peers and its platforms, by their certificates."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ class Parties:
         folder = Path(config.folder)
         self._own = CertificateFiles(folder / config.certificate, folder / config.tls_key)
         self._me = party_name(config.node)
+        self.nodes = len(config.peers) + 1
         files = {party_name(peer.node): folder / peer.certificate for peer in config.peers}
         self.platforms: list[str] = []
         """The names that links of platforms go by, each for as long as the node runs."""

@@ -9,7 +9,6 @@ from tacit.engine.agreement.terms import Agreement, agreement_hash
 from tacit.engine.records.events import InputsFrozen, InputsFrozenAtOnce, SeedDrawn
 from tacit.engine.records.node_log import Log
 from tacit.errors import LogError
-from tacit.mpc import NODES
 
 FreezingEvent = InputsFrozen | SeedDrawn | InputsFrozenAtOnce
 
@@ -21,7 +20,7 @@ class FrozenInputs:
     manifests: str
     """The hash of all owners' manifests."""
     commitments: tuple[str, ...] = ()
-    """Of the three nodes to their contributions; none where an earlier version froze."""
+    """Of all nodes to their contributions; none where an earlier version froze."""
     seed_contribution: str = ""
     """What the nodes drew together for the search's seed; empty until it is drawn."""
 
@@ -61,9 +60,9 @@ def _drawn(agreement: Agreement, frozen: FrozenInputs | None, event: SeedDrawn) 
         opened = []
     committed = tuple(
         commitment_to(each, agreement=digest, objective=event.objective, node=node).hex()
-        for node, each in zip(NODES, opened, strict=False)
+        for node, each in enumerate(opened)
     )
-    if committed != frozen.commitments or len(opened) != len(NODES):
+    if committed != frozen.commitments or len(opened) != len(agreement.nodes):
         raise LogError(
             f"a node's contribution to the seed of objective {event.objective} is not the one that "
             "it had committed itself to; ask the nodes' operators"

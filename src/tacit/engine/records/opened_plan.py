@@ -1,10 +1,12 @@
 """The plan of a sealed search from the parts that nodes sent of it.
 
-Each node holds two of three components, so two nodes have them all.
+With three nodes each component has two holders, and where both have sent it, it must be the same.
+With four it has three, of whom two must say the same: so one that lies changes nothing.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +15,7 @@ from tacit.engine.agreement.sealed import schedule_of, table_of
 from tacit.engine.agreement.terms import Agreement
 from tacit.engine.records.ledger import Parts
 from tacit.errors import AbortError
-from tacit.mpc import NODES, from_ring
+from tacit.mpc import from_ring, held_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +33,28 @@ def join_parts(agreement: Agreement, search: int, parts: Parts, /) -> JoinedPlan
     word = table_of(schedule_of(agreement, search, seed=0)).word
     with_value = agreement.objectives[0].best == "value"
     size = (agreement.problem.rows + with_value) * word.itemsize
-    components: dict[int, bytes] = {}
+    nodes = len(agreement.nodes)
+    said: list[Counter[bytes]] = [Counter() for _ in range(nodes)]
     for node, substreams in enumerate(parts):
         sent = substreams[0][1] if substreams else []
-        if sent and [len(part) for part in sent] != [size, size]:
+        if sent and [len(part) for part in sent] != [size] * (nodes - 1):
             raise AbortError(f"node {node}", "sent something that is not part of a plan")
-        for number, part in zip((node, (node + 1) % 3), sent, strict=False):
-            if components.setdefault(number, part) != part:
-                raise AbortError(f"node {node}", "opened another plan than its neighbour")
-    if len(components) < len(NODES):
-        raise AbortError("the nodes", "sent too few parts of the plan; two nodes send all")
-    whole = [components[k] for k in NODES]
-    first, second, third = (np.frombuffer(part, dtype=word) for part in whole)
-    values = from_ring(first + second + third)
+        for number, part in zip(held_by(node, nodes), sent, strict=False):
+            said[number][part] += 1
+    whole = [_agreed(each, nodes) for each in said]
+    values = from_ring(np.sum([np.frombuffer(p, dtype=word) for p in whole], axis=0, dtype=word))
     if not agreement.known_problem.have_the_form(values[None, with_value:]):
         raise AbortError("the nodes", "opened something that is not a plan")
     plan = [int(item) for item in values[with_value:]]
     return JoinedPlan(whole, plan, int(values[0]) if with_value else None)
+
+
+def _agreed(said: Counter[bytes], nodes: int) -> bytes:
+    """What holders say of a component: one more than may lie must agree, and more than do not."""
+    ranked = [*said.most_common(2), (b"", 0), (b"", 0)]
+    (part, votes), (_, others) = ranked[:2]
+    if votes < nodes - 2:
+        raise AbortError("the nodes", f"sent too few parts of the plan; {nodes - 1} nodes send all")
+    if votes == others:
+        raise AbortError("the nodes", "opened different plans; one of them lies")
+    return part

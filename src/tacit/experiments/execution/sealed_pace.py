@@ -68,7 +68,7 @@ def schedule_for(problem: Problem, parameters: SealedParameters, /) -> Schedule:
     return SimulatedSealedSearch(problem, parameters, [1], seed=0, stream=0).twin.schedule
 
 
-def generation_cost(schedule: Schedule, /) -> GenerationCost:
+def generation_cost(schedule: Schedule, /, *, nodes: int = 3) -> GenerationCost:
     """What one generation more costs.
 
     >>> from tacit.problems import generate_assignment
@@ -76,10 +76,10 @@ def generation_cost(schedule: Schedule, /) -> GenerationCost:
     GenerationCost(rounds=10.0, megabytes=0.505652, megaproducts=1.01)
     """
     moves, about = schedule.generation(0, horizon=1).moves, table_of(schedule)
-    one, two = (cost(moves, generations, about) for generations in (1, 2))
+    one, two = (cost(nodes, moves, generations, about) for generations in (1, 2))
     met, often = one, 0.0
     if schedule.parameters.parents > 1 and schedule.parameters.meet_every:
-        met = cost(moves, 1, about, pairs=[schedule.parameters.parents // 2])
+        met = cost(nodes, moves, 1, about, pairs=[schedule.parameters.parents // 2])
         often = 1 / schedule.parameters.meet_every
     blocks, size = moves.positions.shape
     # Each block's matrix times its lines of the table, for a tour also times its columns.

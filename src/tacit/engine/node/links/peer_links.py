@@ -1,4 +1,4 @@
-"""A node's links to the two other nodes: kept up, and made again when they break.
+"""A node's links to the other nodes: kept up, and made again when they break.
 
 The node with the higher number dials. A link that breaks ends every epoch that was agreed on it. An
 evaluation that stalls does not break a link: that takes a peer that no longer answers on it.
@@ -23,7 +23,7 @@ EARLY_PATIENCE = 3.0
 
 
 class PeerLinks:
-    """The links of one node to its two peers."""
+    """The links of one node to its peers."""
 
     def __init__(
         self,
@@ -121,10 +121,10 @@ class PeerLinks:
         """The links that are up, for questions to the peers."""
         return list(self._lines.values())
 
-    async def both(self, *, timeout: float) -> dict[int, Mux]:
-        """The links to both peers; waits for them, and names the one that is missing."""
+    async def all(self, *, timeout: float) -> dict[int, Mux]:
+        """The links to all peers; waits for them, and names the one that is missing."""
         deadline = asyncio.get_running_loop().time() + timeout
-        while len(self._lines) < 2:
+        while len(self._lines) < len(self._config.peers):
             left = deadline - asyncio.get_running_loop().time()
             if left <= 0:
                 missing = [p.node for p in self._config.peers if p.node not in self._lines]

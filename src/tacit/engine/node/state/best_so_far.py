@@ -68,8 +68,9 @@ class BestSoFar:
             )
         if latest is None:
             return None
-        parts = (np.array([part], dtype=np.uint64) for part in (latest.mine, latest.next))
-        return ArithmeticShare(*parts)
+        return ArithmeticShare(
+            {c: np.array([part], dtype=np.uint64) for c, part in latest.components.items()}
+        )
 
     def forget(self) -> None:
         """The agreement has ended."""
@@ -77,7 +78,7 @@ class BestSoFar:
 
     def keep(self, number: int, attempt: Attempt, best: ArithmeticShare, /) -> None:
         """Keep the shares of the best fitness for the next evaluation, on the disk."""
-        new = StoredBest(number, attempt, int(best.mine[0]), int(best.next[0]))
+        new = StoredBest(number, attempt, {c: int(part[0]) for c, part in best.parts.items()})
         states = [state for state in self._states if state.number != number]
         states = sorted([*states, new], key=lambda state: state.number)[-KEPT_STATES:]
         self._store.save_best(self._objective, states)

@@ -1,7 +1,7 @@
 """The participants' inputs of one agreement at a node: taken, checked, and frozen for good.
 
 Freezing comes first, then the draw of the seed contribution, and neither happens twice: the line
-that freezes the inputs also binds all three nodes to what they add to the seed.
+that freezes the inputs also binds all nodes to what they add to the seed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tacit.engine.records.freezing import FreezingEvent, FrozenInputs, frozen_af
 from tacit.engine.wire.messages import Submit
 from tacit.engine.wire.replies import RefusalKind
 from tacit.errors import EngineError
-from tacit.mpc import ArithmeticShare
+from tacit.mpc import ArithmeticShare, held_by
 
 
 class Inputs:
@@ -154,12 +154,14 @@ class Inputs:
 
     def _open_weights(self, objective: int) -> ArithmeticShare:
         shape = (self._agreement.problem.rows, self._agreement.problem.columns)
-        whole = ArithmeticShare(np.zeros(shape, np.uint64), np.zeros(shape, np.uint64))
+        held = held_by(self._node, len(self._agreement.nodes))
+        whole = ArithmeticShare({c: np.zeros(shape, np.uint64) for c in held})
         for who, stored in self._checked(objective).items():
             manifest = read_manifest(self._agreement, stored.manifest, stored.signature)
             share = self._open(manifest, stored.box)
             rows = self._agreement.rows_of(who, objective)
-            whole.mine[rows], whole.next[rows] = share.mine, share.next
+            for c in held:
+                whole.parts[c][rows] = share.parts[c]
         return whole
 
     def drop_weights(self) -> None:

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.engine.node.state.policy import check_generations, refuse
 from tacit.engine.node.state.store import Store
@@ -33,8 +32,8 @@ KEPT_RUNS = 16
 """Runs of generations that are remembered as they were begun."""
 
 
-class StoredState(Stored, frozen=True, tag="sealed state/1"):
-    """A state as a file has it: two components of the tables and of the plans."""
+class StoredState(Stored, frozen=True, tag="sealed state/2"):
+    """A state as a file has it: this node's components of the tables and of the plans."""
 
     generation: int
     attempt: Attempt = msgspec.field(name="name")
@@ -42,7 +41,9 @@ class StoredState(Stored, frozen=True, tag="sealed state/1"):
     """Bytes per word."""
     size: tuple[int, ...]
     """Of the tables: parents, lines, columns."""
-    components: list[bytes]
+    table: dict[int, bytes]
+    best: dict[int, bytes]
+    plan: dict[int, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,27 +61,34 @@ _READ = msgspec.msgpack.Decoder(StoredState, dec_hook=decode_attempt)
 
 def _to_bytes(kept: Kept) -> bytes:
     state = kept.state
-    parts = [part for s in (state.table, state.best, state.plan) for part in (s.mine, s.next)]
+
+    def parts(share: ArithmeticShare) -> dict[int, bytes]:
+        return {c: np.ascontiguousarray(part).tobytes() for c, part in share.parts.items()}
+
     stored = StoredState(
         kept.generation,
         kept.attempt,
-        state.table.mine.itemsize,
+        state.table.dtype.itemsize,
         state.table.shape,
-        [np.ascontiguousarray(part).tobytes() for part in parts],
+        *map(parts, (state.table, state.best, state.plan)),
     )
     return _ENCODER.encode(stored)
 
 
-def _from_bytes(data: bytes) -> Kept:
-    stored = _READ.decode(data)
+def _from_bytes(data: bytes) -> Kept | None:
+    try:
+        stored = _READ.decode(data)
+    except msgspec.ValidationError:
+        return None  # of an earlier version, whose runs do not go on
 
-    def words(part: bytes) -> NDArray[np.unsignedinteger]:
-        return np.frombuffer(part, dtype=f"<u{stored.word}")
+    def share(parts: dict[int, bytes], *shape: int) -> ArithmeticShare:
+        word = f"<u{stored.word}"
+        return ArithmeticShare(
+            {c: np.frombuffer(part, dtype=word).reshape(shape) for c, part in parts.items()}
+        )
 
-    a, b, c, d, e, f = (words(part) for part in stored.components)
-    table = ArithmeticShare(a.reshape(stored.size), b.reshape(stored.size))
-    best = ArithmeticShare(*(part.reshape(stored.size[0], -1) for part in (c, d)))
-    state = SealedState(table, best, ArithmeticShare(e, f))
+    table, best = share(stored.table, *stored.size), share(stored.best, stored.size[0], -1)
+    state = SealedState(table, best, share(stored.plan, -1))
     return Kept(stored.generation, stored.attempt, state)
 
 
@@ -89,7 +97,7 @@ class SealedProgress:
 
     def __init__(self, store: Store, search: int, /) -> None:
         self._store, self._search = store, search
-        found = [_from_bytes(data) for data in store.load_sealed(search)]
+        found = [kept for data in store.load_sealed(search) if (kept := _from_bytes(data))]
         self._kept = sorted(found, key=lambda kept: kept.generation)
         self._ends: dict[int, int] = {}
         self._requests: dict[int, str] = {}

@@ -58,13 +58,12 @@ class StoredInput(Stored, frozen=True, tag="input/1"):
     box: bytes
 
 
-class StoredBest(Stored, frozen=True, tag="best/1"):
+class StoredBest(Stored, frozen=True, tag="best/2"):
     """Shares of the best fitness after an evaluation, and the attempt that they come from."""
 
     number: int
     attempt: Attempt = msgspec.field(name="basis")
-    mine: int
-    next: int
+    components: dict[int, int]
 
 
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=encode_attempt)
@@ -224,7 +223,10 @@ class Store:
         path = self.folder / f"best-{objective}"
         if self._erased or not path.exists():
             return []
-        return _READ_BEST.decode(self._load_state(path))
+        try:
+            return _READ_BEST.decode(self._load_state(path))
+        except msgspec.ValidationError:
+            return []  # of an earlier version, whose runs do not go on
 
     # Sealed searches.
 

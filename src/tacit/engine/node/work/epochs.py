@@ -38,7 +38,7 @@ async def open_epoch(
     epochs, counters = agreement_state.epochs, agreement_state.counters
     epochs.begin(request.epoch)
     node.end_epoch(agreement_state.hash)
-    muxes = await node.peers.both(timeout=EPOCH_SECONDS)
+    muxes = await node.peers.all(timeout=EPOCH_SECONDS)
     name = agreement_state.hash[:16]
     epoch = await agree_epoch(
         node.number, muxes, number=request.epoch, agreement=name, timeout=EPOCH_SECONDS

@@ -40,7 +40,6 @@ from tacit.mpc import (
     Spec,
     concatenate,
     gather_sum,
-    tell_nodes,
 )
 from tacit.mpc import (
     evaluate as compute,
@@ -159,22 +158,17 @@ async def _evaluate(
     sent = RecordingMux(platform)
     bound = agreement_state.agreement.fitness_bound(objective)
 
-    async def work() -> tuple[Evaluated, Answer | None]:
+    async def work() -> Evaluated:
         fitness = _fitness(agreement_state, objective, asked)
-        result = await compute(
+        return await compute(
             session,
             fitness,
             spec=terms.spec,
             bound=bound,
             best=terms.best,
             best_so_far=before,
+            told=agreement_state.derivation is not None,
         )
-        if agreement_state.derivation is None:
-            return result, None
-        told = await tell_nodes(
-            session, len(asked.plans), spec=terms.spec, bound=bound, best=terms.best
-        )
-        return result, Answer([int(label) for label in told.labels], told.best_value)
 
     large = _is_large(agreement_state, objective, asked.plans)
     size = evaluation_bytes(agreement_state.agreement, objective)
@@ -182,10 +176,11 @@ async def _evaluate(
         memory_for(node, agreement_state, size, context, sent),
         node_session(node, agreement_state, context, request.epoch, sent, away=large) as session,
     ):
-        result, answer = await compute_away(node, agreement_state, work, away=large)
+        result = await compute_away(node, agreement_state, work, away=large)
     if best is not None and result.best_so_far is not None:
         best.keep(number, attempt, result.best_so_far)
-    if agreement_state.derivation is not None and answer is not None:
+    if agreement_state.derivation is not None and result.told is not None:
+        answer = Answer([int(label) for label in result.told.labels], result.told.best_value)
         await agreement_state.derivation.keep(objective, asked.request, answer)
     counters.log_sent(AnswerSent, asked, attempt, sent)
     await counters.finish(asked)

@@ -1,21 +1,19 @@
 """The check of an objective's inputs before they are frozen: one after the other per agreement.
 
-The nodes tell each other what each has of every owner, compare the components that two of them
-hold in common, and check all ranges. What is frozen is what was checked. A node that froze before,
-when another lost its last message, takes part again, so that all come to the same end. While
-inputs are not frozen, whatever differs between nodes is dropped, and can be submitted again.
+The nodes tell each other what each has of every owner, by the hash of its manifest, which names all
+components of its shares; each has checked its own against it. Then they check all ranges. What is
+frozen is what was checked. A node that froze before, when another lost its last message, takes part
+again, so that all come to the same end. While inputs are not frozen, whatever differs between nodes
+is dropped, and can be submitted again.
 
 The first message also has the hash that binds a node to its contribution to the search's seed. What
-the three were bound to is frozen with the inputs, and only then is it opened (`seed_drawing`).
+they were bound to is frozen with the inputs, and only then is it opened (`seed_drawing`).
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable
 from dataclasses import dataclass
-
-import numpy as np
 
 from tacit.engine.agreement.sealing import box_hash
 from tacit.engine.agreement.working_memory import prepare_bytes
@@ -35,13 +33,10 @@ from tacit.engine.records.events import InputDiffers, InputOutOfRange
 from tacit.engine.wire.messages import Prepare
 from tacit.engine.wire.replies import InputsPrepared, RefusalKind
 from tacit.engine.wire.request import context_of
-from tacit.errors import DifferentSharesError
 from tacit.mpc import (
-    NODES,
     ArithmeticShare,
     Session,
     check_ranges,
-    check_same_components,
     concatenate,
 )
 
@@ -59,13 +54,13 @@ class _Compared:
     different: dict[str, list[str]]
     """Owners whose manifests are not the same everywhere, with the nodes where they differ."""
     commitments: list[str]
-    """What binds the three nodes to their contributions to the seed."""
+    """What binds the nodes to their contributions to the seed."""
 
 
 async def prepare(
     node: ComputingNode, agreement_state: AgreementState, request: Prepare
 ) -> InputsPrepared:
-    """Compare manifests and common components, check all ranges, and freeze the inputs."""
+    """Compare manifests, check all ranges, and freeze the inputs."""
     async with agreement_state.inputs.preparing:
         return await _prepare(node, agreement_state, request)
 
@@ -89,7 +84,6 @@ async def _prepare(
         compared = await _compare(session, agreement_state, objective, inputs)
         if not compared.different and not missing:
             weights = agreement_state.inputs.weights(objective)
-            await _same(check_same_components(session, weights, label="inputs"))
             outside.extend(await _out_of_range(agreement_state, session, objective, weights))
         return compared
 
@@ -125,37 +119,22 @@ async def _prepare(
 async def _compare(
     session: Session, agreement_state: AgreementState, objective: int, inputs: Inputs
 ) -> _Compared:
-    """Tell both peers what is here, and hear what is there. 1 round."""
+    """Tell all peers what is here, and hear what is there. 1 round."""
     owners = [each.participant for each in agreement_state.agreement.objectives[objective].owners]
     ours = [
         hashlib.sha256(inputs[who].manifest).digest() if who in inputs else bytes(_HASH)
         for who in owners
     ]
     commitments = {session.me: agreement_state.inputs.commit(objective).hex()}
-    message = np.frombuffer(
-        b"".join([bytes.fromhex(commitments[session.me]), *ours]), dtype=np.uint8
-    )
-    for peer in (session.next, session.previous):
-        await session.send(peer, message)
+    message = b"".join([bytes.fromhex(commitments[session.me]), *ours])
     different: dict[str, list[str]] = {}
-    for peer in (session.next, session.previous):
-        data = (await session.receive(peer, len(message), np.uint8)).tobytes()
+    for peer, data in (await session.tell(message)).items():
         theirs = [data[at : at + _HASH] for at in range(0, len(data), _HASH)]
         commitments[peer] = theirs[0].hex()
         for who, here, there in zip(owners, ours, theirs[1:], strict=True):
             if here != there:
                 different.setdefault(who, []).append(session.name_of(peer))
-    return _Compared(different, [commitments[node] for node in NODES])
-
-
-async def _same(comparison: Awaitable[None]) -> None:
-    try:
-        await comparison
-    except DifferentSharesError as error:
-        raise refuse(
-            f"the common shares here and at {error.peer} differ; let the participants seal again "
-            "under a new agreement"
-        ) from None
+    return _Compared(different, [commitments[node] for node in range(session.nodes)])
 
 
 async def _out_of_range(
@@ -164,7 +143,7 @@ async def _out_of_range(
     """The participants with a weight out of range; which weight it is, nobody learns."""
     terms = agreement_state.agreement.objectives[objective]
     parts = [weights[owner.rows] for owner in terms.owners]
-    flat = [ArithmeticShare(part.mine.reshape(-1), part.next.reshape(-1)) for part in parts]
+    flat = [share.map(lambda part: part.reshape(-1)) for share in parts]
     counts = [len(part) for part in flat]
     bounds = [terms.weight_bound] * len(counts)
     fits = await check_ranges(session, concatenate(flat), counts, bounds, label="range")

@@ -1,10 +1,11 @@
-"""Two nodes bind themselves to the same plan before a part of it leaves either of them.
+"""All nodes but one bind themselves to the same plan before a part of it leaves any of them.
 
-Each node binds itself once per search, on its disk, and releases its part only if a peer is bound
-to the same attempt. Any two pairs of three nodes have a node in common, so no two plans of a search
-are ever released, whoever is asked for what and whichever links are down. A peer that is bound to
-another attempt objects, and is heard if it answers about as fast as the first; that also holds
-where one node's disk was set back. A peer that hangs holds nothing up for longer than that.
+Each node binds itself once per search, on its disk, and releases its part only if all of its peers
+but one are bound to the same attempt. Of three nodes, any two such groups have a node in common; of
+four, two, and so an honest one even if another lies. So no two plans of a search are ever released,
+whoever is asked for what and whichever links are down. A peer that is bound to another attempt
+objects, and is heard if it answers about as fast as the others; that also holds where one node's
+disk was set back. A peer that hangs holds nothing up for longer than that.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from tacit.engine.wire.peer_messages import Bind
 from tacit.errors import LogError, PeerTimeoutError
 
 OBJECTION_SECONDS = 0.15
-"""So long after the first peer has confirmed, the other one may still object."""
+"""So long after enough peers have confirmed, the others may still object."""
 _LOOK_AGAIN_SECONDS = 0.02
 """How often we look for links that came up meanwhile."""
 
@@ -29,13 +30,13 @@ _LOOK_AGAIN_SECONDS = 0.02
 async def confirm_binding(
     node: ComputingNode, agreement_state: AgreementState, search: int, attempt: Attempt, /
 ) -> None:
-    """Return once a peer is bound to the attempt that we are bound to, and none has objected."""
+    """Return once all peers but one are bound to the attempt that we are, and none has objected."""
     loop = asyncio.get_running_loop()
-    latest, confirmed = loop.time() + EPOCH_SECONDS, False
+    latest, missing = loop.time() + EPOCH_SECONDS, len(agreement_state.agreement.nodes) - 2
     asked: dict[PeerLine, asyncio.Task[Attempt]] = {}
     waiting: set[asyncio.Task[Attempt]] = set()
     try:
-        while (waiting or not confirmed) and loop.time() < latest:
+        while (waiting or missing > 0) and loop.time() < latest:
             for line in [line for line in node.peers.lines() if line not in asked]:
                 question = line.bind(agreement_state.hash, search, attempt, timeout=EPOCH_SECONDS)
                 asked[line] = loop.create_task(question)
@@ -46,15 +47,17 @@ async def confirm_binding(
             done, waiting = await asyncio.wait(
                 waiting, timeout=_LOOK_AGAIN_SECONDS, return_when=asyncio.FIRST_COMPLETED
             )
-            answers = {task.result() for task in done}
-            if answers - {attempt, NO_ATTEMPT}:
+            answers = [task.result() for task in done]
+            if {*answers} - {attempt, NO_ATTEMPT}:
                 raise refuse("a peer is bound to another plan of this search; one is opened")
-            if attempt in answers and not confirmed:
-                confirmed, latest = True, loop.time() + OBJECTION_SECONDS
+            if missing > 0 and attempt in answers:
+                missing -= answers.count(attempt)
+                if missing <= 0:
+                    latest = loop.time() + OBJECTION_SECONDS
     finally:
         for task in waiting:
             task.cancel()
-    if not confirmed:
+    if missing > 0:
         raise PeerTimeoutError("the peers", "did not confirm the plan to open; start one of them")
 
 

@@ -7,7 +7,6 @@ import secrets
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.engine.agreement.sealed import (
     largest_message,
@@ -34,7 +33,7 @@ from tacit.engine.wire.messages import Advance, OpenPlan
 from tacit.engine.wire.recording_mux import RecordingMux, sent_digest
 from tacit.engine.wire.replies import GenerationsDone, PlanOpened
 from tacit.engine.wire.request import advance_hash, context_of
-from tacit.mpc import ArithmeticShare, Context, public_word
+from tacit.mpc import ArithmeticShare, Context, held_by, public_word, scale
 from tacit.mpc.sealed import SealedState, Step, secret_start
 from tacit.mpc.sealed import advance as compute
 from tacit.mpc.transport import Mux
@@ -48,31 +47,30 @@ def value_shares(agreement_state: AgreementState, search: int, /) -> ArithmeticS
     """Shares of the value of each cell under the weighting of a search, a line per item."""
     agreement, problem = agreement_state.agreement, agreement_state.agreement.problem
     factors = sealed_terms(agreement).weightings[search]
-    parts = []
-    for number in (0, 1):
-        total = np.zeros((problem.rows, problem.columns), dtype=np.uint64)
-        for objective, factor in enumerate(factors):
-            sign = 1 if agreement.objectives[objective].sense == "maximize" else -1
-            weights = agreement_state.inputs.weights(objective)
-            total += public_word(sign * factor) * (weights.next if number else weights.mine)
-        parts.append(total)
+    values = [
+        scale(
+            agreement_state.inputs.weights(objective),
+            factor if agreement.objectives[objective].sense == "maximize" else -factor,
+        )
+        for objective, factor in enumerate(factors)
+    ]
+    whole = values[0]
+    for each in values[1:]:
+        whole += each
     if problem.forbidden:
-        _forbid(parts, agreement_state, search)
+        _forbid(whole, agreement_state, search)
     known = agreement.known_problem
-    if not known.between_places:
-        parts = [np.ascontiguousarray(part.T[known.sealed_items]) for part in parts]
-    return ArithmeticShare(parts[0], parts[1])
+    if known.between_places:
+        return whole
+    return whole.map(lambda part: np.ascontiguousarray(part.T[known.sealed_items]))
 
 
-def _forbid(parts: list[NDArray[np.uint64]], agreement_state: AgreementState, search: int) -> None:
-    """Give forbidden pairs their public value, as component 0, which nodes 0 and 2 hold."""
+def _forbid(values: ArithmeticShare, agreement_state: AgreementState, search: int) -> None:
+    """Give forbidden pairs their public value, as component 0."""
     pairs = np.array(agreement_state.agreement.problem.forbidden)
     low = public_word(shape_of(agreement_state.agreement, search).low)
-    zero = np.uint64(0)
-    for part, holds in zip(
-        parts, (agreement_state.node == 0, agreement_state.node == 2), strict=True
-    ):
-        part[pairs[:, 0], pairs[:, 1]] = low if holds else zero
+    for component, part in values.parts.items():
+        part[pairs[:, 0], pairs[:, 1]] = low if component == 0 else np.uint64(0)
 
 
 def _steps(schedule: Schedule, request: Advance) -> Iterator[Step]:
@@ -149,14 +147,15 @@ async def open_plan(
     """The node's shares of the best plan, once; of its value too where that was agreed.
 
     The components of a plan are fresh and uniform but for their sum, which the coordinator is to
-    know; so it may see all of them. Two nodes hold all three, so the third may be gone. Nothing
-    leaves before one of the two others is bound to the same plan.
+    know; so it may see all of them. Two nodes hold all of them, so one may be gone. Nothing leaves
+    before enough of the others are bound to the same plan.
     """
     progress = agreement_state.search(request.search)
     plan = (await progress.begin_open(request.attempt)).state.plan
     await confirm_binding(node, agreement_state, request.search, request.attempt)
     first = 0 if agreement_state.agreement.objectives[0].best == "value" else 1
-    parts = [np.ascontiguousarray(part[first:]).tobytes() for part in (plan.mine, plan.next)]
+    held = held_by(node.number, len(agreement_state.agreement.nodes))
+    parts = [np.ascontiguousarray(plan.parts[c][first:]).tobytes() for c in held]
     salt = secrets.token_bytes(16)
     digest = sent_digest(salt, [hashlib.sha256(part).digest() for part in parts])
     agreement_state.store.log.append(PlanSent(request.search, request.attempt, salt.hex(), digest))

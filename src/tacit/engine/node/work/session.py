@@ -62,7 +62,7 @@ async def node_session(
     If it is for use `away` from the node's event loop, its messages still go by way of that.
     """
     epoch = node.epochs.get((agreement_state.hash, epoch_number))
-    muxes: dict[int, SessionMux] = {**await node.peers.both(timeout=EPOCH_SECONDS)}
+    muxes: dict[int, SessionMux] = {**await node.peers.all(timeout=EPOCH_SECONDS)}
     if platform is not None:
         muxes[COORDINATOR] = platform
     if epoch is None or epoch.closed:

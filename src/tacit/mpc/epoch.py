@@ -71,7 +71,15 @@ class Epoch:
     tacit.errors.MaskReuseError: evaluation 1, attempt 0 was computed before; use the next attempt
     """
 
-    def __init__(self, keys: Mapping[int, bytes], *, transcript: bytes = b"") -> None:
+    def __init__(
+        self,
+        keys: Mapping[int, bytes],
+        *,
+        members: tuple[int, ...] = (),
+        transcript: bytes = b"",
+    ) -> None:
+        self.members = members or tuple(range(len(keys) + 1))
+        """The nodes that take part, by their numbers; components go by positions in this."""
         self._keys = dict(keys)
         self._transcript = transcript
         self._used: set[bytes] = set()
@@ -84,7 +92,7 @@ class Epoch:
     @property
     def nodes(self) -> int:
         """How many nodes the epoch has."""
-        return len(self._keys) + 1
+        return len(self.members)
 
     def greeting(self, context: Context, state: bytes = b"") -> bytes:
         """A hash of all that the nodes must agree on before they speak."""
@@ -126,14 +134,16 @@ async def agree_epoch(
     agreement: bytes = bytes(16),
     timeout: float = DEFAULT_TIMEOUT,
 ) -> Epoch:
-    """Agree on fresh keys with all other nodes; `number` distinguishes epochs on one link.
+    """Agree on fresh keys with all nodes that there are links to; `number` tells epochs apart.
 
     `agreement` (16 bytes) names the agreement of the epoch, so that agreements do not interfere.
     """
-    peers = {peer: mux for peer, mux in muxes.items() if peer != COORDINATOR}
-    nodes = len(peers) + 1
+    numbers = {peer: mux for peer, mux in muxes.items() if peer != COORDINATOR}
+    members = tuple(sorted([me, *numbers]))
+    peers = {members.index(peer): mux for peer, mux in numbers.items()}
+    me, nodes = members.index(me), len(members)
     channel = Channel(agreement, evaluation=number, kind=Kind.EPOCH)
-    about = agreement + number.to_bytes(8, "little") + bytes([nodes])
+    about = agreement + number.to_bytes(8, "little") + bytes(members)
     held = sorted(held_by(me, nodes))
     ours = {c: secrets.token_bytes(KEY_BYTES) for c in held}
     async with open_conversations(peers, channel) as talks:
@@ -154,9 +164,10 @@ async def agree_epoch(
             theirs = data[KEY_BYTES * at : KEY_BYTES * (at + 1)]
             if not hmac.compare_digest(hashes.setdefault(c, theirs), theirs):
                 what = f"has another key of component {c} than we heard of; begin again"
-                raise AbortError(muxes[peer].link.peer, what)
+                raise AbortError(peers[peer].link.peer, what)
     agreed = b"".join(hashes[c] for c in range(nodes))
-    return Epoch(keys, transcript=hashlib.sha256(b"tacit epoch/2" + about + agreed).digest())
+    transcript = hashlib.sha256(b"tacit epoch/2" + about + agreed).digest()
+    return Epoch(keys, members=members, transcript=transcript)
 
 
 class _Swap:

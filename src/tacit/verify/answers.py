@@ -226,7 +226,7 @@ def _told_again(
 
     best: Best = "value" if terms.spec.kind == "none" else terms.best
     bound, count = agreement.fitness_bound(entry.objective), len(entry.disclosed)
-    parts = [dict(substreams) for substreams in entry.parts]
+    parts = [dict(p) for node, p in enumerate(entry.parts) if node != entry.without]
 
     def receive(session: Session) -> Awaitable[DisclosedValues]:
         return collect(session, count, spec=terms.spec, bound=bound, best=best)

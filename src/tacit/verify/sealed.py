@@ -27,6 +27,7 @@ from tacit.engine.records import (
     PlanBound,
     PlanSent,
     join_parts,
+    senders_of,
 )
 from tacit.errors import AbortError, LogError, PeerError, UnprovenError
 from tacit.mpc import Session, held_by, receive_again, receive_opened
@@ -135,11 +136,15 @@ def _confirm(agreement: Agreement, logs: Sequence[Log], entry: OpenedPlan) -> in
         raise LogError("the nodes opened another plan than the ledger says; it was changed")
     # Two nodes send all components, so what another sent is known whether it was kept or not.
     hashes = [hashlib.sha256(component).digest() for component in joined.components]
-    sent = [[hashes[c] for c in held_by(node, nodes)] for node in range(nodes)]
+    holders = senders_of(entry.parts)
+    sent = {
+        node: [hashes[c] for c in held_by(position, len(holders))]
+        for position, node in enumerate(holders)
+    }
     senders: list[int] = []
     for log in logs:
         events = [event for event in _of(PlanSent, log) if event.search == entry.search]
-        found = [{n for n in range(nodes) if is_hash_of(event, sent[n])} for event in events]
+        found = [{n for n in holders if is_hash_of(event, sent[n])} for event in events]
         if not all(found):
             raise LogError("a node logged another part of the plan than the ledger keeps")
         senders.extend(set().union(*found))
@@ -150,7 +155,7 @@ def _confirm(agreement: Agreement, logs: Sequence[Log], entry: OpenedPlan) -> in
 
 def _bits(entry: ImprovementBits) -> list[int]:
     """The bits that the parts in the ledger add up to; none if they do not fit."""
-    parts = [dict(substreams) for substreams in entry.parts]
+    parts = [dict(p) for node, p in enumerate(entry.parts) if node != entry.without]
 
     def receive(session: Session) -> Awaitable[NDArray[Any]]:
         return receive_opened(session, len(entry.improved), dtype=np.uint8, xor=True)

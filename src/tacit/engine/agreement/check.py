@@ -18,6 +18,7 @@ MOST_COLUMNS = 1 << 16
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Kinds of characters that change what a text looks like and are not seen themselves."""
 _KEY_CHARACTERS = frozenset("0123456789abcdef")
+MIN_GRACE, MAX_GRACE = 0.1, 3600.0
 
 
 def check_agreement(agreement: Agreement) -> None:
@@ -99,6 +100,10 @@ def _check_keys(agreement: Agreement) -> None:
         raise AgreementError(
             f"the agreement names {len(agreement.nodes)} nodes; it takes three or four"
         )
+    if agreement.on_loss == "three" and len(agreement.nodes) == min(CLUSTER_SIZES):
+        raise AgreementError("three nodes cannot lose one and go on; take four, or on_loss: wait")
+    if not MIN_GRACE <= agreement.grace_seconds <= MAX_GRACE:
+        raise AgreementError(f"the grace time must be {MIN_GRACE:g} to {MAX_GRACE:g} seconds")
     names = [participant.name for participant in agreement.participants]
     if not names or len(set(names)) < len(names):
         raise AgreementError("participants are missing or share a name; name each apart")

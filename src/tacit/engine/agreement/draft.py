@@ -15,6 +15,7 @@ from tacit.engine.agreement.terms import (
     AgreementLimits,
     NodeTerms,
     ObjectiveTerms,
+    OnLoss,
     Ownership,
     ParticipantTerms,
     PinnedSearch,
@@ -33,6 +34,7 @@ def draft_agreement(
     limits: AgreementLimits,
     nonce: str,
     reveal_best: bool = False,
+    on_loss: OnLoss = "wait",
 ) -> Agreement:
     """An agreement about a problem, ready to be signed; `participants` have their signing keys.
 
@@ -54,6 +56,7 @@ def draft_agreement(
         limits=limits,
         reveal_best=reveal_best,
         nonce=nonce,
+        on_loss=on_loss,
     )
     check_agreement(agreement)
     return agreement

@@ -115,6 +115,9 @@ class AgreementLimits(_Part, frozen=True):
     """Seconds since 1970; from then on nodes refuse."""
 
 
+OnLoss = Literal["wait", "three"]
+
+
 class Agreement(_Part, frozen=True, dict=True):
     """Everything that the parties have agreed on. `engine.agree` makes one from a problem."""
 
@@ -130,6 +133,10 @@ class Agreement(_Part, frozen=True, dict=True):
     reveal_best: bool
     """Whether the nodes disclose at the end which of the estimated-best plans is truly best."""
     nonce: str
+    on_loss: OnLoss = "wait"
+    """With four nodes: whether the others go on where one is lost, unchecked from then on."""
+    grace_seconds: float = 1.0
+    """So long a node must have been gone before the others go on without it."""
 
     def fitness_bound(self, objective: int) -> FitnessBound:
         """The public limits of an objective's fitness."""

@@ -1,4 +1,4 @@
-"""The platform's coordinator: asks three nodes, puts their answers together, tries again.
+"""The platform's coordinator: asks the nodes, puts their answers together, tries again.
 
 An attempt fails as a whole as soon as one node fails, and the next one begins with fresh keys.
 Whatever happens, the caller hears by the instant `until`, and hears the name of the node that is
@@ -17,6 +17,7 @@ import msgspec
 
 from tacit.engine.agreement.sealing import SealedRows
 from tacit.engine.agreement.terms import Agreement, agreement_hash, canonical
+from tacit.engine.coordinator.loss import Loss
 from tacit.engine.coordinator.node_client import NodeClient
 from tacit.engine.records.ledger import Parts
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
@@ -52,7 +53,7 @@ _NEVER = 86400.0
 
 
 class Coordinator:
-    """Talks to the three nodes of one agreement."""
+    """Talks to the nodes of one agreement."""
 
     def __init__(self, agreement: Agreement, clients: Iterable[NodeClient], /) -> None:
         self.agreement, self.hash = agreement, agreement_hash(agreement)
@@ -67,6 +68,7 @@ class Coordinator:
         """Per objective, the attempts that each node had shares of when the epoch began."""
         self.public_weights: dict[int, bytes] = {}
         """Per public objective, where the nodes derive the populations."""
+        self.loss = Loss(agreement, self.clients)
         self._epoch: int | None = None
         self._last_epoch = 0
         self._opening = asyncio.Lock()
@@ -91,7 +93,7 @@ class Coordinator:
     ) -> list[AgreementTaken]:
         """Connect and hand over the agreement."""
         until = asyncio.get_running_loop().time() + within
-        await self.persist(self._connect, until=until)
+        await self.persist(partial(self.loss.connect, everybody=True), until=until)
         request = Agree(
             agreement=canonical(self.agreement),
             signatures=dict(signatures),
@@ -114,7 +116,7 @@ class Coordinator:
         """Have an objective's inputs compared, range-checked and frozen."""
 
         async def once() -> None:
-            epoch = await self.epoch()
+            epoch = await self.epoch(everybody=True)
 
             async def nothing(session: Session) -> None:
                 """The coordinator takes no part in the check."""
@@ -178,26 +180,39 @@ class Coordinator:
 
     # Epochs and attempts.
 
-    async def _connect(self) -> None:
-        results = await asyncio.gather(
-            *(client.connect() for client in self.clients), return_exceptions=True
-        )
-        for result in results:
-            if isinstance(result, BaseException):
-                raise result
+    async def epoch(self, *, everybody: bool = False) -> int:
+        """The current epoch; a new one if there is none, a link broke, or a lost node is back.
 
-    async def epoch(self) -> int:
-        """The current epoch; a new one if there is none or a link broke."""
+        Where all nodes must take part, none is done without.
+        """
         async with self._opening:
-            if self._epoch is None or not all(client.connected for client in self.clients):
+            if self.loss.is_back:
+                lost, self._epoch = self.loss.let_in(), None
+                try:
+                    return await self._open_epoch(everybody=True)
+                except (RefusedError, MpcError):
+                    self.loss.keep_out(lost)
+            members = self.loss.members
+            if self._epoch is None or not all(client.connected for client in members):
                 self._epoch = None
-                await self._connect()
-                number = self._next_epoch()
-                request = OpenEpoch(agreement=self.hash, epoch=number)
-                asked = [await client.ask(request) for client in self.clients]
-                self._learn(await self.watch(asyncio.gather(*asked), asked))
-                self._epoch = number
+                return await self._open_epoch(everybody=everybody)
             return self._epoch
+
+    async def _open_epoch(self, *, everybody: bool) -> int:
+        before = self.loss.without
+        await self.loss.connect(everybody=everybody)
+        number, without = self._next_epoch(), self.loss.without
+        request = OpenEpoch(agreement=self.hash, epoch=number, without=without)
+        asked = [await client.ask(request) for client in self.loss.members]
+        try:
+            self._learn(await self.watch(asyncio.gather(*asked), asked))
+        except RefusedError as error:
+            if without is None or without == before:
+                raise
+            self.loss.is_not_gone()
+            raise PeerError(error.node, error.reason) from error
+        self._epoch = number
+        return number
 
     def _learn(self, replies: list[EpochOpened]) -> None:
         """What the nodes have evaluated and keep, as far as all three do."""
@@ -233,23 +248,25 @@ class Coordinator:
 
         `digest` is the hash that names the request.
         """
-        records = {client.number: RecordingMux(client.mux) for client in self.clients}
+        members = self.loss.members
+        records = {at: RecordingMux(client.mux) for at, client in enumerate(members)}
         context = context_of(request, digest)
         asked: list[asyncio.Future[R]] = []
         try:
             async with open_session(
                 context, me=COORDINATOR, muxes=records, epoch=None, timeout=_NEVER
             ) as session:
-                for client in self.clients:
+                for client in members:
                     asked.append(await client.ask(request))
                 result = await self.watch(asyncio.ensure_future(receive(session)), asked)
         except BaseException:
             if self._epoch == request.epoch:
                 self._epoch = None
-            for client, reply in zip(self.clients, asked, strict=False):
+            for client, reply in zip(members, asked, strict=False):
                 await client.cancel(reply)
             raise
-        return result, asked, [records[k].received() for k in sorted(records)]
+        received = {client.number: records[at].received() for at, client in enumerate(members)}
+        return result, asked, [received.get(client.number, []) for client in self.clients]
 
     async def watch(self, work: asyncio.Future[T], asked: Iterable[asyncio.Future[R]], /) -> T:
         """The result of some work, unless a node fails or stays silent first."""
@@ -284,7 +301,7 @@ class Coordinator:
         return (*refusals, *reasons)[0]
 
     async def _look_around(self) -> None:
-        for client in self.clients:
+        for client in self.loss.members:
             if client.silent_for() > PATIENCE_SECONDS:
                 client.give_up()
                 what = f"has not answered for {PATIENCE_SECONDS:g} s"
@@ -320,8 +337,8 @@ class Coordinator:
 
     def _blame(self, trouble: MpcError | None) -> MpcError:
         """Who it was, as far as we can tell."""
-        silent = max(self.clients, key=lambda client: client.silent_for())
-        gone = next((client for client in self.clients if not client.connected), None)
+        silent = max(self.loss.members, key=lambda client: client.silent_for())
+        gone = next((client for client in self.loss.members if not client.connected), None)
         if silent.silent_for() > PING_SECONDS:
             what = f"has not answered for {silent.silent_for():.1f} s, and time is up"
             return PeerTimeoutError(silent.name, what)
@@ -333,6 +350,7 @@ class Coordinator:
 
     async def close(self) -> None:
         """Leave the nodes."""
+        self.loss.close()
         await asyncio.gather(*(client.disconnect() for client in self.clients))
 
 

@@ -49,6 +49,8 @@ class Evaluated:
     attempt: Attempt
     replies: list[asyncio.Future[PopulationEvaluated]]
     parts: Parts
+    without: int | None
+    """The node that the others went on without."""
 
     @property
     def number(self) -> int:
@@ -267,7 +269,8 @@ class Evaluations:
 
         outcome, replies, parts = await coordinator.attempt(request, digest, receive)
         name = Attempt.of(started.number, epoch, attempt)
-        return Evaluated(started, outcome, digest, name, replies, parts)
+        without = coordinator.loss.without
+        return Evaluated(started, outcome, digest, name, replies, parts, without)
 
     async def reveal_best(self, plans: NDArray[np.integer[Any]], /, *, until: float | None) -> int:
         """Which of these evaluated plans is truly best, once, if the agreement allows it."""

@@ -49,6 +49,8 @@ class Advanced:
     improved: list[bool]
     request: bytes
     parts: Parts
+    without: int | None
+    """The node that the others went on without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +176,7 @@ class SealedSearch:
             raise
         self._finish(done)
         self._common = self._last = Attempt.of(batch.end, epoch, attempt)
-        return Advanced(batch, improved, digest, parts)
+        return Advanced(batch, improved, digest, parts, coordinator.loss.without)
 
     async def _disclosed(self, session: Session, batch: Batch) -> list[bool]:
         if self._terms.best != "improvement" or not batch.count:

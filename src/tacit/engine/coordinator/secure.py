@@ -167,6 +167,7 @@ class SecureEngine:
                 best,
                 evaluated.parts,
                 again,
+                evaluated.without,
             )
         )
         return best
@@ -240,6 +241,7 @@ class SecureSealedSearch:
                     done.request.hex(),
                     [int(bit) for bit in done.improved],
                     done.parts,
+                    done.without,
                 )
             )
         return done.improved

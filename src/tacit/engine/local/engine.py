@@ -20,7 +20,13 @@ from numpy.typing import NDArray
 from tacit.engine.agreement.draft import draft_agreement
 from tacit.engine.agreement.sealing import SealedRows, seal_rows
 from tacit.engine.agreement.signatures import sign_agreement
-from tacit.engine.agreement.terms import Agreement, AgreementLimits, NodeTerms, PinnedSearch
+from tacit.engine.agreement.terms import (
+    Agreement,
+    AgreementLimits,
+    NodeTerms,
+    OnLoss,
+    PinnedSearch,
+)
 from tacit.engine.coordinator.node_client import clients_of
 from tacit.engine.coordinator.sealing_offers import ask_for_sealing_keys
 from tacit.engine.coordinator.secure import SecureEngine
@@ -100,6 +106,7 @@ def open_engine(
     population: tuple[int, int],
     distinct: int = 1,
     reveal_best: bool = False,
+    on_loss: OnLoss = "wait",
     ledger: Ledger | None = None,
 ) -> tuple[SecureEngine, dict[str, bytes], list[SealedRows]]:
     """An engine that is not started yet, with the signatures and boxes that start it."""
@@ -120,6 +127,7 @@ def open_engine(
             expires=int(time.time()) + LIFETIME_SECONDS,
         ),
         reveal_best=reveal_best,
+        on_loss=on_loss,
     )
     sealed = [
         seal_rows(

@@ -37,6 +37,6 @@ if TYPE_CHECKING:
     )
     from tacit.engine.records.log_chain import FIRST, Log, line_hash, read_log, verify_log
     from tacit.engine.records.node_log import check_log, is_head_signed, is_of
-    from tacit.engine.records.opened_plan import join_parts
+    from tacit.engine.records.opened_plan import join_parts, senders_of
 else:
     __getattr__ = lazily(__name__)

@@ -91,10 +91,12 @@ class InputsFrozenAtOnce(Event, frozen=True, tag="frozen"):
     """What the nodes drew together for the search's seed."""
 
 
-class EpochBegun(Event, frozen=True, tag="epoch"):
+class EpochBegun(Event, frozen=True, omit_defaults=True, tag="epoch"):
     """An epoch's number is used up."""
 
     number: int
+    without: int | None = None
+    """The node that the others went on without: computed by three, not checked."""
 
 
 class EvaluationBegun(Event, frozen=True, tag="evaluate"):

@@ -37,6 +37,8 @@ class EvaluationAnswer(_Entry, frozen=True, tag="answer"):
     parts: Parts = []
     again: bool = False
     """The same answer once more, since a node failed before it had logged the first."""
+    without: int | None = None
+    """The node that the others went on without: computed by three, not checked."""
 
 
 class RevealedBest(_Entry, frozen=True, tag="best"):
@@ -56,6 +58,8 @@ class ImprovementBits(_Entry, frozen=True, tag="improvements"):
     """The hash of the request, as the nodes log it."""
     improved: list[int]
     parts: Parts
+    without: int | None = None
+    """The node that the others went on without."""
 
 
 class OpenedPlan(_Entry, frozen=True, tag="plan"):

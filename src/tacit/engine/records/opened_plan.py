@@ -33,13 +33,14 @@ def join_parts(agreement: Agreement, search: int, parts: Parts, /) -> JoinedPlan
     word = table_of(schedule_of(agreement, search, seed=0)).word
     with_value = agreement.objectives[0].best == "value"
     size = (agreement.problem.rows + with_value) * word.itemsize
-    nodes = len(agreement.nodes)
+    senders = senders_of(parts)
+    nodes = len(senders)
     said: list[Counter[bytes]] = [Counter() for _ in range(nodes)]
-    for node, substreams in enumerate(parts):
-        sent = substreams[0][1] if substreams else []
+    for position, node in enumerate(senders):
+        sent = parts[node][0][1] if parts[node] else []
         if sent and [len(part) for part in sent] != [size] * (nodes - 1):
             raise AbortError(f"node {node}", "sent something that is not part of a plan")
-        for number, part in zip(held_by(node, nodes), sent, strict=False):
+        for number, part in zip(held_by(position, nodes), sent, strict=False):
             said[number][part] += 1
     whole = [_agreed(each, nodes) for each in said]
     values = from_ring(np.sum([np.frombuffer(p, dtype=word) for p in whole], axis=0, dtype=word))
@@ -47,6 +48,13 @@ def join_parts(agreement: Agreement, search: int, parts: Parts, /) -> JoinedPlan
         raise AbortError("the nodes", "opened something that is not a plan")
     plan = [int(item) for item in values[with_value:]]
     return JoinedPlan(whole, plan, int(values[0]) if with_value else None)
+
+
+def senders_of(parts: Parts, /) -> list[int]:
+    """The nodes that hold a plan: all, or of four the three that went on without one."""
+    sent = {node: len(each[0][1]) for node, each in enumerate(parts) if each}
+    lost_one = len(sent) == len(parts) - 1 and {*sent.values()} == {len(parts) - 2}
+    return [node for node in range(len(parts)) if node in sent or not lost_one]
 
 
 def _agreed(said: Counter[bytes], nodes: int) -> bytes:

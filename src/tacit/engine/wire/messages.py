@@ -102,6 +102,8 @@ class OpenEpoch(Request[EpochOpened], frozen=True, kw_only=True):
 
     agreement: bytes
     epoch: Number
+    without: Small | None = None
+    """The node that the others go on without."""
 
 
 class Prepare(Computation[InputsPrepared], frozen=True, kw_only=True):

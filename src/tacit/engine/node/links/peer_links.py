@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 
 from tacit.engine.identity.config import NodeConfig, parse_address
 from tacit.engine.node.links.peer_line import ANSWER_SECONDS, Binder, PeerLine
@@ -41,9 +42,13 @@ class PeerLinks:
         self._asking: set[PeerLine] = set()
         self._changed = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._started = 0.0
+        self._gone_since: dict[int, float] = {}
+        """When the link to a peer was lost."""
 
     def start(self) -> None:
         """Dial the peers with lower numbers, for as long as the node runs."""
+        self._started = asyncio.get_running_loop().time()
         for peer in self._config.peers:
             if peer.node < self._config.node:
                 self._spawn(self._keep_dialling(peer.node, peer.address))
@@ -96,6 +101,7 @@ class PeerLinks:
         self._log(LinkLost(party_name(peer), reason))
         if self._lines.get(peer) is line:
             del self._lines[peer]
+            self._gone_since[peer] = asyncio.get_running_loop().time()
             self._lost()
         await mux.close()
 
@@ -121,13 +127,27 @@ class PeerLinks:
         """The links that are up, for questions to the peers."""
         return list(self._lines.values())
 
-    async def all(self, *, timeout: float) -> dict[int, Mux]:
+    async def is_gone(self, peer: int, *, grace: float) -> bool:
+        """Whether a peer neither answers within so many seconds, nor comes back."""
+        deadline = self._gone_since.get(peer, self._started) + grace
+        while (left := deadline - asyncio.get_running_loop().time()) > 0:
+            line = self._lines.get(peer)
+            if line is not None:
+                break
+            self._changed.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self._changed.wait()
+        line = self._lines.get(peer)
+        return line is None or not await line.answers(timeout=grace)
+
+    async def all(self, *, timeout: float, without: int | None = None) -> dict[int, Mux]:
         """The links to all peers; waits for them, and names the one that is missing."""
         deadline = asyncio.get_running_loop().time() + timeout
-        while len(self._lines) < len(self._config.peers):
+        wanted = [peer.node for peer in self._config.peers if peer.node != without]
+        while missing := [peer for peer in wanted if peer not in self._lines]:
             left = deadline - asyncio.get_running_loop().time()
             if left <= 0:
-                missing = [p.node for p in self._config.peers if p.node not in self._lines]
                 raise PeerLostError(party_name(missing[0]), "is not connected; start it")
             self._changed.clear()
             try:
@@ -135,7 +155,7 @@ class PeerLinks:
                     await self._changed.wait()
             except TimeoutError:
                 continue
-        return self.current()
+        return {peer: self._lines[peer].mux for peer in wanted}
 
     async def close(self) -> None:
         """Close all links."""

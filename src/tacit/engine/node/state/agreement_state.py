@@ -39,17 +39,46 @@ class Epochs:
         self._derivation = derivation
         self.peers = PeerHeads(store)
         self.last = -1
+        self.lost: int | None = None
+        """The node that the others went on without, once."""
+        self.is_back = False
 
     def replay(self, event: EpochBegun) -> None:
         """Remember what the log says."""
         self.last = max(self.last, event.number)
+        self._note(event.without)
 
-    def begin(self, number: int) -> None:
+    def _note(self, without: int | None) -> None:
+        if without is not None:
+            self.lost = without
+        self.is_back = self.lost is not None and without is None
+
+    def begin(self, number: int, without: int | None = None) -> None:
         """Use up an epoch's number, on the disk: none is ever accepted twice."""
         check_epoch(number, self.last)
-        self._store.log.append(EpochBegun(number))
+        self._store.log.append(EpochBegun(number, without))
         self._store.log.sync()
         self.last = number
+        self._note(without)
+
+    def check_without(self, lost: int, me: int) -> None:
+        """Refuse to go on without a node, unless that was agreed, and is for the first time."""
+        agreement = self._store.agreement
+        nodes = len(agreement.nodes)
+        if agreement.on_loss != "three" or nodes != 4:
+            raise refuse("going on without a node was not agreed; wait until it is back")
+        if lost == me or lost >= nodes:
+            raise refuse(f"the others cannot go on without node {lost}, says node {me}")
+        if self.is_back or self.lost not in (None, lost):
+            raise refuse("this run went on without a node before, which happens once; wait")
+
+    def check_all_can_go_on(self) -> None:
+        """Refuse to let a lost node back in, where what three computed is all there is."""
+        if self.lost is None or self.is_back:
+            return
+        kept = any(best.is_of_three for best in self._counters.bests.values())
+        if kept or any(each.is_of_three for each in self._searches.values()):
+            raise refuse("three nodes go on to the end of this run; the fourth lacks their state")
 
     async def tell(self, peer: int) -> EpochBegins:
         """What is used up here, and what we remember of that peer's log."""

@@ -72,6 +72,12 @@ class BestSoFar:
             {c: np.array([part], dtype=np.uint64) for c, part in latest.components.items()}
         )
 
+    @property
+    def is_of_three(self) -> bool:
+        """Whether a share here comes from a phase with three nodes of four."""
+        full = len(self._store.agreement.nodes) - 1
+        return any(len(state.components) < full for state in self._states)
+
     def forget(self) -> None:
         """The agreement has ended."""
         self._states = []

@@ -120,6 +120,12 @@ class SealedProgress:
         for first in sorted(self._ends)[:-KEPT_RUNS]:
             del self._ends[first], self._requests[first]
 
+    @property
+    def is_of_three(self) -> bool:
+        """Whether a state here comes from a phase with three nodes of four."""
+        full = len(self._store.agreement.nodes) - 1
+        return any(len(kept.state.plan.parts) < full for kept in self._kept)
+
     def forget(self) -> None:
         """The agreement has ended."""
         self._kept = []

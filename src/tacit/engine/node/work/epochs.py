@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.peer_heads import HeardOfLogs
+from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.work.session import EPOCH_SECONDS, ComputingNode
 from tacit.engine.records.events import LogSetBack
 from tacit.engine.records.log_heads import LogHead
@@ -36,9 +37,14 @@ async def open_epoch(
 ) -> EpochOpened:
     """Agree on fresh keys; take over the highest evaluation number, and plans that are bound."""
     epochs, counters = agreement_state.epochs, agreement_state.counters
-    epochs.begin(request.epoch)
+    if request.without is None:
+        epochs.check_all_can_go_on()
+    else:
+        epochs.check_without(request.without, node.number)
+        await _check_gone(node, request.without, agreement_state.agreement.grace_seconds)
+    epochs.begin(request.epoch, request.without)
     node.end_epoch(agreement_state.hash)
-    muxes = await node.peers.all(timeout=EPOCH_SECONDS)
+    muxes = await node.peers.all(timeout=EPOCH_SECONDS, without=request.without)
     name = agreement_state.hash[:16]
     epoch = await agree_epoch(
         node.number, muxes, number=request.epoch, agreement=name, timeout=EPOCH_SECONDS
@@ -63,6 +69,12 @@ async def open_epoch(
         kept={k: best.kept for k, best in counters.bests.items()},
         states=agreement_state.sealed_states(),
     )
+
+
+async def _check_gone(node: ComputingNode, lost: int, grace: float) -> None:
+    """Refuse unless a node is gone for us too: no one node's word removes another."""
+    if not await node.peers.is_gone(lost, grace=grace):
+        raise refuse(f"{party_name(lost)} answers {node.name}; it is not gone")
 
 
 def _check_logs(

@@ -18,6 +18,7 @@ from tacit.engine.node.work.off_loop import in_thread
 from tacit.engine.node.work.session import (
     ComputingNode,
     compute_away,
+    fit_to_epoch,
     memory_for,
     node_session,
     refusals_told,
@@ -158,15 +159,18 @@ async def _evaluate(
     sent = RecordingMux(platform)
     bound = agreement_state.agreement.fitness_bound(objective)
 
+    def fit(share: ArithmeticShare) -> ArithmeticShare:
+        return fit_to_epoch(share, node, agreement_state, request.epoch)
+
     async def work() -> Evaluated:
-        fitness = _fitness(agreement_state, objective, asked)
+        fitness = fit(_fitness(agreement_state, objective, asked))
         return await compute(
             session,
             fitness,
             spec=terms.spec,
             bound=bound,
             best=terms.best,
-            best_so_far=before,
+            best_so_far=None if before is None else fit(before),
             told=agreement_state.derivation is not None,
         )
 
@@ -203,10 +207,13 @@ async def reveal(
         counters.begin_reveal(asked)
     sent = RecordingMux(platform)
 
+    def fit(share: ArithmeticShare) -> ArithmeticShare:
+        return fit_to_epoch(share, node, agreement_state, request.epoch)
+
     async def work() -> None:
         await compute(
             session,
-            _fitness(agreement_state, objective, asked),
+            fit(_fitness(agreement_state, objective, asked)),
             spec=Spec.parse("top:1"),
             bound=agreement_state.agreement.fitness_bound(objective),
             best="nothing",

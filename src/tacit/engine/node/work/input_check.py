@@ -94,6 +94,8 @@ async def _prepare(
         memory_for(node, agreement_state, size, context, None),
         node_session(node, agreement_state, context, request.epoch, None, away=away) as session,
     ):
+        if session.nodes != len(agreement_state.agreement.nodes):
+            raise refuse("inputs are prepared by all nodes together; wait until all are there")
         compared = await compute_away(node, agreement_state, work, away=away)
         if not compared.different and not missing and not outside:
             # Here, since the log has one writer.

@@ -23,6 +23,7 @@ from tacit.engine.node.work.plan_binding import confirm_binding
 from tacit.engine.node.work.session import (
     ComputingNode,
     compute_away,
+    fit_to_epoch,
     memory_for,
     node_session,
     refusals_told,
@@ -33,7 +34,7 @@ from tacit.engine.wire.messages import Advance, OpenPlan
 from tacit.engine.wire.recording_mux import RecordingMux, sent_digest
 from tacit.engine.wire.replies import GenerationsDone, PlanOpened
 from tacit.engine.wire.request import advance_hash, context_of
-from tacit.mpc import ArithmeticShare, Context, held_by, public_word, scale
+from tacit.mpc import ArithmeticShare, Context, held_by, left_without, public_word, scale
 from tacit.mpc.sealed import SealedState, Step, secret_start
 from tacit.mpc.sealed import advance as compute
 from tacit.mpc.transport import Mux
@@ -71,6 +72,15 @@ def _forbid(values: ArithmeticShare, agreement_state: AgreementState, search: in
     low = public_word(shape_of(agreement_state.agreement, search).low)
     for component, part in values.parts.items():
         part[pairs[:, 0], pairs[:, 1]] = low if component == 0 else np.uint64(0)
+
+
+def _in_order(plan: ArithmeticShare, me: int, agreement_state: AgreementState) -> tuple[int, ...]:
+    """The components of a plan in the order in which they are sent: of all nodes, or of three."""
+    nodes = len(agreement_state.agreement.nodes)
+    if len(plan.parts) == nodes - 1:
+        return held_by(me, nodes)
+    left = left_without(nodes, agreement_state.epochs.lost)
+    return held_by(left.index(me), len(left))
 
 
 def _steps(schedule: Schedule, request: Advance) -> Iterator[Step]:
@@ -116,13 +126,18 @@ async def _advance(
     shows = agreement_state.agreement.objectives[0].best == "improvement" and not starts
     sent = RecordingMux(platform)
 
+    def fit(share: ArithmeticShare) -> ArithmeticShare:
+        return fit_to_epoch(share, node, agreement_state, request.epoch)
+
     async def work() -> SealedState:
         if before is None:
-            values = value_shares(agreement_state, request.search)
+            values = fit(value_shares(agreement_state, request.search))
             columns = agreement_state.agreement.known_problem.sealed_items
             return await secret_start(session, values, about, label="start", columns=columns)
         steps = _steps(schedule, request)
-        return await compute(session, before.state, steps, about, disclose_improvements=shows)
+        old = before.state
+        state = SealedState(fit(old.table), fit(old.best), fit(old.plan))
+        return await compute(session, state, steps, about, disclose_improvements=shows)
 
     # The start goes over the whole table, generations over a few lines of it at a time.
     away = starts or largest_message(schedule) > LARGE_MESSAGE
@@ -154,8 +169,10 @@ async def open_plan(
     plan = (await progress.begin_open(request.attempt)).state.plan
     await confirm_binding(node, agreement_state, request.search, request.attempt)
     first = 0 if agreement_state.agreement.objectives[0].best == "value" else 1
-    held = held_by(node.number, len(agreement_state.agreement.nodes))
-    parts = [np.ascontiguousarray(plan.parts[c][first:]).tobytes() for c in held]
+    parts = [
+        np.ascontiguousarray(plan.parts[c][first:]).tobytes()
+        for c in _in_order(plan, node.number, agreement_state)
+    ]
     salt = secrets.token_bytes(16)
     digest = sent_digest(salt, [hashlib.sha256(part).digest() for part in parts])
     agreement_state.store.log.append(PlanSent(request.search, request.attempt, salt.hex(), digest))

@@ -11,11 +11,23 @@ from tacit.engine.node.links.peer_links import PeerLinks
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.kept_weights import KeptWeights
 from tacit.engine.node.state.own_keys import OwnKeys
+from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.work.memory_budget import MemoryBudget
 from tacit.engine.node.work.worker_loops import BridgedMux, WorkerLoops
 from tacit.engine.records.events import Event
 from tacit.errors import AbortError, EngineError
-from tacit.mpc import COORDINATOR, Context, Epoch, Session, SessionMux, open_session, refuse_session
+from tacit.mpc import (
+    COORDINATOR,
+    ArithmeticShare,
+    Context,
+    Epoch,
+    Session,
+    SessionMux,
+    left_without,
+    open_session,
+    refuse_session,
+    share_without,
+)
 
 T = TypeVar("T")
 
@@ -46,6 +58,27 @@ class ComputingNode(Protocol):
         ...
 
 
+def _nodes(agreement_state: AgreementState) -> int:
+    return len(agreement_state.agreement.nodes)
+
+
+def _lost(agreement_state: AgreementState, members: tuple[int, ...]) -> int | None:
+    return next((n for n in range(_nodes(agreement_state)) if n not in members), None)
+
+
+def fit_to_epoch(
+    share: ArithmeticShare, node: ComputingNode, agreement_state: AgreementState, epoch: int, /
+) -> ArithmeticShare:
+    """A share as the nodes of an epoch hold it: among three, if one of four was lost."""
+    held = node.epochs.get((agreement_state.hash, epoch))
+    if held is None or len(share.parts) == held.nodes - 1:
+        return share
+    lost = _lost(agreement_state, held.members)
+    if lost is None:
+        raise refuse("three nodes go on to the end of this run; the fourth lacks their state")
+    return share_without(share, me=node.number, lost=lost)
+
+
 @asynccontextmanager
 async def node_session(
     node: ComputingNode,
@@ -62,7 +95,9 @@ async def node_session(
     If it is for use `away` from the node's event loop, its messages still go by way of that.
     """
     epoch = node.epochs.get((agreement_state.hash, epoch_number))
-    muxes: dict[int, SessionMux] = {**await node.peers.all(timeout=EPOCH_SECONDS)}
+    members = epoch.members if epoch is not None else left_without(_nodes(agreement_state), None)
+    links = await node.peers.all(timeout=EPOCH_SECONDS, without=_lost(agreement_state, members))
+    muxes: dict[int, SessionMux] = {members.index(peer): mux for peer, mux in links.items()}
     if platform is not None:
         muxes[COORDINATOR] = platform
     if epoch is None or epoch.closed:
@@ -73,7 +108,7 @@ async def node_session(
     if away:
         muxes = {peer: BridgedMux(mux) for peer, mux in muxes.items()}
     async with open_session(
-        context, me=node.number, muxes=muxes, epoch=epoch, timeout=timeout
+        context, me=members.index(node.number), muxes=muxes, epoch=epoch, timeout=timeout
     ) as session:
         yield session
 

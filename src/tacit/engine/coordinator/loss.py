@@ -1,0 +1,116 @@
+"""Which node a run goes on without, where its agreement allows that.
+
+With four nodes, of which one does not answer for the agreed grace time, the three others go on if
+all of them find it gone too; from then on nobody checks what they send each other. That happens
+once in a run. The lost node is let in again between evaluations once it is back, unless the three
+keep a state that it lacks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+
+from tacit.engine.agreement.terms import Agreement
+from tacit.engine.coordinator.node_client import NodeClient
+from tacit.errors import MpcError, PeerError, PeerTimeoutError
+
+RETRY_SECONDS = 0.5
+
+
+class Loss:
+    """Who takes part, as far as the platform knows."""
+
+    def __init__(self, agreement: Agreement, clients: Sequence[NodeClient], /) -> None:
+        self._clients = clients
+        self._grace = agreement.grace_seconds
+        self._may_lose = agreement.on_loss == "three" and len(clients) > 3
+        self._gone_since: dict[int, float] = {}
+        self._returning: asyncio.Task[None] | None = None
+        self.without: int | None = None
+        """The node that the others go on without."""
+
+    @property
+    def members(self) -> list[NodeClient]:
+        """The nodes that take part."""
+        return [client for client in self._clients if client.number != self.without]
+
+    async def connect(self, *, everybody: bool) -> None:
+        """Connect to all that take part; one that stays away for long may be lost."""
+        members = self.members
+        limit = self._grace if self._may_lose and not everybody else None
+        results = await asyncio.gather(
+            *(_connect(client, limit) for client in members), return_exceptions=True
+        )
+        failed = {c.number: r for c, r in zip(members, results, strict=True) if r is not None}
+        self._note(failed)
+        if not failed:
+            return
+        gone = self._long_gone(failed)
+        if everybody or gone is None:
+            raise next(iter(failed.values()))
+        self._lose(gone)
+
+    def _note(self, failed: Iterable[int]) -> None:
+        now = asyncio.get_running_loop().time()
+        self._gone_since = {n: self._gone_since.get(n, now) for n in failed}
+
+    def _long_gone(self, failed: Iterable[int]) -> int | None:
+        """The only node that is gone, if it has been for long enough and may be lost."""
+        numbers = list(failed)
+        if not self._may_lose or self.without is not None or len(numbers) != 1:
+            return None
+        since = asyncio.get_running_loop().time() - self._gone_since[numbers[0]]
+        return numbers[0] if since >= self._grace else None
+
+    def _lose(self, number: int) -> None:
+        self.without = number
+        client = next(client for client in self._clients if client.number == number)
+        self._returning = asyncio.get_running_loop().create_task(_until_back(client))
+
+    @property
+    def is_back(self) -> bool:
+        """Whether a node that was lost can be reached again, and may be let in."""
+        return self._returning is not None and self._returning.done()
+
+    def let_in(self) -> int | None:
+        """Let all take part again; the node that was lost. None may be lost a second time."""
+        lost, self.without = self.without, None
+        self._returning, self._may_lose = None, False
+        return lost
+
+    def keep_out(self, lost: int | None) -> None:
+        """The others cannot let it in again: they go on to the end without it."""
+        self.without = lost
+
+    def is_not_gone(self) -> None:
+        """A node still reaches the one that we do not: all of them take part, once we do."""
+        self._stop_waiting()
+        self.without = None
+        self._gone_since.clear()
+
+    def _stop_waiting(self) -> None:
+        if self._returning is not None:
+            self._returning.cancel()
+            self._returning = None
+
+    def close(self) -> None:
+        """Nobody waits for a lost node any more."""
+        self._stop_waiting()
+
+
+async def _connect(client: NodeClient, limit: float | None) -> None:
+    try:
+        async with asyncio.timeout(limit):
+            await client.connect()
+    except TimeoutError:
+        raise PeerTimeoutError(client.name, "does not answer; start it") from None
+
+
+async def _until_back(client: NodeClient) -> None:
+    while not client.connected:
+        with suppress(MpcError, PeerError):
+            await client.connect()
+            return
+        await asyncio.sleep(RETRY_SECONDS)

@@ -1,0 +1,150 @@
+"""Four nodes of which one is lost: the others go on where that was agreed, and it may come back."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.records.events import EpochBegun
+from tacit.engine.wire.messages import OpenEpoch
+from tacit.errors import PeerTimeoutError, RefusedError
+from tests.conftest import starts_processes
+from tests.engine.agreed_cluster import AgreedCluster, populations, problem, run
+from tests.engine.on_nodes.test_failures import expected
+from tests.engine.sealed_agreed_cluster import begin, draft
+
+pytestmark = pytest.mark.processes
+FOUR = 4
+COSTS = 2.5
+"""Seconds of searching that the first kill may cost, beside what a busy machine takes."""
+BUSY = 4.0
+
+
+@pytest.fixture
+@starts_processes
+def four() -> Iterator[LocalCluster]:
+    with LocalCluster(nodes=FOUR, chosen_populations=True) as running:
+        yield running
+
+
+def phases(agreed: AgreedCluster, node: int) -> list[int | None]:
+    """Without whom each epoch was, by a node's log."""
+    return [event.without for event in agreed.log(node) if isinstance(event, EpochBegun)]
+
+
+@pytest.mark.parametrize("lost", [0, 2])
+def test_three_go_on_without_a_killed_node_and_let_it_in_again(
+    four: LocalCluster, lost: int
+) -> None:
+    agreed = AgreedCluster.draft(four, on_loss="three")
+    plans = populations(4)
+    others = [node for node in range(FOUR) if node != lost]
+
+    async def evaluate() -> None:
+        async with agreed.ready() as (coordinator, evaluations):
+            told = await evaluations.evaluate(plans[0], until=None)
+            assert told.without is None
+            four.kill(lost)
+            begun = time.monotonic()
+            told = await evaluations.evaluate(plans[1], until=begun + 20)
+            assert time.monotonic() - begun < COSTS + BUSY
+            assert told.without == lost
+            assert told.parts[lost] == []
+            assert told.outcome.labels.tolist() == expected(agreed, plans[1])
+            four.restart(lost)
+            async with asyncio.timeout(20):
+                while not coordinator.loss.is_back:
+                    await asyncio.sleep(0.05)
+            told = await evaluations.evaluate(plans[2], until=time.monotonic() + 20)
+            assert told.without is None
+            assert told.outcome.labels.tolist() == expected(agreed, plans[2])
+            # It happens once: the next loss is waited for, as without the agreement's leave.
+            four.kill(others[0])
+            with pytest.raises(PeerTimeoutError, match=f"node {others[0]}"):
+                await evaluations.evaluate(plans[3], until=time.monotonic() + 2.5)
+
+    run(evaluate())
+    for node in others[1:]:
+        assert set(phases(agreed, node)) == {None, lost}
+        assert phases(agreed, node)[-1] is None
+
+
+def test_a_stopped_node_is_lost_too(four: LocalCluster) -> None:
+    agreed = AgreedCluster.draft(four, problem("top:3", "improvement"), on_loss="three")
+    first, second = populations(2)
+
+    async def evaluate() -> None:
+        async with agreed.ready() as (_, evaluations):
+            await evaluations.evaluate(first, until=None)
+            four.processes[1].send_signal(signal.SIGSTOP)
+            told = await evaluations.evaluate(second, until=time.monotonic() + 20)
+            assert told.without == 1
+            assert told.outcome.labels.tolist() == expected(agreed, second)
+            best = [int(agreed.problem.fitness(0, each).max()) for each in (first, second)]
+            # The best so far was shared by four, and is compared by three.
+            assert told.outcome.improved == (best[1] > best[0])
+
+    run(evaluate())
+
+
+def test_without_leave_a_lost_node_is_waited_for(four: LocalCluster) -> None:
+    agreed = AgreedCluster.draft(four)
+    first, second = populations(2)
+
+    async def evaluate() -> None:
+        async with agreed.ready() as (_, evaluations):
+            await evaluations.evaluate(first, until=None)
+            four.kill(3)
+            with pytest.raises(PeerTimeoutError, match="node 3"):
+                await evaluations.evaluate(second, until=time.monotonic() + 2.5)
+
+    run(evaluate())
+
+
+@pytest.mark.parametrize(
+    ("changes", "without", "match"),
+    [
+        ({"on_loss": "three"}, 2, "node 2 answers node"),
+        ({"on_loss": "three"}, 7, "cannot go on without node 7"),
+        ({}, 2, "was not agreed"),
+    ],
+)
+def test_no_platform_removes_a_node_that_is_there(
+    four: LocalCluster, changes: dict[str, Any], without: int, match: str
+) -> None:
+    agreed = AgreedCluster.draft(four, **changes)
+
+    async def ask() -> None:
+        async with agreed.ready() as (coordinator, _):
+            request = OpenEpoch(agreement=coordinator.hash, epoch=time.time_ns(), without=without)
+            for client in coordinator.clients:
+                if client.number != without:
+                    with pytest.raises(RefusedError, match=match):
+                        await (await client.ask(request))
+
+    run(ask())
+
+
+def test_a_sealed_search_goes_on_and_opens_its_plan(four: LocalCluster) -> None:
+    from tests.engine.sealed_agreed_cluster import PROBLEMS, sealed
+
+    agreed = draft(four, sealed(PROBLEMS["balanced"]()), on_loss="three")
+
+    async def search() -> None:
+        async with agreed.coordinator() as coordinator:
+            sealed_search = await begin(agreed, coordinator)
+            await sealed_search.advance(3, 9, until=None)
+            four.kill(1)
+            await sealed_search.advance(3, 9, until=time.monotonic() + 20)
+            await sealed_search.advance(3, 9, until=time.monotonic() + 20)
+            opened = await sealed_search.open(until=time.monotonic() + 20)
+            assert sorted(opened.plan) == list(range(12))
+            assert opened.parts[1] == []
+
+    run(search())

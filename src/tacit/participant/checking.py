@@ -18,7 +18,7 @@ from tacit.participant.account.shapes import CarriedLog, CarriedLogs, Outcome
 from tacit.participant.plain_text import plain_line
 from tacit.participant.receipts import check_receipts
 from tacit.participant.reviewing import clock_warnings
-from tacit.verify import Claim, Finding, Verdict, check_inputs, check_run
+from tacit.verify import Claim, Finding, Verdict, check_inputs, check_run, describe_loss
 
 ENDED = ("finished", "interrupted", "failed", "cancelled")
 
@@ -64,6 +64,8 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
         claim = Claim(plan, outcome.generation, profile.shown_plan(run))
         verdict.findings.extend(check_run(agreement, logs, ledger, claim))
         verdict.notes.extend(_refusals(logs))
+        if words := describe_loss(logs):
+            verdict.notes.append(words)
     return verdict
 
 

@@ -8,6 +8,7 @@ from tacit.lazy import lazily
 
 if TYPE_CHECKING:
     from tacit.verify.inputs import check_inputs
+    from tacit.verify.loss import describe_loss
     from tacit.verify.run_check import check_run
     from tacit.verify.verdict import Claim, Finding, Verdict
 else:

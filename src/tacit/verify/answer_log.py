@@ -21,6 +21,7 @@ from tacit.engine.records import (
     Sent,
 )
 from tacit.engine.wire import Attempt, sent_digest, substream_digest
+from tacit.verify.loss import lost_by
 
 Key = tuple[int, int]
 """An objective, and the number of an evaluation."""
@@ -51,13 +52,15 @@ class AnswerLog:
     """The attempts at each evaluation."""
     sent: dict[Key, dict[Attempt, AnswerSent]] = field(default_factory=dict)
     """Of those that were answered, the hash of what was sent."""
+    lost_node: int | None = None
+    """The node that this one went on without."""
     lost: list[tuple[int, int, int]] = field(default_factory=list)
     """Objective, and after which and up to which number a power cut may have taken lines."""
 
     @classmethod
     def of(cls, log: Log, /) -> AnswerLog:
         """Gather the lines of a verified log."""
-        found = cls()
+        found = cls(lost_node=lost_by(log))
         for event in log:
             match event:
                 case (

@@ -22,6 +22,7 @@ from tacit.engine.wire import NO_ATTEMPT, Attempt
 from tacit.errors import LogError, PeerError, UnprovenError
 from tacit.mpc import Best, DisclosedValues, Session, collect, receive_again
 from tacit.verify.answer_log import AnswerLog, Key, entry_key
+from tacit.verify.loss import to_the_end
 from tacit.verify.two_parts import are_two_parts, read_two_parts
 
 UNPROVEN = (
@@ -56,10 +57,26 @@ def check_answers(
     for key, same in answered.items():
         if any((e.request, e.disclosed, e.best) != _content(same[0]) for e in same):
             raise LogError(f"the ledger has two answers to evaluation {key[1]}; one is invented")
-        if not any(_is_proven(entry, nodes, senders) for entry in same):
-            _check_may_lack_proof(same, nodes, senders, is_last=key[1] == last[key[0]])
+        there = _took_part(same[0], nodes)
+        with_us = [nodes[k] for k in there]
+        who = [senders[k] for k in there]
+        if not any(_is_proven(entry, with_us, who) for entry in same):
+            _check_may_lack_proof(same, with_us, who, is_last=key[1] == last[key[0]])
             unconfirmed += 1
     return Answers(len(answered) - unconfirmed, unconfirmed)
+
+
+def _took_part(entry: EvaluationAnswer, nodes: Sequence[AnswerLog]) -> list[int]:
+    """Which of the logs are of nodes that computed an answer: all, or all but the lost one's."""
+    if entry.without is None:
+        return list(range(len(nodes)))
+    there = [k for k, node in enumerate(nodes) if node.lost_node == entry.without]
+    if len(there) < len(nodes) - 1 or not there:
+        raise LogError(
+            f"the ledger says that node {entry.without} was lost at evaluation {entry.number}, and "
+            "the nodes' logs do not; the platform left it out"
+        )
+    return there
 
 
 def _answers(ledger: Sequence[LedgerEntry]) -> list[EvaluationAnswer]:
@@ -88,9 +105,8 @@ def check_disclosed(
         _check_may_be_disclosed(agreement, entry, nodes)
     _check_reveals(agreement, logs, ledger)
     answers = check_answers(agreement, logs, ledger)
-    words = (
-        f"{answers.confirmed} answers in the ledger are what all {len(agreement.nodes)} nodes sent"
-    )
+    count = {3: "three", 4: "four"}[len(agreement.nodes)]
+    words = f"{answers.confirmed} answers in the ledger are what all {count} nodes sent"
     if len(logs) < len(agreement.nodes):
         words = (
             f"{answers.confirmed} answers in the ledger are what {len(logs)} of "
@@ -108,7 +124,7 @@ def _check_reveals(
 ) -> None:
     """At most one reveal, which was agreed, and which every node was asked for."""
     reveals = {(e.objective, e.index) for e in ledger if isinstance(e, RevealedBest)}
-    begun = all(any(isinstance(event, RevealBegun) for event in log) for log in logs)
+    begun = all(any(isinstance(e, RevealBegun) for e in log) for log in to_the_end(logs))
     if len(reveals) > (agreement.reveal_best and begun):
         raise LogError("the ledger has a reveal that the nodes did not make; it was changed")
 
@@ -125,8 +141,8 @@ def _check_may_be_disclosed(
             f"the ledger has objective {entry.objective}, of which nothing is disclosed; the "
             "platform changed it"
         )
-    for node, log in enumerate(nodes):
-        if isinstance(entry, EvaluationAnswer) and not log.was_asked(entry):
+    for node in _took_part(entry, nodes) if isinstance(entry, EvaluationAnswer) else []:
+        if isinstance(entry, EvaluationAnswer) and not nodes[node].was_asked(entry):
             raise LogError(
                 f"the ledger has evaluation {entry.number}, and node {node} was not asked "
                 "that; the platform invented it"
@@ -136,6 +152,8 @@ def _check_may_be_disclosed(
 def _check_nothing_left_out(nodes: Sequence[AnswerLog], answered: set[Key]) -> bool:
     """Whether the ledger lacks the last answer; any other must be there."""
     sent = set.intersection(*(set(node.sent) for node in nodes))
+    if three := [node for node in nodes if node.lost_node is not None]:
+        sent |= set.intersection(*(set(node.sent) for node in three))
     last = max((number for _, number in sent | answered), default=0)
     # The same population may have been asked for again under another number, after a power cut.
     requests = nodes[0].requests
@@ -207,7 +225,9 @@ def _check_may_lack_proof(
             all(node.allows(entry, attempt, who) for node, who in zip(nodes, senders, strict=True))
             for attempt in attempts
         )
-        if not explained or (complete and len(nodes) == len(entry.parts)):
+        if not explained or (
+            complete and len(nodes) == len(entry.parts) - (entry.without is not None)
+        ):
             raise LogError(
                 f"the nodes logged another answer to evaluation {entry.number}; the platform "
                 "changed it"

@@ -36,8 +36,6 @@ from tacit.verify.two_parts import are_two_parts, xor_of_two_parts
 from tacit.verify.verdict import Claim
 
 E = TypeVar("E", bound=Event)
-ENOUGH = 2
-"""Nodes that hold all of a plan; the platform asks for no third one that is away."""
 
 
 def _of(kind: type[E], log: Log) -> list[E]:
@@ -171,7 +169,7 @@ def _bits(entry: ImprovementBits) -> list[int]:
     return [int(bit) for bit in bits]
 
 
-def _confirm_bits(logs: Sequence[Log], entry: ImprovementBits) -> None:
+def _confirm_bits(agreement: Agreement, logs: Sequence[Log], entry: ImprovementBits) -> None:
     """The bits must be those of their parts, of generations that were asked for."""
     counts = {
         event.count
@@ -180,7 +178,8 @@ def _confirm_bits(logs: Sequence[Log], entry: ImprovementBits) -> None:
         if (event.search, event.first + 1, event.request)
         == (entry.search, entry.number, entry.request)
     }
-    if counts != {len(entry.improved)} or _bits(entry) != [*map(int, entry.improved)]:
+    complete = len(entry.parts) == len(agreement.nodes) and counts == {len(entry.improved)}
+    if not complete or _bits(entry) != [*map(int, entry.improved)]:
         raise LogError(
             f"the ledger has other improvements after generation {entry.number - 1} than the nodes "
             "sent; it was changed"
@@ -233,7 +232,7 @@ def check_opened(
     check_generations_asked(logs)
     confirmed = _confirm_plans(agreement, logs, opened)
     for entry in improvements:
-        _confirm_bits(logs, entry)
+        _confirm_bits(agreement, logs, entry)
     _check_nothing_left_out(logs, set(confirmed), {(e.search, e.number) for e in improvements})
     senders = sum(confirmed.values())
     words = "sealed: no plan was opened"
@@ -243,8 +242,12 @@ def check_opened(
     bits = {(entry.search, entry.number): len(entry.improved) for entry in improvements}
     if bits:
         words += f"; besides, {sum(bits.values())} times whether the best had improved"
-    if senders < min(ENOUGH, len(logs)) * len(confirmed):
-        raise UnprovenError(f"{words}, and two per plan would prove it; a node may have been away")
+    # The platform asks for no part of the last one that is away.
+    enough = min(len(agreement.nodes) - 1, len(logs))
+    if senders < enough * len(confirmed):
+        raise UnprovenError(
+            f"{words}, and {enough} per plan would prove it; a node may have been away"
+        )
     return words
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records.events import EpochBegun
+from tacit.engine.records.events import NodeLost, NodeReturned
 from tacit.engine.wire.messages import OpenEpoch
 from tacit.errors import PeerTimeoutError, RefusedError
 from tests.conftest import starts_processes
@@ -33,9 +33,10 @@ def four() -> Iterator[LocalCluster]:
         yield running
 
 
-def phases(agreed: AgreedCluster, node: int) -> list[int | None]:
-    """Without whom each epoch was, by a node's log."""
-    return [event.without for event in agreed.log(node) if isinstance(event, EpochBegun)]
+def phases(agreed: AgreedCluster, node: int) -> list[tuple[type, int]]:
+    """When a node was lost and when it was back, by another's log."""
+    events = [e for e in agreed.log(node) if isinstance(e, NodeLost | NodeReturned)]
+    return [(type(event), event.node) for event in events]
 
 
 @pytest.mark.parametrize("lost", [0, 2])
@@ -71,8 +72,7 @@ def test_three_go_on_without_a_killed_node_and_let_it_in_again(
 
     run(evaluate())
     for node in others[1:]:
-        assert set(phases(agreed, node)) == {None, lost}
-        assert phases(agreed, node)[-1] is None
+        assert phases(agreed, node) == [(NodeLost, lost), (NodeReturned, lost)]
 
 
 def test_a_stopped_node_is_lost_too(four: LocalCluster) -> None:

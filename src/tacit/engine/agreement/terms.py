@@ -118,7 +118,7 @@ class AgreementLimits(_Part, frozen=True):
 OnLoss = Literal["wait", "three"]
 
 
-class Agreement(_Part, frozen=True, dict=True):
+class Agreement(_Part, frozen=True, dict=True, omit_defaults=True):
     """Everything that the parties have agreed on. `engine.agree` makes one from a problem."""
 
     format: str

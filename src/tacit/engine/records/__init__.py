@@ -15,6 +15,8 @@ if TYPE_CHECKING:
         GenerationsBegun,
         ImprovementsSent,
         InputTaken,
+        NodeLost,
+        NodeReturned,
         NumberAdopted,
         PlanBound,
         PlanSent,

@@ -91,12 +91,24 @@ class InputsFrozenAtOnce(Event, frozen=True, tag="frozen"):
     """What the nodes drew together for the search's seed."""
 
 
-class EpochBegun(Event, frozen=True, omit_defaults=True, tag="epoch"):
+class EpochBegun(Event, frozen=True, tag="epoch"):
     """An epoch's number is used up."""
 
     number: int
-    without: int | None = None
-    """The node that the others went on without: computed by three, not checked."""
+
+
+class NodeLost(Event, frozen=True, tag="goes on without"):
+    """From this epoch on three nodes of four compute, and nobody checks what they send."""
+
+    epoch: int
+    node: int
+
+
+class NodeReturned(Event, frozen=True, tag="all are back"):
+    """From this epoch on all four nodes compute again."""
+
+    epoch: int
+    node: int
 
 
 class EvaluationBegun(Event, frozen=True, tag="evaluate"):
@@ -250,6 +262,8 @@ AgreementEvent = (
     | SeedDrawn
     | InputsFrozenAtOnce
     | EpochBegun
+    | NodeLost
+    | NodeReturned
     | EvaluationBegun
     | EvaluationRepeated
     | NumberAdopted

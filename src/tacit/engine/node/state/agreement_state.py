@@ -17,7 +17,7 @@ from tacit.engine.node.state.peer_heads import PeerHeads
 from tacit.engine.node.state.policy import check_epoch, check_still_valid, refuse
 from tacit.engine.node.state.sealed_progress import SealedProgress
 from tacit.engine.node.state.store import Store
-from tacit.engine.records.events import AgreementEnded, EpochBegun
+from tacit.engine.records.events import AgreementEnded, EpochBegun, NodeLost, NodeReturned
 from tacit.engine.records.freezing import FreezingEvent
 from tacit.engine.records.line_limit import LineLimit
 from tacit.engine.wire.attempt import Attempt
@@ -43,23 +43,34 @@ class Epochs:
         """The node that the others went on without, once."""
         self.is_back = False
 
-    def replay(self, event: EpochBegun) -> None:
+    def replay(self, event: EpochBegun | NodeLost | NodeReturned) -> None:
         """Remember what the log says."""
-        self.last = max(self.last, event.number)
-        self._note(event.without)
+        match event:
+            case EpochBegun():
+                self.last = max(self.last, event.number)
+            case NodeLost():
+                self.lost = event.node
+            case NodeReturned():
+                self.is_back = True
 
-    def _note(self, without: int | None) -> None:
-        if without is not None:
-            self.lost = without
-        self.is_back = self.lost is not None and without is None
-
-    def begin(self, number: int, without: int | None = None) -> None:
+    def begin(self, number: int) -> None:
         """Use up an epoch's number, on the disk: none is ever accepted twice."""
         check_epoch(number, self.last)
-        self._store.log.append(EpochBegun(number, without))
+        self._store.log.append(EpochBegun(number))
         self._store.log.sync()
         self.last = number
-        self._note(without)
+
+    def opened(self, number: int, without: int | None) -> None:
+        """Write down who takes part from now on, where that has changed."""
+        if without is not None and self.lost is None:
+            event: NodeLost | NodeReturned = NodeLost(number, without)
+        elif without is None and self.lost is not None and not self.is_back:
+            event = NodeReturned(number, self.lost)
+        else:
+            return
+        self._store.log.append(event)
+        self._store.log.sync()
+        self.replay(event)
 
     def check_without(self, lost: int, me: int) -> None:
         """Refuse to go on without a node, unless that was agreed, and is for the first time."""
@@ -130,7 +141,7 @@ class AgreementState:
         self.trouble_lines = LineLimit(burst=1000, per_minute=60)
         """How many lines about refusals and failures a platform may cause in the log."""
         for event in store.log.recent():
-            if isinstance(event, EpochBegun):
+            if isinstance(event, EpochBegun | NodeLost | NodeReturned):
                 self.epochs.replay(event)
             elif isinstance(event, FreezingEvent):
                 self.inputs.replay(event)

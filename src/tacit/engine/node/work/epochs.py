@@ -42,7 +42,7 @@ async def open_epoch(
     else:
         epochs.check_without(request.without, node.number)
         await _check_gone(node, request.without, agreement_state.agreement.grace_seconds)
-    epochs.begin(request.epoch, request.without)
+    epochs.begin(request.epoch)
     node.end_epoch(agreement_state.hash)
     muxes = await node.peers.all(timeout=EPOCH_SECONDS, without=request.without)
     name = agreement_state.hash[:16]
@@ -58,6 +58,7 @@ async def open_epoch(
             _check_logs(node, agreement_state, peer, about)
         if epochs.last != request.epoch:
             raise AbortError(node.name, "a newer epoch has begun meanwhile")
+        epochs.opened(request.epoch, request.without)
     except BaseException:
         epoch.close()
         raise

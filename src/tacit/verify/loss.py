@@ -1,0 +1,52 @@
+"""What logs say of a node of four that was lost: whose lines count for what three computed.
+
+A log of one of the three says when they went on without the fourth. The fourth's own log does not,
+and lacks what was computed meanwhile. All logs but one must say the same: no platform can leave out
+a node that was there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tacit.engine.records import Log, NodeLost, NodeReturned
+from tacit.errors import LogError
+
+
+def lost_by(log: Log, /) -> int | None:
+    """The node that was lost, if this log is of one of those that went on."""
+    return next((event.node for event in log if isinstance(event, NodeLost)), None)
+
+
+def took_part(logs: Sequence[Log], lost: int | None, /) -> list[Log]:
+    """The logs of the nodes that computed while a node was lost, of which one may be missing."""
+    if lost is None:
+        return list(logs)
+    found = [log for log in logs if lost_by(log) == lost]
+    if len(found) < len(logs) - 1 or not found:
+        raise LogError(
+            f"the ledger says that node {lost} was lost, and the nodes' logs do not; the platform "
+            "left it out"
+        )
+    return found
+
+
+def to_the_end(logs: Sequence[Log], /) -> list[Log]:
+    """The logs of the nodes that took part until the end of the run."""
+    lost = next((node for log in logs if (node := lost_by(log)) is not None), None)
+    back = any(isinstance(event, NodeReturned) for log in logs for event in log)
+    return list(logs) if lost is None or back else took_part(logs, lost)
+
+
+def describe_loss(logs: Sequence[Log], /) -> str:
+    """What a reader must know of a run in which a node was lost; empty if none was.
+
+    >>> describe_loss([[NodeLost(7, 2)], [NodeLost(7, 2)], []])
+    'node 2 was lost: from then on computed by three, not checked'
+    """
+    lost = next((node for log in logs if (node := lost_by(log)) is not None), None)
+    if lost is None:
+        return ""
+    back = any(isinstance(event, NodeReturned) for log in logs for event in log)
+    until = "until it was back " if back else "from then on "
+    return f"node {lost} was lost: {until}computed by three, not checked"

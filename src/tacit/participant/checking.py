@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 
 from tacit.engine.agreement import Agreement
-from tacit.engine.records import Log, RequestRefused, check_log, read_ledger
+from tacit.engine.records import Log, RequestFailed, RequestRefused, check_log, read_ledger
 from tacit.errors import LogError, PlatformError
 from tacit.participant.account.profile import Profile
 from tacit.participant.account.shapes import CarriedLog, CarriedLogs, Outcome
@@ -63,7 +63,7 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
         plan = None if outcome.plan is None else outcome.plan.items
         claim = Claim(plan, outcome.generation, profile.shown_plan(run))
         verdict.findings.extend(check_run(agreement, logs, ledger, claim))
-        verdict.notes.extend(_refusals(logs))
+        verdict.notes.extend([*_refusals(logs), *_mismatches(logs)])
         if words := describe_loss(logs):
             verdict.notes.append(words)
     return verdict
@@ -113,6 +113,21 @@ def _verify(agreement: Agreement, node: int, carried: CarriedLog, nonce: bytes) 
         )
     except LogError as error:
         raise LogError(f"node {node}: {error}") from None
+
+
+def _mismatches(logs: Sequence[Log]) -> list[str]:
+    """Where a node was sent something that another did not vouch for: one of the three lies."""
+    found = {
+        (node, event.peer, event.voucher): None
+        for node, log in enumerate(logs)
+        for event in log
+        if isinstance(event, RequestFailed) and event.voucher
+    }
+    return [
+        f"node {node} says that {sender} sent it something else than {voucher} vouched for: one of "
+        "these three departs from the protocol; nothing was computed from it"
+        for node, sender, voucher in found
+    ]
 
 
 def _refusals(logs: Sequence[Log]) -> list[str]:

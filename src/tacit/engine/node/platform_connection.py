@@ -63,6 +63,7 @@ from tacit.errors import (
     FrameError,
     InputError,
     LogError,
+    MismatchError,
     MpcError,
     PeerError,
     PeerTimeoutError,
@@ -198,7 +199,8 @@ class PlatformConnection:
         except PeerError as error:
             if isinstance(error, PeerTimeoutError):
                 self._node.peers.check(error.peer)
-            return Failed(id=request.id, peer=error.peer, what=shorten(error.what))
+            voucher = error.voucher if isinstance(error, MismatchError) else ""
+            return Failed(id=request.id, peer=error.peer, what=shorten(error.what), voucher=voucher)
         except MpcError as error:
             return Failed(id=request.id, peer=self._node.name, what=shorten(str(error)))
         except Exception as error:
@@ -214,7 +216,7 @@ class PlatformConnection:
         if isinstance(reply, Refused):
             event = RequestRefused(kind, reply.reason)
         else:
-            event = RequestFailed(kind, reply.peer, reply.what)
+            event = RequestFailed(kind, reply.peer, reply.what, voucher=reply.voucher)
         agreement_state = self._node.agreement_states.get(getattr(request, "agreement", b""))
         if (
             agreement_state is None

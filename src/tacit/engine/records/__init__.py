@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         NumberAdopted,
         PlanBound,
         PlanSent,
+        RequestFailed,
         RequestRefused,
         RevealBegun,
         Sent,

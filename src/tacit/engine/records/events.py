@@ -245,6 +245,8 @@ class RequestFailed(Event, frozen=True, omit_defaults=True, tag="failed"):
     what: str
     left_out: int = 0
     """How many such lines were left out before this one."""
+    voucher: str = ""
+    """Who vouched for something else than `peer` sent: one of both lies, or this node does."""
 
 
 class AgreementEnded(Event, frozen=True, tag="ended"):

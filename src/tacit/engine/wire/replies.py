@@ -147,6 +147,8 @@ class Failed(Message, frozen=True, kw_only=True):
 
     peer: str
     what: str
+    voucher: str = ""
+    """Who vouched for something else than the peer sent, if that was it."""
 
 
 Result = (

@@ -153,8 +153,10 @@ async def agree_epoch(
         for at, c in enumerate(sorted(held_by(peer, nodes))):
             theirs = data[KEY_BYTES * at : KEY_BYTES * (at + 1)]
             if not hmac.compare_digest(hashes.setdefault(c, theirs), theirs):
-                what = f"has another key of component {c} than we heard of; begin again"
-                raise AbortError(muxes[peer].link.peer, what)
+                # Whoever differs may be honest, and have been given something else by a third.
+                others = [muxes[i].link.peer for i in sorted(peers) if i != c]
+                what = f"do not all have the same key of component {c}; begin again"
+                raise AbortError(" and ".join(others), what)
     agreed = b"".join(hashes[c] for c in range(nodes))
     return Epoch(keys, transcript=hashlib.sha256(b"tacit epoch/2" + about + agreed).digest())
 

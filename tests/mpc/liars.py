@@ -16,7 +16,7 @@ class _LyingTalk:
     def __init__(self, talk: Conversation, lie: Lie) -> None:
         self._talk, self._lie = talk, lie
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever a conversation has
+    def __getattr__(self, name: str) -> Any:
         return getattr(self._talk, name)
 
     async def send(self, depth: int, payload: Buffer, *, timeout: float) -> None:
@@ -29,10 +29,10 @@ class LyingMux:
     def __init__(self, mux: Mux, lie: Lie) -> None:
         self._mux, self._lie = mux, lie
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever a mux has
+    def __getattr__(self, name: str) -> Any:
         return getattr(self._mux, name)
 
-    def open(self, *args: Any, **options: Any) -> _LyingTalk:  # noqa: ANN401 - as the mux has it
+    def open(self, *args: Any, **options: Any) -> _LyingTalk:
         return _LyingTalk(self._mux.open(*args, **options), self._lie)
 
 

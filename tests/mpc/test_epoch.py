@@ -153,7 +153,7 @@ def test_a_node_that_gives_others_different_keys_ends_the_epoch_of_all(
 def test_every_byte_of_a_key_hash_is_compared(nodes: int, byte: int) -> None:
     def lie(depth: int, payload: bytes) -> bytes:
         changed = bytearray(payload)
-        changed[byte] ^= depth == 2  # noqa: PLR2004 - the second round
+        changed[byte] ^= depth == 2
         return bytes(changed)
 
     async def party(me: int, muxes: dict[int, Mux]) -> str:

@@ -24,8 +24,8 @@ from tacit.mpc import (
 )
 from tacit.mpc.disclose.coordinator import DisclosedValues
 from tacit.mpc.epoch import Epoch
-from tacit.mpc.local import deal_integers, run_linked, run_parties
 from tacit.mpc.letters import Letter
+from tacit.mpc.local import deal_integers, run_linked, run_parties
 from tacit.mpc.masks import KeyedMasks
 from tacit.mpc.transport.mux import Mux
 from tests.mpc.both import three_and_four

@@ -1,54 +1,176 @@
-"""The key of a pair comes from the secret that both share, and is bound to what both saw."""
+"""The key of a component comes from all of its holders, and all know that it is the same."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections import Counter
 
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+import pytest
 
-from tacit.mpc.epoch import _pair_key
+from tacit.errors import PeerError
+from tacit.mpc import COORDINATOR, Context, agree_epoch
+from tacit.mpc.epoch import KEY_BYTES, Epoch, _component_key, cost
+from tacit.mpc.local import run_linked
+from tacit.mpc.shares import held_by
+from tacit.mpc.transport.frame import Buffer, decode
+from tacit.mpc.transport.memory import MemoryLink
+from tacit.mpc.transport.mux import Mux
+from tests.mpc.both import three_and_four
+from tests.mpc.liars import Lie, lying
 
-OURS, THEIRS, OTHERS = (X25519PrivateKey.from_private_bytes(bytes([k]) * 32) for k in (1, 2, 3))
-
-
-@dataclass
-class Agreed:
-    """A key pair that shows one public key and agrees on another pair's secret."""
-
-    shown: X25519PrivateKey
-    used: X25519PrivateKey
-
-    def public_key(self) -> X25519PublicKey:
-        return self.shown.public_key()
-
-    def exchange(self, peer: X25519PublicKey) -> bytes:  # noqa: ARG002
-        return self.used.exchange(THEIRS.public_key())
+GIVEN = {1: bytes([1]) * KEY_BYTES, 2: bytes([2]) * KEY_BYTES, 3: bytes([3]) * KEY_BYTES}
+CONTEXT = Context(b"agreement", 0, 1, 0, b"request")
 
 
-def raw(secret: X25519PrivateKey) -> bytes:
-    return secret.public_key().public_bytes_raw()
+@three_and_four
+def test_keys_are_fresh_in_every_epoch_and_common_to_all_holders(nodes: int) -> None:
+    async def node(me: int, muxes: dict[int, Mux]) -> list[Epoch]:
+        if me == COORDINATOR:
+            return []
+        return [await agree_epoch(me, muxes, number=k, timeout=5) for k in (0, 1)]
+
+    parties = run_linked(node, nodes=nodes)[:nodes]
+    for k in (0, 1):
+        for c in range(nodes):
+            assert len({parties[i][k]._keys[c] for i in range(nodes) if i != c}) == 1
+        assert len({epochs[k].greeting(CONTEXT) for epochs in parties}) == 1
+        assert {epochs[k].nodes for epochs in parties} == {nodes}
+    keys = {key for epochs in parties for epoch in epochs for key in epoch._keys.values()}
+    assert len(keys) == 2 * nodes
+    assert len({epoch.greeting(CONTEXT) for epochs in parties for epoch in epochs}) == 2
 
 
-def key(secret: Any, theirs: bytes) -> bytes:
-    return _pair_key(0, 1, secret, theirs, name="node 1")
+@three_and_four
+def test_a_node_has_the_keys_of_its_own_components_only(nodes: int) -> None:
+    """Nothing that arrives at it is, or contributes to, the key that it lacks."""
+    heard: dict[str, list[bytes]] = {f"node {i}": [] for i in range(nodes)}
+
+    async def node(me: int, muxes: dict[int, Mux]) -> Epoch | None:
+        if me == COORDINATOR:
+            return None
+        return await agree_epoch(me, muxes, timeout=5)
+
+    with pytest.MonkeyPatch.context() as patch:
+        send = MemoryLink.send
+
+        async def noted(
+            self: MemoryLink, header: bytes, payload: Buffer, *, timeout: float
+        ) -> None:
+            heard[self.peer].append(bytes(payload))
+            await send(self, header, payload, timeout=timeout)
+
+        patch.setattr(MemoryLink, "send", noted)
+        epochs = [epoch for epoch in run_linked(node, nodes=nodes) if epoch is not None]
+    for me, epoch in enumerate(epochs):
+        assert sorted(epoch._keys) == sorted(held_by(me, nodes))
+        first, second = KEY_BYTES * (nodes - 2), KEY_BYTES * (nodes - 1)
+        assert sorted(map(len, heard[f"node {me}"])) == [first] * (nodes - 1) + [second] * (
+            nodes - 1
+        )
+        missing = next(e._keys[me] for other, e in enumerate(epochs) if other != me)
+        assert not any(missing in payload for payload in heard[f"node {me}"])
 
 
-def test_both_sides_derive_the_same_key() -> None:
-    theirs = _pair_key(1, 0, THEIRS, raw(OURS), name="node 0")
-    assert key(OURS, raw(THEIRS)) == theirs
+@three_and_four
+def test_agreeing_on_keys_costs_what_is_declared(
+    nodes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: Counter[str] = Counter()
+    depths: list[int] = []
+    send = MemoryLink.send
+
+    async def counted(self: MemoryLink, header: bytes, payload: Buffer, *, timeout: float) -> None:
+        sent[self._other._peer if self._other else ""] += len(header) + len(payload)
+        depths.append(decode(header, peer=self.peer).depth)
+        await send(self, header, payload, timeout=timeout)
+
+    async def node(me: int, muxes: dict[int, Mux]) -> None:
+        if me != COORDINATOR:
+            await agree_epoch(me, muxes, timeout=5)
+
+    monkeypatch.setattr(MemoryLink, "send", counted)
+    run_linked(node, nodes=nodes)
+    declared = cost(nodes)
+    assert tuple(sent[f"node {i}"] for i in range(nodes)) == declared.sent
+    assert max(depths) == declared.rounds
 
 
-def test_the_key_needs_the_secret() -> None:
-    """The public keys that went over the link do not suffice."""
-    assert key(OURS, raw(THEIRS)) != key(Agreed(OURS, OTHERS), raw(THEIRS))
-
-
-def test_the_key_is_bound_to_both_public_keys_and_to_the_pair() -> None:
-    keys = {
-        key(OURS, raw(THEIRS)),
-        key(Agreed(OTHERS, OURS), raw(THEIRS)),
-        key(Agreed(OURS, OURS), raw(OTHERS)),
-        _pair_key(0, 2, OURS, raw(THEIRS), name="node 2"),
+def test_a_key_needs_every_contribution_and_is_bound_to_its_component() -> None:
+    keys = {_component_key(b"about", 0, GIVEN)}
+    for node, given in GIVEN.items():
+        for byte in (0, KEY_BYTES - 1):
+            changed = bytearray(given)
+            changed[byte] ^= 1
+            keys.add(_component_key(b"about", 0, {**GIVEN, node: bytes(changed)}))
+    swapped = {1: GIVEN[2], 2: GIVEN[1], 3: GIVEN[3]}
+    keys |= {
+        _component_key(b"about", 0, swapped),
+        _component_key(b"about", 1, GIVEN),
+        _component_key(b"other", 0, GIVEN),
     }
-    assert len(keys) == 4
+    assert len(keys) == 1 + 2 * 3 + 3
+
+
+async def attempt(me: int, muxes: dict[int, Mux]) -> str:
+    """What is wrong with the epoch, if anything."""
+    try:
+        if me != COORDINATOR:
+            await agree_epoch(me, muxes, timeout=5)
+    except PeerError as error:
+        return str(error)
+    return ""
+
+
+def flipped(byte: int) -> Lie:
+    def lie(depth: int, payload: bytes) -> bytes:
+        changed = bytearray(payload)
+        changed[byte] ^= depth == 1
+        return bytes(changed)
+
+    return lie
+
+
+@pytest.mark.parametrize(
+    ("component", "victim"), [(c, v) for c in range(1, 4) for v in range(1, 4) if c != v]
+)
+def test_a_node_that_gives_others_different_keys_ends_the_epoch_of_all(
+    component: int, victim: int
+) -> None:
+    """Node 0 gives one holder of a component another contribution than the other holders."""
+    common = [c for c in sorted(held_by(0, 4)) if c != victim]
+    lie = flipped(KEY_BYTES * common.index(component))
+
+    async def party(me: int, muxes: dict[int, Mux]) -> str:
+        return await attempt(me, lying(muxes, victim, lie) if me == 0 else muxes)
+
+    said = run_linked(party, nodes=4)
+    for honest in (1, 2, 3):
+        assert f"not all have the same key of component {component}" in said[honest]
+        assert said[honest].startswith("node 0 and ")  # never one alone, who may be honest
+
+
+@three_and_four
+@pytest.mark.parametrize("byte", [0, -1])
+def test_every_byte_of_a_key_hash_is_compared(nodes: int, byte: int) -> None:
+    def lie(depth: int, payload: bytes) -> bytes:
+        changed = bytearray(payload)
+        changed[byte] ^= depth == 2
+        return bytes(changed)
+
+    async def party(me: int, muxes: dict[int, Mux]) -> str:
+        return await attempt(me, lying(muxes, 1, lie) if me == 0 else muxes)
+
+    assert "do not all have the same key" in run_linked(party, nodes=nodes)[1]
+
+
+@three_and_four
+@pytest.mark.parametrize("round_", [1, 2])
+def test_a_contribution_of_the_wrong_size_is_refused(nodes: int, round_: int) -> None:
+    async def party(me: int, muxes: dict[int, Mux]) -> str:
+        def short(depth: int, payload: bytes) -> bytes:
+            return payload[1:] if depth == round_ else payload
+
+        return await attempt(me, lying(muxes, 1, short) if me == 0 else muxes)
+
+    size = KEY_BYTES * (nodes - 3 + round_)
+    said = run_linked(party, nodes=nodes)
+    assert said[1] == f"node 0: sent {size - 1} bytes for keys where {size} were due"

@@ -163,8 +163,10 @@ async def agree_epoch(
         for at, c in enumerate(sorted(held_by(peer, nodes))):
             theirs = data[KEY_BYTES * at : KEY_BYTES * (at + 1)]
             if not hmac.compare_digest(hashes.setdefault(c, theirs), theirs):
-                what = f"has another key of component {c} than we heard of; begin again"
-                raise AbortError(peers[peer].link.peer, what)
+                # Whoever differs may be honest, and have been given something else by a third.
+                others = [peers[i].link.peer for i in sorted(peers) if i != c]
+                what = f"do not all have the same key of component {c}; begin again"
+                raise AbortError(" and ".join(others), what)
     agreed = b"".join(hashes[c] for c in range(nodes))
     transcript = hashlib.sha256(b"tacit epoch/2" + about + agreed).digest()
     return Epoch(keys, members=members, transcript=transcript)

@@ -6,11 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.mpc.local import deal_integers, run_parties
-from tacit.mpc.protocols import b2a, bit_and, multiply, opening
+from tacit.mpc.protocols import b2a, opening, pairwise
 from tacit.mpc.ring import to_ring
-from tacit.mpc.shares import deal_bits, reconstruct
+from tacit.mpc.shares import deal, deal_bits, reconstruct
+from tests.mpc.both import check_cost, three_and_four
 
-SIZES = [1, 2, 63, 64, 65, 200]
+SIZES = [1, 2, 65, 200]
 RNG = np.random.default_rng(5)
 
 
@@ -18,52 +19,72 @@ def some(n: int) -> np.ndarray:
     return RNG.integers(-(2**63), 2**63, n)
 
 
+@three_and_four
 @pytest.mark.parametrize("n", SIZES)
-def test_multiply(n: int) -> None:
+def test_multiply(n: int, nodes: int) -> None:
     x, y = some(n), some(n)
-    a, b = deal_integers(x), deal_integers(y)
-    run = run_parties(lambda s: multiply.multiply(s, a[s.me], b[s.me], label="m"))
+    a, b = deal_integers(x, nodes=nodes), deal_integers(y, nodes=nodes)
+    run = run_parties(lambda s: pairwise.multiply(s, a[s.me], b[s.me], label="m"), nodes=nodes)
     assert (reconstruct(run.results) == to_ring(x) * to_ring(y)).all()
-    assert (run.rounds, run.sent) == (multiply.cost(n).rounds, multiply.cost(n).sent)
+    check_cost(run, pairwise.cost(nodes, n))
 
 
+@three_and_four
 @pytest.mark.parametrize("n", SIZES)
-def test_and(n: int) -> None:
+def test_and(n: int, nodes: int) -> None:
     x, y = to_ring(some(n)), to_ring(some(n))
-    a, b = deal_bits(x), deal_bits(y)
-    run = run_parties(lambda s: bit_and.and_bits(s, a[s.me], b[s.me], label="m"))
+    a, b = deal_bits(x, nodes=nodes), deal_bits(y, nodes=nodes)
+    run = run_parties(lambda s: pairwise.and_bits(s, a[s.me], b[s.me], label="m"), nodes=nodes)
     assert (reconstruct(run.results) == x & y).all()
-    assert (run.rounds, run.sent) == (bit_and.cost(n).rounds, bit_and.cost(n).sent)
+    check_cost(run, pairwise.cost(nodes, n))
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.lists(st.integers(0, 1), min_size=1, max_size=70))
-def test_bits_to_arithmetic(values: list[int]) -> None:
-    c = deal_bits(np.array(values, dtype=np.uint8))
-    run = run_parties(lambda s: b2a.bits_to_arithmetic(s, c[s.me], label="b"))
-    assert reconstruct(run.results).tolist() == values
-    declared = b2a.cost(len(values))
-    assert (run.rounds, run.sent) == (declared.rounds, declared.sent)
-
-
-@pytest.mark.parametrize("n", SIZES)
-def test_opening(n: int) -> None:
-    x = some(n)
-    a = deal_integers(x)
-    run = run_parties(lambda s: opening.open_to_nodes(s, a[s.me]))
-    assert all((r == to_ring(x)).all() for r in run.results)
-    assert (run.rounds, run.sent) == (1, opening.cost_to_nodes(n).sent)
-    out = run_parties(
-        lambda s: opening.open_to_coordinator(s, a[s.me], label="o"),
-        lambda s: opening.receive_opened(s, n),
+@three_and_four
+def test_any_bilinear_operation_in_any_ring(nodes: int) -> None:
+    x, y = (RNG.integers(0, 2**32, shape, dtype=np.uint32) for shape in ((2, 3), (3, 5)))
+    a, b = deal(x, nodes=nodes), deal(y, nodes=nodes)
+    run = run_parties(
+        lambda s: pairwise.product(s, a[s.me], b[s.me], np.matmul, label="m"), nodes=nodes
     )
-    assert (out.coordinator == to_ring(x)).all()
-    assert (out.rounds, out.sent) == (1, opening.cost_to_coordinator(n).sent)
+    assert (reconstruct(run.results) == x @ y).all()
+    check_cost(run, pairwise.cost(nodes, 10, itemsize=4))
 
 
-def test_opening_bits() -> None:
+@three_and_four
+@settings(max_examples=15, deadline=None)
+@given(values=st.lists(st.integers(0, 1), min_size=1, max_size=70))
+def test_bits_to_arithmetic(values: list[int], nodes: int) -> None:
+    c = deal_bits(np.array(values, dtype=np.uint8), nodes=nodes)
+    run = run_parties(lambda s: b2a.bits_to_arithmetic(s, c[s.me], label="b"), nodes=nodes)
+    assert reconstruct(run.results).tolist() == values
+    check_cost(run, b2a.cost(nodes, len(values)))
+
+
+@three_and_four
+@pytest.mark.parametrize("n", SIZES)
+def test_opening(n: int, nodes: int) -> None:
+    x = some(n)
+    a = deal_integers(x, nodes=nodes)
+    run = run_parties(lambda s: opening.open_to_nodes(s, a[s.me]), nodes=nodes)
+    assert all((r == to_ring(x)).all() for r in run.results)
+    check_cost(run, opening.cost_to_nodes(nodes, n))
+    for told in (False, True):
+        out = run_parties(
+            lambda s: opening.disclose(s, a[s.me], told=told),  # noqa: B023
+            lambda s: opening.receive_opened(s, n),
+            nodes=nodes,
+        )
+        assert (out.coordinator == to_ring(x)).all()
+        for result in out.results:
+            assert (result == to_ring(x)).all() if told else result is None
+        check_cost(out, opening.cost_to_coordinator(nodes, n, told=told))
+        assert out.rounds == 1
+
+
+@three_and_four
+def test_opening_bits(nodes: int) -> None:
     x = np.array([1, 0, 1], dtype=np.uint8)
-    a = deal_bits(x)
-    run = run_parties(lambda s: opening.open_to_nodes(s, a[s.me]))
+    a = deal_bits(x, nodes=nodes)
+    run = run_parties(lambda s: opening.open_to_nodes(s, a[s.me]), nodes=nodes)
     assert all((r == x).all() for r in run.results)
-    assert run.sent == opening.cost_to_nodes(3, itemsize=1).sent
+    check_cost(run, opening.cost_to_nodes(nodes, 3, itemsize=1))

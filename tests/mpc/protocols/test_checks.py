@@ -2,64 +2,69 @@
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from tacit.errors import AbortError
 from tacit.mpc.local import deal_integers, run_parties
 from tacit.mpc.protocols import range_check, same
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare
+from tacit.mpc.transport.frame import Buffer
+from tests.mpc.both import check_cost, three_and_four
+from tests.mpc.tampering import Sent, tampered
 
 RNG = np.random.default_rng(8)
 
 
-def test_same_components() -> None:
-    x = deal_integers([1, 2, 3])
-    run = run_parties(lambda s: same.check_same_components(s, x[s.me], label="c"))
-    assert (run.rounds, run.sent) == (same.cost().rounds, same.cost().sent)
+@three_and_four
+def test_same_components(nodes: int) -> None:
+    x = deal_integers([1, 2, 3], nodes=nodes)
+    run = run_parties(lambda s: same.check_same_components(s, x[s.me], label="c"), nodes=nodes)
+    check_cost(run, same.cost(nodes))
 
 
+async def blamed(session: Session, share: ArithmeticShare) -> str:
+    """Whom a node blames for a component that differs, if anybody."""
+    try:
+        await same.check_same_components(session, share, label="c")
+    except AbortError as error:
+        return error.peer
+    return ""
+
+
+@three_and_four
 @pytest.mark.parametrize("where", [0, 2])
-def test_components_that_differ_are_noticed_by_both_holders(where: int) -> None:
-    x = deal_integers([1, 2, 3])
-    other = x[1].next.copy()
+def test_components_that_differ_are_noticed_by_all_holders(where: int, nodes: int) -> None:
+    x = deal_integers([1, 2, 3], nodes=nodes)
+    other = x[1].parts[2].copy()
     other[where] += np.uint64(1)
-    x[1] = ArithmeticShare(x[1].mine, other)  # component 2, held with node 2
-    said: dict[int, str] = {}
-
-    async def node(s: Session) -> None:
-        try:
-            await same.check_same_components(s, x[s.me], label="c")
-        except AbortError as error:
-            said[s.me] = error.peer
-
-    run_parties(node)
-    assert said == {1: "node 2", 2: "node 1"}
+    x[1] = ArithmeticShare({**x[1].parts, 2: other})
+    said = run_parties(lambda s: blamed(s, x[s.me]), nodes=nodes).results
+    holders = [node for node in range(nodes) if node != 2]
+    for node in range(nodes):
+        if node == 1:
+            assert said[1] == " and ".join(f"node {h}" for h in holders if h != 1)
+        else:
+            assert said[node] == ("node 1" if node in holders else "")
 
 
-@pytest.mark.parametrize("byte", [0, 31])
-def test_every_byte_of_a_hash_is_compared(byte: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    x = deal_integers([1, 2, 3])
-    send = Session.send
+@three_and_four
+@pytest.mark.parametrize("byte", [0, -1])
+def test_every_byte_of_a_hash_is_compared(byte: int, nodes: int) -> None:
+    x = deal_integers([1, 2, 3], nodes=nodes)
 
-    async def changed(session: Session, peer: int, array: NDArray[np.uint8]) -> None:
-        made = array.copy()
-        made[byte] ^= session.me == 0
-        await send(session, peer, made)
+    def flip(frame: Sent) -> list[Buffer]:
+        changed = bytearray(frame.payload)
+        changed[byte] ^= 1
+        return [bytes(changed) if frame.sender == 0 else frame.payload]
 
-    async def node(s: Session) -> None:
-        if s.me == 0:
-            await same.check_same_components(s, x[0], label="c")
-            return
-        with pytest.raises(AbortError, match="node 0"):
-            await same.check_same_components(s, x[s.me], label="c")
-
-    monkeypatch.setattr(Session, "send", changed)
-    run_parties(node)
+    with tampered(flip):
+        said = run_parties(lambda s: blamed(s, x[s.me]), nodes=nodes).results
+    assert said == ["", *["node 0"] * (nodes - 1)]
 
 
+@three_and_four
 @pytest.mark.parametrize("counts", [[1], [3, 1, 7], [10] * 5, [1] * 70])
-def test_range_check(counts: list[int]) -> None:
+def test_range_check(counts: list[int], nodes: int) -> None:
     bounds = RNG.integers(1, 1000, len(counts)).tolist()
     weights = [
         RNG.integers(0, bound, c, endpoint=True) for bound, c in zip(bounds, counts, strict=True)
@@ -70,14 +75,13 @@ def test_range_check(counts: list[int]) -> None:
         value = wrong[p // 2 % 4]
         weights[p][RNG.integers(counts[p])] = bounds[p] + 1 if value is None else value
         expected[p] = False
-    shares = deal_integers(np.concatenate(weights))
+    shares = deal_integers(np.concatenate(weights), nodes=nodes)
     run = run_parties(
-        lambda s: range_check.check_ranges(s, shares[s.me], counts, bounds, label="r")
+        lambda s: range_check.check_ranges(s, shares[s.me], counts, bounds, label="r"), nodes=nodes
     )
     for result in run.results:
         assert (result == expected).all()
-    declared = range_check.cost(counts)
-    assert (run.rounds, run.sent) == (declared.rounds, declared.sent)
+    check_cost(run, range_check.cost(nodes, counts))
 
 
 @pytest.mark.parametrize("bound", [0, 1, 2**40, 2**63 - 1])
@@ -94,5 +98,4 @@ def test_many_weights_are_compared_in_chunks(monkeypatch: pytest.MonkeyPatch) ->
         lambda s: range_check.check_ranges(s, shares[s.me], [100, 51], [9, 9], label="r")
     )
     assert run.results[0].tolist() == [True, False]
-    declared = range_check.cost([100, 51])
-    assert (run.rounds, run.sent) == (declared.rounds, declared.sent)
+    check_cost(run, range_check.cost(3, [100, 51]))

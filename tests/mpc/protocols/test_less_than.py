@@ -3,50 +3,70 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.mpc.linear import subtract
 from tacit.mpc.local import deal_integers, run_parties
 from tacit.mpc.protocols import less_than
 from tacit.mpc.protocols.less_than import compare_batch
 from tacit.mpc.session import Session
 from tacit.mpc.shares import BitShare, reconstruct
+from tests.mpc.both import check_cost, three_and_four
 
 RNG = np.random.default_rng(6)
 
 
-@pytest.mark.parametrize("bits", [1, 2, 3, 4, 5, 6, 9, 17, 28, 32, 33, 63, 64])
-@pytest.mark.parametrize(("n", "m"), [(1, 0), (0, 1), (65, 3), (130, 70), (0, 0)])
-def test_signs_and_their_cost(bits: int, n: int, m: int) -> None:
+@three_and_four
+@pytest.mark.parametrize("bits", [1, 2, 3, 4, 5, 6, 9, 17, 28, 33, 63, 64])
+@pytest.mark.parametrize(("n", "m"), [(1, 0), (0, 1), (65, 3), (0, 0)])
+def test_signs_and_their_cost(bits: int, n: int, m: int, nodes: int) -> None:
     low, high = -(1 << bits - 1), (1 << bits - 1) - 1
     x = RNG.integers(low, high, n, endpoint=True)
     y = RNG.integers(low, high, m, endpoint=True)
     for edge in (x, y):
         edge[: min(4, len(edge))] = [low, high, 0, -1][: min(4, len(edge))]
-    a, b = deal_integers(x), deal_integers(y)
-    run = run_parties(lambda s: compare_batch(s, a[s.me], b[s.me], bits=bits, label="c"))
+    a, b = deal_integers(x, nodes=nodes), deal_integers(y, nodes=nodes)
+    run = run_parties(
+        lambda s: compare_batch(s, a[s.me], b[s.me], bits=bits, label="c"), nodes=nodes
+    )
     for signs in run.results:
         assert (signs.opened == (x < 0)).all()
     assert (reconstruct([signs.kept for signs in run.results]) == (y < 0)).all()
-    declared = less_than.cost(n, m, bits=bits)
-    assert (run.rounds, run.sent) == (declared.rounds, declared.sent)
+    declared = less_than.cost(nodes, n, m, bits=bits)
+    check_cost(run, declared)
     if n + m:
-        carries = max(bits, 2) - 1
-        assert declared.rounds == 1 + max(1, (carries - 1).bit_length())
-        assert declared.rounds <= 2 + int(np.ceil(np.log2(bits)))
+        blocks = max(bits, 2) // 2
+        assert declared.rounds == 2 + max(1, (blocks - 1).bit_length())
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.data())
-def test_less_than(data: st.DataObject) -> None:
+@pytest.mark.parametrize("bits", [2, 3, 4, 5])
+@three_and_four
+def test_every_number_split_in_every_way(bits: int, nodes: int) -> None:
+    """All pairs of operands u and v of so few bits: the sign is that of u + v."""
+    u, v = (each.reshape(-1) for each in np.mgrid[0 : 1 << bits, 0 : 1 << bits].astype(np.uint8))
+
+    async def node(s: Session) -> less_than.Signs:
+        known = v if s.me < 2 else u
+        return await less_than.compare_known(s, known, known, bits=bits, label="c")
+
+    run = run_parties(node, nodes=nodes)
+    expected = (u + v) >> (bits - 1) & 1
+    assert all((signs.opened == expected).all() for signs in run.results)
+    assert (reconstruct([signs.kept for signs in run.results]) == expected).all()
+
+
+@three_and_four
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_less_than(data: st.DataObject, nodes: int) -> None:
     bits = data.draw(st.integers(2, 63))
     half = 1 << bits - 2
     numbers = st.integers(-half, half - 1)
     pairs = data.draw(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=70))
-    x, y = deal_integers([p[0] for p in pairs]), deal_integers([p[1] for p in pairs])
-    differences = [subtract(a, b) for a, b in zip(x, y, strict=True)]
+    x = deal_integers([p[0] for p in pairs], nodes=nodes)
+    y = deal_integers([p[1] for p in pairs], nodes=nodes)
+    differences = [a - b for a, b in zip(x, y, strict=True)]
 
     async def kept(s: Session) -> BitShare:
         mine = differences[s.me]
         return (await compare_batch(s, mine[:0], mine, bits=bits, label="c")).kept
 
-    run = run_parties(kept)
+    run = run_parties(kept, nodes=nodes)
     assert reconstruct(run.results).tolist() == [int(a < b) for a, b in pairs]

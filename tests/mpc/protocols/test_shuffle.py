@@ -1,58 +1,84 @@
-import asyncio
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.mpc.local import deal_integers, reveal, run_parties
-from tacit.mpc.protocols import labels, shuffle
+from tacit.mpc.local import PartiesRun, deal_integers, reveal, run_parties
+from tacit.mpc.protocols import shuffle
 from tacit.mpc.protocols.shuffle import SecretPermutation, draw_order
 from tacit.mpc.ring import from_ring
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare, deal_bits, reconstruct
+from tests.mpc.both import check_cost, three_and_four
 
 RNG = np.random.default_rng(7)
-SIZES = [1, 2, 3, 10, 64, 300]
+SIZES = [1, 2, 3, 64, 300]
+STAGES = {3: 2, 4: 3}
+"""Rounds of a shuffle."""
 
 
 def composed(orders: list[SecretPermutation]) -> np.ndarray:
     """The original position of each shuffled one."""
-    p = {**orders[0].known, **orders[1].known}
-    path: np.ndarray = np.arange(len(p[0]))[p[1]][p[0]][p[2]]
+    p = {c: order for each in orders for c, order in each.known.items()}
+    path = np.arange(len(p[0]))
+    for c in sorted(p):
+        path = path[p[c]]
     return path
 
 
+def orders_of(n: int, nodes: int) -> list[SecretPermutation]:
+    async def node(s: Session) -> SecretPermutation:
+        return draw_order(s, n, label="o")
+
+    return run_parties(node, nodes=nodes).results
+
+
+def check_told(run: PartiesRun[np.ndarray | None], rows: np.ndarray, *, told: bool) -> None:
+    assert (run.coordinator == rows).all()
+    for result in run.results:
+        assert result is None or told
+        assert not told or (result is not None and (result == rows).all())
+
+
+@three_and_four
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("columns", [1, 2])
-def test_shuffle_there_and_back(n: int, columns: int) -> None:
+def test_shuffle_there_and_back(n: int, columns: int, nodes: int) -> None:
     x = RNG.integers(-(2**63), 2**63, (n, columns))
-    shares = deal_integers(x)
+    shares = deal_integers(x, nodes=nodes)
+    orders = orders_of(n, nodes)
 
-    async def there(s: Session) -> tuple[SecretPermutation, ArithmeticShare]:
-        order = draw_order(s, n, label="o")
-        return order, await shuffle.shuffle(s, shares[s.me], order, label="s")
+    async def there(s: Session) -> ArithmeticShare:
+        return await shuffle.shuffle(s, shares[s.me], orders[s.me], label="s")
 
-    run = run_parties(there)
-    mixed = [share for _, share in run.results]
-    orders = [order for order, _ in run.results]
-    assert (reveal(mixed) == x[composed(orders)]).all()
-    declared = shuffle.cost(n, row_bytes=8 * columns)
-    assert (run.rounds, run.sent) == (declared.rounds, declared.sent)
+    run = run_parties(there, nodes=nodes)
+    assert (reveal(run.results) == x[composed(orders)]).all()
+    assert all(  # the components are new
+        (share.parts[c] != old.parts[c]).any()
+        for share, old in zip(run.results, shares, strict=True)
+        for c in share.parts
+    )
+    check_cost(run, shuffle.cost(nodes, (n, columns)))
+    assert run.rounds == STAGES[nodes]
     back = run_parties(
-        lambda s: shuffle.unshuffle_to_coordinator(s, mixed[s.me], orders[s.me], label="b"),
+        lambda s: shuffle.unshuffle_to_coordinator(s, run.results[s.me], orders[s.me], label="b"),
         lambda s: shuffle.receive_unshuffled(s, (n, columns)),
+        nodes=nodes,
     )
     assert (from_ring(back.coordinator) == x).all()
-    declared = shuffle.cost_to_coordinator(n, row_bytes=8 * columns)
-    assert (back.rounds, back.sent) == (declared.rounds, declared.sent)
+    word = np.dtype(np.uint64)
+    check_cost(
+        back, shuffle.cost_to_coordinator(nodes, (n, columns), word, public=False, told=False)
+    )
+    assert back.rounds == STAGES[nodes]
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.lists(st.integers(0, 255), min_size=1, max_size=40))
-def test_shuffle_of_bits_there_and_back(values: list[int]) -> None:
+@three_and_four
+@settings(max_examples=15, deadline=None)
+@given(values=st.lists(st.integers(0, 255), min_size=1, max_size=40))
+def test_shuffle_of_bits_there_and_back(values: list[int], nodes: int) -> None:
     x = np.array(values, dtype=np.uint8)
-    shares = deal_bits(x)
+    shares = deal_bits(x, nodes=nodes)
 
     async def node(s: Session) -> BitShare:
         order = draw_order(s, len(x), label="o")
@@ -61,67 +87,60 @@ def test_shuffle_of_bits_there_and_back(values: list[int]) -> None:
         return mixed
 
     run = run_parties(
-        node, lambda s: shuffle.receive_unshuffled(s, len(x), dtype=np.uint8, xor=True)
+        node,
+        lambda s: shuffle.receive_unshuffled(s, (len(x),), dtype=np.uint8, xor=True),
+        nodes=nodes,
     )
     assert sorted(reconstruct(run.results).tolist()) == sorted(values)
     assert run.coordinator.tolist() == values
 
 
+@three_and_four
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("width", [0, 1, 3])
-def test_back_to_the_coordinator(n: int, width: int) -> None:
+@pytest.mark.parametrize("told", [False, True])
+def test_back_to_the_coordinator(n: int, width: int, told: bool, nodes: int) -> None:
     rows = RNG.integers(0, 256, (n, width), dtype=np.uint8)
-
-    async def node(s: Session) -> SecretPermutation:
-        order = draw_order(s, n, label="o")
-        orders.append(order)
-        await ready(s)
-        mixed = shares[0][s.me] if shares else None
-        assert mixed is not None
-        await shuffle.unshuffle_to_coordinator(s, mixed, order, label="b")
-        return order
-
-    async def ready(s: Session) -> None:
-        # Only the test knows the whole order, once all three nodes have drawn.
-        while len(orders) < 3:
-            await asyncio.sleep(0)
-        if not shares:
-            known = {c: p for order in orders for c, p in order.known.items()}
-            path = np.arange(n)[known[1]][known[0]][known[2]]
-            shares.append(deal_bits(rows[path]))
-
-    orders: list[SecretPermutation] = []
-    shares: list[list[BitShare]] = []
+    orders = orders_of(n, nodes)
+    mixed = deal_bits(rows[composed(orders)], nodes=nodes)
     run = run_parties(
-        node,
+        lambda s: shuffle.unshuffle_to_coordinator(
+            s, mixed[s.me], orders[s.me], label="b", told=told
+        ),
         lambda s: shuffle.receive_unshuffled(s, (n, width), dtype=np.uint8, xor=True),
+        nodes=nodes,
     )
-    assert (run.coordinator == rows).all()
-    declared = shuffle.cost_to_coordinator(n, row_bytes=width)
-    assert (run.rounds, run.sent) == (declared.rounds, declared.sent)
+    check_told(run, rows, told=told)
+    byte = np.dtype(np.uint8)
+    check_cost(run, shuffle.cost_to_coordinator(nodes, (n, width), byte, public=False, told=told))
 
 
+@three_and_four
 @pytest.mark.parametrize("n", SIZES)
-def test_labels_to_the_coordinator_and_to_shares(n: int) -> None:
+@pytest.mark.parametrize("told", [False, True])
+def test_labels_to_the_coordinator_and_to_shares(n: int, told: bool, nodes: int) -> None:
     public = RNG.integers(0, 2**32, n, dtype=np.uint32)
-
-    async def out(s: Session) -> SecretPermutation:
-        order = draw_order(s, n, label="o")
-        await labels.labels_to_coordinator(s, public, order, label="l")
-        return order
-
-    run = run_parties(out, lambda s: labels.receive_labels(s, n))
+    orders = orders_of(n, nodes)
     original = np.empty_like(public)
-    original[composed(run.results)] = public
-    assert (run.coordinator == original).all()
-    declared = labels.cost_to_coordinator(n)
-    assert (run.rounds, run.sent) == (declared.rounds, declared.sent)
-
-    orders = run.results
+    original[composed(orders)] = public
+    run = run_parties(
+        lambda s: shuffle.labels_to_coordinator(s, public, orders[s.me], label="l", told=told),
+        lambda s: shuffle.receive_unshuffled(s, (n,), dtype=np.uint32, xor=True),
+        nodes=nodes,
+    )
+    check_told(run, original, told=told)
+    label = np.dtype(np.uint32)
+    check_cost(run, shuffle.cost_to_coordinator(nodes, (n,), label, public=True, told=told))
     words = public.astype(np.uint64)
-    shared = run_parties(lambda s: labels.labels_to_shares(s, words, orders[s.me], label="l"))
+    shared = run_parties(
+        lambda s: shuffle.labels_to_shares(s, words, orders[s.me], label="l"), nodes=nodes
+    )
     assert (reconstruct(shared.results) == original).all()
-    for i in range(3):
-        assert (shared.results[i].next == shared.results[(i + 1) % 3].mine).all()
-    declared = labels.cost_to_shares(n)
-    assert (shared.rounds, shared.sent) == (declared.rounds, declared.sent)
+    check_cost(shared, shuffle.cost_to_shares(nodes, n))
+    assert shared.rounds == STAGES[nodes]
+
+
+def test_nobody_can_apply_a_permutation_that_it_lacks() -> None:
+    order = SecretPermutation({0: np.array([1, 0]), 1: np.array([0, 1])})
+    with pytest.raises(KeyError):
+        order.apply(2, np.array([1, 2]), back=False)

@@ -9,28 +9,31 @@ from tacit.mpc.rank import all_pairs, pivots
 from tacit.mpc.rank.all_pairs import pair_count, rank_all_pairs, ranks_of
 from tacit.mpc.rank.pivots import rank_by_pivots
 from tacit.mpc.shares import reconstruct
+from tests.mpc.both import check_cost, three_and_four
 
 RNG = np.random.default_rng(11)
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.lists(st.integers(-500, 500), min_size=1, max_size=40, unique=True), st.booleans())
-def test_both_ways_rank_alike(values: list[int], many: bool) -> None:
-    keys = deal_integers(values)
+@three_and_four
+@pytest.mark.parametrize("many", [False, True])
+@settings(max_examples=12, deadline=None)
+@given(values=st.lists(st.integers(-500, 500), min_size=1, max_size=40, unique=True))
+def test_both_ways_rank_alike(values: list[int], many: bool, nodes: int) -> None:
+    keys = deal_integers(values, nodes=nodes)
     rank = rank_by_pivots if many else rank_all_pairs
-    run = run_parties(lambda s: rank(s, keys[s.me], keys[s.me], bits=11, label="r"))
+    run = run_parties(lambda s: rank(s, keys[s.me], keys[s.me], bits=11, label="r"), nodes=nodes)
     expected = np.argsort(np.argsort(-np.array(values)))
     for ranking in run.results:
         assert (ranking.ranks == expected).all()
         assert ranking.position(0) == int(np.argmax(values))
     signs = reconstruct([ranking.kept for ranking in run.results])
     assert signs.tolist() == [int(v < 0) for v in values]
-    cost = (
-        pivots.cost(run.results[0].batches, len(values), bits=11)
+    check_cost(
+        run,
+        pivots.cost(nodes, run.results[0].batches, len(values), bits=11)
         if many
-        else all_pairs.cost(len(values), len(values), bits=11)
+        else all_pairs.cost(nodes, len(values), len(values), bits=11),
     )
-    assert (run.rounds, run.sent) == (cost.rounds, cost.sent)
 
 
 @pytest.mark.parametrize("n", [1, 2, 50, 1000, 2500])

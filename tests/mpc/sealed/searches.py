@@ -53,8 +53,8 @@ class Search:
         bits = schedule.key_bits, schedule.total_bits
         return TableShape(shape.kind, shape.rows, shape.columns, *bits, schedule.parameters.parents)
 
-    def dealt(self) -> list[ArithmeticShare]:
-        return deal_integers(self.values if self.about.is_tour else self.values.T)
+    def dealt(self, nodes: int) -> list[ArithmeticShare]:
+        return deal_integers(self.values if self.about.is_tour else self.values.T, nodes=nodes)
 
     def steps(self, first: int, count: int, horizon: int) -> Iterator[Step]:
         for number in range(first, first + count):
@@ -68,9 +68,11 @@ class Search:
         numbers = range(first, first + count)
         return [len(self.schedule.generation(n, horizon=1).parent_pairs) for n in numbers]
 
-    def start(self) -> PartiesRun[SealedState]:
-        shares = self.dealt()
-        return run_parties(lambda s: secret_start(s, shares[s.me], self.about, label="start"))
+    def start(self, nodes: int = 3) -> PartiesRun[SealedState]:
+        shares = self.dealt(nodes)
+        return run_parties(
+            lambda s: secret_start(s, shares[s.me], self.about, label="start"), nodes=nodes
+        )
 
     def advance(
         self,
@@ -91,4 +93,5 @@ class Search:
                 disclose_improvements=tell,
             ),
             coordinator,  # type: ignore[arg-type]
+            nodes=len(states),
         )

@@ -14,6 +14,7 @@ from tacit.mpc.sealed.moves import TableShape
 from tacit.mpc.sealed.winners import child_keys, find_winners
 from tacit.mpc.shares import reconstruct
 from tacit.search.sealed import ClearSealedSearch
+from tests.mpc.both import check_cost, three_and_four
 from tests.mpc.sealed.searches import Search
 
 SEARCHES = {
@@ -39,12 +40,12 @@ SEARCHES = {
 }
 
 
+@three_and_four
 @pytest.mark.parametrize("name", SEARCHES)
-def test_the_clear_search_finds_the_same_and_costs_are_as_declared(name: str) -> None:
+def test_the_clear_search_finds_the_same_and_costs_are_as_declared(name: str, nodes: int) -> None:
     search = SEARCHES[name]
-    begun = search.start()
-    declared = start.cost(search.about)
-    assert (begun.rounds, begun.sent) == (declared.rounds, declared.sent)
+    begun = search.start(nodes)
+    check_cost(begun, start.cost(nodes, search.about))
     order = reveal([state.table for state in begun.results])[..., -1].astype(np.intp)
     twin = ClearSealedSearch(search.values, search.schedule, order)
     begun_with = reveal([state.plan for state in begun.results]).tolist()
@@ -71,22 +72,24 @@ def test_the_clear_search_finds_the_same_and_costs_are_as_declared(name: str) ->
         if tells:
             disclosed += [bool(bit) for bit in run.coordinator]
         declared = generations.cost(
+            nodes,
             moves,
             count,
             search.about,
             pairs=search.pairs(first, count),
             disclose_improvements=tells,
         )
-        assert (run.rounds, run.sent) == (declared.rounds, declared.sent)
+        check_cost(run, declared)
     assert reveal([state.plan for state in states]).tolist() == [twin.best_value, *twin.plan()]
     assert np.array_equal(reveal([state.table for state in states]), twin.table)
     assert disclosed == (improved if tells else [])
 
 
-def test_the_start_is_any_order() -> None:
+@three_and_four
+def test_the_start_is_any_order(nodes: int) -> None:
     search = Search.random("assignment", 3, 3, block=2)
     orders = {
-        tuple(reveal([state.table for state in search.start().results])[0, :, -1])
+        tuple(reveal([state.table for state in search.start(nodes).results])[0, :, -1])
         for _ in range(80)
     }
     assert len(orders) == 6
@@ -95,17 +98,18 @@ def test_the_start_is_any_order() -> None:
 @pytest.mark.parametrize(
     ("search", "rounds"),
     [
-        (Search.random("assignment", 100, 100, children=299), 10),
-        (Search.random("assignment", 100, 100, block=6), 10),
-        (Search.random("tour", 100, 100, children=299, spread=4000), 11),
-        (Search.random("assignment", 100, 100, block=6, parents=3), 10),
+        (Search.random("assignment", 100, 100, children=299), {3: 11, 4: 13}),
+        (Search.random("assignment", 100, 100, block=6), {3: 11, 4: 13}),
+        (Search.random("tour", 100, 100, children=299, spread=4000), {3: 11, 4: 14}),
+        (Search.random("assignment", 100, 100, block=6, parents=3), {3: 11, 4: 13}),
     ],
     ids=["299 children", "blocks", "tour", "three parents"],
 )
-def test_limits_at_100_rows(search: Search, rounds: int) -> None:
+@three_and_four
+def test_limits_at_100_rows(search: Search, rounds: dict[int, int], nodes: int) -> None:
     moves = search.schedule.generation(0, horizon=1).moves
-    one, two = (generations.cost(moves, count, search.about) for count in (1, 2))
-    assert two.rounds - one.rounds == rounds <= 12
+    one, two = (generations.cost(nodes, moves, count, search.about) for count in (1, 2))
+    assert two.rounds - one.rounds == rounds[nodes] <= {3: 12, 4: 14}[nodes]
     assert max(b - a for a, b in zip(one.sent, two.sent, strict=True)) < 1_000_000
 
 
@@ -120,12 +124,16 @@ def test_keys_that_form_no_order_abort() -> None:
         run_parties(node)
 
 
+@three_and_four
 @pytest.mark.parametrize("parents", [1, 2])
-def test_plans_as_far_apart_as_can_be_are_settled(parents: int) -> None:
+def test_plans_as_far_apart_as_can_be_are_settled(parents: int, nodes: int) -> None:
     shape = TableShape("assignment", 1, 1, key_bits=9, total_bits=9, parents=parents)
     for low, high in ((0, 255), (255, 0)):
-        best, plans = (deal_integers([[value, 0]] * parents) for value in (low, high))
-        run = run_parties(lambda s: settle(s, best[s.me], plans[s.me], shape, label="end"))  # noqa: B023
+        best, plans = (deal_integers([[value, 0]] * parents, nodes=nodes) for value in (low, high))
+        run = run_parties(
+            lambda s: settle(s, best[s.me], plans[s.me], shape, label="end"),  # noqa: B023
+            nodes=nodes,
+        )
         assert reveal([plan for plan, _ in run.results]).tolist() == [255, 0]
         improved = reconstruct([better for _, better in run.results])
         assert improved.tolist() == [int(low < high)] * parents
@@ -137,5 +145,5 @@ def test_keys_of_children_are_gains_and_offsets_at_all_holders() -> None:
     (step,) = search.steps(0, 1, 1)
     values = reveal([state.table for state in table]).reshape(-1)
     gains = values[step.moves.plus].sum(axis=1) - values[step.moves.minus].sum(axis=1)
-    keys = [child_keys(state.table, step, me=me) for me, state in enumerate(table)]
+    keys = [child_keys(state.table, step) for state in table]
     assert reveal(keys).tolist() == (gains * step.factor + step.offsets).tolist()

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
+from tacit.mpc.disclose.told import tell_nodes
 
 from tacit.mpc import (
     COORDINATOR,
@@ -25,7 +26,6 @@ from tacit.mpc import (
     collect,
     evaluate,
 )
-from tacit.mpc.disclose.told import tell_nodes
 from tacit.mpc.local import PartiesRun, parties
 from tacit.mpc.masks import KeyedMasks, MaskSource
 from tacit.mpc.ring import to_ring

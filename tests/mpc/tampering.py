@@ -1,0 +1,108 @@
+"""A network in memory in which any frame can be changed on its way, and where no time passes."""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import pytest
+
+from tacit.mpc import local
+from tacit.mpc.transport.frame import Buffer, Frame
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A frame as it leaves: the `number`-th from its sender to its receiver in a substream."""
+
+    sender: int
+    receiver: int
+    substream: int
+    number: int
+    payload: bytes
+
+    @property
+    def at(self) -> tuple[int, int, int, int]:
+        """Which frame of a run it is, whatever is in it."""
+        return self.sender, self.receiver, self.substream, self.number
+
+
+Tamper = Callable[[Sent], list[Buffer]]
+"""What arrives in place of a frame: itself, something else, several, or nothing."""
+
+
+@dataclass
+class Log:
+    """All frames as they left, and how many each receiver had sent when it took them."""
+
+    sent: list[Sent] = field(default_factory=list)
+    sent_before_taking: dict[tuple[int, int, int, int], int] = field(default_factory=dict)
+
+    def sent_by(self, party: int) -> int:
+        """How many frames a party sent."""
+        return sum(frame.sender == party for frame in self.sent)
+
+
+def untouched(frame: Sent) -> list[Buffer]:
+    return [frame.payload]
+
+
+@contextmanager
+def tampered(tamper: Tamper = untouched) -> Iterator[Log]:
+    """Change what parties in memory send each other."""
+    log = Log()
+    left: Counter[tuple[int, int, int]] = Counter()
+    taken: Counter[tuple[int, int, int]] = Counter()
+
+    class TamperedWire(local._NetworkWire):
+        def __init__(self, network: local._Network, me: int, peer: int, substream: int) -> None:
+            super().__init__(network, me, peer, substream)
+            self._sending, self._taking = (me, peer, substream), (peer, me, substream)
+
+        async def send(self, depth: int, payload: Buffer, *, timeout: float) -> None:
+            frame = Sent(*self._sending, left[self._sending], bytes(payload))
+            left[self._sending] += 1
+            log.sent.append(frame)
+            for changed in tamper(frame):
+                await super().send(depth, changed, timeout=timeout)
+
+        async def receive(self, *, timeout: float) -> Frame:
+            frame = await super().receive(timeout=timeout)
+            number = taken[self._taking]
+            taken[self._taking] += 1
+            log.sent_before_taking[(*self._taking, number)] = log.sent_by(self._sending[0])
+            return frame
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local, "_NetworkWire", TamperedWire)
+        yield log
+
+
+class _NoWaiting(selectors.SelectSelector):
+    """Where the loop would sleep, its clock is put forward."""
+
+    slept = 0.0
+
+    def select(self, timeout: float | None = None) -> Any:
+        self.slept += timeout or 0.0
+        return super().select(0)
+
+
+def run_without_waiting(work: Coroutine[Any, Any, T]) -> T:
+    """Run what needs nothing from outside: a timeout is over as soon as nothing else can happen."""
+
+    def loop() -> asyncio.AbstractEventLoop:
+        selector = _NoWaiting()
+        made = asyncio.SelectorEventLoop(selector)
+        made.time = lambda: selector.slept  # type: ignore[method-assign]
+        return made
+
+    with asyncio.Runner(loop_factory=loop) as runner:
+        return runner.run(work)

@@ -102,7 +102,7 @@ def start_of(agreed: AgreedCluster, search: int = 0) -> NDArray[np.intp]:
         )
         for i in range(3)
     ]
-    ids = reveal([each.state.table for each in states])[..., -1].astype(np.intp)
+    ids = reveal([each.state.table for each in states if each is not None])[..., -1].astype(np.intp)
     # Items of one column are alike, so the first of them may stand first.
     items = np.argsort(agreed.problem.sealed_items, kind="stable")
     start = np.empty_like(ids)

@@ -32,8 +32,8 @@ def test_no_weight_and_no_share_leaves_unsealed(
 ) -> None:
     dealt: list[ArithmeticShare] = []
 
-    def watched(secret: Any) -> Any:
-        shares = deal(secret)
+    def watched(secret: Any, *, nodes: int) -> Any:
+        shares = deal(secret, nodes=nodes)
         dealt.extend(shares)
         return shares
 
@@ -47,7 +47,7 @@ def test_no_weight_and_no_share_leaves_unsealed(
     secrets += [
         part[row].astype("<u8").tobytes()[:16]
         for share in dealt
-        for part in (share.mine, share.next)
+        for part in share.parts.values()
         for row in range(3)
     ]
     secrets.append(agreed.north.keys().signing.private_bytes_raw())

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from itertools import permutations
 from typing import Protocol
@@ -124,6 +124,23 @@ def _letters(nodes: int, keys: int) -> list[Letter]:
 def cost(nodes: int) -> Cost:
     """The cost of agreeing on keys."""
     return Cost.of(nodes, _letters(nodes, nodes - 2), _letters(nodes, nodes - 1))
+
+
+def greeting_cost(nodes: int, first: Sequence[Letter]) -> Cost:
+    """What the greeting adds to a protocol whose first round has these letters.
+
+    It goes to every other node in the first frame, which is an empty one otherwise where no letter
+    goes there. What goes to the coordinator waits for the greetings: 1 round, unless the first
+    round is one between nodes.
+
+    >>> greeting_cost(3, [Letter((1,), 0, (4,))]).sent  # node 1 sends one frame of two anyway
+    (168, 116, 168)
+    """
+    among = [letter for letter in first if letter.to != COORDINATOR]
+    greetings = _letters(nodes, 1)
+    whole, without = Cost.of(nodes, [*among, *greetings]), Cost.of(nodes, among)
+    sent = tuple(a - b for a, b in zip(whole.sent, without.sent, strict=True))
+    return Cost((Cost.free(nodes) if among else whole).chains, sent)
 
 
 async def agree_epoch(

@@ -174,5 +174,5 @@ def test_boxes_to_the_key_of_an_old_key_file_still_open(folder: Path) -> None:
     )
     made.agreement_state(agreement_hash(before), platform).inputs.submit(message)
     state = node(folder).agreement_state(agreement_hash(before), platform)
-    assert state.inputs.weights(0).mine.shape == (2, 2)
+    assert state.inputs.weights(0).shape == (2, 2)
     assert isinstance(load_keys(path), Keys)

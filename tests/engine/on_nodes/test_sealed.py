@@ -172,7 +172,7 @@ def test_shares_that_do_not_fit_together_are_noticed(cluster: LocalCluster) -> N
             assert join_parts(agreed.agreement, 0, [first, [], third]) == whole
             mine, following = dones[1].components
             changed = bytes([mine[0] ^ 1]) + mine[1:]
-            with pytest.raises(MpcError, match="another plan"):
+            with pytest.raises(MpcError, match="opened different plans"):
                 join_parts(agreed.agreement, 0, [first, [(0, [changed, following])], third])
             with pytest.raises(MpcError, match="not part of a plan"):
                 join_parts(agreed.agreement, 0, [first, [(0, [b"", b""])], third])

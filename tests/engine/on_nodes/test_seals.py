@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from dataclasses import replace
 from functools import partial
@@ -18,6 +17,7 @@ from tacit.engine.agreement.sealing import (
     Manifest,
     SealedRows,
     _Body,
+    _component_hash,
     _Contents,
     box_hash,
     open_box,
@@ -33,11 +33,12 @@ from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.local.engine import participant_keys
 from tacit.engine.records.events import InputOutOfRange
 from tacit.engine.wire.messages import Agree, Submit
-from tacit.errors import RefusedError
+from tacit.errors import RefusedError, SealError
 from tests.engine.agreed_cluster import AgreedCluster, ask, outcomes, populations, run
 from tests.engine.fixtures import example_cast
 
 SET_UP = 20.0
+SALT = b"s" * 32
 
 
 def submit_error(agreed: AgreedCluster, rows: SealedRows, *, node: int = 0) -> str:
@@ -74,23 +75,29 @@ def submit_error(agreed: AgreedCluster, rows: SealedRows, *, node: int = 0) -> s
 
 
 def with_boxes(agreed: AgreedCluster, who: str, boxes: list[bytes]) -> SealedRows:
-    """An honest manifest about these boxes."""
+    """An honest manifest about these boxes, as if the parts in them were those it names."""
     digest = agreement_hash(agreed.agreement).hex()
+    parts = [_component_hash(SALT, part_of(agreed, who))] * len(boxes)
     told = msgspec.json.encode(
-        Manifest(digest, who, 0, [box_hash(box) for box in boxes]), order="sorted"
+        Manifest(digest, who, 0, [box_hash(box) for box in boxes], parts), order="sorted"
     )
     return SealedRows(tuple(boxes), told, sign(agreed.keys[who], "manifest", told))
+
+
+def part_of(agreed: AgreedCluster, who: str) -> bytes:
+    return bytes(8 * len(agreed.agreement.rows_of(who, 0)) * 6)
 
 
 def box_with(
     agreed: AgreedCluster, who: str, *, signer: str | None = None, **changes: Any
 ) -> list[bytes]:
-    """Three boxes that differ from honest ones in one thing."""
+    """Boxes that differ from honest ones in one thing."""
     rows = agreed.agreement.rows_of(who, 0)
     boxes = []
-    for node in range(3):
-        part = secrets.token_bytes(8 * len(rows) * 6)
-        honest = _Body(agreement_hash(agreed.agreement), who, 0, rows, node, bytes(32), part, part)
+    nodes = len(agreed.agreement.nodes)
+    for node in range(nodes):
+        parts, salts = [part_of(agreed, who)] * (nodes - 1), [SALT] * (nodes - 1)
+        honest = _Body(agreement_hash(agreed.agreement), who, 0, rows, node, parts, salts)
         body = msgspec.msgpack.encode(changed(honest, **changes))
         signature = sign(agreed.keys[signer or who], "box", body)
         sealed = msgspec.msgpack.encode(_Contents(body, signature))
@@ -119,7 +126,11 @@ def test_a_box_of_another_agreement_is_refused(cluster: LocalCluster) -> None:
         ({"objective": 1}, "another node, objective or participant"),
         ({"participant": "somebody"}, "another node, objective or participant"),
         ({"rows": [0]}, "other rows"),
-        ({"mine": b"short"}, "does not hold"),
+        ({"components": [b"short", b"short"]}, "does not hold"),
+        ({"components": []}, "does not hold"),
+        ({"salts": []}, "does not hold"),
+        ({"salts": [bytes(32), SALT]}, "other shares than its manifest names"),
+        ({"salts": [SALT, bytes(32)]}, "other shares than its manifest names"),
     ],
 )
 def test_a_rebound_box_is_refused(
@@ -244,13 +255,30 @@ def test_a_manifest_that_differs_between_nodes_is_refused(cluster: LocalCluster)
     assert any("manifests here and at" in each for each in refusals)
 
 
-def test_inconsistent_shares_are_refused(cluster: LocalCluster) -> None:
+@pytest.mark.parametrize("node", [0, 2])
+def test_shares_that_do_not_fit_are_refused_by_a_node_alone(
+    cluster: LocalCluster, node: int
+) -> None:
+    """One manifest, honestly signed, and in one box a component that it does not name."""
     agreed = AgreedCluster.draft(cluster)
-    who, other = agreed.keys
-    # One manifest, honestly signed, over parts that do not belong together.
-    wrong = with_boxes(agreed, who, box_with(agreed, who))
-    with pytest.raises(RefusedError, match="common shares here and at"):
-        run(set_up(agreed, [[wrong] * 3, [agreed.seal(other)] * 3]))
+    who = next(iter(agreed.keys))
+    honest, parts = box_with(agreed, who), [part_of(agreed, who)] * 2
+    parts[node and 1] = b"1" + parts[0][1:]
+    honest[node] = box_with(agreed, who, components=parts)[node]
+    wrong = with_boxes(agreed, who, honest)
+    assert "other shares than its manifest names" in submit_error(agreed, wrong, node=node)
+
+
+def test_manifests_of_earlier_versions_are_refused_with_words_that_help() -> None:
+    cast = example_cast()
+    rows = seal_rows(cast.agreement, "owner", 0, np.zeros((2, 2), np.int64), key=cast.participants["owner"])
+    old = msgspec.json.decode(rows.manifest)
+    del old["components"]
+    written = msgspec.json.encode(old, order="sorted")
+    signature = sign(cast.participants["owner"], "manifest", written)
+    manifest = read_manifest(cast.agreement, written, signature)  # as records have it
+    with pytest.raises(SealError, match="an earlier version"):
+        open_box(cast.agreement, manifest, rows.boxes[0], node=0, key=cast.sealing[0])
 
 
 @pytest.mark.parametrize("weight", [1001, -1, 2**63 - 1, -(2**63)])
@@ -313,5 +341,5 @@ def test_a_box_says_nothing_of_the_weights() -> None:
         sealed = seal_rows(cast.agreement, "owner", 0, weights, key=cast.participants["owner"])
         manifest = read_manifest(cast.agreement, sealed.manifest, sealed.signature)
         share = open_box(cast.agreement, manifest, sealed.boxes[0], node=0, key=cast.sealing[0])
-        seen |= {int(x) for x in (*share.mine.flat, *share.next.flat)}
+        seen |= {int(x) for part in share.parts.values() for x in part.flat}
     assert len(seen) == 20 * 8

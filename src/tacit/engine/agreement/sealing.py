@@ -132,9 +132,9 @@ def read_manifest(agreement: Agreement, data: bytes, signature: bytes) -> Manife
         raise SealError("this is not a manifest; let the participant seal its rows again") from None
     if manifest.agreement != agreement_hash(agreement).hex():
         raise SealError(f"the manifest of {manifest.participant!r} belongs to another agreement")
-    if manifest.objective not in agreement.confidential() or not (
-        len(manifest.boxes) == len(manifest.components) == len(agreement.nodes)
-    ):
+    nodes = len(agreement.nodes)
+    fits = len(manifest.boxes) == nodes and len(manifest.components) in (0, nodes)
+    if manifest.objective not in agreement.confidential() or not fits:
         raise SealError(f"the manifest of {manifest.participant!r} fits no confidential objective")
     if not agreement.rows_of(manifest.participant, manifest.objective):
         raise SealError(
@@ -147,11 +147,21 @@ def read_manifest(agreement: Agreement, data: bytes, signature: bytes) -> Manife
     return manifest
 
 
+def check_names_shares(manifest: Manifest) -> None:
+    """Refuse a manifest of an earlier version, which is read in records and taken no more."""
+    if not manifest.components:
+        raise SealError(
+            f"the rows of {manifest.participant!r} were sealed by an earlier version of tacit, "
+            "whose manifests do not name the shares; update tacit and make a new agreement"
+        )
+
+
 def open_box(
     agreement: Agreement, manifest: Manifest, box: bytes, *, node: int, key: X25519PrivateKey
 ) -> ArithmeticShare:
     """A node's shares from its box, after checking everything that they are bound to."""
     who = repr(manifest.participant)
+    check_names_shares(manifest)
     if box_hash(box) != manifest.boxes[node]:
         raise SealError(f"the box is not the one that the manifest of {who} names for node {node}")
     contents = _contents(box, key, who)

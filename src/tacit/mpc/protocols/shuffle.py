@@ -374,6 +374,11 @@ def cost(nodes: int, shape: Shape, dtype: np.dtype[Any] = WORD) -> Cost:
     return _cost_of(nodes, _rounds(nodes, False, False), False, shape, dtype)
 
 
+def first_letters(nodes: int, shape: Shape, dtype: np.dtype[Any] = WORD) -> list[Letter]:
+    """The letters of the first round of a shuffle."""
+    return _letters(nodes, _rounds(nodes, False, False)[0], False, shape, dtype)
+
+
 def cost_to_shares(nodes: int, n: int) -> Cost:
     """The cost of n public labels to shares."""
     return _cost_of(nodes, _rounds(nodes, True, True), True, (n,), WORD)

@@ -110,7 +110,7 @@ class Member(Base):
 
 
 class Sealed(Base):
-    """A participant's three boxes for one objective, as they came."""
+    """A participant's boxes for one objective, as they came."""
 
     __tablename__ = "sealed"
 
@@ -122,14 +122,17 @@ class Sealed(Base):
     box0: Mapped[bytes] = mapped_column(LargeBinary)
     box1: Mapped[bytes] = mapped_column(LargeBinary)
     box2: Mapped[bytes] = mapped_column(LargeBinary)
+    box3: Mapped[bytes | None] = mapped_column(LargeBinary)
+    """None where there are three nodes."""
     state: Mapped[str] = mapped_column(String(16))
     """waiting, accepted or refused."""
     reason: Mapped[str | None] = mapped_column(Text)
 
     @property
-    def boxes(self) -> tuple[bytes, bytes, bytes]:
+    def boxes(self) -> tuple[bytes, ...]:
         """One box per node."""
-        return self.box0, self.box1, self.box2
+        first = (self.box0, self.box1, self.box2)
+        return first if self.box3 is None else (*first, self.box3)
 
 
 class Event(Base):

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from tacit.engine.agreement import (
     agreement_hash,
     box_hash,
+    check_names_shares,
     is_signed,
     read_agreement,
     read_manifest,
@@ -30,10 +31,11 @@ from tacit.service.storage import (
 from tacit.service.workflow.inviting import waiting_for
 from tacit.service.workflow.lifecycle import State, check_state
 
-BYTES_PER_WEIGHT = 16
+BYTES_PER_COMPONENT = 8
 ROOM_PER_BOX = 4096
 ROOM_PER_ROW = 5
-"""A box holds two words per weight, its rows' numbers, a signature and the seal."""
+"""A box holds, for each weight, a word of each component but one; its rows' numbers, salts, a
+signature and the seal."""
 
 
 def agreement_bytes(session: Session, run_id: str, /) -> tuple[bytes, str]:
@@ -113,13 +115,15 @@ def sealed_from(
     """Sealed rows, after checking all that can be seen from outside the boxes."""
     agreement = read_agreement(agreement_bytes(session, run_id)[0])
     named = read_manifest(agreement, manifest, signature)
+    check_names_shares(named)
     if named.participant != participant:
         raise SealError(f"the manifest is one of {named.participant!r}; seal rows of your own")
     if named.objective != objective:
         raise SealError(f"the manifest is for objective {named.objective}, not for {objective}")
     opened = [_decoded(box) for box in boxes]
     rows = len(agreement.rows_of(participant, objective))
-    most = BYTES_PER_WEIGHT * rows * agreement.problem.columns + ROOM_PER_ROW * rows + ROOM_PER_BOX
+    per_weight = BYTES_PER_COMPONENT * (len(agreement.nodes) - 1)
+    most = per_weight * rows * agreement.problem.columns + ROOM_PER_ROW * rows + ROOM_PER_BOX
     if any(len(box) > most for box in opened):
         raise SealError(f"a box is larger than {rows} rows need; seal your rows again")
     if [box_hash(box) for box in opened] != named.boxes:
@@ -130,9 +134,7 @@ def sealed_from(
         objective=objective,
         manifest=manifest,
         signature=signature,
-        box0=opened[0],
-        box1=opened[1],
-        box2=opened[2],
+        **{f"box{node}": box for node, box in enumerate(opened)},
     )
 
 

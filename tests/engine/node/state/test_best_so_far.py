@@ -49,7 +49,7 @@ def compute(held: AgreementState, number: int, parent: Attempt, *, attempt: int 
     asked = Asked(0, number, "top:1", "improvement", bytes([number]) * 32, plans)
     held.counters.begin(asked, attempt=name, parent_attempt=parent)
     share = np.array([number], dtype=np.uint64)
-    held.counters.bests[0].keep(number, name, ArithmeticShare(share, share))
+    held.counters.bests[0].keep(number, name, ArithmeticShare({1: share, 2: share}))
     return name
 
 

@@ -40,7 +40,7 @@ def store_in(folder: Path) -> SlowStore:
 
 def state(generation: int) -> Kept:
     words = np.zeros((1, 2, 3), dtype=np.uint32)
-    table, best, plan = (ArithmeticShare(w, w) for w in (words, words[0, :1], words[0, 0]))
+    table, best, plan = (ArithmeticShare({1: w, 2: w}) for w in (words, words[0, :1], words[0, 0]))
     return Kept(generation, Attempt.of(generation, 1, 1), SealedState(table, best, plan))
 
 

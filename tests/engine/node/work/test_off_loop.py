@@ -9,7 +9,6 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
 from tacit.engine.node.work.memory_budget import MemoryBudget
@@ -97,8 +96,8 @@ def test_a_session_away_sends_and_receives_by_way_of_its_link() -> None:
         threads.append(threading.get_ident())
         total = 0
         for number in range(5):
-            await session.send(peer, np.array([number], dtype=np.uint64))
-            total += int((await session.receive(peer, 1))[0])
+            await session._send(peer, [bytes([number])])
+            total += bytes((await session._receive_all([peer]))[peer])[0]
         return total
 
     async def show() -> None:
@@ -118,7 +117,7 @@ def test_a_session_away_sends_and_receives_by_way_of_its_link() -> None:
 
         async def fails() -> None:
             async with open_session(again, muxes={0: BridgedMux(here)}, **options) as away:
-                waiting = asyncio.ensure_future(loops.run("platform", lambda: away.receive(0, 1)))
+                waiting = asyncio.ensure_future(loops.run("platform", lambda: away._receive_all([0])))
                 await there.notify(again.channel(0), "", timeout=1)
                 await waiting
 

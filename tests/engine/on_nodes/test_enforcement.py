@@ -148,7 +148,7 @@ def test_nothing_is_evaluated_before_the_inputs_are_frozen(cluster: LocalCluster
 
     async def attack() -> None:
         async with agreed.coordinator() as coordinator:
-            await coordinator._connect()
+            await coordinator.loss.connect(everybody=True)
             await outcomes(
                 coordinator.clients,
                 lambda client: Agree(
@@ -200,7 +200,7 @@ def test_an_unknown_agreement_is_refused(cluster: LocalCluster) -> None:
 
     async def attack() -> None:
         async with agreed.coordinator() as coordinator:
-            await coordinator._connect()
+            await coordinator.loss.connect(everybody=True)
             client = coordinator.clients[0]
             rows = agreed.seal(next(iter(agreed.keys)))
             with pytest.raises(RefusedError, match="not known here"):

@@ -46,7 +46,7 @@ def submit_error(agreed: AgreedCluster, rows: SealedRows, *, node: int = 0) -> s
 
     async def attack() -> str:
         async with agreed.coordinator() as coordinator:
-            await coordinator._connect()
+            await coordinator.loss.connect(everybody=True)
             await outcomes(
                 coordinator.clients,
                 lambda client: Agree(
@@ -183,7 +183,7 @@ def test_a_participant_cannot_be_substituted(cluster: LocalCluster) -> None:
 
     async def attack() -> str:
         async with agreed.coordinator() as coordinator:
-            await coordinator._connect()
+            await coordinator.loss.connect(everybody=True)
             client = coordinator.clients[1]
             with pytest.raises(RefusedError) as refusal:
                 await ask(
@@ -214,7 +214,7 @@ def test_an_agreement_with_other_nodes_or_platform_is_refused(cluster: LocalClus
 
         async def attack(other: AgreedCluster = other) -> str:
             async with other.coordinator() as coordinator:
-                await coordinator._connect()
+                await coordinator.loss.connect(everybody=True)
                 client = coordinator.clients[0]
                 with pytest.raises(RefusedError) as refusal:
                     await ask(

@@ -42,8 +42,6 @@ R = TypeVar("R", bound=Message)
 
 PING_SECONDS = 0.1
 """How often nodes are asked whether they are there, while one of them is waited for."""
-PATIENCE_SECONDS = 2.0
-"""A node that has not answered for so long is given up, until it comes back."""
 GIVE_UP_SECONDS = 30.0
 """Without a deadline, the caller gets an error so long after the first failure."""
 PAUSE_SECONDS = 0.05
@@ -302,9 +300,10 @@ class Coordinator:
 
     async def _look_around(self) -> None:
         for client in self.loss.members:
-            if client.silent_for() > PATIENCE_SECONDS:
+            if client.silent_for() > self.loss.patience:
+                self.loss.fell_silent(client)
                 client.give_up()
-                what = f"has not answered for {PATIENCE_SECONDS:g} s"
+                what = f"has not answered for {self.loss.patience:g} s"
                 raise PeerTimeoutError(client.name, what)
             await client.ping()
 

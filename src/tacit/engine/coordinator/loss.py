@@ -17,6 +17,8 @@ from tacit.engine.coordinator.node_client import NodeClient
 from tacit.errors import MpcError, PeerError, PeerTimeoutError
 
 RETRY_SECONDS = 0.5
+PATIENCE_SECONDS = 2.0
+"""A node that has not answered for so long is given up, until it comes back."""
 
 
 class Loss:
@@ -35,6 +37,16 @@ class Loss:
     def members(self) -> list[NodeClient]:
         """The nodes that take part."""
         return [client for client in self._clients if client.number != self.without]
+
+    @property
+    def patience(self) -> float:
+        """After so many seconds without an answer a node is given up."""
+        return min(PATIENCE_SECONDS, self._grace) if self._may_lose else PATIENCE_SECONDS
+
+    def fell_silent(self, client: NodeClient, /) -> None:
+        """A node has not answered for long: it counts as gone since it was asked."""
+        now = asyncio.get_running_loop().time()
+        self._gone_since.setdefault(client.number, now - client.silent_for())
 
     async def connect(self, *, everybody: bool) -> None:
         """Connect to all that take part; one that stays away for long may be lost."""

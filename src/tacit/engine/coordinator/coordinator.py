@@ -260,11 +260,16 @@ class Coordinator:
         except BaseException:
             if self._epoch == request.epoch:
                 self._epoch = None
-            for client, reply in zip(members, asked, strict=False):
-                await client.cancel(reply)
+            await self.cancel(asked)
             raise
         received = {client.number: records[at].received() for at, client in enumerate(members)}
         return result, asked, [received.get(client.number, []) for client in self.clients]
+
+    async def cancel(self, asked: Iterable[asyncio.Future[Any]], /) -> None:
+        """Have the nodes stop what they were asked for and have not answered."""
+        for reply in asked:
+            for client in self.clients:
+                await client.cancel(reply)
 
     async def watch(self, work: asyncio.Future[T], asked: Iterable[asyncio.Future[R]], /) -> T:
         """The result of some work, unless a node fails or stays silent first."""

@@ -165,6 +165,7 @@ class SealedSearch:
         )
         digest = advance_hash(request)
         self._common = None
+        replies: list[asyncio.Future[GenerationsDone]] = []
         try:
             improved, replies, parts = await coordinator.attempt(
                 request, digest, lambda session: self._disclosed(session, batch)
@@ -173,6 +174,7 @@ class SealedSearch:
         except BaseException:
             # What the nodes keep by now, they tell when the next epoch begins.
             coordinator.end_epoch()
+            await coordinator.cancel(replies)
             raise
         self._finish(done)
         self._common = self._last = Attempt.of(batch.end, epoch, attempt)

@@ -1,200 +1,216 @@
-"""Shuffles and labels show nobody an order: by enumeration, and with weakened ones."""
+"""Shuffles and labels show nobody an order: by enumeration, and with each mask forgotten.
+
+A node's view must depend neither on the rows nor on the permutation that it lacks, and the
+coordinator's, together with one node's, on nothing but the rows at their original positions.
+"""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tacit.mpc.protocols import (
-    labels,
-    shuffle,
-)
-from tacit.mpc.protocols.shuffle import SecretPermutation, draw_order
+from tacit.mpc.protocols import shuffle
+from tacit.mpc.protocols.shuffle import draw_order
 from tacit.mpc.session import Session
-from tacit.mpc.shares import COORDINATOR, NODES, ArithmeticShare, BitShare, Share
-from tests.mpc.secrecy.leaks import Make, leaks, seeds, shares_seen_alike
-from tests.mpc.secrecy.views import Protocol, Setting, Weaken, dropped, honest, reused, views
+from tacit.mpc.shares import COORDINATOR, BitShare, held_by
+from tests.mpc.both import three_and_four
+from tests.mpc.secrecy.enumeration import (
+    Array,
+    Draw,
+    Protocol,
+    Setting,
+    Slot,
+    check_masks,
+    draws_of,
+    seen_alike,
+    spread,
+    unnoticed,
+    views,
+)
 
-pytestmark = pytest.mark.slow
+N = 2
+ORDERS = np.array([0, 1]), np.array([1, 0])
+SECRETS = [np.array(rows, dtype=np.uint8) for rows in ([0, 0], [1, 0], [0, 1], [1, 1])]
 
 
-def shuffled(back: bool) -> Make:
-    def make(shares: list[Any]) -> Protocol:
-        async def node(s: Session) -> None:
-            order = draw_order(s, 2, label="o")
-            if back:
-                await shuffle.unshuffle_to_coordinator(s, shares[s.me], order, label="s")
-            else:
-                await shuffle.shuffle(s, shares[s.me], order, label="s")
+def build_shuffle(observer: int, nodes: int) -> Callable[[Array, int], Callable[[int], Protocol]]:
+    def build(secret: Array, seed: int) -> Callable[[int], Protocol]:
+        shares = seen_alike(secret, observer, BitShare, nodes=nodes, ring=1, seed=seed)
 
-        return node, (lambda s: shuffle.receive_unshuffled(s, 2)) if back else None
+        def make(instances: int) -> Protocol:
+            wide = spread(shares, instances)
 
-    return make
+            async def node(s: Session) -> None:
+                await shuffle.shuffle(s, wide[s.me], draw_order(s, N, label="o"), label="s")
+
+            return node, None
+
+        return make
+
+    return build
 
 
-@pytest.mark.parametrize("back", [False, True])
-@pytest.mark.parametrize("observer", NODES)
-def test_shuffle(observer: int, back: bool) -> None:
-    def look(weaken: Weaken, kind: type[Share] = ArithmeticShare, bits: int = 2) -> bool:
-        secrets = [[0, 0], [1, 0], [3, 2]] if bits > 1 else [[0, 0], [1, 0], [1, 1]]
-        setting = Setting(bits=bits, weaken=weaken)
-        return leaks(
-            shuffled(back), secrets, [observer], kind, ring=bits, setting=setting, reduce=True
+@three_and_four
+def test_shuffle(nodes: int) -> None:
+    setting = Setting(nodes, dtype=np.uint8)
+    for observer in range(nodes):
+        build = build_shuffle(observer, nodes)
+        assert not check_masks(build, SECRETS, setting, observer)
+
+
+Node = Callable[[Session, Any], Any]
+
+
+def rows_back(told: bool) -> Node:
+    async def node(s: Session, share: Any) -> None:
+        order = draw_order(s, N, label="o")
+        await shuffle.unshuffle_to_coordinator(s, share, order, label="s", told=told)
+
+    return node
+
+
+def labels_back(told: bool) -> Node:
+    async def node(s: Session, public: Any) -> None:
+        order = draw_order(s, N, label="o")
+        await shuffle.labels_to_coordinator(s, public, order, label="s", told=told)
+
+    return node
+
+
+async def labels_shared(s: Session, public: Any) -> None:
+    order = draw_order(s, N, label="o")
+    await shuffle.labels_to_shares(s, public, order, label="s")
+
+
+def shuffled(rows: Array, orders: Mapping[Draw, Array]) -> Array:
+    """The rows in the secret order."""
+    for draw in sorted(orders, key=lambda draw: draw[1]):
+        rows = rows[orders[draw]]
+    return rows
+
+
+class Back:
+    """A way back of rows or labels, as some observers see it."""
+
+    def __init__(
+        self, node: Node, nodes: int, observers: list[int], *, public: bool, out: bool = True
+    ) -> None:
+        self.node, self.nodes, self.observers, self.public = node, nodes, observers, public
+        self.out = out
+        self.observer = observers[-1]
+        some = np.zeros(N, dtype=np.uint8)
+        self.drawn = draws_of(self.make(some, 0, {}), Setting(nodes, dtype=np.uint8))
+
+    def make(self, original: Array, seed: int, orders: Mapping[Draw, Array]) -> Any:
+        """The protocol on what the original rows become in this order; on labels as they are."""
+        mixed = original if self.public else shuffled(original, orders)
+        shares = (
+            [mixed] * self.nodes
+            if self.public
+            else seen_alike(mixed, self.observer, BitShare, nodes=self.nodes, ring=1, seed=seed)
         )
 
-    assert not look(honest, BitShare, 1)
-    assert not look(honest)
-    alpha = 2 if back else 0
-    if observer == alpha:
-        return  # it receives nothing, so no weakening shows anything to it
-    if observer == 1:
-        assert look(dropped("s.Z"))
-    if back:
-        return  # the second round goes to the coordinator
-    assert look(dropped("s.A" if observer == 1 else "s.B"))
-    assert look(reused("s.A", "s.Z") if observer == 1 else reused("s.B", "s.Z"))
-
-
-@pytest.mark.parametrize("observer", NODES)
-def test_shuffle_of_two_columns(observer: int) -> None:
-    """Each cell of a row has masks of its own."""
-
-    def make(shares: list[Any]) -> Protocol:
-        async def node(s: Session) -> None:
-            share = shares[s.me]
-            rows = BitShare(share.mine[None, :], share.next[None, :])
-            await shuffle.shuffle(s, rows, draw_order(s, 1, label="o"), label="s")
-
-        return node, None
-
-    def look(weaken: Weaken) -> bool:
-        secrets = [[0, 0], [0, 1], [1, 0]]
-        setting = Setting(bits=1, weaken=weaken)
-        return leaks(make, secrets, [observer], BitShare, ring=1, setting=setting, reduce=False)
-
-    assert not look(honest)
-    if observer == 1:
-        assert look(dropped("s.Z"))
-
-
-@pytest.mark.parametrize("back", [False, True])
-@pytest.mark.parametrize("observer", NODES)
-def test_shuffle_hides_the_third_permutation(observer: int, back: bool) -> None:
-    def look(weaken: Weaken) -> bool:
-        return any(
-            tells_orders_apart(
-                shuffled(back)(
-                    shares_seen_alike([2, 1], observer, ArithmeticShare, ring=2, seed=seed)
-                ),
-                [observer],
-                weaken,
-                ring=2,
-                only=seed,
+        def on(instances: int) -> Protocol:
+            wide = (
+                [
+                    np.ascontiguousarray(np.broadcast_to(each[:, None], (N, instances)))
+                    for each in shares
+                ]
+                if self.public
+                else spread(shares, instances)
             )
-            for seed in seeds(weaken)
-        )
+            back = None
+            if self.out:
 
-    assert not look(honest)
-    if observer == (0 if back else 2):  # gamma holds what beta sends it, but for the order
-        assert look(dropped("s.Z"))
+                async def back(s: Session) -> None:
+                    await shuffle.receive_unshuffled(s, (N, instances), dtype=np.uint8, xor=True)
 
+            return lambda s: self.node(s, wide[s.me]), back
 
-@pytest.mark.parametrize("node", NODES)
-def test_shuffle_back_to_the_coordinator_with_one_node(node: int) -> None:
-    """The coordinator and one node together learn the opened rows and not the order.
+        return on
 
-    The secret is here which of two permutations the other two nodes share; the rows are equal, so
-    what is opened is the same either way.
-    """
-
-    def make(shares: list[Any]) -> Protocol:
-        async def run(s: Session) -> None:
-            order = draw_order(s, 2, label="o")
-            await shuffle.unshuffle_to_coordinator(s, shares[s.me], order, label="s")
-
-        return run, lambda s: shuffle.receive_unshuffled(s, 2, xor=True)
-
-    def look(weaken: Weaken) -> bool:
-        async def both(seed: int) -> bool:
-            shares = shares_seen_alike([1, 1], node, BitShare, ring=1, seed=seed)
-            counts = []
-            for order in ([0, 1], [1, 0]):
-                fixed = {("o.p", (node + 2) % 3): np.array(order)}
-                setting = Setting(bits=1, weaken=weaken, fixed=fixed)
-                counts.append(
-                    await views(make(shares), [COORDINATOR, node], setting=setting, seed=seed)
+    def tells(self, originals: list[Array], zero: frozenset[Slot], seed: int) -> bool:
+        """Whether the observers see which of these rows it was, or which order they lack."""
+        setting = Setting(self.nodes, dtype=np.uint8, zero=zero)
+        rng = np.random.default_rng(seed + 20)
+        known = {("o.p", c): rng.permutation(N) for c in held_by(self.observer, self.nodes)}
+        found: set[bytes] = set()
+        for original in originals:
+            for order in ORDERS:
+                orders = {**known, ("o.p", self.observer): order}
+                make = self.make(original, seed, orders)
+                seen = views(
+                    make, self.observers, setting, seed=seed, orders=orders, drawn=self.drawn
                 )
-            return counts[0] != counts[1]
+                found |= set(seen.values())
+                if len(found) > 1:
+                    return True
+        return False
 
-        return any(asyncio.run(both(seed)) for seed in seeds(weaken))
-
-    assert not look(honest)
-    if node == 2:  # alpha on the way back, which could recognise what it sent
-        assert look(dropped("s.z"))
-
-
-def labelled(public: Sequence[int]) -> Protocol:
-    async def node(s: Session) -> None:
-        order = draw_order(s, len(public), label="o")
-        await labels.labels_to_coordinator(s, np.array(public, np.uint32), order, label="l")
-
-    return node, lambda s: labels.receive_labels(s, len(public))
-
-
-def tells_orders_apart(
-    protocol: Protocol,
-    observers: Sequence[int],
-    weaken: Weaken,
-    *,
-    ring: int | None = None,
-    only: int | None = None,
-) -> bool:
-    """Whether the observers see which of two permutations the other two nodes share."""
-    node = next(o for o in observers if o != COORDINATOR)
-    bits = 2 if ring else 1
-    lanes = (0,) if ring else (0, 32)  # two labels of 32 bits in a word
-
-    async def look(seed: int) -> bool:
-        counts = []
-        for order in ([0, 1], [1, 0]):
-            fixed = {("o.p", (node + 2) % 3): np.array(order)}
-            setting = Setting(bits=bits, lanes=lanes, weaken=weaken, fixed=fixed)
-            counts.append(await views(protocol, observers, setting=setting, seed=seed, ring=ring))
-        return counts[0] != counts[1]
-
-    tried = seeds(weaken) if only is None else [only]
-    return any(asyncio.run(look(seed)) for seed in tried)
+    def check(
+        self, originals: list[Array], spare: Callable[[Slot], bool] = lambda _: False
+    ) -> None:
+        """Nothing is seen, and something is without any one of the masks against the observer."""
+        assert not any(self.tells(originals, frozenset(), seed) for seed in range(2))
+        slots, _ = self.drawn
+        own = [
+            (label, c, k)
+            for (label, c), count in slots.items()
+            if c == self.observer
+            for k in range(count)
+            if not spare((label, c, k))
+        ]
+        assert not unnoticed(lambda zero, seed: self.tells(originals, zero, seed), own)
 
 
-@pytest.mark.parametrize("node", NODES)
-def test_labels_to_the_coordinator(node: int) -> None:
-    assert not tells_orders_apart(labelled([0, 1]), [node], honest)
-    if node == 1:
-        assert tells_orders_apart(labelled([0, 1]), [node], dropped("l.a"))
-    # With equal labels the coordinator's answer is the same for both orders.
-    assert not tells_orders_apart(labelled([1, 1]), [COORDINATOR, node], honest)
-    if node == 2:
-        assert tells_orders_apart(labelled([1, 1]), [COORDINATOR, node], dropped("l.z"))
+def to_coordinator(slot: Slot) -> bool:
+    """Masks of the last stage, whose letters go to the coordinator, not to the node."""
+    return slot[0] == "s.q0"
 
 
-@pytest.mark.parametrize("node", NODES)
-def test_labels_to_shares(node: int) -> None:
-    async def run(s: Session) -> None:
-        order = draw_order(s, 2, label="o")
-        await labels.labels_to_shares(s, np.array([0, 1], np.uint64), order, label="l")
+def cancels(slot: Slot) -> bool:
+    """The mask of the last stage's first letter, to which its stage's component is added.
 
-    assert not tells_orders_apart((run, None), [node], honest, ring=2)
-    if node < 2:
-        assert tells_orders_apart((run, None), [node], dropped("l.m"), ring=2)
-    if node == 0:
-        assert tells_orders_apart((run, None), [node], reused("l.r", "l.m"), ring=2)
+    Node 1 does not get that component, of which it would send nothing on.
+    """
+    return slot[0] in ("s.q0", "s.q1") and slot[2] < N
 
 
-def test_an_order_needs_all_three_permutations() -> None:
-    order = SecretPermutation({0: np.array([1, 0]), 1: np.array([0, 1])})
-    with pytest.raises(KeyError):
-        order.apply(2, np.array([1, 2]), back=False)
+@three_and_four
+@pytest.mark.parametrize("told", [False, True])
+def test_rows_to_the_coordinator(told: bool, nodes: int) -> None:
+    for node in range(nodes):
+        together = Back(rows_back(told), nodes, [COORDINATOR, node], public=False)
+        together.check([np.array([0, 1], dtype=np.uint8)], cancels)
+        assert together.tells(SECRETS, frozenset(), 0)
+        if not told:
+            alone = Back(rows_back(told), nodes, [node], public=False)
+            alone.check(SECRETS, lambda slot: to_coordinator(slot) or cancels(slot))
+
+
+def unseen(slot: Slot, nodes: int) -> bool:
+    """Masks that hide nothing where all labels are equal: of the first letters, of labels alone."""
+    return slot[0] == f"s.q{nodes - 2}" or (slot[0] == "s.q0" and slot[2] < N)
+
+
+@three_and_four
+@pytest.mark.parametrize("told", [False, True])
+def test_labels_to_the_coordinator(told: bool, nodes: int) -> None:
+    """Labels of shuffled positions are public; nobody sees by them what the order is."""
+    for node in range(nodes):
+        # Where the labels are equal, what the coordinator gets is the same for any order.
+        together = Back(labels_back(told), nodes, [COORDINATOR, node], public=True)
+        together.check([np.array([1, 1], dtype=np.uint8)], lambda slot: unseen(slot, nodes))
+        if not told:
+            alone = Back(labels_back(told), nodes, [node], public=True)
+            alone.check([np.array([0, 1], dtype=np.uint8)], to_coordinator)
+
+
+@three_and_four
+def test_labels_to_shares(nodes: int) -> None:
+    for node in range(nodes):
+        alone = Back(labels_shared, nodes, [node], public=True, out=False)
+        alone.check([np.array([0, 1], dtype=np.uint8)])

@@ -1,224 +1,255 @@
-"""For two different secrets each party sees the same, message for message, by enumeration.
+"""For two different secrets each node sees the same, letter for letter, by enumeration.
 
-Every test runs the honest protocol, which must pass, and weakened ones, which must not.
+Every test runs the honest protocol, which must pass, and the protocol with each of its masks
+forgotten in turn, which must not.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tacit.mpc.local import parties
-from tacit.mpc.protocols import (
-    b2a,
-    bit_and,
-    less_than,
-    multiply,
-    opening,
-    same,
-)
+from tacit.mpc.local import run_parties
+from tacit.mpc.protocols import b2a, less_than, opening, pairwise, same
 from tacit.mpc.session import Session
-from tacit.mpc.shares import COORDINATOR, NODES, ArithmeticShare, BitShare
-from tests.mpc.secrecy.leaks import leaks, seeds, shares_seen_alike
-from tests.mpc.secrecy.views import (
+from tacit.mpc.shares import COORDINATOR, ArithmeticShare, BitShare, Share, held_by
+from tests.mpc.both import three_and_four
+from tests.mpc.secrecy.enumeration import (
+    Array,
     Protocol,
-    Script,
     Setting,
-    Weaken,
-    dropped,
-    honest,
-    reused,
+    Slot,
+    check_masks,
+    seen_alike,
+    spread,
+    tells_apart,
     views,
 )
 
-pytestmark = pytest.mark.slow
+Build = Callable[[Array, int], Callable[[int], Protocol]]
 
 
-def product(shares: list[Any]) -> Protocol:
-    n = len(shares[0]) // 2
-    return lambda s: multiply.multiply(s, shares[s.me][:n], shares[s.me][n:], label="m"), None
+def built(
+    node: Callable[[Session, Any], Any],
+    observer: int,
+    kind: type[Share],
+    nodes: int,
+    ring: int,
+    coordinator: Any = None,
+) -> Build:
+    """The protocol on shares of a secret of which the observer's own part is always the same."""
+
+    def build(secret: Array, seed: int) -> Callable[[int], Protocol]:
+        shares = seen_alike(secret, observer, kind, nodes=nodes, ring=ring, seed=seed)
+
+        def make(instances: int) -> Protocol:
+            wide = spread(shares, instances)
+            back = None if coordinator is None else lambda s: coordinator(s, instances)
+            return lambda s: node(s, wide[s.me]), back
+
+        return make
+
+    return build
 
 
-@pytest.mark.parametrize("observer", NODES)
-@pytest.mark.parametrize(
-    ("secrets", "bits"),
-    [
-        ([[0, 0], [1, 3], [3, 2], [2, 2]], 2),
-        ([[0, 0, 0, 0], [1, 0, 1, 1], [0, 1, 1, 1]], 1),
-    ],
-    ids=["one", "two"],
-)
-def test_product(secrets: list[list[int]], bits: int, observer: int) -> None:
-    def look(weaken: Weaken) -> bool:
-        setting = Setting(bits=bits, weaken=weaken)
-        return leaks(
-            product, secrets, [observer], ArithmeticShare, ring=bits, setting=setting, reduce=True
+def words(*secrets: list[int]) -> list[Array]:
+    return [np.array(secret, dtype=np.uint64) for secret in secrets]
+
+
+@three_and_four
+def test_product(nodes: int) -> None:
+    async def product(s: Session, x: ArithmeticShare) -> None:
+        await pairwise.multiply(s, x[0], x[1], label="m")
+
+    for observer in range(nodes):
+        build = built(product, observer, ArithmeticShare, nodes, 2)
+        secrets = words([0, 0], [1, 3], [3, 2], [2, 2])
+        assert not check_masks(build, secrets, Setting(nodes, bits=2), observer)
+
+
+@three_and_four
+def test_and(nodes: int) -> None:
+    async def both(s: Session, x: BitShare) -> None:
+        await pairwise.and_bits(s, x[0], x[1], label="a")
+
+    for observer in range(nodes):
+        build = built(both, observer, BitShare, nodes, 1)
+        secrets = words([0, 0], [1, 0], [0, 1], [1, 1])
+        assert not check_masks(build, secrets, Setting(nodes), observer)
+
+
+@three_and_four
+def test_bits_to_numbers(nodes: int) -> None:
+    async def convert(s: Session, x: BitShare) -> None:
+        await b2a.bits_to_arithmetic(s, x[0].map(lambda part: part.astype(np.uint8)), label="b")
+
+    for observer in range(nodes):
+        build = built(convert, observer, BitShare, nodes, 1)
+        setting = Setting(nodes, bits=2)
+        assert not check_masks(build, words([0], [1]), setting, observer)
+
+
+def comparison(observer: int, nodes: int, bits: int, *, kept: bool) -> Build:
+    async def node(s: Session, x: ArithmeticShare) -> None:
+        numbers = x[0]
+        opened, rest = (numbers[:0], numbers) if kept else (numbers, numbers[:0])
+        await less_than.compare_batch(s, opened, rest, bits=bits, label="c")
+
+    return built(node, observer, ArithmeticShare, nodes, bits)
+
+
+def is_padding(slot: Slot, bits: int) -> bool:
+    """Whether it masks a lowest block's missing bit, which is zero, or its product."""
+    label, _, at = slot
+    blocks = bits // 2
+    return bits % 2 == 0 and label.startswith("c.bits.") and at in (blocks - 1, 3 * blocks - 1)
+
+
+@three_and_four
+def test_comparison_with_kept_sign(nodes: int) -> None:
+    """Two blocks: halves, blocks and the last AND."""
+    secrets = words([0], [5], [12], [7])
+    setting = Setting(nodes, packed=True, dtype=np.uint8)
+    for observer in range(nodes):
+        build = comparison(observer, nodes, 4, kept=True)
+        assert not check_masks(
+            build, secrets, setting, observer, seeds=24, spare=lambda s: is_padding(s, 4)
         )
 
-    assert not look(honest)
-    assert look(dropped("m.zero"))
 
-
-@pytest.mark.parametrize("observer", NODES)
-def test_and(observer: int) -> None:
-    def make(shares: list[Any]) -> Protocol:
-        return lambda s: bit_and.and_bits(s, shares[s.me][:2], shares[s.me][2:], label="a"), None
-
-    def look(weaken: Weaken) -> bool:
-        secrets = [[0, 0, 0, 0], [1, 0, 1, 1], [1, 1, 1, 1]]
-        setting = Setting(bits=1, weaken=weaken)
-        return leaks(make, secrets, [observer], BitShare, ring=1, setting=setting, reduce=False)
-
-    assert not look(honest)
-    assert look(dropped("a.zero"))
-
-
-@pytest.mark.parametrize("observer", NODES)
-@pytest.mark.parametrize("bits", [3, 4])
-def test_comparison_with_kept_sign(observer: int, bits: int) -> None:
-    def make(shares: list[Any]) -> Protocol:
-        async def node(s: Session) -> None:
-            x = shares[s.me]
-            await less_than.compare_batch(s, x[:0], x, bits=bits, label="c")
-
-        return node, None
-
-    half = 1 << bits - 1
-
-    def look(weaken: Weaken) -> bool:
-        secrets = [[1], [half - 1], [half]]
-        setting = Setting(bits=1, weaken=weaken)
-        return leaks(
-            make, secrets, [observer], ArithmeticShare, ring=bits, setting=setting, reduce=False
+@three_and_four
+def test_comparison_with_a_level_of_the_tree(nodes: int) -> None:
+    """Three blocks; the masks of the level are looked at, the others are those of two blocks."""
+    setting = Setting(nodes, packed=True, dtype=np.uint8)
+    for observer in range(nodes):
+        build = comparison(observer, nodes, 6, kept=True)
+        assert not check_masks(
+            build,
+            words([0], [17], [48]),
+            setting,
+            observer,
+            seeds=24,
+            looks=1,
+            spare=lambda slot: not slot[0].startswith("c.0."),
         )
 
-    assert not look(honest)
-    if observer:  # node 0 receives nothing in the first round
-        assert look(dropped("c.u"))
-        assert look(dropped("c.g"))
-        assert look(reused("c.g", "c.u"))
-    assert look(dropped("c.last"))
-    if bits == 4:
-        assert look(dropped("c.0.zero"))
+
+@three_and_four
+def test_comparison_of_one_block(nodes: int) -> None:
+    """There is no AND of blocks then; what is left is masked as ever."""
+    setting = Setting(nodes, packed=True, dtype=np.uint8)
+    for observer in range(nodes):
+        build = comparison(observer, nodes, 3, kept=True)
+        assert not tells_apart(build, words([0], [3], [6], [4]), [observer], setting)
 
 
-@pytest.mark.parametrize("observer", NODES)
-def test_comparison_with_opened_sign(observer: int) -> None:
-    def make(shares: list[Any]) -> Protocol:
-        async def node(s: Session) -> None:
-            x = shares[s.me]
-            await less_than.compare_batch(s, x, x[:0], bits=4, label="c")
-
-        return node, None
-
-    def look(secrets: Sequence[Sequence[int]], weaken: Weaken = honest) -> bool:
-        setting = Setting(bits=1, weaken=weaken)
-        return leaks(
-            make, secrets, [observer], ArithmeticShare, ring=4, setting=setting, reduce=False
+@three_and_four
+def test_comparison_with_opened_sign(nodes: int) -> None:
+    positive, negative = words([0], [5], [7]), words([8], [13])
+    setting = Setting(nodes, packed=True, dtype=np.uint8)
+    for observer in range(nodes):
+        build = comparison(observer, nodes, 4, kept=False)
+        assert not check_masks(
+            build, positive, setting, observer, seeds=24, spare=lambda s: is_padding(s, 4)
         )
-
-    positive, negative = [[0], [7]], [[8], [13]]
-    assert not look(positive)
-    assert not look(negative)
-    assert look([positive[0], negative[0]])  # the sign itself is what they learn
-    assert look(positive, dropped("c.last"))
-    assert look(positive, dropped("c.0.zero"))
+        assert not tells_apart(build, negative, [observer], setting)
+        # The sign itself is what they learn.
+        assert tells_apart(build, [positive[0], negative[0]], [observer], setting)
 
 
-@pytest.mark.parametrize("observer", NODES)
-def test_every_carry_has_a_blind_of_its_own(observer: int) -> None:
-    """Over all blinds of the first level alone, what arrives of it takes all values."""
-    shares = shares_seen_alike([5], observer, ArithmeticShare, ring=6, seed=1)
+@three_and_four
+def test_opening_to_nodes_shows_the_value(nodes: int) -> None:
+    async def open_it(s: Session, x: ArithmeticShare) -> None:
+        await opening.open_to_nodes(s, x[0] + x[1])
 
-    async def node(s: Session) -> None:
-        await less_than.compare_batch(s, shares[s.me][:0], shares[s.me], bits=6, label="c")
-
-    async def look() -> tuple[int, int]:
-        probe = Script({})
-        await parties(node, masks=lambda me: probe)
-        blind = ("c.0.zero", (observer + 2) % 3)
-        fixed = {
-            draw: np.zeros(size, dtype=np.uint64)
-            for draw, (_, size) in probe.asked.items()
-            if draw != blind
-        }
-        seen = await views((node, None), [observer], setting=Setting(bits=1, fixed=fixed))
-        return len(seen), 1 << 3  # of five planes two pairs combine, to three products
-
-    found, all_values = asyncio.run(look())
-    assert found == all_values
+    for observer in range(nodes):
+        build = built(open_it, observer, ArithmeticShare, nodes, 2)
+        setting = Setting(nodes, bits=2)
+        assert not tells_apart(build, words([0, 3], [1, 2], [2, 1]), [observer], setting)
+        assert tells_apart(build, words([0, 3], [1, 3]), [observer], setting)
 
 
-@pytest.mark.parametrize("values", [[[0], [1]], [[0, 0], [1, 0]]], ids=["one", "two"])
-@pytest.mark.parametrize("observer", [1, 2])
-def test_bit_to_arithmetic(observer: int, values: list[list[int]]) -> None:
-    def make(shares: list[Any]) -> Protocol:
-        return lambda s: b2a.bits_to_arithmetic(s, shares[s.me], label="b"), None
+def disclosed(told: bool, observer: int, nodes: int) -> Build:
+    async def node(s: Session, x: ArithmeticShare) -> None:
+        await opening.disclose(s, x[0] + x[1], told=told)
 
-    async def look(weaken: Weaken, seed: int) -> bool:
-        setting = Setting(bits=2, weaken=weaken)
-        counts = [
-            await views(
-                make(
-                    shares_seen_alike(bits, observer, BitShare, ring=1, seed=seed, dtype=np.uint8)
-                ),
-                [observer],
-                setting=setting,
-                ring=2,
-                seed=seed,
+    return built(
+        node, observer, ArithmeticShare, nodes, 2, lambda s, n: opening.receive_opened(s, (n,))
+    )
+
+
+@three_and_four
+@pytest.mark.parametrize("told", [False, True])
+def test_the_coordinator_and_a_node_see_what_is_opened(told: bool, nodes: int) -> None:
+    setting = Setting(nodes, bits=2)
+    alike, other = words([0, 3], [1, 2], [2, 1]), words([0, 3], [1, 3])
+    for node in range(nodes):
+        build = disclosed(told, node, nodes)
+        assert not tells_apart(build, alike, [COORDINATOR, node], setting)
+        assert tells_apart(build, other, [COORDINATOR, node], setting)
+        # A node alone sees nothing, unless it is told.
+        assert tells_apart(build, other, [node], setting) is told
+
+
+@three_and_four
+def test_the_coordinator_alone_sees_the_value_and_not_how_it_is_split(nodes: int) -> None:
+    """Over all ways to split two numbers: the same view for the same sum."""
+
+    def make(secret: Array) -> Callable[[int], Protocol]:
+        def on(instances: int) -> Protocol:
+            numbers = [
+                [
+                    np.arange(instances, dtype=np.uint64) // 2**k % 2
+                    for k in range(first, first + nodes - 1)
+                ]
+                for first in (0, nodes - 1)
+            ]
+            shares = []
+            for value, parts in zip(secret, numbers, strict=True):
+                last = value - sum(parts)  # type: ignore[operator]
+                whole = [*parts, last & np.uint64(1)]
+                shares.append(
+                    [
+                        ArithmeticShare({c: whole[c] for c in held_by(i, nodes)})
+                        for i in range(nodes)
+                    ]
+                )
+            x, y = shares
+            return (
+                lambda s: opening.disclose(s, x[s.me] + y[s.me]),
+                lambda s: opening.receive_opened(s, (instances,)),
             )
-            for bits in values
+
+        return on
+
+    setting = Setting(nodes, bits=1)
+
+    def look(*secrets: list[int]) -> bool:
+        found = [
+            views(make(secret), [COORDINATOR], setting, free=2 * (nodes - 1))
+            for secret in words(*secrets)
         ]
-        return counts[0] != counts[1]
+        return any(each != found[0] for each in found)
 
-    def any_look(weaken: Weaken) -> bool:
-        return any(asyncio.run(look(weaken, seed)) for seed in seeds(weaken))
-
-    assert not any_look(honest)
-    assert any_look(dropped("b.e"))
-    assert any_look(reused("b.g", "b.e"))
+    assert not look([0, 1], [1, 0])
+    assert look([0, 1], [1, 1])
 
 
-@pytest.mark.parametrize("node", NODES)
-def test_opening_to_the_coordinator_shows_it_no_components(node: int) -> None:
-    """With one node it sees the value; how the rest is split stays hidden, which z is for."""
-
-    def make(shares: list[Any]) -> Protocol:
-        return (
-            lambda s: opening.open_to_coordinator(s, shares[s.me], label="v"),
-            lambda s: opening.receive_opened(s, 1),
-        )
-
-    async def coordinator(weaken: Weaken) -> bool:
-        counts = []
-        for parts in ([0, 1, 2], [3, 3, 1], [2, 0, 1]):
-            arrays = [np.array([p], dtype=np.uint64) for p in parts]
-            shares = [ArithmeticShare(arrays[i], arrays[(i + 1) % 3]) for i in NODES]
-            setting = Setting(bits=2, weaken=weaken)
-            counts.append(await views(make(shares), [COORDINATOR], setting=setting, ring=2))
-        return any(c != counts[0] for c in counts)
-
-    assert not asyncio.run(coordinator(honest))
-    assert asyncio.run(coordinator(dropped("v.z")))
-    setting = Setting(bits=2)
-    shared = {"ring": 2, "setting": setting, "reduce": True}
-    secrets = [[0], [1], [3]]
-    assert not leaks(make, secrets, [node], ArithmeticShare, **shared)  # type: ignore[arg-type]
-    assert leaks(make, secrets, [COORDINATOR, node], ArithmeticShare, **shared)  # type: ignore[arg-type]
-
-
-def test_hashes_of_components_are_keyed() -> None:
+@three_and_four
+def test_hashes_of_components_are_keyed(nodes: int) -> None:
     """Two runs of the same secret show different hashes, so nobody can guess and compare."""
-    share = [ArithmeticShare(np.zeros(1, np.uint64), np.zeros(1, np.uint64)) for _ in NODES]
+    zero = np.zeros(1, np.uint64)
+    share = [ArithmeticShare(dict.fromkeys(held_by(i, nodes), zero)) for i in range(nodes)]
 
-    async def seen() -> bytes:
-        run = await parties(
-            lambda s: same.check_same_components(s, share[s.me], label="c"), record=True
+    def seen() -> bytes:
+        run = run_parties(
+            lambda s: same.check_same_components(s, share[s.me], label="c"),
+            nodes=nodes,
+            record=True,
         )
         return b"".join(p for _, p in run.received[0])
 
-    assert asyncio.run(seen()) != asyncio.run(seen())
+    assert seen() != seen()

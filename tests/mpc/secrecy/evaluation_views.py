@@ -12,11 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
-from tacit.mpc.disclose.told import tell_nodes
 
 from tacit.mpc import (
     COORDINATOR,
-    NODES,
     ArithmeticShare,
     Best,
     DisclosedValues,
@@ -29,8 +27,9 @@ from tacit.mpc import (
 from tacit.mpc.local import PartiesRun, parties
 from tacit.mpc.masks import KeyedMasks, MaskSource
 from tacit.mpc.ring import to_ring
+from tacit.mpc.shares import deal, held_by
 from tests.mpc.secrecy.sealed_views import corrected_p
-from tests.mpc.secrecy.weakened import fixed_for
+from tests.mpc.secrecy.weakened import fixed_for, split_alike
 
 BOUND = FitnessBound(-2, 7)
 Observers = tuple[int, ...]
@@ -40,11 +39,10 @@ Bits = NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Secret:
-    """What an evaluation is about: the fitness, the best so far, how the rest is split."""
+    """What an evaluation is about: the fitness, and the best so far."""
 
     fitness: Sequence[int]
     old: int | None = None
-    split: int = 1
 
 
 @dataclass(frozen=True)
@@ -55,6 +53,7 @@ class Question:
     best: Best
     observers: Observers
     masks: type[KeyedMasks] = KeyedMasks
+    nodes: int = 3
     told: bool = False
     """Whether the nodes are told the answer, too."""
 
@@ -64,39 +63,36 @@ class Question:
         return next((o for o in self.observers if o != COORDINATOR), None)
 
     def source(self, number: int) -> Source:
-        """Keys of this run: a node that listens has the same two in every run."""
+        """Keys of this run: a node that listens has the same ones in every run."""
+        nodes = self.nodes
         if self.node is not None:
-            return fixed_for(self.node, number, self.masks)
-        keys = [(3 * number + c + 1).to_bytes(32, "little") for c in NODES]
-        return lambda me: self.masks({c: keys[c] for c in (me, (me + 1) % 3)})
+            return fixed_for(self.node, number, self.masks, nodes=nodes)
+        keys = [(nodes * number + c + 1).to_bytes(32, "little") for c in range(nodes)]
+        return lambda me: self.masks({c: keys[c] for c in held_by(me, nodes)})
+
+    def split(self, values: Sequence[int], number: int) -> list[ArithmeticShare]:
+        """Shares of which a node that listens has the same ones in every run, else any."""
+        if self.node is not None:
+            return split_alike(np.array(values), self.node, nodes=self.nodes)
+        return deal(to_ring(values), nodes=self.nodes, source=np.random.default_rng(number).bytes)
 
 
-def split_alike(values: Sequence[int], node: int | None, split: int) -> list[ArithmeticShare]:
-    """The same shares in every run; what the node holds of them depends on no value."""
-    last = 2 if node is None else (node + 2) % 3
-    rng = np.random.default_rng(1 if node is not None else split)
-    held = {c: rng.integers(0, 2**64, len(values), dtype=np.uint64) for c in NODES}
-    held[last] = to_ring(list(values)) - held[(last + 1) % 3] - held[(last + 2) % 3]
-    return [ArithmeticShare(held[i], held[(i + 1) % 3]) for i in NODES]
-
-
-async def run_once(secret: Secret, ask: Question, source: Source) -> PartiesRun[Any]:
+async def run_once(secret: Secret, ask: Question, number: int) -> PartiesRun[Any]:
     """One evaluation, with all that arrives."""
-    fitness = split_alike(secret.fitness, ask.node, secret.split)
-    old = None if secret.old is None else split_alike([secret.old], ask.node, secret.split + 1)
+    fitness = ask.split(secret.fitness, 2 * number)
+    old = None if secret.old is None else ask.split([secret.old], 2 * number + 1)
     about = {"spec": Spec.parse(ask.text), "bound": BOUND, "best": ask.best}
     n = len(secret.fitness)
 
     async def node(s: Session) -> None:
         state = None if old is None else old[s.me]
-        await evaluate(s, fitness[s.me], **about, best_so_far=state)  # type: ignore[arg-type]
-        if ask.told:
-            await tell_nodes(s, n, **about)  # type: ignore[arg-type]
+        await evaluate(s, fitness[s.me], **about, best_so_far=state, told=ask.told)  # type: ignore[arg-type]
 
     return await parties(
         node,
         lambda s: collect(s, n, **about, best_so_far=secret.old),  # type: ignore[arg-type]
-        masks=source,
+        nodes=ask.nodes,
+        masks=ask.source(number),
         record=True,
     )
 
@@ -180,7 +176,7 @@ def p_of_same_view(
     async def lines(secret: Secret, numbers: range) -> list[tuple[Bits, Bits]]:
         seen = []
         for number in numbers:
-            run = await run_once(secret, ask, ask.source(number))
+            run = await run_once(secret, ask, number)
             told.add(disclosed(run.coordinator))
             seen.append((single_bits(run, ask.observers), bits_for_pairs(run, ask.observers)))
         return seen

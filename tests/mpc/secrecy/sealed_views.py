@@ -11,11 +11,10 @@ import pytest
 from numpy.typing import NDArray
 
 from tacit.mpc.local import PartiesRun
-from tacit.mpc.ring import to_ring
 from tacit.mpc.sealed import winners
 from tacit.mpc.sealed.moves import TableShape
 from tacit.mpc.shares import ArithmeticShare
-from tests.mpc.secrecy.weakened import least_p
+from tests.mpc.secrecy.weakened import least_p, split_alike
 
 WEIGHTS = (
     np.array([[9, 0, 0, 0], [0, 9, 0, 0], [0, 0, 9, 0], [0, 0, 0, 9]]),
@@ -27,14 +26,12 @@ CHANCE = 1e-4
 """A p-value above this is what chance gives."""
 
 
-def seen_alike(table: NDArray[np.int64], observer: int, shape: TableShape) -> list[ArithmeticShare]:
+def seen_alike(
+    table: NDArray[np.int64], observer: int, shape: TableShape, *, nodes: int
+) -> list[ArithmeticShare]:
     """Shares of which the observer's own components are always the same."""
-    rng = np.random.default_rng(1)
-    held = {c: rng.integers(0, 2**64, table.shape, dtype=np.uint64) for c in range(3)}
-    rest = held[observer] + held[(observer + 1) % 3]
-    held[(observer + 2) % 3] = to_ring(table) - rest
-    words = {c: part.astype(shape.word) for c, part in held.items()}
-    return [ArithmeticShare(words[i], words[(i + 1) % 3]) for i in range(3)]
+    shares = split_alike(table, observer, nodes=nodes)
+    return [share.map(lambda part: part.astype(shape.word)) for share in shares]
 
 
 def arrived_bits(run: PartiesRun[Any], observer: int) -> list[int]:
@@ -50,7 +47,7 @@ def corrected_p(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> float:
 
 
 @contextmanager
-def opened_signs() -> Iterator[Callable[[], list[int]]]:
+def opened_signs(nodes: int) -> Iterator[Callable[[], list[int]]]:
     """What gives the signs that were opened since it was called last."""
     seen: list[list[int]] = []
     largest = winners._largest
@@ -60,7 +57,7 @@ def opened_signs() -> Iterator[Callable[[], list[int]]]:
         return largest(less, children)
 
     def opened() -> list[int]:
-        bits = [bit for signs in seen[::3] for bit in signs]  # each of the three nodes saw them
+        bits = [bit for signs in seen[::nodes] for bit in signs]  # every node saw them
         seen.clear()
         return bits
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.mpc import COORDINATOR, NODES, Best
+from tacit.mpc import COORDINATOR, Best
 from tacit.mpc.masks import KeyedMasks
-from tacit.mpc.ring import Words
+from tests.mpc.both import three_and_four
 from tests.mpc.secrecy.evaluation_views import Question, Secret, p_of_same_view
 from tests.mpc.secrecy.sealed_views import CHANCE
 from tests.mpc.secrecy.weakened import SURE, Reused, Unshuffled
@@ -39,7 +39,7 @@ MODES: dict[str, tuple[Best, int, tuple[int | None, int | None]]] = {
 def pair_of(text: str, mode: str) -> tuple[Secret, Secret]:
     _, less, old = MODES[mode]
     first, second = POPULATIONS[text]
-    return Secret(first, old[0], split=1), Secret([f - less for f in second], old[1], split=3)
+    return Secret(first, old[0]), Secret([f - less for f in second], old[1])
 
 
 def check_same_view(pair: tuple[Secret, Secret], ask: Question, *, runs: int) -> None:
@@ -48,63 +48,64 @@ def check_same_view(pair: tuple[Secret, Secret], ask: Question, *, runs: int) ->
     assert p > CHANCE
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("text", POPULATIONS)
-def test_the_coordinator_sees_what_is_disclosed(text: str, mode: str) -> None:
-    ask = Question(text, MODES[mode][0], (COORDINATOR,))
+@pytest.mark.parametrize(
+    ("text", "mode", "nodes"),
+    [
+        ("order", "value", 3),
+        ("order", "improved", 4),
+        ("quantiles:2", "nothing", 4),
+        ("top:2", "first", 3),
+        ("top:2", "not improved", 4),
+        ("buckets:2", "improved", 3),
+        ("above:50", "value", 4),
+    ],
+)
+def test_the_coordinator_sees_what_is_disclosed(text: str, mode: str, nodes: int) -> None:
+    ask = Question(text, MODES[mode][0], (COORDINATOR,), nodes=nodes)
     check_same_view(pair_of(text, mode), ask, runs=20)
 
 
-SPLIT_IN_TWO_WAYS = Secret((3, 7, 0, 5), split=1), Secret((3, 7, 0, 5), split=3)
+TOGETHER = [
+    *(("top:2", mode, 3, node) for node, mode in enumerate(["value", "improved", "nothing"])),
+    *(
+        ("top:2", mode, 4, node)
+        for node, mode in enumerate(["improved", "nothing", "not improved", "value"])
+    ),
+    ("above:50", "improved", 3, 2),
+    ("above:50", "improved", 4, 0),
+]
 
 
-def test_the_coordinator_sees_values_and_not_how_they_are_split() -> None:
-    check_same_view(SPLIT_IN_TWO_WAYS, Question("none", "value", (COORDINATOR,)), runs=20)
+@pytest.mark.parametrize(("text", "mode", "nodes", "node"), TOGETHER)
+def test_the_coordinator_and_a_node_see_what_is_disclosed(
+    text: str, mode: str, nodes: int, node: int
+) -> None:
+    ask = Question(text, MODES[mode][0], (COORDINATOR, node), nodes=nodes)
+    check_same_view(pair_of(text, mode), ask, runs=20)
 
 
-@pytest.mark.parametrize("node", NODES)
 @pytest.mark.parametrize(
-    ("text", "mode"),
-    [*(("top:2", mode) for mode in MODES if mode != "first"), ("above:50", "improved")],
+    ("text", "nodes", "node"), [("order", 3, 0), ("above:50", 3, 1), ("order", 4, 3)]
 )
-def test_the_coordinator_and_a_node_see_what_is_disclosed(text: str, mode: str, node: int) -> None:
-    ask = Question(text, MODES[mode][0], (COORDINATOR, node))
-    check_same_view(pair_of(text, mode), ask, runs=30)
-
-
-@pytest.mark.parametrize("node", NODES)
-@pytest.mark.parametrize("text", ["order", "above:50"])
-def test_a_node_sees_nothing(text: str, node: int) -> None:
+def test_a_node_sees_nothing(text: str, nodes: int, node: int) -> None:
     """Not even what is disclosed to the coordinator, or whether it was an improvement."""
     pair = Secret((4, 7, 5, 6), old=3), Secret((6, 1, 2, 5), old=7)
-    p, told = p_of_same_view(pair, Question(text, "improvement", (node,)), runs=30)
+    p, told = p_of_same_view(pair, Question(text, "improvement", (node,), nodes=nodes), runs=20)
     assert len(told) == 2
     assert p > CHANCE
 
 
-@pytest.mark.parametrize("node", NODES)
-def test_a_node_that_is_told_the_answer_does_not_see_whether_it_improved(node: int) -> None:
+@three_and_four
+def test_a_node_that_is_told_the_answer_does_not_see_whether_it_improved(nodes: int) -> None:
     pair = Secret((7, 4, 1, 0), old=5), Secret((6, 7, 0, 2), old=7)
-    p, told = p_of_same_view(pair, Question("top:2", "improvement", (node,), told=True), runs=30)
+    ask = Question("top:2", "improvement", (1,), nodes=nodes, told=True)
+    p, told = p_of_same_view(pair, ask, runs=20)
     assert {improved for _, _, improved in told} == {False, True}
     assert p > CHANCE
 
 
-class NoLastMask(KeyedMasks):
-    """A weakened source: what goes to the coordinator is not masked."""
-
-    def words(self, label: str, component: int, count: int) -> Words:
-        words = super().words(label, component, count)
-        return words * 0 if label.endswith(".z") else words
-
-
-def test_values_without_their_mask_are_caught() -> None:
-    ask = Question("none", "value", (COORDINATOR,), NoLastMask)
-    assert p_of_same_view(SPLIT_IN_TWO_WAYS, ask, runs=20)[0] < SURE
-
-
-@pytest.mark.parametrize("node", NODES)
+@pytest.mark.parametrize(("nodes", "node"), [(3, 0), (3, 1), (3, 2), (4, 0), (4, 3)])
 @pytest.mark.parametrize("masks", [Unshuffled, Reused])
-def test_weakened_evaluations_are_caught(masks: type[KeyedMasks], node: int) -> None:
-    ask = Question("top:2", "improvement", (COORDINATOR, node), masks)
+def test_weakened_evaluations_are_caught(masks: type[KeyedMasks], nodes: int, node: int) -> None:
+    ask = Question("top:2", "improvement", (COORDINATOR, node), masks, nodes)
     assert p_of_same_view(pair_of("top:2", "improved"), ask, runs=30)[0] < SURE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from tacit.mpc.local import run_parties
 from tacit.mpc.masks import KeyedMasks
 from tacit.mpc.protocols.shuffle import draw_block_order, draw_order
 from tacit.mpc.session import Session
+from tacit.mpc.shares import held_by
 
 SIZE, RUNS = 50, 200
 LIKELY = 5
@@ -22,8 +24,8 @@ LIKELY = 5
 Permutation = NDArray[np.intp]
 
 
-def keys(number: int) -> dict[int, bytes]:
-    return {c: (number * 3 + c + 1).to_bytes(32, "little") for c in range(3)}
+def keys(number: int, nodes: int = 3) -> dict[int, bytes]:
+    return {c: (number * nodes + c + 1).to_bytes(32, "little") for c in range(nodes)}
 
 
 def session(number: int) -> Session:
@@ -32,17 +34,21 @@ def session(number: int) -> Session:
     def no_wire(peer: int, substream: int) -> Any:
         raise AssertionError("drawing needs no message")
 
-    return Session(0, masks=KeyedMasks(keys(number)), wire=no_wire)
+    return Session(0, nodes=3, masks=KeyedMasks(keys(number)), wire=no_wire)
 
 
-def whole(number: int) -> Permutation:
-    """A secret order, composed of its three permutations."""
+def whole(number: int, nodes: int) -> Permutation:
+    """A secret order, composed of the permutations of all components."""
+    own = keys(number, nodes)
     run = run_parties(
         lambda s: drawn(s, SIZE),
-        masks=lambda me: KeyedMasks({c: keys(number)[c] for c in (me, (me + 1) % 3)}),
+        nodes=nodes,
+        masks=lambda me: KeyedMasks({c: own[c] for c in held_by(me, nodes)}),
     )
     p = {**run.results[0], **run.results[1]}
-    composed: Permutation = p[1][p[0]][p[2]]
+    composed = np.arange(SIZE)
+    for c in range(nodes):
+        composed = composed[p[c]]
     return composed
 
 
@@ -50,13 +56,13 @@ async def drawn(s: Session, n: int) -> dict[int, Permutation]:
     return dict(draw_order(s, n, label="order").known)
 
 
-def one(number: int, component: int = 0) -> Permutation:
+def one(number: int, component: int = 1) -> Permutation:
     return draw_order(session(number), SIZE, label="order").known[component]
 
 
 def block(number: int) -> Permutation:
     """The last of three blocks, as a permutation of itself."""
-    order = draw_block_order(session(number), 3, SIZE, label="order").known[0]
+    order = draw_block_order(session(number), 3, SIZE, label="order").known[1]
     last: Permutation = order.reshape(3, SIZE)[2] - 2 * SIZE
     return last
 
@@ -91,7 +97,12 @@ def deviations(samples: list[Permutation]) -> list[float]:
     return found
 
 
-SOURCES: dict[str, Callable[[int], Permutation]] = {"one": one, "whole": whole, "block": block}
+SOURCES: dict[str, Callable[[int], Permutation]] = {
+    "one": one,
+    "whole of three": partial(whole, nodes=3),
+    "whole of four": partial(whole, nodes=4),
+    "block": block,
+}
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -107,9 +118,9 @@ def test_a_permutation_and_its_neighbours_have_nothing_in_common() -> None:
     for number in range(RUNS):
         order = draw_order(session(number), SIZE, label="order").known
         other = draw_order(session(number), SIZE, label="other").known
-        blocks = draw_block_order(session(number), 2, SIZE, label="order").known[0]
+        blocks = draw_block_order(session(number), 2, SIZE, label="order").known[1]
         first, second = blocks[:SIZE], blocks[SIZE:] - SIZE
-        pairs = (order[0], order[1]), (order[0], other[0]), (first, second)
+        pairs = (order[1], order[2]), (order[1], other[1]), (first, second)
         samples.append([np.argsort(a)[b] for a, b in pairs])
     for related in zip(*samples, strict=True):
         assert max(deviations(list(related))) < LIKELY

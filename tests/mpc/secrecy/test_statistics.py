@@ -19,19 +19,22 @@ from tacit.mpc.local import deal_integers, parties
 from tacit.mpc.masks import KeyedMasks, MaskSource
 from tacit.mpc.rank.all_pairs import rank_all_pairs
 from tacit.mpc.rank.result import Ranking
-from tacit.mpc.ring import to_ring
 from tacit.mpc.shares import ArithmeticShare
-from tests.mpc.secrecy.weakened import SURE, Unshuffled, fixed_for, least_p
+from tests.mpc.both import three_and_four
+from tests.mpc.secrecy.weakened import SURE, fixed_for, least_p, split_alike
 
 pytestmark = pytest.mark.slow
 
 
 async def opened_order(
-    f: Sequence[int], masks: Callable[[int], MaskSource], monkeypatch: pytest.MonkeyPatch
+    f: Sequence[int],
+    masks: Callable[[int], MaskSource],
+    monkeypatch: pytest.MonkeyPatch,
+    nodes: int,
 ) -> tuple[int, ...]:
     """The ranks of the shuffled positions, which all nodes see."""
     seen: list[tuple[int, ...]] = []
-    shares = deal_integers(list(f))
+    shares = deal_integers(list(f), nodes=nodes)
 
     async def noted(
         session: Session, keys: ArithmeticShare, kept: ArithmeticShare, **options: Any
@@ -45,9 +48,11 @@ async def opened_order(
         spec, bound = Spec.parse("order"), FitnessBound(0, 7)
         await parties(
             lambda s: evaluate(s, shares[s.me], spec=spec, bound=bound, best="nothing"),
+            nodes=nodes,
             masks=masks,
         )
-    assert seen[0] == seen[1] == seen[2]
+    assert len(seen) == nodes
+    assert len(set(seen)) == 1
     return seen[0]
 
 
@@ -56,12 +61,16 @@ def p_of_uniform(
     observer: int,
     monkeypatch: pytest.MonkeyPatch,
     kind: type[KeyedMasks] = KeyedMasks,
-    runs: int = 240,
+    *,
+    nodes: int,
+    runs: int = 90,
 ) -> float:
     async def count() -> Counter[tuple[int, ...]]:
         return Counter(
             [
-                await opened_order(f, fixed_for(observer, number, kind), monkeypatch)
+                await opened_order(
+                    f, fixed_for(observer, number, kind, nodes=nodes), monkeypatch, nodes
+                )
                 for number in range(runs)
             ]
         )
@@ -71,36 +80,47 @@ def p_of_uniform(
     return float(chisquare([counts[order] for order in orders]).pvalue)
 
 
-@pytest.mark.parametrize("observer", range(3))
-@pytest.mark.parametrize("f", [(1, 5, 3), (4, 4, 4), (2, 2, 7)])
+@pytest.mark.parametrize(
+    ("f", "nodes", "observer"),
+    [
+        *(((1, 5, 3), 3, observer) for observer in range(3)),
+        *(((1, 5, 3), 4, observer) for observer in range(4)),
+        ((4, 4, 4), 3, 1),
+    ],
+)
 def test_the_opened_order_is_uniform_for_whoever_looks(
-    f: Sequence[int], observer: int, monkeypatch: pytest.MonkeyPatch
+    f: Sequence[int], nodes: int, observer: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert p_of_uniform(f, observer, monkeypatch) > SURE
+    assert p_of_uniform(f, observer, monkeypatch, nodes=nodes) > SURE
 
 
-def test_an_order_that_is_not_shuffled_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert p_of_uniform((1, 5, 3), 0, monkeypatch, Unshuffled, runs=60) < SURE
+class OneUnshuffled(KeyedMasks):
+    """A weakened source: the permutation of component 1 does not permute."""
+
+    def permutation(self, label: str, component: int, size: int) -> NDArray[np.intp]:
+        order = super().permutation(label, component, size)
+        return np.arange(size) if component == 1 else order
 
 
-def _seen_alike(f: Sequence[int], observer: int) -> list[ArithmeticShare]:
-    """Shares of which the observer's own components are always the same."""
-    rng = np.random.default_rng(1)
-    held = {c: rng.integers(0, 2**64, len(f), dtype=np.uint64) for c in range(3)}
-    rest = held[observer] + held[(observer + 1) % 3]
-    held[(observer + 2) % 3] = to_ring(list(f)) - rest
-    return [ArithmeticShare(held[i], held[(i + 1) % 3]) for i in range(3)]
+@three_and_four
+def test_an_order_without_one_nodes_missing_permutation_is_caught(
+    nodes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    p = p_of_uniform((1, 5, 3), 1, monkeypatch, OneUnshuffled, nodes=nodes, runs=40)
+    assert p < SURE
+    assert p_of_uniform((1, 5, 3), 0, monkeypatch, OneUnshuffled, nodes=nodes, runs=40) > SURE
 
 
-@pytest.mark.parametrize("observer", range(3))
-def test_a_range_check_shows_a_node_one_bit_only(observer: int) -> None:
+@pytest.mark.parametrize(("nodes", "observer"), [(3, 1), (4, 3)])
+def test_a_range_check_shows_a_node_one_bit_only(nodes: int, observer: int) -> None:
     async def lines(weights: Sequence[int], numbers: range) -> NDArray[np.uint8]:
-        shares = _seen_alike(weights, observer)
+        shares = split_alike(np.array(weights), observer, nodes=nodes)
         seen = []
         for number in numbers:
             run = await parties(
                 lambda s: check_ranges(s, shares[s.me], [2], [100], label="r"),
-                masks=fixed_for(observer, number),
+                nodes=nodes,
+                masks=fixed_for(observer, number, nodes=nodes),
                 record=True,
             )
             opened = int(run.results[observer][0])
@@ -108,7 +128,7 @@ def test_a_range_check_shows_a_node_one_bit_only(observer: int) -> None:
         return np.array(seen, dtype=np.uint8)
 
     async def compare(first: Sequence[int], second: Sequence[int]) -> float:
-        return least_p(await lines(first, range(60)), await lines(second, range(60, 120)))
+        return least_p(await lines(first, range(30)), await lines(second, range(30, 60)))
 
     assert asyncio.run(compare([0, 100], [50, 3])) > SURE
     assert asyncio.run(compare([0, 200], [-1, 3])) > SURE  # both out of range, in different ways

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from tacit.mpc.masks import KeyedMasks, MaskSource
-from tacit.mpc.ring import Words
+from tacit.mpc.ring import Words, to_ring
+from tacit.mpc.shares import ArithmeticShare, held_by, total
 
 SURE = 1e-6
 """A p-value below this is not chance."""
@@ -30,12 +31,23 @@ class Reused(KeyedMasks):
 
 
 def fixed_for(
-    observer: int, number: int, kind: type[KeyedMasks] = KeyedMasks
+    observer: int, number: int, kind: type[KeyedMasks] = KeyedMasks, *, nodes: int = 3
 ) -> Callable[[int], MaskSource]:
-    """Keys of which the observer's own two never change; the third one is new each time."""
-    keys = {c: bytes([c + 1]) * 32 for c in range(3)}
-    keys[(observer + 2) % 3] = number.to_bytes(32, "little")
-    return lambda me: kind({c: keys[c] for c in (me, (me + 1) % 3)})
+    """Keys of which the observer's own never change; the one that it lacks is new each time."""
+    keys = {c: bytes([c + 1]) * 32 for c in range(nodes)}
+    keys[observer] = number.to_bytes(32, "little")
+    return lambda me: kind({c: keys[c] for c in held_by(me, nodes)})
+
+
+def split_alike(values: NDArray[np.int64], observer: int, *, nodes: int) -> list[ArithmeticShare]:
+    """Shares of which the observer's own components are always the same."""
+    rng = np.random.default_rng(1)
+    parts = {
+        c: rng.integers(0, 2**64, values.shape, dtype=np.uint64)
+        for c in sorted(held_by(observer, nodes))
+    }
+    parts[observer] = to_ring(values) - total(parts.values(), np.add)
+    return [ArithmeticShare({c: parts[c] for c in held_by(i, nodes)}) for i in range(nodes)]
 
 
 def least_p(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> float:

@@ -126,8 +126,7 @@ def test_the_blocks_that_search_md_names_have_their_children_and_comparisons() -
     )
     assert (
         "7 is best within 40 s on one machine, and the largest whose generations stay below half "
-        "a MB"
-        in text
+        "a MB" in text
     )
     assert seven < 0.5 < eight
 

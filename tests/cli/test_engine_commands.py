@@ -141,21 +141,26 @@ def test_a_changed_log_is_one_clear_line(tmp_path: Path, run_tacit: RunTacit) ->
 
 
 def test_bench_prints_the_agreed_shape(run_tacit: RunTacit) -> None:
-    run = run_tacit(
-        *("bench", "engine", "--population", "12", "--size", "5", "--repeats", "1", "--json"),
-        *("--measurements", "3"),
-    )
+    words = ("bench", "engine", "--population", "12", "--size", "5", "--repeats", "1")
+    run = run_tacit(*words, "--json", "--measurements", "3", "--nodes", "4", "--against", "three")
     found = json.loads(run.stdout)
-    assert (found["population"], found["size"], found["latency_ms"]) == (12, 5, 0)
+    assert [found[each] for each in ("nodes", "population", "size", "latency_ms")] == [4, 12, 5, 0]
     assert set(found["disclosures"]) == {
         *("none", "order", "quantiles:5", "buckets:5", "top:10", "above:75"),
     }
+    shape = {"seconds", "each_seconds", "rounds", "bytes_per_node", "processor_seconds_per_node"}
     for row in found["disclosures"].values():
-        assert set(row) == {
-            *("seconds", "each_seconds", "rounds", "bytes_per_node", "ratio_to_mpyc"),
-        }
-        assert len(row["each_seconds"]) == 3
-        assert row["seconds"] == sorted(row["each_seconds"])[1]
+        assert set(row) == shape | {"ratio_to_mpyc", "three", "ratio_to_three"}
+        assert set(row["three"]) == shape
+        for each in (row, row["three"]):
+            assert len(each["each_seconds"]) == 3
+            assert each["seconds"] == sorted(each["each_seconds"])[1]
+            assert 0 < each["processor_seconds_per_node"] < 10
+        assert row["ratio_to_three"]["rounds"] == round(row["rounds"] / row["three"]["rounds"], 2)
+    assert (
+        found["disclosures"]["order"]["three"]["rounds"] < (found["disclosures"]["order"]["rounds"])
+    )
+    assert "add --nodes 4" in run_tacit(*words, "--against", "three").stderr
 
 
 @pytest.mark.processes

@@ -91,7 +91,7 @@ async def begin(agreed: AgreedCluster, coordinator: Coordinator, search: int = 0
 
 
 def start_of(agreed: AgreedCluster, search: int = 0) -> NDArray[np.intp]:
-    """The secret start, which only the files of all three nodes together tell."""
+    """The secret start, which only the files of several nodes together tell."""
     folder = agreement_hash(agreed.agreement).hex()[:32]
     name = f"sealed-{search}-0"
     states = [
@@ -100,7 +100,7 @@ def start_of(agreed: AgreedCluster, search: int = 0) -> NDArray[np.intp]:
                 (agreed.cluster.folder / f"node-{i}.data" / folder / name).read_bytes()
             )
         )
-        for i in range(3)
+        for i in range(len(agreed.agreement.nodes))
     ]
     ids = reveal([each.state.table for each in states if each is not None])[..., -1].astype(np.intp)
     # Items of one column are alike, so the first of them may stand first.

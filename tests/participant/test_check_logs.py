@@ -31,7 +31,7 @@ def test_an_honest_run_is_confirmed(finished: World, tacit: Tacit) -> None:
     assert (
         "all 6 populations are those of the agreed search, and the plan is one of its" in said.out
     )
-    assert "6 answers in the ledger are what all 3 nodes sent" in said.out
+    assert "6 answers in the ledger are what all three nodes sent" in said.out
     assert "yours are as this machine sealed them" in said.out
     assert said.out.endswith("everything is as it was signed\n")
     told = json.loads(tacit("log", RUN, "--json", "--profile", finished.north.folder).out)
@@ -210,7 +210,7 @@ def test_what_is_not_proven_has_an_exit_code_of_its_own(
     monkeypatch.setattr("tacit.participant.checking.check_log", cut)
     said = tacit("log", RUN, "--profile", finished.north.folder)
     assert said.code == 5
-    assert "5 answers in the ledger are what all 3 nodes sent, and 1 are not proven" in said.out
+    assert "5 answers in the ledger are what all three nodes sent, and 1 are not proven" in said.out
     assert "all 6 populations are those of the agreed search" in said.out
     assert "everything is as it was signed" not in said.out
 

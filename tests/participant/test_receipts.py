@@ -69,7 +69,7 @@ def test_three_nodes_that_were_set_back_are_noticed(interrupted: World, tacit: T
     assert not heads(world)
     platform.tamper.clear()
     said = tacit("result", RUN, "--profile", world.north.folder)
-    assert "kept receipts of all three nodes" in said.err
+    assert "kept receipts of all 3 nodes" in said.err
     kept = heads(world)
     assert {node for node, _ in kept} == {0, 1, 2}
     honest = check_logs(world.north, RUN)

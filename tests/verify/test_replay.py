@@ -72,7 +72,7 @@ def test_an_honest_run_is_confirmed(recorded: Path, run_tacit: RunTacit) -> None
     assert done.returncode == 0, done.stderr
     assert done.stdout == (
         "all nodes were asked the same, 6 times\n"
-        "6 answers in the ledger are what all 3 nodes sent\n"
+        "6 answers in the ledger are what all three nodes sent\n"
         "all 6 populations are those of the agreed search\n"
     )
 

@@ -18,15 +18,19 @@ EPILOG = "Example: [bold]tacit demo --deadline 10s[/bold]"
 
 def demo_command(
     deadline: Annotated[str, typer.Option(help="How long to search, such as 5s.")] = "5s",
+    nodes: Annotated[
+        int, typer.Option(min=3, max=4, help="How many: 4 notice if one of them computes wrongly.")
+    ] = 3,
     stay: Annotated[
         bool | None,
         typer.Option(help="Keep the dashboard up until Ctrl-C. [only at a terminal]"),
     ] = None,
 ) -> None:
-    """Start three nodes, a platform and three airlines, and run one optimization to its deadline.
+    """Start nodes, a platform and three airlines, and run one optimization to its deadline.
 
     Everything is temporary. At a terminal the dashboard stays up until Ctrl-C.
     """
+    from tacit.engine.agreement import COUNTS, promise_of
     from tacit.runs import parse_duration
     from tacit.service import LocalPlatform, run_demo
 
@@ -38,13 +42,14 @@ def demo_command(
     def say(text: str) -> None:
         console.print(f"[dim]{time.monotonic() - started:5.1f} s[/dim]  {text}", soft_wrap=True)
 
-    say("starting three nodes and the platform")
-    with LocalPlatform() as platform:
+    say(f"starting {COUNTS[nodes]} nodes and the platform")
+    with LocalPlatform(nodes=nodes) as platform:
         code = platform.invitation("visitor", role="operator")
         console.print(f"\n  dashboard  [bold]{platform.url}[/bold]")
         console.print(f"  sign in    [bold]{code}[/bold]  (works once)\n", soft_wrap=True)
         result = run_demo(platform, deadline_seconds=seconds, say=say)
         _print_plan(console, result)
+        console.print(promise_of(nodes), soft_wrap=True)
         if not stays:
             return
         console.print(

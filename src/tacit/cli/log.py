@@ -45,7 +45,7 @@ def replay(
 ) -> None:
     """Compute every population again and compare it, and the answers, with the log.
 
-    Only the logs of all three nodes prove an answer.
+    Only the logs of all nodes prove an answer.
     """
     from tacit.engine.agreement import read_agreement
     from tacit.engine.records import is_of, load_ledger, verify_log

@@ -1,4 +1,4 @@
-"""`tacit node`: run one of three nodes."""
+"""`tacit node`: run one node of a cluster."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, help="Run one of three nodes.")
+app = typer.Typer(no_args_is_help=True, help="Run one node of a cluster.")
 
 
 @app.callback()
 def _group() -> None:
-    """Run one of three nodes."""
+    """Run one node of a cluster."""
 
 
 @app.command(epilog="Example: [bold]tacit node run --config node-0.toml[/bold]")

@@ -178,7 +178,7 @@ def submit(
     profile: Folder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check your costs, split and seal them to the three nodes, and upload the sealed boxes."""
+    """Check your costs, split and seal them to the nodes, and upload the sealed boxes."""
     loaded, run = _open(profile, run)
     done = participant.submit(loaded, run, costs, objective=objective, again=again)
     if as_json:
@@ -191,13 +191,14 @@ def submit(
     typer.echo(plain_line(f"{what}; the nodes' check is {done.state}{why}"))
     if done.repeated:
         typer.echo(plain_line(f"Note: {done.repeated}", longest=2000), err=True)
-    typer.echo(_receipts(run, done.receipts), err=True)
+    typer.echo(_receipts(loaded, run, done.receipts), err=True)
 
 
-def _receipts(run: str, count: int) -> str:
+def _receipts(profile: participant.Profile, run: str, count: int) -> str:
     """What was kept of the nodes' logs, to notice if they are set back."""
-    if count == 3:
-        return f"kept receipts of all three nodes; tacit participant log {run} compares them"
+    agreement = profile.signed_agreement(run)
+    if agreement is not None and count == len(agreement.nodes):
+        return f"kept receipts of all {count} nodes; tacit participant log {run} compares them"
     return f"kept receipts of {count} nodes; ask again later, so that a lost log is noticed"
 
 
@@ -260,12 +261,12 @@ def result(
     for row, column, whose in rows:
         typer.echo(plain_line(f"{row:{width}}  {column}{'  *' if whose else ''}"))
     typer.echo("* yours", err=True)
-    typer.echo(_receipts(run, outcome.receipts), err=True)
+    typer.echo(_receipts(loaded, run, outcome.receipts), err=True)
 
 
 @app.command(epilog=example("log r-abcdefghij"))
 def log(run: Run, profile: Folder = None, as_json: AsJson = False) -> None:
-    """Fetch the three nodes' signed logs and check that everybody did what was signed.
+    """Fetch the nodes' signed logs and check that everybody did what was signed.
 
     Ends with an exit code other than 0 if anything is off.
     """

@@ -122,12 +122,20 @@ def solve_command(
     engine: Annotated[
         str,
         engine_option(
-            help="nodes: three nodes started on this machine. simulated: the same answers without secrecy."
+            help="nodes: nodes started on this machine. simulated: the same answers without secrecy."
         ),
     ] = "nodes",
     nodes: Annotated[
         Path | None, engine_option(help="The cluster.toml of nodes elsewhere.")
     ] = None,
+    local_nodes: Annotated[
+        int,
+        engine_option(
+            min=3,
+            max=4,
+            help="How many to start on this machine: 4 notice if one of them computes wrongly.",
+        ),
+    ] = 3,
     reveal_best: Annotated[
         bool,
         engine_option(
@@ -212,7 +220,11 @@ def solve_command(
             settings=settings,
             seed=seed,
             engine=EngineChoice(
-                engine=engine, cluster=nodes, ledger=ledger, reveal_best=reveal_best
+                engine=engine,
+                cluster=nodes,
+                local_nodes=local_nodes,
+                ledger=ledger,
+                reveal_best=reveal_best,
             ),
             observe=observing(recorder, live.observe if watched else None),
             announce=live.announce if watched else None,

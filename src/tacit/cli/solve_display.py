@@ -10,6 +10,7 @@ from rich.progress import BarColumn, SpinnerColumn, TextColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
 
+from tacit.engine.agreement import COUNTS, promise_of
 from tacit.problems import Problem
 from tacit.runs import (
     DEFAULT_GENERATIONS,
@@ -99,6 +100,8 @@ def show_result(
             "quality", f"{result.percent_of_optimum:.2f} % of the optimum {result.optimum:g}"
         )
     table.add_row("search", _search_line(result))
+    if result.nodes:
+        table.add_row("promise", promise_of(result.nodes))
     for note in result.notes:
         table.add_row("note", note)
     table.add_row("plan", _plan_line(result, saved_to))
@@ -113,7 +116,7 @@ def _search_line(result: Result) -> str:
     if result.algorithm == "exact":
         return "exact"
     seconds = result.timing.seconds if result.timing else 0.0
-    where = "on three nodes" if result.engine == "nodes" else "in this process"
+    where = f"on {COUNTS[result.nodes]} nodes" if result.nodes else "in this process"
     return (
         f"{result.algorithm}, seed {result.seed}: {result.generations} generations in "
         f"{show_duration(seconds)} {where}, stopped by {result.stopped}"

@@ -1,7 +1,7 @@
 """Receipts of the nodes: the heads of their logs, kept on a participant's own machine.
 
 A node signs the head of its log for whoever asks. Kept here, it is out of reach of nodes and
-platform: a log that no longer contains it was set back, even if all three nodes were.
+platform: a log that no longer contains it was set back, even if all nodes were.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from tacit.engine.agreement import BROKEN, loss_words, promise_of
 from tacit.engine.identity import key_fingerprint
 from tacit.participant.account.trust import node_address
 from tacit.participant.costs import show_rows
@@ -24,7 +25,7 @@ def review_lines(review: Review, /) -> list[str]:
         "What the platform learns, and with it all participants (the ledger is open to them)": (
             words.disclosed
         ),
-        "What nodes and others learn": _others(words),
+        "What nodes and others learn": _others(review, words),
         "How much can be inferred from it": words.inferred,
         "Limits": _limits(review, words),
         "The search that the platform promises to follow": _search(review, words),
@@ -53,10 +54,13 @@ def _own(review: Review) -> list[str]:
     return lines
 
 
-def _others(words: SearchWords) -> list[str]:
+def _others(review: Review, words: SearchWords) -> list[str]:
+    nodes = len(review.agreement.nodes)
     return [
         words.node,
-        "Two nodes together, if they break their promise: everything.",
+        promise_of(nodes),
+        loss_words(nodes, review.agreement.on_loss),
+        BROKEN,
         "Participants and viewers: the plan that is chosen, and the ledger.",
         "All of it adds up if you give the same costs to another run.",
     ]
@@ -157,6 +161,8 @@ def review_json(review: Review, /) -> dict[str, Any]:
         "symmetric": agreement.problem.symmetric,
         "forbidden": agreement.problem.forbidden,
         "search": agreement.search,
+        "promise": promise_of(len(agreement.nodes)),
+        "on_loss": agreement.on_loss,
         "nodes": [
             {
                 "address": node_address(node),

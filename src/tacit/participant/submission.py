@@ -31,7 +31,7 @@ def submit(
     objective: str | None = None,
     again: bool = False,
 ) -> Submission:
-    """Seal this participant's rows of an objective to the three nodes, and upload the boxes.
+    """Seal this participant's rows of an objective to the nodes, and upload the boxes.
 
     `costs` is a CSV, or the scaled weights themselves in the agreement's order of rows. They are
     sealed under the agreement that this machine signed; if the platform shows another, nothing is.

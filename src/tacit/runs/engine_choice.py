@@ -1,4 +1,4 @@
-"""Who evaluates or searches: a simulation here, three local nodes, or nodes elsewhere."""
+"""Who evaluates or searches: a simulation here, local nodes, or nodes elsewhere."""
 
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ class EngineChoice:
     engine: str = "nodes"
     cluster: str | Path | None = None
     """The cluster.toml of nodes elsewhere; without it they are started here."""
+    local_nodes: int = 3
+    """How many are started here: three or four."""
     ledger: str | Path | None = None
     """Where to write everything that the nodes reveal."""
     reveal_best: bool = False
@@ -43,6 +45,17 @@ class EngineChoice:
             raise ParameterError(f"{self.engine!r} is not an engine; use {' or '.join(ENGINES)}")
         if self.engine == "simulated" and (self.cluster or self.ledger):
             raise ParameterError("a simulation has neither nodes nor a ledger; leave them out")
+        if self.local_nodes not in (3, 4):
+            raise ParameterError(f"{self.local_nodes} local nodes; start three or four")
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes compute, where nodes do."""
+        from tacit.engine.identity import load_cluster_config
+
+        if self.cluster is None:
+            return self.local_nodes
+        return len(load_cluster_config(Path(self.cluster)).nodes)
 
 
 @contextmanager
@@ -59,6 +72,7 @@ def engine_on_nodes(
     """An engine on nodes here or elsewhere, with the inputs checked."""
     # Here, since a simulation needs none of what nodes need.
     try:
+        from tacit.engine.agreement import COUNTS
         from tacit.engine.identity import load_cluster_config
         from tacit.engine.local import LocalCluster, open_engine
         from tacit.engine.records import Ledger
@@ -72,9 +86,10 @@ def engine_on_nodes(
         if choice.cluster is not None:
             cluster = load_cluster_config(Path(choice.cluster))
         else:
-            announce("starting three nodes on this machine")
+            announce(f"starting {COUNTS[choice.local_nodes]} nodes on this machine")
             chosen = pinned.populations == "chosen"
-            cluster = stack.enter_context(LocalCluster(chosen_populations=chosen)).config
+            local = LocalCluster(nodes=choice.local_nodes, chosen_populations=chosen)
+            cluster = stack.enter_context(local).config
         engine, signatures, sealed = open_engine(
             problem,
             cluster,

@@ -101,6 +101,8 @@ class Result(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     timing: Timing | None
     notes: list[str] = []
     """What went wrong on the way, such as a node that was lost."""
+    nodes: int = 0
+    """How many nodes computed it, which decides what they promise; 0 where none did."""
 
     def to_json(self, *, timing: bool = True) -> bytes:
         """As JSON; without timing it is the same on every machine."""

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
+from msgspec import structs
+
 from tacit.disclosure import BestMode, parse_best_mode, parse_disclosure
 from tacit.errors import ParameterError
 from tacit.problems import Problem, optimum
@@ -48,7 +50,7 @@ def solve(
     objectives, for all or by name. `settings` are the name of a preset, parameters of the search,
     or `SolveSettings`.
 
-    Confidential objectives are evaluated on three nodes that run beside this process for as long
+    Confidential objectives are evaluated on nodes that run beside this process for as long
     as the call takes, or with `engine="simulated"` by a simulation that knows the weights and gives
     the same result. With `disclose="sealed"` the nodes search themselves, and nothing is disclosed
     but the plan in the end. `observe` is called after every generation, or of a sealed search now
@@ -78,7 +80,8 @@ def solve(
         driver.checkpoint()
         outcome = driver.outcome()
         timing = Timing(time.monotonic() - started, started - prepared, outcome.ends)
-    return summarize(problem, outcome, reason, timing, engine=driver.engine, optimum=reference)
+    result = summarize(problem, outcome, reason, timing, engine=driver.engine, optimum=reference)
+    return structs.replace(result, nodes=choice.nodes) if driver.engine == "nodes" else result
 
 
 def _say_nothing(line: str, /) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 
-from tacit.engine.agreement import Agreement
+from tacit.engine.agreement import COUNTS, Agreement
 from tacit.engine.evaluators import disclosed_best
 from tacit.engine.records import EvaluationAnswer, LedgerEntry, Log, RevealBegun, RevealedBest
 from tacit.engine.wire import NO_ATTEMPT, Attempt
@@ -105,7 +105,7 @@ def check_disclosed(
         _check_may_be_disclosed(agreement, entry, nodes)
     _check_reveals(agreement, logs, ledger)
     answers = check_answers(agreement, logs, ledger)
-    count = {3: "three", 4: "four"}[len(agreement.nodes)]
+    count = COUNTS[len(agreement.nodes)]
     words = f"{answers.confirmed} answers in the ledger are what all {count} nodes sent"
     if len(logs) < len(agreement.nodes):
         words = (

@@ -14,10 +14,10 @@ from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.records.events import NodeLost, NodeReturned
 from tacit.engine.wire.messages import OpenEpoch
 from tacit.errors import PeerTimeoutError, RefusedError
-from tests.support.processes import starts_processes
 from tests.engine.agreed_cluster import AgreedCluster, populations, problem, run
 from tests.engine.on_nodes.test_failures import expected
 from tests.engine.sealed_agreed_cluster import begin, draft
+from tests.support.processes import starts_processes
 
 pytestmark = pytest.mark.processes
 FOUR = 4

@@ -271,7 +271,9 @@ def test_shares_that_do_not_fit_are_refused_by_a_node_alone(
 
 def test_manifests_of_earlier_versions_are_refused_with_words_that_help() -> None:
     cast = example_cast()
-    rows = seal_rows(cast.agreement, "owner", 0, np.zeros((2, 2), np.int64), key=cast.participants["owner"])
+    rows = seal_rows(
+        cast.agreement, "owner", 0, np.zeros((2, 2), np.int64), key=cast.participants["owner"]
+    )
     old = msgspec.json.decode(rows.manifest)
     del old["components"]
     written = msgspec.json.encode(old, order="sorted")

@@ -68,11 +68,11 @@ def test_names_from_outside_stay_text(kind: str) -> None:
     node = {"host": EVIL, "port": 1, "reachable": True, "clock_offset_seconds": 9.0}
     result = {
         "state": "finished", "plan": {"items": [0, 1]}, "told": [3], "generation": 1,
-        "evaluations": 1, "seconds": 1.0, "late_by_seconds": -0.1,
+        "evaluations": 1, "seconds": 1.0, "late_by_seconds": -0.1, "nodes": 4,
     }  # fmt: skip
     for markup in (
         members_table(run["members"]),
-        nodes_table({"name": EVIL, "nodes": [node]}),
+        nodes_table({"name": EVIL, "nodes": [node] * 3}),
         warnings_list([EVIL]),
         terms_list(run, population=300),
         plan_markup(run, result),
@@ -81,6 +81,13 @@ def test_names_from_outside_stay_text(kind: str) -> None:
         convergence_svg([(0.0, 1.0)], label=EVIL),
     ):
         well_formed(markup)
+    assert "computed by four nodes" in summary(run, result)
+
+
+@pytest.mark.parametrize(("count", "says"), [(3, "nobody notices"), (4, "right or there is none")])
+def test_the_nodes_of_a_run_say_what_they_promise(count: int, says: str) -> None:
+    node = {"host": "n", "port": 1, "reachable": True, "clock_offset_seconds": 0.0}
+    assert says in nodes_table({"name": "c", "nodes": [node] * count})
 
 
 @given(st.lists(st.tuples(st.floats(0, 1e6), values), min_size=1, max_size=50))

@@ -9,6 +9,7 @@ from tacit.lazy import lazily
 if TYPE_CHECKING:
     from tacit.engine.agreement.check import check_agreement
     from tacit.engine.agreement.draft import draft_agreement, weights_digest
+    from tacit.engine.agreement.promise import BROKEN, COUNTS, loss_words, promise_of
     from tacit.engine.agreement.sealed import count_searches, pin_sealed, sealed_terms, table_of
     from tacit.engine.agreement.sealing import (
         Manifest,

@@ -2,7 +2,7 @@
 
 A node draws its contribution once per objective and never again. Before the inputs are frozen its
 peers see a hash of it; a contribution has 256 random bits, so nobody finds it by trying. What the
-three have drawn together is a hash of all contributions, which none of them determines.
+nodes have drawn together is a hash of all contributions, which none of them determines.
 """
 
 from __future__ import annotations

@@ -26,8 +26,9 @@ def check_frame_sizes(agreement: Agreement, /) -> None:
     _check("a population", entries * (1 if problem.columns <= 256 else 2))
     for objective in agreement.confidential():
         for owner in agreement.objectives[objective].owners:
-            # Two components of eight bytes per weight.
-            _check(f"the box of {owner.participant!r}", 16 * len(owner.rows) * problem.columns)
+            # All components but one, of eight bytes per weight.
+            size = 8 * (len(agreement.nodes) - 1) * len(owner.rows) * problem.columns
+            _check(f"the box of {owner.participant!r}", size)
     for objective in agreement.evaluated():
         name = agreement.objectives[objective].name
         _check(f"an evaluation of {name!r}", largest_batch(agreement, objective))

@@ -11,8 +11,6 @@ from tacit.engine.agreement.sealed import count_searches, largest_message, sched
 from tacit.engine.agreement.terms import Agreement
 from tacit.search.moves import Schedule
 
-SHARE_BYTES = 16
-"""Two components of eight bytes per weight."""
 BATCH_FACTOR = 14
 """The memory of a comparison's steps, in messages of it."""
 BOX_FACTOR = 5
@@ -23,10 +21,17 @@ RANGE_BYTES, RANGE_BATCH = 112, 16 << 20
 """Per weight that is range-checked, and for one batch of comparisons."""
 
 
+def _share_bytes(agreement: Agreement) -> int:
+    """All components but one, of eight bytes per weight."""
+    return 8 * (len(agreement.nodes) - 1)
+
+
 def weights_bytes(agreement: Agreement, /) -> int:
     """The shares of all matrices, and the public ones."""
     cells, shared = agreement.problem.rows * agreement.problem.columns, agreement.confidential()
-    return cells * (SHARE_BYTES * len(shared) + 8 * (len(agreement.objectives) - len(shared)))
+    return cells * (
+        _share_bytes(agreement) * len(shared) + 8 * (len(agreement.objectives) - len(shared))
+    )
 
 
 def prepare_bytes(agreement: Agreement, objective: int, /) -> int:
@@ -62,8 +67,11 @@ def working_bytes(agreement: Agreement, /) -> int:
     steps = [0]
     for objective in agreement.confidential():
         owners = agreement.objectives[objective].owners
-        largest_box = max((len(owner.rows) * columns for owner in owners), default=0) * SHARE_BYTES
-        steps += [BOX_FACTOR * largest_box, prepare_bytes(agreement, objective)]
+        largest = max((len(owner.rows) * columns for owner in owners), default=0)
+        steps += [
+            BOX_FACTOR * largest * _share_bytes(agreement),
+            prepare_bytes(agreement, objective),
+        ]
     steps += [evaluation_bytes(agreement, k) for k in agreement.evaluated()]
     for search in range(count_searches(agreement)):
         steps.append(generations_bytes(schedule_of(agreement, search, seed=0)))

@@ -1,4 +1,4 @@
-"""Evaluation on three nodes behind the same synchronous call as everything else.
+"""Evaluation on nodes behind the same synchronous call as everything else.
 
 The coordinator lives on an event loop of its own in a background thread; the search waits for it
 outside, never longer than agreed.
@@ -49,7 +49,7 @@ GRACE_SECONDS = 0.05
 
 
 class SecureEngine:
-    """A connection to three nodes for one agreement. Use it in a `with` statement."""
+    """A connection to the nodes for one agreement. Use it in a `with` statement."""
 
     def __init__(
         self,
@@ -191,16 +191,16 @@ class SecureEngine:
         return True
 
     def fetch_logs(self, nonce: bytes = b"", /) -> list[LogPage]:
-        """The three nodes' logs of this agreement, signed for whoever drew the nonce."""
+        """The nodes' logs of this agreement, signed for whoever drew the nonce."""
         return self.wait(self.submit(self._coordinator.fetch_logs(nonce)), until=None)
 
     def fetch_heads(self, nonce: bytes, /) -> list[LogPage]:
-        """The heads of the three logs without their lines, signed in the same way."""
+        """The heads of the logs without their lines, signed in the same way."""
         return self.wait(self.submit(self._coordinator.fetch_heads(nonce)), until=None)
 
 
 class SecureSealedSearch:
-    """A sealed search on three nodes behind synchronous calls; it writes the ledger."""
+    """A sealed search on nodes behind synchronous calls; it writes the ledger."""
 
     def __init__(self, engine: SecureEngine, search: SealedSearch, number: int, /) -> None:
         self._engine, self._search, self._number = engine, search, number
@@ -254,7 +254,7 @@ class SecureSealedSearch:
 
 
 class SecureObjective:
-    """One confidential objective on three nodes; the twin of `SimulatedObjective`."""
+    """One confidential objective on nodes; the twin of `SimulatedObjective`."""
 
     def __init__(
         self, engine: SecureEngine, objective: int, /, *, estimator: Estimator = linear

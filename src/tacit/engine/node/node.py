@@ -66,7 +66,7 @@ TIDY_EVERY_SECONDS = 3600.0
 
 
 class Node:
-    """One of three nodes."""
+    """One node of a cluster."""
 
     def __init__(self, config: NodeConfig, /) -> None:
         folder = Path(config.folder)

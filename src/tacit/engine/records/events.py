@@ -70,7 +70,7 @@ class InputsFrozen(Event, frozen=True, tag="frozen inputs"):
     manifests: str
     """The hash of all owners' manifests."""
     commitments: list[str]
-    """The hashes that bind the three nodes to their contributions to the seed."""
+    """The hashes that bind the nodes to their contributions to the seed."""
 
 
 class SeedDrawn(Event, frozen=True, tag="seed drawn"):
@@ -78,7 +78,7 @@ class SeedDrawn(Event, frozen=True, tag="seed drawn"):
 
     objective: int
     contributions: list[str]
-    """Of the three nodes to the search's seed."""
+    """Of the nodes to the search's seed."""
 
 
 class InputsFrozenAtOnce(Event, frozen=True, tag="frozen"):

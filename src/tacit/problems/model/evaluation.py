@@ -1,7 +1,7 @@
 """The seam between search and evaluation: one synchronous call, which gives this back.
 
 The search never knows what stands behind it: plain arithmetic, a simulation of the Privacy Engine,
-or three nodes.
+or nodes.
 """
 
 from __future__ import annotations

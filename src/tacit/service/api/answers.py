@@ -14,7 +14,7 @@ from tacit.service.api.terms import RunTerms
 from tacit.service.storage import Run, members_with_keys, read_run
 from tacit.service.workflow.drafting import problem_of_terms
 
-FIGURES = ("told", "generation", "evaluations", "seconds", "late_by_seconds")
+FIGURES = ("told", "generation", "evaluations", "seconds", "late_by_seconds", "nodes")
 
 
 def run_summary(run: Run, /) -> RunSummary:

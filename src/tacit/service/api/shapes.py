@@ -164,7 +164,7 @@ class Submission(Taken):
     objective: Annotated[int, Field(ge=0, le=1000)]
     manifest: Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{2})+$", max_length=20_000)]
     signature: Signature
-    boxes: Annotated[list[str], Field(min_length=3, max_length=3)]
+    boxes: Annotated[list[str], Field(min_length=3, max_length=4)]
     """Base64, one per node."""
 
 
@@ -197,6 +197,8 @@ class RunResult(BaseModel):
     evaluations: int | None
     seconds: float | None
     late_by_seconds: float | None
+    nodes: int | None
+    """How many computed it, which decides what they promise; None before versions that say it."""
     front: list[Plan] | None
     """All plans of the best-known set, where there are several objectives."""
 

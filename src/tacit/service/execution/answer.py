@@ -63,5 +63,6 @@ def result_of(
         "evaluations": report.evaluations,
         "seconds": round(report.seconds, 3),
         "late_by_seconds": round(late_by, 4),
+        "nodes": len(agreement.nodes),
         "front": report.plans if len(agreement.objectives) > 1 else None,
     }

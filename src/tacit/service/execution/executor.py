@@ -275,7 +275,7 @@ class Executor:
     async def fetch_logs(
         self, run_id: str, nonce: bytes, /, *, heads_only: bool = False
     ) -> LogAnswer:
-        """The three nodes' logs, or their heads alone, signed for this nonce."""
+        """The nodes' logs, or their heads alone, signed for this nonce."""
         stored = await self._database.read(stored_agreement, run_id)
         early = {State.SUBMITTED, State.AGREED} if heads_only else {State.SUBMITTED}
         if stored.state in BEFORE_RUNNING - early:

@@ -31,7 +31,7 @@ class NodeStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterStatus:
-    """Three nodes that work together, and how busy they are."""
+    """Nodes that work together, and how busy they are."""
 
     name: str
     nodes: tuple[NodeStatus, ...]
@@ -120,7 +120,7 @@ class Execution(Protocol):
     async def fetch_logs(
         self, run_id: str, nonce: bytes, /, *, heads_only: bool = False
     ) -> LogAnswer:
-        """The three nodes' logs, signed for this nonce; a `TacitError` if a node is away.
+        """The nodes' logs, signed for this nonce; a `TacitError` if a node is away.
 
         With `heads_only` come the heads of the logs without their lines, as receipts.
         """

@@ -1,6 +1,7 @@
-"""The whole of tacit in one go: three nodes, a platform, three airlines, one run to its deadline.
+"""The whole of tacit in one go: a cluster, a platform, three airlines, one run to its deadline.
 
-Airlines are made up, and so are their costs; everything else is as it would be on eight machines.
+Airlines are made up, and so are their costs; everything else is as it would be on
+machines of their own.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import httpx
 
+from tacit.engine.agreement import COUNTS
 from tacit.engine.identity import load_keys
 from tacit.errors import EngineError
 from tacit.participant import (
@@ -84,6 +86,7 @@ def run_demo(
 ) -> DemoResult:
     """Take one run from its draft to its end, with all logs checked."""
     problem = demo_problem(seed)
+    count = COUNTS[len(platform.cluster.config.nodes)]
     files = platform.folder / "airlines"
     save_participants(problem, files)
     operator = Operator(platform, platform.invitation(OPERATOR, role="operator"))
@@ -103,7 +106,7 @@ def run_demo(
         say("all reviewed and signed what may be disclosed, under these keys and no others")
         for profile in profiles:
             submit(profile, run, files / f"{profile.account}.csv")
-        say("all sealed their costs to the three nodes; the platform holds boxes it cannot open")
+        say(f"all sealed their costs to the {count} nodes; the platform holds boxes it cannot open")
         ended = wait_for_end(operator, run)
         if ended["state"] != "finished":
             raise EngineError(f"the run ended as {ended['state']}: {ended['reason']}")

@@ -1,4 +1,4 @@
-"""Three nodes and a platform on this machine, as processes, for as long as a `with` block lasts.
+"""A cluster and a platform on this machine, as processes, for as long as a `with` block lasts.
 
 For the demo and for tests from end to end. Real TLS everywhere; everything is gone afterwards.
 """
@@ -29,9 +29,9 @@ STOP_SECONDS = 15.0
 class LocalPlatform:
     """A platform with its cluster in temporary folders."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, nodes: int = 3) -> None:
         self._listen = free_addresses(1)[0]
-        self.cluster = LocalCluster()
+        self.cluster = LocalCluster(nodes=nodes)
         self.folder = Path()
         self._process: subprocess.Popen[bytes] | None = None
 

@@ -13,7 +13,7 @@ from tacit.service.storage import Database
 from tacit.service.workflow.events import Announcer
 
 LOGS_AT_ONCE, LOGS_WAIT_SECONDS = 2, 20.0
-"""The logs of three nodes may be many megabytes, which pass through the platform's memory."""
+"""The logs of a cluster's nodes may be many megabytes, which pass through the platform's memory."""
 
 
 def _turns_for_logs() -> ConcurrencyLimit:

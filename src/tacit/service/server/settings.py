@@ -21,7 +21,7 @@ Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class ClusterSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Three nodes that belong together, and how many runs they take at a time."""
+    """Three or four nodes that belong together, and how many runs they take at a time."""
 
     name: str
     file: str

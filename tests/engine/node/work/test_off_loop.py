@@ -117,7 +117,9 @@ def test_a_session_away_sends_and_receives_by_way_of_its_link() -> None:
 
         async def fails() -> None:
             async with open_session(again, muxes={0: BridgedMux(here)}, **options) as away:
-                waiting = asyncio.ensure_future(loops.run("platform", lambda: away._receive_all([0])))
+                waiting = asyncio.ensure_future(
+                    loops.run("platform", lambda: away._receive_all([0]))
+                )
                 await there.notify(again.channel(0), "", timeout=1)
                 await waiting
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from tacit.engine.agreement import promise_of
 from tacit.service.api.terms import RunTerms
 from tacit.service.dashboard.words import WAY, best_words, disclosure_words, number, state_name
 from tacit.service.workflow.drafting import population_of_terms
@@ -101,7 +102,8 @@ def nodes_table(cluster: dict[str, Any] | None, /) -> str:
                 f'<strong class="bad">{clock}</strong>' if is_off else clock,
             ]
         )
-    return table(["Node", "State", "Clock"], rows, f"Nodes of {cluster['name']}")
+    shown = table(["Node", "State", "Clock"], rows, f"Nodes of {cluster['name']}")
+    return shown + hint(promise_of(len(rows)))
 
 
 def population_of(terms: dict[str, Any], /) -> int:

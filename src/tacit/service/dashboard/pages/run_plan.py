@@ -7,6 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
+from tacit.engine.agreement import COUNTS
 from tacit.problems import Objective, problem_without_weights
 from tacit.service.api.terms import public_of_terms
 from tacit.service.dashboard.frame import html, native, section
@@ -80,6 +81,8 @@ def summary(run: dict[str, Any], result: dict[str, Any], /) -> str:
     if late is not None and result["state"] == "finished":
         on_time = f"{late * 1000:.0f} ms after the deadline" if late >= 0.0005 else "in time"
         text += f"; answered {on_time}"
+    if result.get("nodes"):
+        text += f"; computed by {COUNTS[result['nodes']]} nodes"
     return f"<p>{escape(text)}.</p>"
 
 

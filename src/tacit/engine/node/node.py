@@ -275,7 +275,7 @@ class Node:
             link.abort()
             return
         self.note(Connected(link.peer))
-        link.budget = self._frames.setdefault(link.peer, FrameBudget(PLATFORM_BYTES))
+        link.share(self._frames.setdefault(link.peer, FrameBudget(PLATFORM_BYTES)))
         link.limit_unsent(UNSENT_BYTES)
         mux = Mux(delayed(link, self.config.delay_ms), pending_limit=PENDING_LIMIT)
         platform = self.parties.platform_certificates(link.peer)[0]

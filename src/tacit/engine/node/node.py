@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict, replace
 
-from tacit.engine.agreement.terms import Agreement, agreement_hash
+from tacit.engine.agreement.terms import Agreement, agreement_hash, canonical
 from tacit.engine.identity.config import NodeConfig, parse_address
 from tacit.engine.identity.expiry import DAY, expiry_warnings
 from tacit.engine.node.admission import check_allowed, check_parties
@@ -238,7 +238,7 @@ class Node:
         check_parties(agreement, platform, self.parties)
         check_allowed(agreement, self.config)
         self.own_keys.check_named(agreement)
-        self.quota.check_agreement(agreement, platform)
+        self.quota.check_count(len(canonical(agreement)), platform)
         store = await in_thread(Store.create, self._data, agreement, signatures)
         return self._hold(store)
 

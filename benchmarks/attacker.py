@@ -23,11 +23,13 @@ from tacit.engine.coordinator.evaluations import Evaluations
 from tacit.engine.coordinator.node_client import NodeClient
 from tacit.engine.local.engine import all_sign
 from tacit.engine.wire.attempt import NO_ATTEMPT
-from tacit.engine.wire.messages import Agree, Evaluate, FetchLog, Submit
+from tacit.engine.wire.messages import TALK, Agree, Evaluate, FetchLog, Submit
 from tacit.errors import TacitError
+from tacit.mpc.transport import Header, encode
 
 SMALL, POPULATION = 20, 100
 LARGE, LARGE_POPULATION = 1000, 1000
+LARGEST = 60 << 20
 
 
 async def idle(_: Platform) -> None:
@@ -148,11 +150,26 @@ async def unread_pages(attacker: Platform) -> None:
 
 
 async def large_frames(attacker: Platform) -> None:
-    """Boxes of 60 MB that belong to no agreement, on 16 links to each node."""
-    box = bytes(60 << 20)
-    request = Submit(agreement=bytes(32), manifest=b"", signature=b"", box=box)
-    clients = [client for _ in range(16) for client in attacker.clients()]
+    """Boxes of 60 MB that belong to no agreement, on two links to each node."""
+    request = Submit(agreement=bytes(32), manifest=b"", signature=b"", box=bytes(LARGEST))
+    clients = [client for _ in range(2) for client in attacker.clients()]
     await asyncio.gather(*(_always(client, lambda: request) for client in clients))
+
+
+async def announced_frames(attacker: Platform) -> None:
+    """Frames of 60 MB of which 1 kB is sent, on 48 links to each node."""
+    head = encode(Header(TALK, bytes(8), depth=1, sequence=0, length=LARGEST))
+
+    async def announce(client: NodeClient) -> None:
+        while True:
+            with suppress(TacitError):
+                await client.connect()
+                await client.mux.link.send(head, bytes(1000), timeout=1)
+                while client.connected:
+                    await asyncio.sleep(0.1)
+            await asyncio.sleep(0.1)
+
+    await asyncio.gather(*(announce(client) for _ in range(48) for client in attacker.clients()))
 
 
 ATTACKS: dict[str, Callable[[Platform], Awaitable[None]]] = {
@@ -166,6 +183,7 @@ ATTACKS: dict[str, Callable[[Platform], Awaitable[None]]] = {
         large_evaluations,
         unread_pages,
         large_frames,
+        announced_frames,
     )
 }
 

@@ -49,7 +49,7 @@ def content_of(name: str, /) -> Any:
 
 def held_cells() -> list[Held]:
     """Every cell that is held."""
-    return [*_readme(), *_equal_time(), *_nodes(), *_search(), *_sealed()]
+    return [*_readme(), *_equal_time(), *_nodes(), *_attacks(), *_search(), *_sealed()]
 
 
 def _readme() -> Iterator[Held]:
@@ -108,6 +108,18 @@ def _nodes() -> Iterator[Held]:
         }
         for row, cell in shown.items():
             yield Held("docs/nodes.md", row, (7,), column, cell)
+
+
+def _attacks() -> Iterator[Held]:
+    for each in content_of("load_attacks")["attacks"]:
+        shown = (
+            f"{max(each['peak_megabytes'])}",
+            f"{each['evaluation_median_ms']:.0f}",
+            f"{each['evaluation_worst_ms']:.0f}",
+            f"{each['failed']} of {each['evaluations']}",
+        )
+        for column, text in enumerate(shown, start=2):
+            yield Held("docs/nodes.md", f"`{each['attack']}`", (6,), column, text)
 
 
 def _search() -> Iterator[Held]:

@@ -22,6 +22,7 @@ from benchmarks.attacker import ATTACKS, POPULATION, SMALL, attack
 from benchmarks.two_platforms import (
     MEGABYTE,
     Platform,
+    answered,
     assignment,
     forget_peaks,
     peak_megabytes,
@@ -35,7 +36,7 @@ from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.records.events import RequestRefused
 from tacit.engine.records.node_log import NodeLog
 from tacit.engine.wire.messages import Ping
-from tacit.errors import TacitError
+from tacit.errors import EngineError, TacitError
 
 LATE_SECONDS = 10.0
 
@@ -119,6 +120,8 @@ async def _measure(name: str, cluster: LocalCluster, seconds: float, agreements:
     pinging = asyncio.ensure_future(_pings(pinged, until))
     evaluated = await asyncio.gather(*(_evaluations(each, until) for each in coordinators))
     pings = await pinging
+    if not process.is_alive():
+        raise EngineError(f"the attacker of {name} ended by itself; nothing was measured")
     process.kill()
     process.join()
     await pinged.disconnect()
@@ -139,15 +142,6 @@ async def _measure(name: str, cluster: LocalCluster, seconds: float, agreements:
     )
 
 
-async def _answered(cluster: LocalCluster) -> None:
-    client = Platform(cluster.folder, "platform").clients()[0]
-    while not client.connected:
-        with suppress(TacitError):
-            await client.connect()
-        await asyncio.sleep(0.02)
-    await client.disconnect()
-
-
 def _restarts(megabytes: int) -> list[Restart]:
     """Start a node with the log that a flood of refusals would have left before."""
     found = []
@@ -164,7 +158,7 @@ def _restarts(megabytes: int) -> list[Restart]:
                 path.with_suffix(".checkpoint").unlink(missing_ok=True)
             begun = time.monotonic()
             cluster.restart(0)
-            asyncio.run(_answered(cluster))
+            asyncio.run(answered(cluster))
             took = round(time.monotonic() - begun, 2)
             found.append(Restart(megabytes, checkpoint, took, peak_megabytes(cluster)[0]))
             cluster.kill(0)

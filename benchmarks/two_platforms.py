@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from tacit.engine.local.engine import (
     platform_certificate,
     public_keys,
 )
+from tacit.errors import TacitError
 from tacit.mpc.transport import Identity
 from tacit.problems import Problem, generate_assignment
 
@@ -49,7 +51,19 @@ def two_platforms() -> Iterator[LocalCluster]:
             own = (line for line in lines.splitlines(True) if "most_working" not in line)
             path.write_text("".join(own))
             cluster.restart(node)
+        asyncio.run(answered(cluster))
         yield cluster
+
+
+async def answered(cluster: LocalCluster) -> None:
+    """Wait until every node answers: one that was started again does not listen at once."""
+    for client in Platform(cluster.folder, "platform").clients():
+        while not client.connected:
+            cluster.check_alive()
+            with suppress(TacitError):
+                await client.connect()
+            await asyncio.sleep(0.02)
+        await client.disconnect()
 
 
 def assignment(size: int, *, participants: int = 2) -> Problem:

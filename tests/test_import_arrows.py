@@ -55,7 +55,7 @@ _ENGINE = {
     # Node and coordinator never import each other.
     "node": ["derived", "records", "wire", "agreement", "identity"],
     "coordinator": ["evaluators", "records", "wire", "agreement", "identity"],
-    "local": ["coordinator", "evaluators", "records", "wire", "agreement", "identity"],
+    "local": ["coordinator", "derived", "evaluators", "records", "wire", "agreement", "identity"],
 }
 for _room, _below in _ENGINE.items():
     ARROWS[f"tacit.engine.{_room}"] = _ENGINE_STANDS_ON | {f"tacit.engine.{b}" for b in _below}

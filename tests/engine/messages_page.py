@@ -44,7 +44,7 @@ SECTIONS: list[tuple[str, str, list[type]]] = [
     (
         "From a node to the coordinator",
         "MessagePack, tagged by `type`: what belongs to the request, `Refused` or `Failed`.",
-        _of(replies.Reply),
+        [*_of(replies.Reply), replies.Allowed],
     ),
     (
         "Between nodes",
@@ -115,7 +115,9 @@ def page() -> str:
         lines += [f"## {title}", "", *textwrap.wrap(introduction, 100), ""]
         for record in records:
             tag = record.__struct_config__.tag  # type: ignore[attr-defined]
-            name = f"`{tag}`" if tag == record.__name__ else f"`{tag}` ({record.__name__})"
+            name = f"`{tag}` ({record.__name__})"
+            if tag in (record.__name__, None):  # a part of others has no tag
+                name = f"`{record.__name__}`"
             if issubclass(record, messages.Request):
                 name += f", answered by `{reply_type(record).__name__}`"
             lines += [f"- {name}: {' '.join((inspect.getdoc(record) or '').split())}"]

@@ -6,6 +6,7 @@ import asyncio
 import secrets
 import time
 from pathlib import Path
+from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from msgspec.structs import replace
@@ -21,6 +22,7 @@ from tacit.engine.node.node import Node
 from tacit.engine.records.events import Event
 from tacit.engine.records.node_log import verify_log
 from tacit.mpc.transport import fingerprint
+from tacit.problems import Problem
 from tests.engine.fixtures import example_problem
 
 
@@ -36,8 +38,10 @@ def platform_of(folder: Path) -> str:
     return fingerprint(read_certificate(folder / "platform.pem"))
 
 
-def agree(node: Node, folder: Path) -> tuple[Agreement, dict[str, bytes], str]:
-    """An agreement that the node takes."""
+def drafted(
+    node: Node, folder: Path, problem: Problem | None = None, **search: Any
+) -> tuple[Agreement, dict[str, bytes], str]:
+    """An agreement that the node would take, and the platform that it is with."""
     keys = participant_keys(["owner"])
     platform = platform_of(folder)
     nonce = secrets.token_hex(16)
@@ -50,12 +54,14 @@ def agree(node: Node, folder: Path) -> tuple[Agreement, dict[str, bytes], str]:
         made = sign_offer(signing, nonce=nonce, platform=platform, sealing_key=public)
         nodes[k] = replace(nodes[k], sealing_key=public, sealing_signature=made)
     agreement = draft_agreement(
-        example_problem(),
+        problem or example_problem(),
         participants=public_keys(keys),
         nodes=nodes,
         platform=platform,
         nonce=nonce,
-        search=PinnedSearch("genetic", {"population": 4}, seed=None),
+        search=PinnedSearch(
+            **{"algorithm": "genetic", "parameters": {"population": 4}, "seed": None} | search
+        ),
         limits=AgreementLimits(
             evaluations=10,
             population_min=2,
@@ -64,6 +70,11 @@ def agree(node: Node, folder: Path) -> tuple[Agreement, dict[str, bytes], str]:
             expires=int(time.time()) + 3600,
         ),
     )
-    signatures = all_sign(agreement, keys)
-    asyncio.run(node.take_agreement(agreement, signatures, platform))
-    return agreement, signatures, platform
+    return agreement, all_sign(agreement, keys), platform
+
+
+def agree(node: Node, folder: Path) -> tuple[Agreement, dict[str, bytes], str]:
+    """An agreement that the node takes."""
+    made = drafted(node, folder)
+    asyncio.run(node.take_agreement(*made))
+    return made

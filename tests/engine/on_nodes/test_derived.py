@@ -18,6 +18,7 @@ from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.coordinator.evaluations import Evaluated, Evaluations
 from tacit.engine.derived import AgreedSearch
 from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.local.engine import open_engine
 from tacit.engine.node.state.store import Store, folder_name
 from tacit.engine.records.freezing import frozen_inputs
 from tacit.engine.wire.messages import Evaluate
@@ -135,6 +136,12 @@ def test_a_search_that_nobody_measured_is_not_followed() -> None:
     with LocalCluster(any_search=False) as nodes:
         run(refused_by(nodes, {"tournament": 1}))
         run(refused_by(nodes, {"population": 30, "elites": 2}))
+        not_even_drafted(nodes, PinnedSearch("genetic", {"tournament": 1}, None, "derived"))
+
+
+def not_even_drafted(nodes: LocalCluster, search: PinnedSearch) -> None:
+    with pytest.raises(RefusedError, match="node 0 refuses: nobody measured what"):
+        open_engine(problem(), nodes.config, search=search, evaluations=5, population=(300, 300))
 
 
 @pytest.mark.parametrize("best", ["value", "improvement"])

@@ -31,7 +31,7 @@ def test_frames_of_several_links_wait_for_room(tmp_path: Path) -> None:
         for _ in range(4):
             here.append(Mux(await connect("127.0.0.1", port, peer="a", identity=b)))
             link = await arrived.get()
-            link.budget = budget
+            link.share(budget)
             there.append(Mux(link))
         for mux in here:
             await mux.open(TALK).send(1, bytes(FRAME), timeout=5)

@@ -10,7 +10,6 @@ import pytest
 from tacit.engine.identity.certificates import CertificateFiles, new_certificate
 from tacit.errors import PeerError
 from tacit.mpc.transport import Identity, TlsLink, connect, listener, make_certificate
-from tests.engine.agreed_cluster import run
 
 
 @pytest.mark.parametrize("per_address", [4, 1000])
@@ -49,7 +48,7 @@ def test_slow_handshakes_keep_no_peer_out(
         await there.close()
         await node_port.close()
 
-    run(attack())
+    asyncio.run(attack())
     assert rejected.count("the TLS handshake was too slow, and others waited") >= 12
 
 
@@ -70,7 +69,7 @@ def test_the_address_with_most_handshakes_makes_room(monkeypatch: pytest.MonkeyP
             node_port._handshakes[task] = listener._Handshake(host, where, Connection())
         node_port._make_room("c")
 
-    run(work())
+    asyncio.run(work())
     assert rejected == ["second"]
 
 

@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
 from tacit.engine.local.cluster import LocalCluster
 from tacit.service.execution.cluster_links import ClusterLinks
+from tacit.service.execution.executor import Executor
+from tacit.service.server.app import make_app
+from tests.service.world import opened
+from tests.support.platform import generous
 
 pytestmark = pytest.mark.processes
+
+
+def test_nothing_is_drawn_up_that_a_node_would_refuse_when_all_have_signed(tmp_path: Path) -> None:
+    with LocalCluster(any_search=False) as cluster:
+        settings = generous(tmp_path / "platform", cluster.folder / "cluster.toml")
+        with opened(make_app(settings, execution=Executor)) as world:
+            world.add("op", "operator")
+            run_id = world.invited()
+            shown = world.ok("GET", f"/runs/{run_id}", "op")
+            agreement = world.call("GET", f"/runs/{run_id}/agreement", "north")
+    said = "the agreement cannot be drawn up: node 0 refuses: nobody measured"
+    assert [warning[: len(said)] for warning in shown["warnings"]] == [said]
+    assert "this is retried" not in shown["warnings"][0]
+    assert agreement.status_code == 404
 
 
 def test_who_is_there_and_whose_clock_is_off() -> None:

@@ -28,8 +28,9 @@ from tacit.engine.agreement.terms import (
     PinnedSearch,
 )
 from tacit.engine.coordinator.node_client import clients_of
-from tacit.engine.coordinator.sealing_offers import ask_for_sealing_keys
+from tacit.engine.coordinator.sealing_offers import NodeOffer, ask_for_sealing_keys
 from tacit.engine.coordinator.secure import SecureEngine
+from tacit.engine.derived import check_nodes_allow
 from tacit.engine.identity.certificates import read_certificate
 from tacit.engine.identity.config import ClusterConfig, parse_address
 from tacit.engine.records.ledger import Ledger
@@ -75,8 +76,13 @@ def platform_certificate(cluster: ClusterConfig, /) -> str:
 
 def offered_node_terms(cluster: ClusterConfig, nonce: str, /) -> list[NodeTerms]:
     """What an agreement with this nonce says of a cluster's nodes; asks them for sealing keys."""
+    return [each.node for each in node_offers(cluster, nonce)]
 
-    async def ask() -> list[NodeTerms]:
+
+def node_offers(cluster: ClusterConfig, nonce: str, /) -> list[NodeOffer]:
+    """The same with what each node allows, for whoever drafts the agreement."""
+
+    async def ask() -> list[NodeOffer]:
         clients = clients_of(cluster)
         try:
             return await ask_for_sealing_keys(
@@ -112,10 +118,11 @@ def open_engine(
     """An engine that is not started yet, with the signatures and boxes that start it."""
     keys = participant_keys(participant.name for participant in problem.participants)
     nonce = secrets.token_hex(16)
+    offers = node_offers(cluster, nonce)
     agreement = draft_agreement(
         problem,
         participants=public_keys(keys),
-        nodes=offered_node_terms(cluster, nonce),
+        nodes=[each.node for each in offers],
         platform=platform_certificate(cluster),
         nonce=nonce,
         search=search,
@@ -129,6 +136,7 @@ def open_engine(
         reveal_best=reveal_best,
         on_loss=on_loss,
     )
+    check_nodes_allow(agreement, [each.allows for each in offers])
     sealed = [
         seal_rows(
             agreement,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from tacit.engine.agreement.terms import Agreement
-from tacit.engine.derived import may_be_followed
+from tacit.engine.derived import objection
 from tacit.engine.identity.config import NodeConfig
 from tacit.engine.node.parties import Parties
 from tacit.engine.node.state.policy import refuse
+from tacit.engine.wire.replies import Allowed
 
 
 def check_parties(agreement: Agreement, platform: str, parties: Parties, /) -> None:
@@ -26,17 +27,17 @@ def check_parties(agreement: Agreement, platform: str, parties: Parties, /) -> N
         raise refuse("the agreement is with another platform than the one that sends it")
 
 
+def allowed_by(config: NodeConfig, /) -> Allowed:
+    """What the operator allows, as the node tells it to platforms."""
+    return Allowed(
+        any_search=config.any_search,
+        chosen_populations=config.chosen_populations,
+        most_working_megabytes=config.most_working_megabytes,
+    )
+
+
 def check_allowed(agreement: Agreement, config: NodeConfig, /) -> None:
-    """Refuse a search that gives away more than was measured, unless the operator allows it."""
-    chosen = not agreement.sealed and agreement.search.populations == "chosen"
-    if chosen and not config.chosen_populations:
-        raise refuse(
-            "under this agreement the platform chooses what is evaluated, and could learn far "
-            "more than by its search; let the nodes derive the populations"
-        )
-    if not config.any_search and not may_be_followed(agreement):
-        raise refuse(
-            "nobody measured what the agreed search gives away: take the settings of a preset, "
-            "with 100 candidates or more and at most two objectives, or ask the operator of the "
-            "node for any_search"
-        )
+    """Refuse what gives away more than was measured, or needs too much, by the operator's word."""
+    why = objection(agreement, allowed_by(config))
+    if why is not None:
+        raise refuse(why)

@@ -11,13 +11,15 @@ import logging
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 from msgspec.structs import asdict, replace
+from numpy.typing import NDArray
 
-from tacit.engine.agreement.terms import Agreement, agreement_hash
+from tacit.engine.agreement.terms import Agreement, agreement_hash, canonical
 from tacit.engine.identity.config import NodeConfig, parse_address
 from tacit.engine.identity.expiry import DAY, expiry_warnings
 from tacit.engine.node.admission import check_allowed, check_parties
@@ -32,8 +34,9 @@ from tacit.engine.node.state.kept_weights import KeptWeights
 from tacit.engine.node.state.own_keys import OwnKeys
 from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.state.store import Store, folder_name
+from tacit.engine.node.state.to_the_end import to_the_end
 from tacit.engine.node.work.memory_budget import MemoryBudget
-from tacit.engine.node.work.off_loop import Turns, in_thread
+from tacit.engine.node.work.off_loop import Turns
 from tacit.engine.node.work.plan_binding import bind_for_peer
 from tacit.engine.node.work.worker_loops import WorkerLoops
 from tacit.engine.records.events import (
@@ -229,7 +232,12 @@ class Node:
         self.epochs.clear()
 
     async def take_agreement(
-        self, agreement: Agreement, signatures: dict[str, bytes], platform: str, /
+        self,
+        agreement: Agreement,
+        signatures: dict[str, bytes],
+        platform: str,
+        public: Mapping[int, NDArray[np.int64]] | None = None,
+        /,
     ) -> AgreementState:
         """Keep an agreement (checked, signed by all) if its nodes and platform are who we know."""
         self._check_unbroken(agreement_hash(agreement))
@@ -238,8 +246,17 @@ class Node:
         check_parties(agreement, platform, self.parties)
         check_allowed(agreement, self.config)
         self.own_keys.check_named(agreement)
-        self.quota.check_agreement(agreement, platform)
-        store = await in_thread(Store.create, self._data, agreement, signatures)
+        self.quota.check_count(len(canonical(agreement)), platform)
+        # What is on the disk also counts, though the platform may cancel what it asked for.
+        return await to_the_end(self._create(agreement, signatures, public))
+
+    async def _create(
+        self,
+        agreement: Agreement,
+        signatures: dict[str, bytes],
+        public: Mapping[int, NDArray[np.int64]] | None,
+    ) -> AgreementState:
+        store = await asyncio.to_thread(Store.create, self._data, agreement, signatures, public)
         return self._hold(store)
 
     def are_one_platform(self, one: str, other: str, /) -> bool:
@@ -275,7 +292,7 @@ class Node:
             link.abort()
             return
         self.note(Connected(link.peer))
-        link.budget = self._frames.setdefault(link.peer, FrameBudget(PLATFORM_BYTES))
+        link.share(self._frames.setdefault(link.peer, FrameBudget(PLATFORM_BYTES)))
         link.limit_unsent(UNSENT_BYTES)
         mux = Mux(delayed(link, self.config.delay_ms), pending_limit=PENDING_LIMIT)
         platform = self.parties.platform_certificates(link.peer)[0]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from tacit.engine.node.admission import allowed_by
 from tacit.engine.node.operator_log import shorten
 from tacit.engine.node.state.inputs import Inputs
 from tacit.engine.node.work import evaluation, sealed_work
@@ -282,4 +283,9 @@ class PlatformConnection:
         public, signature = self._node.offer_sealing_key(
             request.nonce, request.platform, self.platform, signing_key=request.signing_key
         )
-        return SealingKeyOffered(id=request.id, sealing_key=public, signature=signature)
+        return SealingKeyOffered(
+            id=request.id,
+            sealing_key=public,
+            signature=signature,
+            allows=allowed_by(self._node.config),
+        )

@@ -11,8 +11,6 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from tacit.engine.agreement.terms import Agreement, canonical
-from tacit.engine.agreement.working_memory import working_bytes
 from tacit.engine.identity.config import NodeConfig
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.policy import refuse
@@ -42,7 +40,6 @@ class Quota:
         self._most_agreements = config.most_agreements
         self._most_bytes = config.most_megabytes * MEGABYTE
         self._most_agreed_bytes = config.most_agreed_megabytes * MEGABYTE
-        self._most_working_bytes = config.most_working_megabytes * MEGABYTE
         self._keep_seconds = config.keep_days * DAY
         self._agreement_states, self._are_one = agreement_states, are_one_platform
         self._seen: dict[str, tuple[float, int]] = {}
@@ -66,17 +63,6 @@ class Quota:
     def is_full(self, platform: str, /) -> bool:
         """Whether nothing more is kept for a platform."""
         return self.used(platform) >= self._most_bytes
-
-    def check_agreement(self, agreement: Agreement, platform: str, /) -> None:
-        """Refuse one more agreement than the platform may have, and one that needs too much."""
-        needed = working_bytes(agreement)
-        if needed > self._most_working_bytes:
-            raise refuse(
-                f"the agreement needs {needed // MEGABYTE} MB of memory; this node allows "
-                f"{self._most_working_bytes // MEGABYTE}: make the problem or its population "
-                "smaller, or ask the operator of the node"
-            )
-        self.check_count(len(canonical(agreement)), platform)
 
     def check_count(self, size: int, platform: str, /) -> None:
         """Refuse one more agreement than the platform may have, by its length alone."""

@@ -46,12 +46,22 @@ class AgreementTaken(Message, frozen=True, kw_only=True):
     """The node's time when it answered, in seconds since 1970."""
 
 
+class Allowed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which agreements the operator of a node allows; see `tacit.engine.derived.allowance`."""
+
+    any_search: bool
+    chosen_populations: bool
+    most_working_megabytes: int
+
+
 class SealingKeyOffered(Message, frozen=True, kw_only=True):
     """The node has drawn a key for an agreement to come, and keeps its secret half."""
 
     sealing_key: str
     signature: str
     """The node's, under the nonce, the platform and the key."""
+    allows: Allowed | None = None
+    """So that nothing is drafted that the node would refuse when all have signed it."""
 
 
 class Ended(Message, frozen=True, kw_only=True):

@@ -15,19 +15,15 @@ FRAME_OVERHEAD = 512
 """Bytes that a frame takes beside its payload, so that empty ones count too."""
 
 
-class Payload(bytearray):
-    """The bytes of a frame; it is noticed when they are gone."""
-
-    __slots__ = ("__weakref__",)
-
-
 class FrameBudget:
     """Bytes of frames that are in memory, and who waits for room. One frame alone always fits.
 
+    >>> import numpy as np
     >>> async def show() -> tuple[bool, bool, list[str]]:
     ...     budget, resumed = FrameBudget(2000), []
-    ...     first, now = budget.payload(1000, lambda: resumed.append("first"))
-    ...     second, later = budget.payload(1000, lambda: resumed.append("second"))
+    ...     first, second = (np.empty(1000, np.uint8).data for _ in range(2))
+    ...     now = budget.count(first, lambda: resumed.append("first"))
+    ...     later = budget.count(second, lambda: resumed.append("second"))
     ...     del first
     ...     await asyncio.sleep(0)
     ...     return now, later, resumed
@@ -40,18 +36,17 @@ class FrameBudget:
         self.used = 0
         self._waiting: deque[tuple[int, Callable[[], None]]] = deque()
 
-    def payload(self, length: int, resume: Callable[[], None], /) -> tuple[Payload, bool]:
-        """Room for a frame, and whether it may be read now; otherwise `resume` is called later."""
-        size = length + FRAME_OVERHEAD
-        made = Payload(length)
-        loop = asyncio.get_running_loop()
+    def count(self, payload: memoryview, resume: Callable[[], None], /) -> bool:
+        """Whether the bytes of a frame may be read now; otherwise `resume` is called later."""
+        size = payload.nbytes + FRAME_OVERHEAD
         fits = not self._waiting and self._fits(size)
         if fits:
             self.used += size
         else:
             self._waiting.append((size, resume))
-        weakref.finalize(made, _soon, loop, self._gone, size, resume)
-        return made, fits
+        loop = asyncio.get_running_loop()
+        weakref.finalize(payload.obj, _soon, loop, self._gone, size, resume)
+        return fits
 
     def _fits(self, size: int) -> bool:
         return not self.used or self.used + size <= self._most

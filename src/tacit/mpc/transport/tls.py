@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+import numpy as np
+
 from tacit.errors import FrameError, PeerError, PeerLostError, PeerTimeoutError
 from tacit.mpc.transport.certificate import has_expired
 from tacit.mpc.transport.frame import FRAME_LIMIT, HEADER_BYTES, Buffer, Frame, Header, decode
@@ -99,9 +101,18 @@ class TlsLink(asyncio.BufferedProtocol):
         self._body = self._head
         self._filled = 0
         self._timer: asyncio.TimerHandle | None = None
-        self.budget: FrameBudget | None = None
-        """What the frames of this link and of others may take together."""
+        self._budget: FrameBudget | None = None
         self._waits = False
+
+    def share(self, budget: FrameBudget) -> None:
+        """Read no more frames than have room beside those of other links.
+
+        A frame that is under way counts too: its header may come with the end of the handshake,
+        before anybody could know whose link this is.
+        """
+        self._budget = budget
+        if self._header is not None:
+            self._count_body()
 
     def limit_unsent(self, most: int) -> None:
         """Wait with what is sent while more than so many bytes of it are not taken yet."""
@@ -147,7 +158,9 @@ class TlsLink(asyncio.BufferedProtocol):
             except FrameError as error:
                 self._fail(error)
                 return
-            self._body = memoryview(self._room(self._header.length))
+            # Not zeros, which would take memory before a byte of it has arrived.
+            self._body = np.empty(self._header.length, np.uint8).data
+            self._count_body()
             if self._header.length:
                 return
         self._complete(self._header)
@@ -159,17 +172,15 @@ class TlsLink(asyncio.BufferedProtocol):
         if self._inbox.pending > _READ_AHEAD and self._transport is not None:
             self._transport.pause_reading()
 
-    def _room(self, length: int) -> bytearray:
-        """Where a payload goes; with a budget, as soon as there is room for it."""
-        if self.budget is None:
-            return bytearray(length)
-        made, now = self.budget.payload(length, self._go_on)
-        if not now and self._transport is not None:
+    def _count_body(self) -> None:
+        """With a budget, read a payload as soon as there is room for it."""
+        if self._budget is None or self._budget.count(self._body, self._go_on):
+            return
+        if self._transport is not None:
             # What was decrypted already still comes, and that is little.
             self._waits = True
             self._transport.pause_reading()
             self._stop_timer()
-        return made
 
     def _go_on(self) -> None:
         self._waits = False

@@ -7,8 +7,8 @@ import logging
 import time
 from pathlib import Path
 
-from tacit.engine.agreement import Agreement, NodeTerms
-from tacit.engine.coordinator import Coordinator, ask_for_sealing_keys, clients_of
+from tacit.engine.agreement import Agreement
+from tacit.engine.coordinator import Coordinator, NodeOffer, ask_for_sealing_keys, clients_of
 from tacit.engine.identity import (
     expires,
     expiry_warnings,
@@ -44,17 +44,17 @@ class ClusterLinks:
         """A coordinator on these links; it must not be closed."""
         return Coordinator(agreement, self._clients)
 
-    async def offered_nodes(self, nonce: str, /) -> tuple[list[NodeTerms], str]:
-        """What an agreement with this nonce says of the nodes, and of the platform towards them.
+    async def offered_nodes(self, nonce: str, /) -> tuple[list[NodeOffer], str]:
+        """The nodes for an agreement with this nonce, and the platform towards them.
 
         The nodes draw sealing keys for it. Files are read again: keys may have been rotated.
         """
         self._config = config = load_cluster_config(self.file)
         platform = platform_certificate(config)
-        nodes = await ask_for_sealing_keys(
+        offers = await ask_for_sealing_keys(
             self._clients, node_terms(config), nonce=nonce, platform=platform, within=OFFER_SECONDS
         )
-        return nodes, platform
+        return offers, platform
 
     def start(self) -> None:
         """Look at the nodes every few seconds."""

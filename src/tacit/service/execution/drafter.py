@@ -10,6 +10,7 @@ import logging
 import secrets
 from collections.abc import Callable
 
+from tacit.engine.derived import check_nodes_allow
 from tacit.engine.wire import RefusalKind
 from tacit.errors import MpcError, RefusedError, TacitError
 from tacit.service.execution.cluster_links import ClusterLinks
@@ -62,15 +63,17 @@ class Drafter:
         if ready is None:
             return
         nonce = secrets.token_hex(16)
-        nodes, platform = await self._links_of(ready.cluster).offered_nodes(nonce)
+        offers, platform = await self._links_of(ready.cluster).offered_nodes(nonce)
         agreement = await asyncio.to_thread(
             agreement_of_terms,
             ready.terms,
             keys=ready.keys,
-            nodes=nodes,
+            nodes=[each.node for each in offers],
             platform=platform,
             nonce=nonce,
         )
+        allowed = [each.allows for each in offers]
+        await asyncio.to_thread(check_nodes_allow, agreement, allowed)
         await self._database.write(keep_draft, run_id, agreement)
 
     async def _warn(self, run_id: str, error: BaseException) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from tacit.engine.node.state.policy import Asked
 from tacit.engine.node.state.store import Store
 from tacit.engine.wire.request import pack_candidates, request_hash, unpack_candidates
 from tacit.errors import LogError, RefusedError
+from tacit.mpc import ArithmeticShare
 from tests.engine.fixtures import Cast, example_cast
 
 
@@ -156,3 +158,21 @@ def test_shares_used_longest_ago_leave_the_memory(
         states[number].inputs.weights(0)
     assert [bool(state.inputs._weights) for state in states] == [True, False, True]
     assert states[1].inputs.weights(0).shape == (2, 2)
+
+
+def test_shares_that_are_opened_while_all_is_erased_do_not_stay(cast: Cast, tmp_path: Path) -> None:
+    inputs = agreement_state(cast, tmp_path).inputs
+    erasing = threading.Thread(target=inputs.erase)
+
+    class Slow(dict[int, ArithmeticShare]):
+        """The end of the agreement comes just when shares are about to be kept."""
+
+        def __setitem__(self, objective: int, share: ArithmeticShare) -> None:
+            erasing.start()
+            erasing.join(0.05)
+            super().__setitem__(objective, share)
+
+    inputs._weights = Slow()
+    inputs.weights(0)
+    erasing.join()
+    assert not inputs._weights

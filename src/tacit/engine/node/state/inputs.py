@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from threading import Lock
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
@@ -39,6 +40,8 @@ class Inputs:
         self._node, self._key = node, key
         self._objectives = self._agreement.confidential()
         self._weights: dict[int, ArithmeticShare] = {}
+        self._keeping = Lock()
+        """Shares that a thread has opened are kept, or erased, but not both at once."""
         self.frozen: dict[int, FrozenInputs] = {}
         """The objectives whose inputs never change again."""
         self.seed_contributions: dict[int, str] = {}
@@ -121,8 +124,9 @@ class Inputs:
 
     def erase(self) -> None:
         """The agreement has ended: nothing is opened any more."""
-        self._key = None
-        self._weights.clear()
+        with self._keeping:
+            self._key = None
+            self._weights.clear()
 
     def check_objective(self, objective: int) -> None:
         """Refuse an objective that the nodes do not evaluate, and everything after the expiry."""
@@ -148,8 +152,9 @@ class Inputs:
         kept = self._weights.get(objective)
         if kept is None:
             kept = self._open_weights(objective)
-            if self._key is not None:  # not erased meanwhile
-                self._weights[objective] = kept
+            with self._keeping:
+                if self._key is not None:  # not erased meanwhile
+                    self._weights[objective] = kept
         return kept
 
     def _open_weights(self, objective: int) -> ArithmeticShare:

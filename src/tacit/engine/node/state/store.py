@@ -26,6 +26,7 @@ process; for power cuts there is the lease.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from pathlib import Path
@@ -97,11 +98,20 @@ class Store:
         self._erased = False
 
     @classmethod
-    def create(cls, root: Path, agreement: Agreement, signatures: dict[str, bytes], /) -> Store:
-        """Write a new agreement's folder."""
+    def create(
+        cls,
+        root: Path,
+        agreement: Agreement,
+        signatures: dict[str, bytes],
+        public: Mapping[int, NDArray[np.int64]] | None = None,
+        /,
+    ) -> Store:
+        """Write a new agreement's folder, with the weights of its public objectives."""
         folder = root / folder_name(agreement_hash(agreement))
         (folder / "inputs").mkdir(parents=True, exist_ok=True, mode=0o700)
         replace_secret(folder / "signatures", msgspec.msgpack.encode(signatures))
+        for objective, weights in (public or {}).items():
+            replace_secret(folder / f"public-{objective}", weights.astype("<i8").tobytes())
         # Last, since a folder without it does not count.
         replace_secret(folder / "agreement.json", canonical(agreement))
         store = cls(folder)
@@ -246,12 +256,6 @@ class Store:
         return [self._load_state(path) for path in found]
 
     # Public weights.
-
-    def save_public_weights(self, objective: int, weights: NDArray[np.int64], /) -> None:
-        """Keep the weights of a public objective."""
-        data = weights.astype("<i8").tobytes()
-        replace_secret(self.folder / f"public-{objective}", data)
-        self._bytes += len(data)
 
     def public_weights(self) -> dict[int, NDArray[np.int64]]:
         """The weights of all public objectives."""

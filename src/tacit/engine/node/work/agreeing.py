@@ -49,7 +49,12 @@ class AgreeingNode(Protocol):
         ...
 
     async def take_agreement(
-        self, agreement: Agreement, signatures: dict[str, bytes], platform: str, /
+        self,
+        agreement: Agreement,
+        signatures: dict[str, bytes],
+        platform: str,
+        public: Weights | None = None,
+        /,
     ) -> AgreementState:
         """Keep an agreement (checked, signed by all) if its nodes and platform are who we know."""
         ...
@@ -71,8 +76,9 @@ async def agree(node: AgreeingNode, request: Agree, platform: str, /) -> Agreeme
         if agreement_state is None:
             node.check_count(len(request.agreement), platform)
             agreement, public = await in_thread(_read, request)
-            agreement_state = await node.take_agreement(agreement, request.signatures, platform)
-            await in_thread(_keep_public_weights, agreement_state, public)
+            agreement_state = await node.take_agreement(
+                agreement, request.signatures, platform, public
+            )
     return AgreementTaken(
         id=request.id,
         frozen=agreement_state.inputs.ready,
@@ -122,8 +128,3 @@ def _public_weights(agreement: Agreement, request: Agree) -> Weights:
         found[k] = np.frombuffer(data, dtype="<i8").astype(np.int64).reshape(shape)
     with_public_weights(agreement, found)
     return found
-
-
-def _keep_public_weights(agreement_state: AgreementState, public: Weights) -> None:
-    for objective, weights in public.items():
-        agreement_state.store.save_public_weights(objective, weights)

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 from tacit.engine.local.cluster import LocalCluster
 from tacit.problems import Assignment, Objective, Tour, generate_assignment, generate_tour
 from tacit.search import SearchParameters
+from tests.support.mending import mend
 from tests.support.processes import starts_processes
 
 settings.register_profile(
@@ -74,10 +75,28 @@ def cluster() -> Iterator[LocalCluster]:
         running.check_alive()
 
 
+@pytest.fixture(scope="session")
+@starts_processes
+def cluster_to_mend() -> Iterator[LocalCluster]:
+    with LocalCluster(chosen_populations=True) as running:
+        yield running
+
+
 @pytest.fixture
 @starts_processes
-def own_cluster() -> Iterator[LocalCluster]:
-    """Three nodes for a test that stops, kills or restarts them."""
+def own_cluster(cluster_to_mend: LocalCluster) -> Iterator[LocalCluster]:
+    """Three nodes for a test that stops, kills or restarts them; they are mended afterwards.
+
+    Three new interpreters take longer than most of these tests.
+    """
+    yield cluster_to_mend
+    mend(cluster_to_mend)
+
+
+@pytest.fixture
+@starts_processes
+def fresh_cluster() -> Iterator[LocalCluster]:
+    """Three new nodes, for a test that looks at all they have, or changes what they are."""
     with LocalCluster(chosen_populations=True) as running:
         yield running
 

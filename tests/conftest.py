@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tacit.cli.main import main
 from tacit.engine.local.cluster import LocalCluster
 from tacit.problems import Assignment, Objective, Tour, generate_assignment, generate_tour
 from tacit.search import SearchParameters
@@ -62,6 +63,25 @@ def run_tacit(tacit_script: str) -> RunTacit:
             env={**os.environ, "COLUMNS": "400"},
             check=False,
         )
+
+    return run
+
+
+@pytest.fixture
+def run_here(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> RunTacit:
+    """Call the command's `main` in this process, which saves the time of a new interpreter."""
+    monkeypatch.setenv("COLUMNS", "400")
+
+    def run(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        command = ["tacit", *simulated_words(arguments)]
+        monkeypatch.setattr(sys, "argv", command)
+        if cwd is not None:
+            monkeypatch.chdir(cwd)
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        shown = capfd.readouterr()
+        return subprocess.CompletedProcess(command, int(ended.value.code or 0), *shown)
 
     return run
 

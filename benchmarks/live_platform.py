@@ -264,7 +264,7 @@ class LivePlatform:
         while (run := self.run(run_id))["state"] not in states:
             if time.monotonic() > until or run["state"] in ENDS:
                 raise RuntimeError(f"{run_id} is {run['state']}: {run['reason']}, not {states}")
-            time.sleep(0.02)
+            time.sleep(0.05)
         return run
 
 

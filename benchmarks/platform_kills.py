@@ -162,22 +162,21 @@ def _end_of(live: LivePlatform, run_id: str) -> dict[str, Any]:
     return live.wait(run_id, *ENDS, seconds=ALLOWED_SECONDS)
 
 
-def kill_again_and_again(kills: int, *, seed: int) -> list[Round]:
+def kill_again_and_again(live: LivePlatform, kills: int, *, seed: int) -> list[Round]:
     """So many rounds on one platform, every victim as often as the others."""
     chance = random.Random(seed)
     victims = [VICTIMS[k % len(VICTIMS)] for k in range(kills)]
     chance.shuffle(victims)
     rounds = []
-    with LivePlatform() as live:
-        for k, victim in enumerate(victims):
-            best = "improvement" if k % 3 == 2 else "value"
-            try:
-                rounds.append(one_round(live, chance, victim, best=best))
-            except RuntimeError:
-                lines = [x for x in live.log().splitlines() if '"message":"request"' not in x]
-                print("\n".join(lines[-60:]), file=sys.stderr, flush=True)
-                raise
-            print(asdict(rounds[-1]), file=sys.stderr, flush=True)
+    for k, victim in enumerate(victims):
+        best = "improvement" if k % 3 == 2 else "value"
+        try:
+            rounds.append(one_round(live, chance, victim, best=best))
+        except RuntimeError:
+            lines = [x for x in live.log().splitlines() if '"message":"request"' not in x]
+            print("\n".join(lines[-60:]), file=sys.stderr, flush=True)
+            raise
+        print(asdict(rounds[-1]), file=sys.stderr, flush=True)
     return rounds
 
 
@@ -187,7 +186,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    rounds = kill_again_and_again(options.kills, seed=options.seed)
+    with LivePlatform() as live:
+        rounds = kill_again_and_again(live, options.kills, seed=options.seed)
     late = [each.late_by for each in rounds if each.late_by is not None]
     restarts = [each.restart_seconds for each in rounds if each.restart_seconds is not None]
     summary = {

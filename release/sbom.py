@@ -13,7 +13,6 @@ from cyclonedx.model.component import Component, ComponentType
 from cyclonedx.model.license import LicenseExpression
 from cyclonedx.output.json import JsonV1Dot6
 from cyclonedx.schema import SchemaVersion
-from cyclonedx.validation.json import JsonStrictValidator
 from packageurl import PackageURL
 
 from release.locks import Locked
@@ -43,6 +42,9 @@ def bill_of_materials(packages: list[Locked], /, *, what: str, version: str, epo
         needs = [c for each, c in made if _name_of(parent, own) in map(_plain, each.via)]
         bom.register_dependency(parent, needs)
     text = JsonV1Dot6(bom).output_as_string(indent=2)
+    # Here, since it compiles dozens of grammars when it is imported, which takes seconds.
+    from cyclonedx.validation.json import JsonStrictValidator
+
     wrong = JsonStrictValidator(SchemaVersion.V1_6).validate_str(text)
     if wrong is not None:
         raise ValueError(f"this is not CycloneDX: {wrong}")

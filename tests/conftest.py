@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tacit.cli.main import main
 from tacit.engine.local.cluster import LocalCluster
 from tacit.problems import Assignment, Objective, Tour, generate_assignment, generate_tour
 from tacit.search import SearchParameters
+from tests.support.mending import mend
 from tests.support.processes import starts_processes
 
 settings.register_profile(
@@ -65,6 +67,25 @@ def run_tacit(tacit_script: str) -> RunTacit:
     return run
 
 
+@pytest.fixture
+def run_here(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> RunTacit:
+    """Call the command's `main` in this process, which saves the time of a new interpreter."""
+    monkeypatch.setenv("COLUMNS", "400")
+
+    def run(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        command = ["tacit", *simulated_words(arguments)]
+        monkeypatch.setattr(sys, "argv", command)
+        if cwd is not None:
+            monkeypatch.chdir(cwd)
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        shown = capfd.readouterr()
+        return subprocess.CompletedProcess(command, int(ended.value.code or 0), *shown)
+
+    return run
+
+
 @pytest.fixture(scope="session")
 @starts_processes
 def cluster() -> Iterator[LocalCluster]:
@@ -74,10 +95,28 @@ def cluster() -> Iterator[LocalCluster]:
         running.check_alive()
 
 
+@pytest.fixture(scope="session")
+@starts_processes
+def cluster_to_mend() -> Iterator[LocalCluster]:
+    with LocalCluster(chosen_populations=True) as running:
+        yield running
+
+
 @pytest.fixture
 @starts_processes
-def own_cluster() -> Iterator[LocalCluster]:
-    """Three nodes for a test that stops, kills or restarts them."""
+def own_cluster(cluster_to_mend: LocalCluster) -> Iterator[LocalCluster]:
+    """Three nodes for a test that stops, kills or restarts them; they are mended afterwards.
+
+    Three new interpreters take longer than most of these tests.
+    """
+    yield cluster_to_mend
+    mend(cluster_to_mend)
+
+
+@pytest.fixture
+@starts_processes
+def fresh_cluster() -> Iterator[LocalCluster]:
+    """Three new nodes, for a test that looks at all they have, or changes what they are."""
     with LocalCluster(chosen_populations=True) as running:
         yield running
 

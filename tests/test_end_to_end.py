@@ -1,6 +1,7 @@
 """The whole way of a run: three participants, three nodes, a platform, real processes, real TLS.
 
-Everybody types commands; only the operator, who has none, talks to the API.
+Everybody types commands; only the operator, who has none, talks to the API. North and those who run
+servers do so in processes of their own, which takes seconds; the others call the same `main` here.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ import os
 import signal
 import ssl
 import subprocess
+import sys
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tacit.cli.main import main
 from tacit.engine.agreement.terms import read_agreement
 from tacit.engine.local.cluster import free_addresses
 from tacit.participant.account.client import tls_context
@@ -29,6 +31,7 @@ from tests.participant.platform import NAMES, csv_of, slots
 pytestmark = pytest.mark.processes
 
 DEADLINE_SECONDS = 2.0
+HERE = ("ops", "south", "west")
 
 
 @dataclass
@@ -37,24 +40,47 @@ class Parties:
 
     folder: Path
     script: str
+    here: Callable[..., str]
     url: str = ""
 
-    def type(self, who: str, *words: str | Path, code: int = 0) -> str:
+    def type(self, who: str, *words: str | Path) -> str:
         """A command on somebody's own machine, with a home of their own."""
         home = self.folder / who
         home.mkdir(exist_ok=True)
+        environment = {"XDG_CONFIG_HOME": str(home / "config"), "COLUMNS": "300"}
+        if who in HERE:
+            return self.here(words, home, environment)
         done = subprocess.run(
             [self.script, *map(str, words)],
             cwd=home,
-            env={**os.environ, "XDG_CONFIG_HOME": str(home / "config"), "COLUMNS": "300"},
+            env={**os.environ, **environment},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             timeout=60,
             check=False,
         )
-        assert done.returncode == code, (who, words, done.stdout, done.stderr)
-        return done.stdout + done.stderr if code else done.stdout
+        assert done.returncode == 0, (who, words, done.stdout, done.stderr)
+        return done.stdout
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """The command in this process, which ends well."""
+
+    def run(words: Sequence[str | Path], home: Path, environment: dict[str, str]) -> str:
+        capsys.readouterr()
+        monkeypatch.chdir(home)
+        monkeypatch.setattr(sys, "argv", ["tacit", *map(str, words)])
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        assert not ended.value.code, (words, said)
+        return said.out
+
+    return run
 
 
 @contextlib.contextmanager
@@ -112,9 +138,9 @@ def terms() -> dict[str, Any]:
 
 
 @pytest.fixture
-def parties(tmp_path: Path, tacit_script: str) -> Iterator[Parties]:
+def parties(tmp_path: Path, tacit_script: str, here: Callable[..., str]) -> Iterator[Parties]:
     """Three nodes and a platform, started by their commands."""
-    everybody = Parties(tmp_path, tacit_script)
+    everybody = Parties(tmp_path, tacit_script, here)
     *hosts, listen = free_addresses(4)
     cluster = [word for host in hosts for word in ("--host", host)]
     everybody.type("ops", "cluster", "new", tmp_path / "cluster", *cluster)
@@ -163,8 +189,7 @@ def test_sign_submit_run_result_and_logs(parties: Parties, operator: httpx.Clien
     assert set(codes) == set(NAMES)
 
     def each(work: Callable[[str], Any]) -> list[Any]:
-        with ThreadPoolExecutor(3) as desks:
-            return list(desks.map(work, NAMES))
+        return [work(name) for name in NAMES]
 
     def enter(name: str) -> str:
         parties.type(name, "participant", "keys", "new", name)

@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -113,29 +114,45 @@ def room_of(module: str) -> str | None:
     return max((room for room in ARROWS if is_within(module, room)), key=len, default=None)
 
 
-MODULES = list(modules())
+@cache
+def imports() -> dict[str, list[str]]:
+    """What each of our modules imports of the others."""
+    return {
+        module: list(imported_by(path.read_text(), module, is_package=path.name == "__init__.py"))
+        for module, path in modules()
+    }
 
 
-@pytest.mark.parametrize(("module", "path"), MODULES, ids=[name for name, _ in MODULES])
-def test_a_module_imports_only_what_its_room_may(module: str, path: Path) -> None:
-    if module == "tacit" or any(is_within(module, room) for room in COMPOSE_EVERYTHING):
-        return
-    room = room_of(module)
-    assert room is not None, f"{module} stands in no room of the design; give it its arrows here"
-    allowed = ARROWS[room] | {room}
-    for name in imported_by(path.read_text(), module, is_package=path.name == "__init__.py"):
-        assert any(is_within(name, target) for target in allowed), (
+def composes(module: str) -> bool:
+    return any(is_within(module, room) for room in COMPOSE_EVERYTHING)
+
+
+def test_every_module_stands_in_a_room() -> None:
+    homeless = [each for each in imports() if each != "tacit" and not composes(each)]
+    homeless = [each for each in homeless if room_of(each) is None]
+    assert not homeless, f"{homeless} stand in no room of the design; give them their arrows here"
+
+
+def test_a_module_imports_only_what_its_room_may() -> None:
+    wrong = []
+    for module, names in imports().items():
+        room = room_of(module)
+        if module == "tacit" or composes(module) or room is None:
+            continue
+        allowed = ARROWS[room] | {room}
+        wrong += [
             f"{module} imports {name}, and {room} may import {', '.join(sorted(allowed))} alone"
-        )
+            for name in names
+            if not any(is_within(name, target) for target in allowed)
+        ]
+    assert not wrong, "\n".join(wrong)
 
 
 def test_nobody_but_those_who_compose_imports_the_command_line() -> None:
     top = [room for room in COMPOSE_EVERYTHING if room != "tacit.__main__"]
-    for module, path in MODULES:
-        if any(is_within(module, room) for room in COMPOSE_EVERYTHING):
-            continue
-        names = imported_by(path.read_text(), module, is_package=path.name == "__init__.py")
-        assert not [n for n in names if any(is_within(n, room) for room in top)], module
+    for module, names in imports().items():
+        if not composes(module):
+            assert not [n for n in names if any(is_within(n, room) for room in top)], module
 
 
 @pytest.mark.parametrize(
@@ -157,22 +174,12 @@ def test_the_reader_of_imports_finds_them_all(source: str, found: list[str]) -> 
     assert list(imported_by(source, "tacit.engine.evaluators.simulated", is_package=False)) == found
 
 
-@pytest.mark.parametrize(
-    "module",
-    [
-        "tacit",
-        "tacit.problems",
-        "tacit.disclosure",
-        "tacit.engine",
-        "tacit.engine.node.node",
-        "tacit.errors",
-    ],
-)
 @pytest.mark.processes
-def test_a_node_starts_without_scipy_and_matplotlib(module: str) -> None:
+def test_a_node_starts_without_scipy_and_matplotlib() -> None:
+    rooms = "tacit.problems, tacit.disclosure, tacit.engine.node.node, tacit.errors"
     # Numba looks for SciPy itself when it is imported; a node has neither.
     code = (
-        f"import sys; sys.modules['numba'] = None; import {module}; "
+        f"import sys; sys.modules['numba'] = None; import {rooms}; "
         "print([name for name in ('scipy', 'matplotlib', 'typer', 'rich') if name in sys.modules])"
     )
     done = subprocess.run(
@@ -206,14 +213,17 @@ def top(module: str) -> str:
     return ".".join(module.split(".")[:2])
 
 
-@pytest.mark.parametrize(("module", "path"), MODULES, ids=[name for name, _ in MODULES])
-def test_others_take_from_a_room_what_it_offers(module: str, path: Path) -> None:
-    for name in imported_by(path.read_text(), module, is_package=path.name == "__init__.py"):
-        room, _, leaf = name.rpartition(".")
-        if top(name) in (top(module), "tacit") or top(name) not in map(top, ROOMS):
-            continue
-        offered = room in ROOMS and leaf in public_names(room)
-        assert name in ROOMS or offered, f"{module} imports {name}, which is private to its room"
+def test_others_take_from_a_room_what_it_offers() -> None:
+    wrong = []
+    for module, names in imports().items():
+        for name in names:
+            room, _, leaf = name.rpartition(".")
+            if top(name) in (top(module), "tacit") or top(name) not in map(top, ROOMS):
+                continue
+            offered = room in ROOMS and leaf in public_names(room)
+            if name not in ROOMS and not offered:
+                wrong.append(f"{module} imports {name}, which is private to its room")
+    assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.processes  # a library of the platform's looks for others when it is imported

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tacit.problems import generate_assignment, save_problem
-from tests.cli.conftest import RunTacit
+from tests.conftest import RunTacit
 
 QUICK = ("--set", "population=20", "--set", "elites=2", "--generations", "15")
 pytestmark = pytest.mark.slow

@@ -58,10 +58,12 @@ def test_a_cluster_from_the_command_line(
     assert "is not empty" in again.stderr
 
 
-def test_solve_starts_nodes_by_itself_and_leaves_none(problem: Path, run_tacit: RunTacit) -> None:
+def test_solve_starts_nodes_by_itself_and_leaves_none(
+    problem: Path, run_tacit: RunTacit, run_here: RunTacit
+) -> None:
     words = ("solve", problem, "--disclose", "order", "--generations", "2", "--seed", "3", "--json")
     real = run_tacit(*words, "--engine", "nodes")
-    twin = run_tacit(*words, "--engine", "simulated")
+    twin = run_here(*words, "--engine", "simulated")
     assert real.returncode == 0, real.stderr
     results = [json.loads(run.stdout) for run in (real, twin)]
     for result in results:
@@ -90,16 +92,16 @@ def test_interrupted_on_nodes_it_still_answers(
     assert json.loads(out)["stopped"] == "interrupted"
 
 
-def test_keys(tmp_path: Path, run_tacit: RunTacit) -> None:
-    made = run_tacit("keys", "new", "north", "--out", tmp_path / "north.key")
-    shown = run_tacit("keys", "show", tmp_path / "north.key")
+def test_keys(tmp_path: Path, run_here: RunTacit) -> None:
+    made = run_here("keys", "new", "north", "--out", tmp_path / "north.key")
+    shown = run_here("keys", "show", tmp_path / "north.key")
     assert made.stdout == shown.stdout
     assert [len(word) for word in made.stdout.split()].count(64) == 1
     assert "to compare by phone" in made.stdout
-    again = run_tacit("keys", "new", "north", "--out", tmp_path / "north.key")
+    again = run_here("keys", "new", "north", "--out", tmp_path / "north.key")
     assert again.returncode == 2
     (tmp_path / "north.key").chmod(0o644)
-    assert "read by others" in run_tacit("keys", "show", tmp_path / "north.key").stderr
+    assert "read by others" in run_here("keys", "show", tmp_path / "north.key").stderr
 
 
 def test_keys_and_certificates_are_rotated_in_three_steps(
@@ -133,16 +135,17 @@ def test_keys_and_certificates_are_rotated_in_three_steps(
     assert "platform.pem expires in 20 days" in warned.stderr
 
 
-def test_a_changed_log_is_one_clear_line(tmp_path: Path, run_tacit: RunTacit) -> None:
+def test_a_changed_log_is_one_clear_line(tmp_path: Path, run_here: RunTacit) -> None:
     (tmp_path / "log.jsonl").write_text('{"event":"started","node":0,"previous":"1"}\n')
-    run = run_tacit("log", "verify", tmp_path / "log.jsonl")
+    run = run_here("log", "verify", tmp_path / "log.jsonl")
     assert run.returncode == 3
     assert run.stderr == "tacit: line 1 does not follow line 0; the log was changed\n"
 
 
-def test_bench_prints_the_agreed_shape(run_tacit: RunTacit) -> None:
+@pytest.mark.processes
+def test_bench_prints_the_agreed_shape(run_here: RunTacit) -> None:
     words = ("bench", "engine", "--population", "12", "--size", "5", "--repeats", "1")
-    run = run_tacit(*words, "--json", "--measurements", "3", "--nodes", "4", "--against", "three")
+    run = run_here(*words, "--json", "--measurements", "3", "--nodes", "4", "--against", "three")
     found = json.loads(run.stdout)
     assert [found[each] for each in ("nodes", "population", "size", "latency_ms")] == [4, 12, 5, 0]
     assert set(found["disclosures"]) == {

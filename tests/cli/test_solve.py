@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -78,29 +77,29 @@ def test_names_in_the_csv_come_back_in_the_plan(run_here: RunTacit, tmp_path: Pa
     assert "OS1→early" in shown.stdout
 
 
-def test_an_npy_with_forbidden_pairs(run_tacit: RunTacit, tmp_path: Path) -> None:
+def test_an_npy_with_forbidden_pairs(run_here: RunTacit, tmp_path: Path) -> None:
     file, mask = tmp_path / "w.npy", tmp_path / "mask.csv"
     np.save(file, np.array([[9, 1, 2], [3, 8, 1]]))
     mask.write_text("1,0,0\n0,1,0\n")
-    result = solved(run_tacit("solve", file, "--forbidden", mask, *QUICK, "--json"))
+    result = solved(run_here("solve", file, "--forbidden", mask, *QUICK, "--json"))
     assert result["plan"] == [2, 0]
     assert result["value"] == [5]
 
 
-def test_a_shipped_tour_by_name(run_tacit: RunTacit) -> None:
-    result = solved(run_tacit("solve", "kroD100", "--generations", "5", "--json"))
+def test_a_shipped_tour_by_name(run_here: RunTacit) -> None:
+    result = solved(run_here("solve", "kroD100", "--generations", "5", "--json"))
     assert sorted(result["plan"]) == list(range(100))
     assert (result["optimum"], result["problem"]["kind"]) == (21294, "tour")
     assert result["parameters"]["crossover"] == "edge"
 
 
 def test_a_problem_file_with_two_objectives_and_a_disclosure_for_one(
-    run_tacit: RunTacit, tmp_path: Path
+    run_here: RunTacit, tmp_path: Path
 ) -> None:
     file = tmp_path / "two.json"
     save_problem(generate_assignment(1, rows=8, objectives=2), file)
     result = solved(
-        run_tacit(
+        run_here(
             *("solve", file, "--disclose", "weight 1=order", "--disclose", "weight 2=top:15"),
             *("--generations", "5", "--json"),
         )
@@ -305,15 +304,11 @@ def test_version_and_help(run_here: RunTacit) -> None:
         (["instance", "new"], "kind"),
     ],
 )
-@pytest.mark.processes
-def test_wrong_usage_is_one_line_and_costs_no_search(arguments: list[str], message: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "tacit", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+def test_wrong_usage_is_one_line_and_costs_no_search(
+    run_here: RunTacit, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.setattr("tacit.cli.solve.solve", None)
+    done = run_here(*arguments)
     assert done.returncode == 2
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -20,7 +20,9 @@ from tacit.errors import InputError
 
 pytestmark = pytest.mark.processes
 
-LONG_RUN = ("solve", "kroD100", "--disclose", "top:15", "--deadline", "10m")
+SIMULATED = ("--engine", "simulated")
+"""Nodes take long to start; test_engine_commands.py interrupts a run on nodes."""
+LONG_RUN = ("solve", "kroD100", "--disclose", "top:15", "--deadline", "10m", *SIMULATED)
 EVERY_GENERATION = ("--checkpoint-every", "1", "--checkpoint")
 
 
@@ -91,14 +93,15 @@ def test_a_terminal_sees_generation_best_and_time_left(tacit_script: str) -> Non
 
 
 def test_a_terminal_sees_nothing_but_json_with_json(tacit_script: str) -> None:
-    code, seen = on_a_terminal([tacit_script, "solve", "kroD100", "--generations", "3", "--json"])
+    words = ["solve", "kroD100", "--generations", "3", "--json", *SIMULATED]
+    code, seen = on_a_terminal([tacit_script, *words])
     assert code == 0
     assert json.loads(seen)["generations"] == 3
 
 
 def test_python_m_tacit_is_the_command() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tacit", "solve", "kroD100", "--generations", "0"],
+        [sys.executable, "-m", "tacit", "solve", "kroD100", "--generations", "0", *SIMULATED],
         capture_output=True,
         text=True,
         timeout=60,

@@ -10,6 +10,7 @@ import pytest
 
 from tacit.experiments.study.instances import named_problem
 from tacit.experiments.study.study import read_study
+from tests.conftest import RunTacit
 from tests.experiments.command import tacit
 from tests.support.repository import ROOT
 
@@ -28,18 +29,18 @@ def test_the_command_line_starts_without_the_extra() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
-def test_mistakes_become_one_line(tmp_path: Path) -> None:
-    done = tacit("experiment", "run", "nothing")
+def test_mistakes_become_one_line(tmp_path: Path, run_here: RunTacit) -> None:
+    done = run_here("experiment", "run", "nothing")
     assert done.returncode == 2
     assert done.stderr.startswith("tacit: no study 'nothing'")
     (tmp_path / "bad.toml").write_text("name = 1")
-    done = tacit("experiment", "run", str(tmp_path / "bad.toml"))
+    done = run_here("experiment", "run", tmp_path / "bad.toml")
     assert done.returncode == 2
     assert "Expected `str`, got `int`" in done.stderr
 
 
 def test_tune_prints_the_best_set_beside_the_papers(
-    tmp_path: Path, small_study: Callable[..., Path]
+    tmp_path: Path, small_study: Callable[..., Path], run_here: RunTacit
 ) -> None:
     more = (
         "[tuning]\ntrials = 2\nspace = { tournament = [2, 4] }\n"
@@ -49,7 +50,7 @@ def test_tune_prints_the_best_set_beside_the_papers(
     path.write_text(path.read_text().replace('name = "small"', 'name = "ap"'))
     arguments = ("tune", str(path), "--workers", "1", "--out", "tuned.json", "--disclose", "top:15",
                  "--held-out", "1")  # fmt: skip
-    done = tacit(*arguments, "--budget", cwd=tmp_path)
+    done = run_here(*arguments, "--budget", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert re.search(r"tournament\s+[24]\s+18", done.stdout)
     assert re.search(r"relative_error\s+0\.\d+\s+0\.0190", done.stdout)

@@ -24,7 +24,6 @@ from tacit.participant import (
     submit,
 )
 from tests.participant.platform import NAMES, RUN, Platform, csv_of, served
-from tests.support.processes import starts_processes
 
 
 @dataclass(frozen=True)
@@ -57,11 +56,8 @@ def tacit(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.fixture(scope="session")
-@starts_processes
-def nodes() -> Iterator[LocalCluster]:
-    with LocalCluster() as running:
-        yield running
-        running.check_alive()
+def nodes(cluster: LocalCluster) -> LocalCluster:
+    return cluster
 
 
 def pin_all(cluster: LocalCluster, profiles: Iterable[Profile]) -> None:

@@ -96,20 +96,20 @@ def test_an_honest_run_of_any_kind_is_confirmed(
         assert not check_logs(profiles["south"], RUN).ok
 
 
-@pytest.mark.processes
-def test_a_run_that_was_interrupted_is_confirmed_all_the_same(tmp_path: Path) -> None:
+def test_a_run_that_was_interrupted_is_confirmed_all_the_same(
+    own_cluster: LocalCluster, tmp_path: Path
+) -> None:
     """The platform stops, a node dies and comes back, and the run goes on."""
     problem, parameters = KINDS["improvement"]
-    with LocalCluster() as own:
-        made = Platform(own, tmp_path, problem=problem, parameters=parameters)
-        with served(made) as platform:
-            profiles = submitted(platform)
-            platform.execute(stop_after=2)
-            assert len(platform.ledger) == 3
-            assert check_logs(profiles["north"], RUN).ok
-            own.kill(1)
-            own.restart(1)
-            platform.execute()
-            assert len(platform.ledger) == EVALUATIONS
-            verdict = check_logs(profiles["north"], RUN)
-            assert verdict.ok, verdict.lines()
+    made = Platform(own_cluster, tmp_path, problem=problem, parameters=parameters)
+    with served(made) as platform:
+        profiles = submitted(platform)
+        platform.execute(stop_after=2)
+        assert len(platform.ledger) == 3
+        assert check_logs(profiles["north"], RUN).ok
+        own_cluster.kill(1)
+        own_cluster.restart(1)
+        platform.execute()
+        assert len(platform.ledger) == EVALUATIONS
+        verdict = check_logs(profiles["north"], RUN)
+        assert verdict.ok, verdict.lines()

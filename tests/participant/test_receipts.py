@@ -17,14 +17,12 @@ from tacit.participant import check_logs, result, sign, submit
 from tacit.participant.receipts import receipts
 from tests.participant.conftest import Tacit, World, join_all
 from tests.participant.platform import RUN, Platform, served
-from tests.support.processes import starts_processes
 
 
 @pytest.fixture
-@starts_processes
-def interrupted(tmp_path: Path) -> Iterator[World]:
-    """A run that was interrupted, on nodes of its own."""
-    with LocalCluster() as nodes, served(Platform(nodes, tmp_path)) as platform:
+def interrupted(own_cluster: LocalCluster, tmp_path: Path) -> Iterator[World]:
+    """A run that was interrupted, on nodes that may be killed."""
+    with served(Platform(own_cluster, tmp_path)) as platform:
         profiles = join_all(platform, tmp_path)
         for profile in profiles.values():
             sign(profile, RUN, unpinned=True)

@@ -21,12 +21,14 @@ GROUPS = (
     *("instance", "node", "keys", "cluster", "log", "bench", "experiment"),
     *("participant", "service"),
 )
+COMMANDS = ("solve", "tune", "audit", "demo")
 
 
 def make_app(first: str | None = None, /) -> typer.Typer:
     """The command with the subcommand that is called for, or with all, to list them.
 
-    A node, which installs light, must not import what a search needs.
+    A node, which installs light, must not import what a search needs, and nobody waits for what
+    another command needs.
     """
     app = typer.Typer(
         name="tacit",
@@ -38,18 +40,14 @@ def make_app(first: str | None = None, /) -> typer.Typer:
         "[bold]tacit solve ap.json --disclose top:15 --deadline 10s[/bold]",
         rich_markup_mode="rich",
     )
+    alone = first in (*GROUPS, *COMMANDS)
     for name in GROUPS:
-        if first not in GROUPS or first == name:
+        if not alone or first == name:
             app.add_typer(import_module(f"tacit.cli.{name}").app, name=name)
-    if first not in GROUPS:
-        solve, tune, audit = (
-            import_module(f"tacit.cli.{name}") for name in ("solve", "tune", "audit")
-        )
-        app.command(name="solve", epilog=solve.EPILOG)(solve.solve_command)
-        app.command(name="tune", epilog=tune.EPILOG)(tune.tune_command)
-        app.command(name="audit", epilog=audit.EPILOG)(audit.audit_command)
-        demo = import_module("tacit.cli.demo")
-        app.command(name="demo", epilog=demo.EPILOG)(demo.demo_command)
+    for name in COMMANDS:
+        if not alone or first == name:
+            module = import_module(f"tacit.cli.{name}")
+            app.command(name=name, epilog=module.EPILOG)(getattr(module, f"{name}_command"))
     app.command()(version)
     return app
 

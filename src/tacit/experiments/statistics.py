@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -103,8 +103,15 @@ def duel(first: Samples, second: Samples, /) -> Duel:
     """Compare paired samples; those that never differ do not differ significantly."""
     if np.array_equal(first, second):
         return Duel(0.0, 1.0)
-    p = float(wilcoxon(first, second, alternative="two-sided").pvalue)
-    return Duel(rank_biserial(first, second), p)
+    return _duel(np.asarray(first, np.float64).tobytes(), np.asarray(second, np.float64).tobytes())
+
+
+@lru_cache(maxsize=1 << 16)
+def _duel(first: bytes, second: bytes) -> Duel:
+    """Kept, since the tables and figures of a report compare the same runs again and again."""
+    one, other = (np.frombuffer(each, np.float64) for each in (first, second))
+    p = float(wilcoxon(one, other, alternative="two-sided").pvalue)
+    return Duel(rank_biserial(one, other), p)
 
 
 def duels(samples: Mapping[str, Samples], /) -> dict[tuple[str, str], Duel]:

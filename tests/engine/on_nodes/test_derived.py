@@ -36,9 +36,9 @@ SEARCH = {"population": 8, "elites": 2}
 
 
 @pytest.fixture(scope="module")
-def nodes() -> Iterator[LocalCluster]:
-    """Nodes that follow small populations, too."""
-    with LocalCluster(any_search=True) as running:
+def strict_nodes() -> Iterator[LocalCluster]:
+    """Nodes of operators who leave nothing to others; those of all tests follow any search."""
+    with LocalCluster(any_search=False) as running:
         yield running
 
 
@@ -83,8 +83,8 @@ async def refused(coordinator: Coordinator, request: Evaluate, reason: str) -> N
         assert reason in reply.reason
 
 
-def test_a_platform_can_ask_for_nothing_but_the_next_population(nodes: LocalCluster) -> None:
-    agreed = drafted(nodes)
+def test_a_platform_can_ask_for_nothing_but_the_next_population(cluster: LocalCluster) -> None:
+    agreed = drafted(cluster)
 
     async def attack() -> None:
         async with agreed.ready() as (coordinator, evaluations):
@@ -111,8 +111,10 @@ def test_a_platform_can_ask_for_nothing_but_the_next_population(nodes: LocalClus
     run(attack())
 
 
-def test_where_the_platform_would_choose_a_node_takes_no_agreement(nodes: LocalCluster) -> None:
-    agreed = AgreedCluster.draft(nodes)
+def test_where_the_platform_would_choose_a_node_takes_no_agreement(
+    strict_nodes: LocalCluster,
+) -> None:
+    agreed = AgreedCluster.draft(strict_nodes)
 
     async def attack() -> None:
         async with agreed.coordinator() as coordinator:
@@ -122,21 +124,20 @@ def test_where_the_platform_would_choose_a_node_takes_no_agreement(nodes: LocalC
     run(attack())
 
 
-def test_a_search_that_nobody_measured_is_not_followed() -> None:
+def test_a_search_that_nobody_measured_is_not_followed(strict_nodes: LocalCluster) -> None:
     """One that hardly selects would ask for all kinds of plans; of few, the best 15 are half."""
 
-    async def refused_by(nodes: LocalCluster, settings: dict[str, Any]) -> None:
+    async def check_refused(settings: dict[str, Any]) -> None:
         agreed = AgreedCluster.draft(
-            nodes, pinned=PinnedSearch("genetic", settings, None, "derived")
+            strict_nodes, pinned=PinnedSearch("genetic", settings, None, "derived")
         )
         async with agreed.coordinator() as coordinator:
             with pytest.raises(RefusedError, match="nobody measured what"):
                 await coordinator.start_agreement(agreed.signatures, within=20)
 
-    with LocalCluster(any_search=False) as nodes:
-        run(refused_by(nodes, {"tournament": 1}))
-        run(refused_by(nodes, {"population": 30, "elites": 2}))
-        not_even_drafted(nodes, PinnedSearch("genetic", {"tournament": 1}, None, "derived"))
+    run(check_refused({"tournament": 1}))
+    run(check_refused({"population": 30, "elites": 2}))
+    not_even_drafted(strict_nodes, PinnedSearch("genetic", {"tournament": 1}, None, "derived"))
 
 
 def not_even_drafted(nodes: LocalCluster, search: PinnedSearch) -> None:
@@ -145,48 +146,49 @@ def not_even_drafted(nodes: LocalCluster, search: PinnedSearch) -> None:
 
 
 @pytest.mark.parametrize("best", ["value", "improvement"])
-def test_nodes_keep_what_was_told_and_go_on_after_a_restart(best: str) -> None:
-    with LocalCluster() as own:
-        agreed = drafted(own, best=best)
-        told: list[list[int]] = []
+def test_nodes_keep_what_was_told_and_go_on_after_a_restart(
+    own_cluster: LocalCluster, best: str
+) -> None:
+    agreed = drafted(own_cluster, best=best)
+    told: list[list[int]] = []
 
-        async def first() -> AgreedSearch:
-            async with agreed.ready() as (_, evaluations):
-                search = honest_search(agreed)
-                for _ in range(3):
-                    told.append((await generation(search, evaluations)).outcome.labels.tolist())
-                await evaluations.settle(until=time.monotonic() + 20)
-                return search
+    async def first() -> AgreedSearch:
+        async with agreed.ready() as (_, evaluations):
+            search = honest_search(agreed)
+            for _ in range(3):
+                told.append((await generation(search, evaluations)).outcome.labels.tolist())
+            await evaluations.settle(until=time.monotonic() + 20)
+            return search
 
-        search = run(first())
-        stores = [
-            own.folder / f"node-{i}.data" / folder_name(agreement_hash(agreed.agreement))
-            for i in range(3)
-        ]
-        for folder in stores:
-            assert [each.labels for each in Store(folder).answers.read()] == told
-        own.kill(1)
-        # What a power cut takes: the last answer, and half of the one before.
-        answers = (stores[1] / "answers").read_bytes()
-        (stores[1] / "answers").write_bytes(answers[: len(answers) // 2])
-        assert len(list(Store(stores[1]).answers.read())) == 1
-        own.restart(1)
+    search = run(first())
+    stores = [
+        own_cluster.folder / f"node-{i}.data" / folder_name(agreement_hash(agreed.agreement))
+        for i in range(3)
+    ]
+    for folder in stores:
+        assert [each.labels for each in Store(folder).answers.read()] == told
+    own_cluster.kill(1)
+    # What a power cut takes: the last answer, and half of the one before.
+    answers = (stores[1] / "answers").read_bytes()
+    (stores[1] / "answers").write_bytes(answers[: len(answers) // 2])
+    assert len(list(Store(stores[1]).answers.read())) == 1
+    own_cluster.restart(1)
 
-        async def then() -> None:
-            async with agreed.coordinator() as coordinator:
-                await coordinator.start_agreement(agreed.signatures, within=20)
-                evaluations = Evaluations(coordinator, 0)
-                for _ in range(2):
-                    told.append((await generation(search, evaluations)).outcome.labels.tolist())
-                await evaluations.settle(until=time.monotonic() + 20)
+    async def then() -> None:
+        async with agreed.coordinator() as coordinator:
+            await coordinator.start_agreement(agreed.signatures, within=20)
+            evaluations = Evaluations(coordinator, 0)
+            for _ in range(2):
+                told.append((await generation(search, evaluations)).outcome.labels.tolist())
+            await evaluations.settle(until=time.monotonic() + 20)
 
-        run(then())
-        for folder in stores:
-            assert [each.labels for each in Store(folder).answers.read()] == told
+    run(then())
+    for folder in stores:
+        assert [each.labels for each in Store(folder).answers.read()] == told
 
 
-def test_only_the_best_of_the_search_are_compared_at_the_end(nodes: LocalCluster) -> None:
-    agreed = drafted(nodes, reveal_best=True)
+def test_only_the_best_of_the_search_are_compared_at_the_end(cluster: LocalCluster) -> None:
+    agreed = drafted(cluster, reveal_best=True)
 
     async def attack() -> None:
         async with agreed.ready() as (_, evaluations):
@@ -221,7 +223,7 @@ def with_objectives(confidential: tuple[bool, ...]) -> Problem:
 
 @pytest.mark.parametrize("confidential", [(True, True), (True, False)], ids=["secret", "public"])
 def test_nodes_follow_a_search_of_several_objectives(
-    nodes: LocalCluster, confidential: tuple[bool, ...]
+    cluster: LocalCluster, confidential: tuple[bool, ...]
 ) -> None:
     settings = PRESETS["paper-moap"].with_changes(population=12)
     found = [
@@ -230,9 +232,9 @@ def test_nodes_follow_a_search_of_several_objectives(
             limits=Limits(generations=4),
             settings=settings,
             seed=5,
-            engine=EngineChoice(engine=engine, cluster=cluster),
+            engine=EngineChoice(engine=engine, cluster=place),
         )
-        for engine, cluster in (("nodes", nodes.folder / "cluster.toml"), ("simulated", None))
+        for engine, place in (("nodes", cluster.folder / "cluster.toml"), ("simulated", None))
     ]
     assert found[0].notes == []
     assert found[0].best_known == found[1].best_known

@@ -49,12 +49,12 @@ def opens(agreed: AgreedCluster, node: int, box: bytes) -> bool:
 
 
 def test_once_a_run_is_over_a_stolen_node_opens_none_of_its_boxes(
-    own_cluster: LocalCluster,
+    fresh_cluster: LocalCluster,
 ) -> None:
-    agreed = AgreedCluster.draft(own_cluster, problem(best="improvement"))
+    agreed = AgreedCluster.draft(fresh_cluster, problem(best="improvement"))
     recorded = agreed.sealed()[0]
     plans = populations(3)
-    folder = data_of(own_cluster, 0) / agreement_hash(agreed.agreement).hex()[:32]
+    folder = data_of(fresh_cluster, 0) / agreement_hash(agreed.agreement).hex()[:32]
 
     async def work() -> None:
         async with agreed.coordinator() as coordinator:
@@ -63,8 +63,8 @@ def test_once_a_run_is_over_a_stolen_node_opens_none_of_its_boxes(
             evaluations = Evaluations(coordinator, 0)
             await evaluations.evaluate(plans[0], until=None)
             # In the middle of a run, a node that restarts still opens its inputs.
-            own_cluster.kill(0)
-            own_cluster.restart(0)
+            fresh_cluster.kill(0)
+            fresh_cluster.restart(0)
             await evaluations.evaluate(plans[1], until=None)
             assert (folder / "best-0").exists()
             assert opens(agreed, 0, recorded.boxes[0]), "else the attack proves nothing"
@@ -80,8 +80,8 @@ def test_once_a_run_is_over_a_stolen_node_opens_none_of_its_boxes(
     assert kept - told == {"agreement.json", "signatures", "inputs", "log.jsonl", "lease"}
     assert not list((folder / "inputs").iterdir())
 
-    own_cluster.kill(0)
-    own_cluster.restart(0)
+    fresh_cluster.kill(0)
+    fresh_cluster.restart(0)
 
     async def look_again() -> None:
         async with agreed.coordinator() as coordinator:

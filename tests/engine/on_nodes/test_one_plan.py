@@ -90,24 +90,24 @@ def test_nodes_that_are_asked_at_once_open_one_or_none(cluster: LocalCluster) ->
     assert all(len(each) == 1 for each in bound(agreed))
 
 
-def test_a_disk_that_was_set_back_opens_no_second_plan(own_cluster: LocalCluster) -> None:
+def test_a_disk_that_was_set_back_opens_no_second_plan(fresh_cluster: LocalCluster) -> None:
     """Node 0 was down when the others opened the end, and node 2 forgot that it did."""
-    agreed = draft(own_cluster, sealed(PROBLEMS["balanced"]()))
-    data = own_cluster.folder / "node-2.data"
+    agreed = draft(fresh_cluster, sealed(PROBLEMS["balanced"]()))
+    data = fresh_cluster.folder / "node-2.data"
     backup = Path(f"{data}.backup")
 
     async def attack() -> None:
         async with agreed.coordinator() as coordinator:
             _, early, late = await two_states(agreed, coordinator)
             shutil.copytree(data, backup)
-            own_cluster.kill(0)
+            fresh_cluster.kill(0)
             await open_at(coordinator, 1, late)
             await open_at(coordinator, 2, late)
-            own_cluster.kill(2)
+            fresh_cluster.kill(2)
             shutil.rmtree(data)
             backup.rename(data)
-            own_cluster.restart(2)
-            own_cluster.restart(0)
+            fresh_cluster.restart(2)
+            fresh_cluster.restart(0)
             await connected(agreed, 3)
             for node in (0, 2):
                 with pytest.raises(RefusedError, match=OTHER_PLAN):

@@ -36,13 +36,13 @@ async def evaluate_next(agreed: AgreedCluster, number: int) -> None:
 
 @pytest.mark.parametrize("nodes", [[2], [0, 1]])
 def test_disks_that_were_set_back_are_refused(
-    own_cluster: LocalCluster, nodes: Sequence[int]
+    fresh_cluster: LocalCluster, nodes: Sequence[int]
 ) -> None:
-    agreed = AgreedCluster.draft(own_cluster)
+    agreed = AgreedCluster.draft(fresh_cluster)
     name = folder_name(agreement_hash(agreed.agreement))
-    places = {node: own_cluster.folder / f"node-{node}.data" / name for node in nodes}
+    places = {node: fresh_cluster.folder / f"node-{node}.data" / name for node in nodes}
 
-    copies = own_cluster.folder / "copies"
+    copies = fresh_cluster.folder / "copies"
 
     def keep_copies(kind: str) -> None:
         for node, place in places.items():
@@ -50,10 +50,10 @@ def test_disks_that_were_set_back_are_refused(
 
     def put_back(kind: str) -> None:
         for node, place in places.items():
-            own_cluster.kill(node)
+            fresh_cluster.kill(node)
             shutil.rmtree(place)
             (copies / f"{kind}-{node}").rename(place)
-            own_cluster.restart(node)
+            fresh_cluster.restart(node)
 
     async def attack() -> None:
         async with agreed.ready():

@@ -42,17 +42,17 @@ async def new_links(coordinator: Coordinator) -> None:
         await client.disconnect()
 
 
-def test_a_run_goes_on_while_everything_is_rotated(own_cluster: LocalCluster) -> None:
-    folder = own_cluster.folder
+def test_a_run_goes_on_while_everything_is_rotated(fresh_cluster: LocalCluster) -> None:
+    folder = fresh_cluster.folder
     node = load_node_config(folder / "node-1.toml")
-    both = [rotated_by_node(node), rotated_by_platform(own_cluster.config)]
+    both = [rotated_by_node(node), rotated_by_platform(fresh_cluster.config)]
     old_pem, old_key = both[0].certificate.read_text(), load_keys(folder / "node-1.key")
-    agreed = AgreedCluster.draft(own_cluster)
+    agreed = AgreedCluster.draft(fresh_cluster)
     plans = iter(populations(8))
 
     async def work() -> None:
         async with agreed.coordinator() as coordinator:
-            coordinator.clients = tuple(clients_of(own_cluster.config))
+            coordinator.clients = tuple(clients_of(fresh_cluster.config))
             await coordinator.start(agreed.signatures, agreed.sealed(), within=20)
             evaluations = Evaluations(coordinator, 0)
 
@@ -67,11 +67,11 @@ def test_a_run_goes_on_while_everything_is_rotated(own_cluster: LocalCluster) ->
                     step(rotated)
                     step(rotated)  # as after an interruption
                 await evaluate()
-            assert not await is_shown(own_cluster, old_pem)
-            assert await is_shown(own_cluster, both[0].certificate.read_text())
+            assert not await is_shown(fresh_cluster, old_pem)
+            assert await is_shown(fresh_cluster, both[0].certificate.read_text())
             # Its peers take the new certificate as well.
-            own_cluster.kill(2)
-            own_cluster.restart(2)
+            fresh_cluster.kill(2)
+            fresh_cluster.restart(2)
             await evaluate()
             await check_new_agreement()
             await evaluate()
@@ -97,7 +97,7 @@ def test_a_run_goes_on_while_everything_is_rotated(own_cluster: LocalCluster) ->
         new_key = load_keys(folder / "node-1.key").signing_public
         assert new_key != old_key.signing_public
         (folder / "cluster.toml").write_text(text.replace(old_key.signing_public, new_key))
-        new = AgreedCluster.draft(own_cluster)
+        new = AgreedCluster.draft(fresh_cluster)
         shown = new.agreement.nodes[1]
         assert (shown.signing_key, shown.certificate) == (new_key, both[0].fingerprint)
         assert new.agreement.platform == both[1].fingerprint != agreed.agreement.platform

@@ -1,4 +1,4 @@
-"""The same rows come out of one process, two, a killed and resumed study, and a Dask cluster."""
+"""The same rows come out of threads, a killed and resumed study, and a Dask cluster."""
 
 from __future__ import annotations
 
@@ -69,12 +69,13 @@ def assert_same_content(one: Path, other: Path) -> None:
 
 
 @pytest.mark.processes
-def test_pools_of_one_and_two_a_kill_and_a_cluster_give_the_same(
+def test_threads_a_pool_a_kill_and_a_cluster_give_the_same(
     tmp_path: Path, small_study: Write
 ) -> None:
     study = small_study(generations=60, seeds=25, size=30)
     alone, killed, cluster = (tmp_path / name for name in ("alone", "killed", "cluster"))
-    assert "100 runs computed, 0 found" in run(command(study, alone, "--workers", "1"))
+    with ThreadPoolExecutor(1) as pool:
+        assert run_study(read_study(study), alone, pool).computed == 100
 
     runs = killed / "small" / "runs"
     process = subprocess.Popen(
@@ -88,14 +89,15 @@ def test_pools_of_one_and_two_a_kill_and_a_cluster_give_the_same(
     found = len(list(runs.glob("[!.]*.npz")))
     assert 5 <= found < 100
     assert not (killed / "small" / "generations.parquet").exists()
-    told = run(command(study, killed, "--workers", "2"))
-    assert f"{100 - found} runs computed, {found} found" in told
+    with ThreadPoolExecutor(1) as pool:
+        resumed = run_study(read_study(study), killed, pool)
+    assert (resumed.computed, resumed.reused) == (100 - found, found)
     assert_same_content(alone, killed)
-    assert "0 runs computed, 100 found" in run(command(study, killed, "--workers", "2"))
 
     script = tmp_path / "cluster.py"
     script.write_text(ON_A_CLUSTER)
-    assert "100 runs computed" in run([sys.executable, str(script), str(study), str(cluster)])
+    told = run([sys.executable, str(script), str(study), str(cluster)])
+    assert "100 runs computed, 0 found" in told
     assert_same_content(alone, cluster)
 
 

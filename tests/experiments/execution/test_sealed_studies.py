@@ -23,7 +23,7 @@ from tacit.experiments.tuning.tune import Tuned, TunedSet, tune, tuning_task
 from tacit.runs import EngineChoice, Limits
 from tacit.runs.sealed.searching import SimulatedSealedSearch
 from tacit.search.moves import SealedParameters
-from tests.experiments.command import tacit
+from tests.conftest import RunTacit
 from tests.support.simulated import solve
 
 SEALED_STUDIES = [name for name in shipped_studies() if name.startswith("sealed-")]
@@ -149,8 +149,10 @@ def test_tuning_of_a_sealed_search_goes_on_where_it_stopped(small: Path, tmp_pat
 
 
 @pytest.mark.processes
-def test_the_command_prints_all_trials_as_json(small: Path, tmp_path: Path) -> None:
-    done = tacit("tune", str(small), "--workers", "1", "--json", "--held-out", "1", cwd=tmp_path)
+def test_the_command_prints_all_trials_as_json(
+    small: Path, tmp_path: Path, run_here: RunTacit
+) -> None:
+    done = run_here("tune", small, "--workers", "1", "--json", "--held-out", "1", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     printed = msgspec.json.decode(done.stdout)
     assert len(printed["trials"]) == 3

@@ -16,7 +16,7 @@ from tacit.experiments.leakage.plan import (
 )
 from tacit.experiments.leakage.run_study import run_leakage_study
 from tacit.experiments.leakage.tables import correlation_tables
-from tests.experiments.command import tacit
+from tests.conftest import RunTacit
 from tests.experiments.leakage.tiny import TINY
 from tests.support.repository import ROOT
 
@@ -77,10 +77,10 @@ def test_a_sample_has_one_short_run_of_each_family() -> None:
 
 
 @pytest.mark.processes
-def test_the_command_writes_everything(tmp_path: Path) -> None:
+def test_the_command_writes_everything(tmp_path: Path, run_here: RunTacit) -> None:
     path = tmp_path / "tiny.toml"
     path.write_text(TINY)
-    done = tacit(
+    done = run_here(
         "experiment", "leakage", "--study", str(path), "--quick", "--workers", "1",
         "--out", str(tmp_path),
     )  # fmt: skip

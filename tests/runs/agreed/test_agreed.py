@@ -6,18 +6,17 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 from msgspec.structs import replace
 
-from tacit.engine.agreement.terms import canonical
+from tacit.engine.agreement.terms import agreement_hash, canonical
 from tacit.engine.coordinator.secure import SecureEngine
 from tacit.engine.derived import agreed_parameters
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.node.state.store import Store
+from tacit.engine.node.state.store import Store, folder_name
 from tacit.engine.records.events import (
     AnswerSent,
     EvaluationBegun,
@@ -41,14 +40,8 @@ from tests.support.simulated import solve
 
 pytestmark = pytest.mark.processes
 
-EVALUATIONS = 100
+EVALUATIONS = 50
 SEARCH = {"population": 20, "elites": 2, "tournament": 3}
-
-
-@pytest.fixture(scope="module")
-def nodes() -> Iterator[LocalCluster]:
-    with LocalCluster() as running:
-        yield running
 
 
 def prepared(
@@ -107,13 +100,13 @@ def followed(agreed: AgreedCluster, folder: Path, evaluations: int = EVALUATIONS
 
 @pytest.mark.parametrize("best", ["value", "improvement"])
 def test_a_run_that_is_killed_again_and_again_ends_as_if_it_never_was(
-    nodes: LocalCluster, tmp_path: Path, best: str
+    cluster: LocalCluster, tmp_path: Path, best: str
 ) -> None:
-    agreed = prepared(nodes, tmp_path / "run", best=best, reveal=best == "value")
+    agreed = prepared(cluster, tmp_path / "run", best=best, reveal=best == "value")
     chance = random.Random(5)
     for _ in range(2 if best == "improvement" else 1):
         process = in_a_process(tmp_path / "run", 60)
-        time.sleep(chance.uniform(0.05, 0.5))
+        time.sleep(chance.uniform(0.05, 0.25))
         process.kill()
         process.communicate()
     reason, result = finish(tmp_path / "run")
@@ -149,10 +142,10 @@ def simulated(agreed: AgreedCluster, folder: Path) -> Result:
 
 @pytest.mark.parametrize("damage", ["none", "one checkpoint", "both checkpoints", "torn ledger"])
 def test_a_run_goes_on_from_whatever_is_left(
-    nodes: LocalCluster, tmp_path: Path, damage: str
+    cluster: LocalCluster, tmp_path: Path, damage: str
 ) -> None:
     folder = tmp_path / "run"
-    agreed = prepared(nodes, folder, best="value")
+    agreed = prepared(cluster, folder, best="value")
     finish_in_parts(folder, 2)
     if damage == "one checkpoint":
         (folder / CHECKPOINTS[0]).write_bytes(b"nonsense")
@@ -175,10 +168,10 @@ def test_a_run_goes_on_from_whatever_is_left(
 
 @pytest.mark.parametrize("lost", ["nothing", "the reveal", "the last checkpoints too"])
 def test_a_run_that_died_after_the_final_reveal_ends_with_what_it_told(
-    nodes: LocalCluster, tmp_path: Path, lost: str
+    cluster: LocalCluster, tmp_path: Path, lost: str
 ) -> None:
     folder = tmp_path / "run"
-    agreed = prepared(nodes, folder, best="value", reveal=True)
+    agreed = prepared(cluster, folder, best="value", reveal=True)
     with open_run(folder) as run:
         search_up_to(run, 20)
         run.checkpoint()
@@ -198,9 +191,9 @@ def test_a_run_that_died_after_the_final_reveal_ends_with_what_it_told(
     followed(agreed, folder, evaluations)
 
 
-def test_nothing_is_evaluated_after_the_final_reveal(nodes: LocalCluster, tmp_path: Path) -> None:
+def test_nothing_is_evaluated_after_the_final_reveal(cluster: LocalCluster, tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    prepared(nodes, folder, best="value", reveal=True)
+    prepared(cluster, folder, best="value", reveal=True)
     with open_run(folder) as run:
         search_up_to(run, 10)
         run.start(until=time.monotonic() + 20)
@@ -212,9 +205,9 @@ def test_nothing_is_evaluated_after_the_final_reveal(nodes: LocalCluster, tmp_pa
         assert (run.now.evaluations, run.plans()[0], run.notes) == (10, first, [])
 
 
-def test_a_ledger_of_another_search_is_refused(nodes: LocalCluster, tmp_path: Path) -> None:
+def test_a_ledger_of_another_search_is_refused(cluster: LocalCluster, tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    prepared(nodes, folder, best="value")
+    prepared(cluster, folder, best="value")
     finish_in_parts(folder, 1)
     for path in folder.glob("checkpoint*"):
         path.unlink()
@@ -225,49 +218,52 @@ def test_a_ledger_of_another_search_is_refused(nodes: LocalCluster, tmp_path: Pa
 
 
 @pytest.mark.parametrize("lost", ["the last answer", "a node's best so far"])
-def test_where_a_best_is_kept_nothing_is_left_out(tmp_path: Path, lost: str) -> None:
+def test_where_a_best_is_kept_nothing_is_left_out(
+    own_cluster: LocalCluster, tmp_path: Path, lost: str
+) -> None:
     folder = tmp_path / "run"
-    with LocalCluster() as nodes:
-        agreed = prepared(nodes, folder, best="improvement")
-        finish_in_parts(folder, 1)
-        if lost == "the last answer":
-            lines = (folder / LEDGER).read_bytes().splitlines(keepends=True)
-            (folder / LEDGER).write_bytes(b"".join(lines[:-1]))
-        else:
-            nodes.kill(1)
-            store = Store(next((nodes.folder / "node-1.data").glob("*/agreement.json")).parent)
-            store.encrypt_states(agreed.sealing_key(1))
-            store.save_best(0, store.load_best(0)[:1])
-            nodes.restart(1)
-        reason, result = finish(folder)
-        assert (reason, result.evaluations) == (StopReason.EVALUATIONS, EVALUATIONS)
-        expected = simulated(agreed, folder)
-        assert result.history.disclosed_best == expected.history.disclosed_best
-        followed(agreed, folder)
-        repeats = [event.number for event in agreed.events(0, EvaluationRepeated)]
-        assert repeats == [20]
+    agreed = prepared(own_cluster, folder, best="improvement")
+    finish_in_parts(folder, 1)
+    if lost == "the last answer":
+        lines = (folder / LEDGER).read_bytes().splitlines(keepends=True)
+        (folder / LEDGER).write_bytes(b"".join(lines[:-1]))
+    else:
+        own_cluster.kill(1)
+        name = folder_name(agreement_hash(agreed.agreement))
+        store = Store(own_cluster.folder / "node-1.data" / name)
+        store.encrypt_states(agreed.sealing_key(1))
+        store.save_best(0, store.load_best(0)[:1])
+        own_cluster.restart(1)
+    reason, result = finish(folder)
+    assert (reason, result.evaluations) == (StopReason.EVALUATIONS, EVALUATIONS)
+    expected = simulated(agreed, folder)
+    assert result.history.disclosed_best == expected.history.disclosed_best
+    followed(agreed, folder)
+    repeats = [event.number for event in agreed.events(0, EvaluationRepeated)]
+    assert repeats == [20]
 
 
-def test_the_deadline_is_an_instant_that_holds_without_nodes_too(tmp_path: Path) -> None:
+def test_the_deadline_is_an_instant_that_holds_without_nodes_too(
+    own_cluster: LocalCluster, tmp_path: Path
+) -> None:
     folder = tmp_path / "run"
-    with LocalCluster() as nodes:
-        prepared(nodes, folder, best="value")
-        with open_run(folder) as run:
-            search_up_to(run, 5)
-            nodes.kill(2)
-            until = time.monotonic() + 1.0
-            assert drive(run, until=until) is StopReason.DEADLINE
-            assert time.monotonic() - until < 0.5
-            assert run.notes
-            assert run.plans()
+    prepared(own_cluster, folder, best="value")
+    with open_run(folder) as run:
+        search_up_to(run, 5)
+        own_cluster.kill(2)
+        until = time.monotonic() + 1.0
+        assert drive(run, until=until) is StopReason.DEADLINE
+        assert time.monotonic() - until < 0.5
+        assert run.notes
+        assert run.plans()
 
 
 def test_a_replay_follows_numbers_that_were_left_out_and_caught_up_with(
-    nodes: LocalCluster, tmp_path: Path
+    cluster: LocalCluster, tmp_path: Path
 ) -> None:
     """As nodes log after a power cut, or when one was away while its peers were asked."""
     folder = tmp_path / "run"
-    agreed = prepared(nodes, folder, best="value")
+    agreed = prepared(cluster, folder, best="value")
     finish_in_parts(folder, 1)
     log, ledger = agreed.log(0), load_ledger(folder / LEDGER, sealed=False)
 

@@ -120,7 +120,7 @@ def test_answers_are_as_documented(
     role = "op" if "operator" in PERMISSIONS[endpoint] else "north"
     takes_nothing = not operation.body and not operation.path_parameters
     assert takes_nothing == (endpoint in TAKE_NOTHING)
-    examples = 2 if endpoint in SLOW else 3 if takes_nothing else 15
+    examples = 2 if endpoint in SLOW else 3 if takes_nothing else 8
 
     @given(case=operation.as_strategy(generation_mode=mode), run_id=st.sampled_from(runs))
     @settings(

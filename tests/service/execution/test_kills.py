@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from benchmarks.live_platform import LivePlatform
 from benchmarks.platform_kills import kill_again_and_again
 
 pytestmark = pytest.mark.processes
 
 
-def test_nothing_is_lost_and_nothing_hangs_when_processes_die() -> None:
-    rounds = kill_again_and_again(3, seed=3)
+def test_nothing_is_lost_and_nothing_hangs_when_processes_die(live: LivePlatform) -> None:
+    rounds = kill_again_and_again(live, 3, seed=3)
     assert [each.troubles for each in rounds] == [[]] * 3
     assert [each.end for each in rounds] == ["finished"] * 3
     assert sum(each.lost_submissions for each in rounds) == 0

@@ -6,7 +6,6 @@ import csv
 import io
 import time
 from base64 import b64decode
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +26,8 @@ from tacit.verify.verdict import Claim
 pytestmark = pytest.mark.processes
 
 ROWS = 10
-NAMES = ("north", "south")
+NAMES = ("amber", "birch")
 LATE = 0.5
-
-
-@pytest.fixture(scope="module")
-def live() -> Iterator[LivePlatform]:
-    with LivePlatform(slots=2) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")
@@ -92,13 +85,13 @@ def checked(live: LivePlatform, profiles: dict[str, Profile], run: dict[str, Any
     """The generations of a finished run of which everything was checked."""
     run_id = run["id"]
     assert run["ended"] - run["deadline_at"] < LATE
-    outcome = result(profiles["north"], run_id)
+    outcome = result(profiles["amber"], run_id)
     assert outcome.receipts == 3
     assert outcome.plan is not None
     assert sorted(outcome.plan.items) == list(range(ROWS))
     assert run["progress"]["best"] == [None]
     told_nothing_but_the_plan(live, run_id, outcome.plan.items)
-    verdict = check_logs(profiles["south"], run_id)
+    verdict = check_logs(profiles["birch"], run_id)
     assert verdict.ok, verdict.lines()
     assert any("only the plan was opened" in line for line in verdict.lines())
     assert outcome.generation is not None
@@ -108,11 +101,11 @@ def checked(live: LivePlatform, profiles: dict[str, Profile], run: dict[str, Any
 def test_a_sealed_run_tells_its_plan_by_the_deadline_and_nothing_else(
     live: LivePlatform, profiles: dict[str, Profile]
 ) -> None:
-    run_id = submitted(live, profiles, deadline=3.0)
+    run_id = submitted(live, profiles, deadline=2.0)
     run = live.wait(run_id, "finished")
     assert run["reason"] == "the deadline came"
     assert checked(live, profiles, run) > 0
-    lies_are_noticed(live, profiles["south"], run_id)
+    lies_are_noticed(live, profiles["birch"], run_id)
 
 
 def lies_are_noticed(live: LivePlatform, profile: Profile, run_id: str) -> None:
@@ -150,7 +143,7 @@ def lies_are_noticed(live: LivePlatform, profile: Profile, run_id: str) -> None:
 def test_after_a_kill_it_goes_on_from_the_states_that_the_nodes_keep(
     live: LivePlatform, profiles: dict[str, Profile]
 ) -> None:
-    run_id = submitted(live, profiles, deadline=3.0)
+    run_id = submitted(live, profiles, deadline=2.0)
     live.wait(run_id, "running")
     until, before = time.monotonic() + 30, 0
     while not before and time.monotonic() < until:

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.processes
 
 def test_the_demo_ends_by_itself(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tacit", "demo", "--deadline", "2s"],
+        [sys.executable, "-m", "tacit", "demo", "--deadline", "1s"],
         cwd=tmp_path,
         stdin=subprocess.DEVNULL,
         capture_output=True,

@@ -163,7 +163,7 @@ def test_bench_prints_the_agreed_shape(run_here: RunTacit) -> None:
     assert (
         found["disclosures"]["order"]["three"]["rounds"] < (found["disclosures"]["order"]["rounds"])
     )
-    assert "add --nodes 4" in run_tacit(*words, "--against", "three").stderr
+    assert "add --nodes 4" in run_here(*words, "--against", "three").stderr
 
 
 @pytest.mark.processes

@@ -136,6 +136,12 @@ def solve_command(
             help="How many to start on this machine: 4 notice if one of them computes wrongly.",
         ),
     ] = 3,
+    on_loss: Annotated[
+        str,
+        engine_option(
+            help="With four nodes, if one is lost: wait for it, or go on with three, unchecked."
+        ),
+    ] = "wait",
     reveal_best: Annotated[
         bool,
         engine_option(
@@ -223,6 +229,7 @@ def solve_command(
                 engine=engine,
                 cluster=nodes,
                 local_nodes=local_nodes,
+                on_loss=on_loss,
                 ledger=ledger,
                 reveal_best=reveal_best,
             ),

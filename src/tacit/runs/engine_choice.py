@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Announce = Callable[[str], None]
 ENGINES = ("nodes", "simulated")
+ON_LOSS = ("wait", "three")
 UNLIMITED = 1_000_000
 """What an agreement allows where neither generations nor evaluations are limited."""
 
@@ -37,6 +38,8 @@ class EngineChoice:
     """How many are started here: three or four."""
     ledger: str | Path | None = None
     """Where to write everything that the nodes reveal."""
+    on_loss: str = "wait"
+    """With four nodes: whether the others go on with "three" where one is lost."""
     reveal_best: bool = False
     """Whether the nodes tell at the end which of the best-known plans is truly best."""
 
@@ -45,6 +48,8 @@ class EngineChoice:
             raise ParameterError(f"{self.engine!r} is not an engine; use {' or '.join(ENGINES)}")
         if self.engine == "simulated" and (self.cluster or self.ledger):
             raise ParameterError("a simulation has neither nodes nor a ledger; leave them out")
+        if self.on_loss not in ON_LOSS:
+            raise ParameterError(f"on_loss is {self.on_loss!r}; use {' or '.join(ON_LOSS)}")
         if self.local_nodes not in (3, 4):
             raise ParameterError(f"{self.local_nodes} local nodes; start three or four")
 
@@ -97,6 +102,7 @@ def engine_on_nodes(
             evaluations=evaluations,
             population=population,
             reveal_best=choice.reveal_best,
+            on_loss="three" if choice.on_loss == "three" else "wait",
             ledger=Ledger(None if choice.ledger is None else Path(choice.ledger)),
         )
         stack.enter_context(engine)

@@ -14,6 +14,8 @@ from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.records.events import NodeLost, NodeReturned
 from tacit.engine.wire.messages import OpenEpoch
 from tacit.errors import PeerTimeoutError, RefusedError
+from tacit.runs import EngineChoice, Limits, Progress, solve
+from tacit.search import SearchParameters
 from tests.engine.agreed_cluster import AgreedCluster, populations, problem, run
 from tests.engine.on_nodes.test_failures import expected
 from tests.engine.sealed_agreed_cluster import begin, draft
@@ -24,6 +26,7 @@ FOUR = 4
 COSTS = 2.5
 """Seconds of searching that the first kill may cost, beside what a busy machine takes."""
 BUSY = 4.0
+SMALL = SearchParameters(population=20, elites=3, tournament=3)
 
 
 @pytest.fixture
@@ -148,3 +151,18 @@ def test_a_sealed_search_goes_on_and_opens_its_plan(four: LocalCluster) -> None:
             assert opened.parts[1] == []
 
     run(search())
+
+
+def test_a_result_says_from_when_on_three_computed(four: LocalCluster) -> None:
+    made = problem("top:3", "nothing")
+    lost: list[Progress] = []
+
+    def lose(progress: Progress) -> None:
+        if not lost:
+            four.kill(2)
+        lost.append(progress)
+
+    choice = EngineChoice(cluster=four.folder / "cluster.toml", on_loss="three")
+    result = solve(made, limits=Limits(deadline=6.0), settings=SMALL, engine=choice, observe=lose)
+    (note,) = [each for each in result.notes if "not checked" in each]
+    assert note.startswith("node 2 was lost: computed by three, not checked, from ")

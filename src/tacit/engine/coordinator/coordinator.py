@@ -210,6 +210,7 @@ class Coordinator:
             self.loss.is_not_gone()
             raise PeerError(error.node, error.reason) from error
         self._epoch = number
+        self.loss.opened()
         return number
 
     def _learn(self, replies: list[EpochOpened]) -> None:

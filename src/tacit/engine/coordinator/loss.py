@@ -11,6 +11,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from tacit.engine.agreement.terms import Agreement
 from tacit.engine.coordinator.node_client import NodeClient
@@ -19,6 +21,23 @@ from tacit.errors import MpcError, PeerError, PeerTimeoutError
 RETRY_SECONDS = 0.5
 PATIENCE_SECONDS = 2.0
 """A node that has not answered for so long is given up, until it comes back."""
+
+
+@dataclass(slots=True)
+class _Phase:
+    """When three of four computed."""
+
+    lost: int
+    since: datetime
+    until: datetime | None = None
+
+    def words(self) -> str:
+        """For whoever reads the result."""
+        end = "on" if self.until is None else f"to {self.until:%H:%M:%S}"
+        return (
+            f"node {self.lost} was lost: computed by three, not checked, from "
+            f"{self.since:%H:%M:%S} {end} (UTC)"
+        )
 
 
 class Loss:
@@ -32,6 +51,20 @@ class Loss:
         self._returning: asyncio.Task[None] | None = None
         self.without: int | None = None
         """The node that the others go on without."""
+        self._phases: list[_Phase] = []
+
+    def opened(self) -> None:
+        """An epoch has begun as we wanted: from now on it is so."""
+        now = datetime.now(UTC)
+        if self.without is not None and not self._phases:
+            self._phases.append(_Phase(self.without, now))
+        elif self.without is None and self._phases:
+            self._phases[-1].until = self._phases[-1].until or now
+
+    @property
+    def notes(self) -> list[str]:
+        """What whoever reads the result must know."""
+        return [phase.words() for phase in self._phases]
 
     @property
     def members(self) -> list[NodeClient]:

@@ -146,6 +146,11 @@ class SecureEngine:
         """What runs on the event loop for an objective."""
         return self._objectives[objective]
 
+    @property
+    def notes(self) -> list[str]:
+        """What whoever reads the result must know of the nodes."""
+        return self._coordinator.loss.notes
+
     def sealed(self, search: int, /) -> SecureSealedSearch:
         """A sealed search of the agreement."""
         if search not in self._searches:
@@ -225,6 +230,11 @@ class SecureSealedSearch:
         """Rounds of the last request, and bytes of the node that sent most."""
         return self._search.rounds, self._search.sent
 
+    @property
+    def notes(self) -> list[str]:
+        """What whoever reads the result must know of the nodes."""
+        return self._engine.notes
+
     def start(self, *, until: float | None = None) -> None:
         """Have the nodes draw the secret start."""
         self._engine.wait(self._engine.submit(self._search.start(until=until)), until=until)
@@ -262,6 +272,11 @@ class SecureObjective:
         self._engine, self._objective, self._estimator = engine, objective, estimator
         self._about = engine.agreement.known_problem.objectives[objective]
         self.best_so_far: int | None = None
+
+    @property
+    def notes(self) -> list[str]:
+        """What whoever reads the result must know of the nodes."""
+        return self._engine.notes
 
     def evaluate(
         self, candidates: NDArray[np.int32], /, *, until: float | None

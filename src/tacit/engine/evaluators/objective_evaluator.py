@@ -77,6 +77,12 @@ class SideBySide:
         )
 
     @property
+    def notes(self) -> list[str]:
+        """What whoever reads the result must know of the nodes, where there are any."""
+        said = (note for each in self.objectives for note in getattr(each, "notes", ()))
+        return list(dict.fromkeys(said))
+
+    @property
     def best_so_far(self) -> tuple[int | None, ...]:
         """What each objective needs to go on where it stopped."""
         return tuple(objective.best_so_far for objective in self.objectives)

@@ -52,6 +52,11 @@ class LedgerObjective:
         self._last: tuple[int, NDArray[np.int32]] = (0, np.empty((0, 0), dtype=np.int32))
         self.best_so_far: int | None = None
 
+    @property
+    def notes(self) -> list[str]:
+        """What whoever reads the result must know of the nodes."""
+        return [] if self._nodes is None else self._nodes.notes
+
     def evaluate(
         self, candidates: NDArray[np.int32], /, *, until: float | None
     ) -> ObjectiveEvaluation:

@@ -190,7 +190,7 @@ class EvaluatingDriver:
             ),
             history=history_lists(self.problem, self.history),
             ends=[record.seconds for record in self.history],
-            notes=list(self.notes),
+            notes=[*self.notes, *self.evaluator.notes],
             best_plan=self._best_plan,
         )
 

@@ -193,8 +193,13 @@ class SealedDriver:
                 actual_best=None,
             ),
             ends=[end for each in courses for end in each.ends],
-            notes=[*self.notes, *self._forbidden_pairs(known.plans)],
+            notes=[*self.notes, *self._nodes_said(), *self._forbidden_pairs(known.plans)],
         )
+
+    def _nodes_said(self) -> list[str]:
+        """What whoever reads the result must know of the nodes, where there are any."""
+        said = (note for each in self.searches for note in getattr(each, "notes", ()))
+        return list(dict.fromkeys(said))
 
     def _forbidden_pairs(self, plans: list[list[int]]) -> list[str]:
         """A plan that takes a forbidden pair is said to be one: nobody could see it before."""

@@ -139,3 +139,5 @@ class RunTerms(Taken):
     deadline_seconds: Annotated[float, Field(gt=0, le=MOST_DEADLINE_SECONDS)]
     """Counted from `running`."""
     reveal_best: bool = False
+    on_loss: Literal["wait", "three"] = "wait"
+    """With four nodes: whether the others go on where one is lost, unchecked from then on."""

@@ -145,6 +145,7 @@ def agreement_of_terms(
         ),
         nonce=nonce,
         reveal_best=terms.reveal_best,
+        on_loss=terms.on_loss,
     )
 
 
@@ -152,7 +153,8 @@ def checked_terms(terms: RunTerms, /) -> RunTerms:
     """The terms with their budget; refused if no agreement could be made, before invitations."""
     keys = {name: f"{number:064x}" for number, name in enumerate(terms.participants, start=10)}
     nonce, platform = f"{0:032x}", f"{9:064x}"
-    nodes = [node_of_nobody(number, nonce, platform) for number in range(1, 4)]
+    count = 4 if terms.on_loss == "three" else 3
+    nodes = [node_of_nobody(number + 1, nonce, platform) for number in range(count)]
     agreement_of_terms(terms, keys=keys, nodes=nodes, platform=platform, nonce=nonce)
     limits = terms.limits.model_copy(update={"evaluations": budget_of_terms(terms)})
     return terms.model_copy(update={"limits": limits})

@@ -28,7 +28,7 @@ def problem(tmp_path: Path) -> Path:
 def test_a_cluster_from_the_command_line(
     tmp_path: Path, problem: Path, run_tacit: RunTacit, tacit_script: str
 ) -> None:
-    hosts = [word for each in free_addresses(3) for word in ("--host", each)]
+    hosts = [word for each in free_addresses(4) for word in ("--host", each)]
     made = run_tacit("cluster", "new", tmp_path / "cluster", *hosts)
     assert made.returncode == 0, made.stderr
     files = [Path(line) for line in made.stdout.split()]
@@ -37,25 +37,42 @@ def test_a_cluster_from_the_command_line(
         subprocess.Popen(
             [tacit_script, "node", "run", "--config", str(file)], stderr=subprocess.PIPE
         )
-        for file in files[:3]
+        for file in files[:4]
     ]
     try:
         solved = run_tacit(
             *("solve", problem, "--disclose", "top:15", "--generations", "3", "--json"),
-            *("--nodes", files[3], "--ledger", tmp_path / "told.jsonl", "--reveal-best"),
+            *("--nodes", files[4], "--ledger", tmp_path / "told.jsonl", "--reveal-best"),
         )
         assert solved.returncode == 0, solved.stderr
-        assert json.loads(solved.stdout)["engine"] == "nodes"
+        result = json.loads(solved.stdout)
+        assert (result["engine"], result["nodes"]) == ("nodes", 4)
         assert len((tmp_path / "told.jsonl").read_text().splitlines()) == 5
     finally:
         for node in nodes:
             node.send_signal(signal.SIGTERM)
         for node in nodes:
             node.communicate(timeout=10)
-    assert [node.returncode for node in nodes] == [0, 0, 0]
+    assert [node.returncode for node in nodes] == [0, 0, 0, 0]
     again = run_tacit("cluster", "new", tmp_path / "cluster")
     assert again.returncode == 2
     assert "is not empty" in again.stderr
+
+
+def test_a_cluster_has_three_or_four_nodes(tmp_path: Path, run_here: RunTacit) -> None:
+    for count in (3, 4):
+        made = run_here("cluster", "new", tmp_path / f"{count}", "--nodes", f"{count}")
+        names = [Path(line).name for line in made.stdout.split()]
+        assert names == [*(f"node-{i}.toml" for i in range(count)), "cluster.toml"]
+        platform = run_here(
+            "service", "init", tmp_path / f"p{count}", "--cluster",
+            tmp_path / f"{count}" / "cluster.toml",
+        )  # fmt: skip
+        assert platform.returncode == 0, platform.stderr
+    assert run_here("cluster", "new", tmp_path / "5", "--nodes", "5").returncode == 2
+    hosts = [word for port in (1, 2) for word in ("--host", f"n:{port}")]
+    refused = run_here("cluster", "new", tmp_path / "2", *hosts)
+    assert "three or four nodes" in refused.stderr
 
 
 def test_solve_starts_nodes_by_itself_and_leaves_none(
@@ -63,12 +80,14 @@ def test_solve_starts_nodes_by_itself_and_leaves_none(
 ) -> None:
     words = ("solve", problem, "--disclose", "order", "--generations", "2", "--seed", "3", "--json")
     real = run_tacit(*words, "--engine", "nodes")
+    four = run_tacit(*words, "--engine", "nodes", "--local-nodes", "4")
     twin = run_here(*words, "--engine", "simulated")
     assert real.returncode == 0, real.stderr
-    results = [json.loads(run.stdout) for run in (real, twin)]
+    results = [json.loads(run.stdout) for run in (real, four, twin)]
+    assert [result.pop("nodes", None) for result in results] == [3, 4, None]
     for result in results:
         del result["timing"], result["engine"]
-    assert results[0] == results[1]
+    assert results[0] == results[1] == results[2]
 
 
 @pytest.mark.processes

@@ -22,7 +22,8 @@ problem = my_problem.linear_ordering()
 limits = {"disclose": "top:5", "limits": tacit.Limits(generations=2), "seed": 1}
 results = [tacit.solve(problem, **limits, engine=e) for e in ("nodes", "simulated")]
 real, twin = (result.to_json(timing=False) for result in results)
-print(real.replace(b'"engine":"nodes"', b'"engine":"simulated"') == twin)
+same = real.replace(b'"engine":"nodes"', b'"engine":"simulated"').replace(b',"nodes":3', b'')
+print(same == twin)
 tacit.save_problem(problem, "p.json")
 print(tacit.load_problem("p.json").kind)
 """

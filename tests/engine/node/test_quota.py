@@ -124,9 +124,8 @@ def test_a_full_node_refuses_but_still_shows_its_log_and_its_figures() -> None:
         async def fill() -> None:
             sealed = agreed.seal(next(iter(agreed.keys)))
             async with agreed.coordinator() as coordinator:
-                await coordinator.persist(
-                    partial(coordinator.loss.connect, everybody=True), until=time.monotonic() + 20
-                )
+                connect = partial(coordinator.loss.connect, everybody=True)
+                await coordinator.persist(connect, until=time.monotonic() + 20)
                 with pytest.raises(RefusedError, match="0 MB are kept"):
                     await coordinator.ask_all(partial(coordinator.submission, sealed), within=10)
                 assert all(done.log for done in await coordinator.fetch_logs())

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.processes
 
 def test_the_demo_ends_by_itself(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tacit", "demo", "--deadline", "1s"],
+        [sys.executable, "-m", "tacit", "demo", "--deadline", "1s", "--nodes", "4"],
         cwd=tmp_path,
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -30,6 +30,8 @@ def test_the_demo_ends_by_itself(tmp_path: Path) -> None:
     slots = re.findall(r"(?:amber|birch|cobalt) \d{3}\D+\d\d:\d\d\D+(\d\d:\d\d)", done.stdout)
     assert len(slots) == len(set(slots)) == 24
     assert "all did what was signed" in done.stdout
+    assert "sealed their costs to the four nodes" in done.stdout
+    assert "the answer is right or there is none" in done.stdout
     cost, best = (
         int(found.replace(",", "")) for found in re.findall(r"costs ([\d,]+)", done.stdout)[-2:]
     )

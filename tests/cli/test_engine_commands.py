@@ -25,6 +25,13 @@ def problem(tmp_path: Path) -> Path:
     return path
 
 
+def wait_until_started(logs: list[Path]) -> None:
+    deadline = time.monotonic() + 30
+    while not all(log.exists() and b'"started"' in log.read_bytes() for log in logs):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
 def test_a_cluster_from_the_command_line(
     tmp_path: Path, problem: Path, run_tacit: RunTacit, tacit_script: str
 ) -> None:
@@ -40,6 +47,7 @@ def test_a_cluster_from_the_command_line(
         for file in files[:4]
     ]
     try:
+        wait_until_started([file.with_suffix(".data") / "log.jsonl" for file in files[:3]])
         solved = run_tacit(
             *("solve", problem, "--disclose", "top:15", "--generations", "3", "--json"),
             *("--nodes", files[4], "--ledger", tmp_path / "told.jsonl", "--reveal-best"),
@@ -91,24 +99,33 @@ def test_solve_starts_nodes_by_itself_and_leaves_none(
 
 
 @pytest.mark.processes
-def test_interrupted_on_nodes_it_still_answers(
-    problem: Path, tacit_script: str, tmp_path: Path
-) -> None:
-    told = tmp_path / "told.jsonl"
+def test_ctrl_c_returns_the_best_so_far(problem: Path, tacit_script: str, tmp_path: Path) -> None:
+    told, out = tmp_path / "told.jsonl", tmp_path / "result.json"
     run = subprocess.Popen(
         [
-            *(tacit_script, "solve", str(problem), "--disclose", "order"),
-            *("--deadline", "60s", "--json", "--ledger", str(told)),
+            *(tacit_script, "solve", str(problem), "--disclose", "order", "--out", str(out)),
+            *("--deadline", "10m", "--json", "--ledger", str(told)),
         ],
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
-    deadline = time.monotonic() + 30
-    while not told.exists() or told.read_bytes().count(b"\n") < 3:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    run.send_signal(signal.SIGINT)
-    out, _ = run.communicate(timeout=10)
-    assert json.loads(out)["stopped"] == "interrupted"
+    try:
+        deadline = time.monotonic() + 30
+        while not told.exists() or told.read_bytes().count(b"\n") < 3:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        run.send_signal(signal.SIGINT)
+        stdout, stderr = run.communicate(timeout=30)
+    finally:
+        run.kill()
+        run.communicate()
+    assert (run.returncode, stderr) == (0, "")
+    result = json.loads(stdout)
+    assert result["stopped"] == "interrupted"
+    assert result["generations"] >= 1
+    assert sorted(result["plan"]) == list(range(12))
+    assert json.loads(out.read_text()) == result
 
 
 def test_keys(tmp_path: Path, run_here: RunTacit) -> None:

@@ -1,4 +1,4 @@
-"""`tacit solve` while it runs: on a terminal, and when somebody presses Ctrl-C."""
+"""`tacit solve` on a terminal; test_engine_commands.py interrupts it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ import json
 import os
 import pty
 import re
-import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
 
@@ -21,40 +18,7 @@ from tacit.errors import InputError
 pytestmark = pytest.mark.processes
 
 SIMULATED = ("--engine", "simulated")
-"""Nodes take long to start; test_engine_commands.py interrupts a run on nodes."""
-LONG_RUN = ("solve", "kroD100", "--disclose", "top:15", "--deadline", "10m", *SIMULATED)
-EVERY_GENERATION = ("--checkpoint-every", "1", "--checkpoint")
-
-
-def test_ctrl_c_returns_the_best_so_far(tacit_script: str, tmp_path: Path) -> None:
-    out, checkpoint = tmp_path / "result.json", tmp_path / "run.checkpoint"
-    process = subprocess.Popen(
-        [tacit_script, *LONG_RUN, "--out", str(out), *EVERY_GENERATION, str(checkpoint), "--json"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        wait_for(checkpoint)
-        time.sleep(0.2)
-        process.send_signal(signal.SIGINT)
-        stdout, stderr = process.communicate(timeout=30)
-    finally:
-        process.kill()
-    assert (process.returncode, stderr) == (0, "")
-    result = json.loads(stdout)
-    assert result["stopped"] == "interrupted"
-    assert result["generations"] >= 1
-    assert sorted(result["plan"]) == list(range(100))
-    assert json.loads(out.read_text()) == result
-
-
-def wait_for(file: Path) -> None:
-    """Wait until a run has saved its first checkpoint, so that it is in its loop."""
-    given_up = time.monotonic() + 60
-    while not file.exists():
-        assert time.monotonic() < given_up, f"{file} was never written"
-        time.sleep(0.01)
+"""Nodes take long to start."""
 
 
 def on_a_terminal(command: list[str]) -> tuple[int, str]:

@@ -2,6 +2,7 @@
 
     python -m benchmarks.steered                 a table, about ten minutes
     python -m benchmarks.steered --json FILE     also to a file
+    python -m benchmarks.steered --only agreed --evaluations 1000    what 10 s allow by default
 
 Nodes could check that each population may follow from the one before, without knowing what was
 disclosed. Then a platform would be free to say who won the tournaments: `steered` rows claim that
@@ -61,6 +62,8 @@ WAYS = (
     Way("steered, the worst win", claim=_reversed),
     Way("agreed without selection", SearchParameters(tournament=1, elites=0)),
     Way("agreed as for several objectives", PRESETS["paper-moap"]),
+    Way("agreed with 15 elites of 100", SearchParameters(population=100)),
+    Way("agreed with 5 elites of 100", SearchParameters(population=100, elites=5)),
     Way("random populations", at_will=True),
 )
 

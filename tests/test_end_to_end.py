@@ -132,7 +132,7 @@ def terms() -> dict[str, Any]:
             }
         ],
         "participants": {each.name: list(each.rows) for each in problem.participants},
-        "parameters": {"population": 100, "elites": 10},
+        "parameters": {"population": 100, "elites": 15},
         "deadline_seconds": DEADLINE_SECONDS,
     }
 

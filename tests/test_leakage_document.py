@@ -156,7 +156,13 @@ def test_the_readme_has_the_measured_figures_of_every_disclosure(name: str) -> N
 
 
 def test_what_steering_tells_is_what_was_measured() -> None:
-    measured = msgspec.json.decode((ROOT / "docs/figures/steered.json").read_bytes())
+    short, long = (
+        msgspec.json.decode((ROOT / f"docs/figures/{name}.json").read_bytes())
+        for name in ("steered", "steered-1000")
+    )
+    assert (short["evaluations"], long["evaluations"]) == (300, 1000)
     text = (ROOT / "docs/leakage.md").read_text()
-    for way, figures in measured["recovered"].items():
-        assert f"| {way} | {', '.join(f'{each:.2f}' for each in figures)} |" in text
+    for way, figures in short["recovered"].items():
+        both = (figures, long["recovered"].get(way, []))
+        cells = (", ".join(f"{each:.2f}" for each in found) for found in both)
+        assert f"| {way} | {' | '.join(cells)} |" in text

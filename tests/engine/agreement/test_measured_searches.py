@@ -23,3 +23,17 @@ def test_public_objectives_are_not_added_without_end() -> None:
     assert may_be_followed(replace(agreement, objectives=[secret, public[0]]))
     assert not may_be_followed(replace(agreement, objectives=[secret, *public[:2]]))
     assert not may_be_followed(replace(agreement, objectives=[secret, *public]))
+
+
+def test_a_small_population_has_as_many_elites_as_the_preset() -> None:
+    """They fill the best group; with fewer, each evaluation tells of candidates that are new."""
+
+    def followed(**changes: int) -> bool:
+        settings = dict(vars(PRESETS["tuned-ap"])) | changes
+        search = PinnedSearch(settings.pop("algorithm"), settings, seed=None, populations="derived")
+        return may_be_followed(replace(example_cast().agreement, search=search))
+
+    assert followed(population=100, elites=15)
+    assert not followed(population=100, elites=5)
+    assert not followed(population=100, elites=14)
+    assert not followed(population=600, elites=15)

@@ -29,8 +29,8 @@ def objection(agreement: Agreement, allowed: Allowed, /) -> str | None:
     if not allowed.any_search and not may_be_followed(agreement):
         return (
             "nobody measured what the agreed search gives away: take the settings of a preset, "
-            "with 100 candidates or more and at most two objectives, or ask the operator of the "
-            "node for any_search"
+            "with 100 candidates or more, no fewer elites and at most two objectives, or ask the "
+            "operator of the node for any_search"
         )
     needed = working_bytes(agreement)
     if needed > allowed.most_working_megabytes * MEGABYTE:

@@ -7,6 +7,7 @@ that freezes the inputs also binds all nodes to what they add to the seed.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import time
 from threading import Lock
 
@@ -141,6 +142,11 @@ class Inputs:
         for each in (objective, *self._objectives):
             if each not in self.seed_contributions:
                 raise refuse(f"the inputs of objective {each} are not prepared yet")
+
+    def digest(self) -> bytes:
+        """A hash of all inputs that are frozen: what nodes must have in common to compute."""
+        lines = [f"{k}:{frozen.manifests}" for k, frozen in sorted(self.frozen.items())]
+        return hashlib.sha256("\n".join(lines).encode()).digest()
 
     def missing(self, objective: int) -> list[str]:
         """The owners whose rows are not here."""

@@ -92,7 +92,9 @@ async def _prepare(
     away = problem.rows * problem.columns > LARGE_CELLS
     async with (
         memory_for(node, agreement_state, size, context, None),
-        node_session(node, agreement_state, context, request.epoch, None, away=away) as session,
+        node_session(
+            node, agreement_state, context, request.epoch, None, away=away, frozen=False
+        ) as session,
     ):
         if session.nodes != len(agreement_state.agreement.nodes):
             raise refuse("inputs are prepared by all nodes together; wait until all are there")

@@ -89,10 +89,12 @@ async def node_session(
     /,
     *,
     away: bool = False,
+    frozen: bool = True,
 ) -> AsyncIterator[Session]:
     """A session in an agreement's epoch, with the platform if it takes part.
 
-    If it is for use `away` from the node's event loop, its messages still go by way of that.
+    Where inputs are frozen, nothing is computed with a node that has frozen others. If it is for
+    use `away` from the node's event loop, its messages still go by way of that.
     """
     epoch = node.epochs.get((agreement_state.hash, epoch_number))
     members = epoch.members if epoch is not None else left_without(_nodes(agreement_state), None)
@@ -108,7 +110,12 @@ async def node_session(
     if away:
         muxes = {peer: BridgedMux(mux) for peer, mux in muxes.items()}
     async with open_session(
-        context, me=members.index(node.number), muxes=muxes, epoch=epoch, timeout=timeout
+        context,
+        me=members.index(node.number),
+        muxes=muxes,
+        epoch=epoch,
+        state=agreement_state.inputs.digest() if frozen else b"",
+        timeout=timeout,
     ) as session:
         yield session
 

@@ -20,13 +20,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
-from tacit.mpc import session as session_module
 from tacit.mpc.local import Party, parties
 from tacit.mpc.ring import Words
 from tacit.mpc.shares import COORDINATOR, Share, held_by
+from tests.mpc.secrecy.letters_seen import letters_seen
 
 Draw = tuple[str, int]
 """The label and the component of masks."""
@@ -103,17 +102,8 @@ def _columns(letter: Array, setting: Setting, ring: int | None) -> NDArray[np.ui
 
 def _observe(protocol: Protocol, setting: Setting, masks: _Masks) -> dict[int, list[Array]]:
     """The letters that arrive at each party."""
-    seen: dict[int, list[Array]] = {me: [] for me in (*range(setting.nodes), COORDINATOR)}
-    opened = session_module.opened
-
-    def noted(letters: Any, payloads: Any, me: int, names: Any) -> dict[int, Array]:
-        arrived = opened(letters, payloads, me, names)
-        seen[me] += [arrived[number] for number in sorted(arrived)]
-        return arrived
-
     node, coordinator = protocol
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session_module, "opened", noted)
+    with letters_seen() as seen:
         asyncio.run(parties(node, coordinator, nodes=setting.nodes, masks=lambda _: masks))
     return seen
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
-from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
@@ -24,10 +24,12 @@ from tacit.mpc import (
     collect,
     evaluate,
 )
-from tacit.mpc.local import PartiesRun, parties
+from tacit.mpc.local import parties
 from tacit.mpc.masks import KeyedMasks, MaskSource
+from tacit.mpc.rank import all_pairs
 from tacit.mpc.ring import to_ring
 from tacit.mpc.shares import deal, held_by
+from tests.mpc.secrecy.letters_seen import letters_seen
 from tests.mpc.secrecy.sealed_views import corrected_p
 from tests.mpc.secrecy.weakened import fixed_for, split_alike
 
@@ -77,8 +79,8 @@ class Question:
         return deal(to_ring(values), nodes=self.nodes, source=np.random.default_rng(number).bytes)
 
 
-async def run_once(secret: Secret, ask: Question, number: int) -> PartiesRun[Any]:
-    """One evaluation, with all that arrives."""
+async def run_once(secret: Secret, ask: Question, number: int) -> DisclosedValues:
+    """What one evaluation discloses."""
     fitness = ask.split(secret.fitness, 2 * number)
     old = None if secret.old is None else ask.split([secret.old], 2 * number + 1)
     about = {"spec": Spec.parse(ask.text), "bound": BOUND, "best": ask.best}
@@ -88,65 +90,74 @@ async def run_once(secret: Secret, ask: Question, number: int) -> PartiesRun[Any
         state = None if old is None else old[s.me]
         await evaluate(s, fitness[s.me], **about, best_so_far=state, told=ask.told)  # type: ignore[arg-type]
 
-    return await parties(
+    run = await parties(
         node,
         lambda s: collect(s, n, **about, best_so_far=secret.old),  # type: ignore[arg-type]
         nodes=ask.nodes,
         masks=ask.source(number),
-        record=True,
     )
+    outcome: DisclosedValues = run.coordinator
+    return outcome
 
 
-def messages(run: PartiesRun[Any], observers: Observers) -> list[bytes]:
-    """All that arrives at the observers, then what the node among them sends."""
-    arrived = [payload for o in observers for _, payload in run.received[o]]
-    sent = [
-        payload
-        for receiver in range(len(run.received))
-        for sender, payload in run.received[receiver]
-        if sender in observers and receiver not in observers
-    ]
-    return arrived + sent
+Letters = list[bytes]
+
+
+@dataclass
+class View:
+    """What the observers see of one evaluation, and what is disclosed by it."""
+
+    letters: Letters
+    signs: NDArray[np.uint8]
+    """The comparisons that were opened to the nodes, if one of them listens."""
+    disclosed: DisclosedValues
+
+
+async def view_of(secret: Secret, ask: Question, number: int) -> View:
+    """One evaluation as the observers see it."""
+    signs: list[NDArray[np.uint8]] = []
+    ranks_of = all_pairs.ranks_of
+
+    def noted(less: NDArray[np.uint8], n: int) -> NDArray[np.intp]:
+        signs.append(less)
+        return ranks_of(less, n)
+
+    with pytest.MonkeyPatch.context() as patch, letters_seen() as seen:
+        patch.setattr(all_pairs, "ranks_of", noted)
+        outcome = await run_once(secret, ask, number)
+    letters = [each.tobytes() for o in ask.observers for each in seen[o]]
+    shown = signs[0] if ask.node is not None and signs else np.zeros(0, dtype=np.uint8)
+    return View(letters, shown, outcome)
 
 
 @cache
-def _chosen(size: int, count: int) -> NDArray[np.intp]:
-    """All ways to take this many of so many, a line for the first, the second, ..."""
-    ways = list(combinations(range(size), count))
-    return np.array(ways, dtype=np.intp).reshape(-1, count).T
+def _pairs(size: int) -> NDArray[np.intp]:
+    """All ways to take two of so many, a line for the first and one for the second."""
+    return np.array(list(combinations(range(size), 2)), dtype=np.intp).reshape(-1, 2).T
 
 
-def _inside(message: bytes) -> bytes:
-    """What two entries of a message give together, which a mask used for both does not hide."""
-    start = np.frombuffer(message[: len(message) // 8 * 8][:32], dtype=np.uint64)
+def _inside(letter: bytes) -> bytes:
+    """What two entries of a letter give together, which a mask used for both does not hide."""
+    start = np.frombuffer(letter[: len(letter) // 8 * 8][:32], dtype=np.uint64)
     narrow = start.view(np.uint32)
     parts = start[1:] - start[:-1], start[1:] ^ start[:-1], narrow[1:] ^ narrow[:-1]
     return b"".join(part.tobytes() for part in parts)
 
 
-def single_bits(run: PartiesRun[Any], observers: Observers) -> Bits:
-    """The ends of each message, two entries of it, and what two or three messages give together.
-
-    What is opened is such a combination: a sum, or the XOR of up to three parts.
-    """
-    seen = messages(run, observers)
-    found = [b"".join(p[:16] + p[-2:] + _inside(p) for p in seen)]
-    for ends in ([p[:8] for p in seen], [p[-8:] for p in seen if len(p) > 8]):
-        words = np.array([int.from_bytes(end, "little") for end in ends], dtype=np.uint64)
-        (i, j), (a, b, c) = (_chosen(len(words), count) for count in (2, 3))
-        found += [
-            (words[i] + words[j]).tobytes(),
-            (words[i] ^ words[j]).tobytes(),
-            (words[a] ^ words[b] ^ words[c]).tobytes(),
-        ]
-    return np.unpackbits(np.frombuffer(b"".join(found), dtype=np.uint8))
+def single_bits(view: View) -> Bits:
+    """The ends of each letter, two entries of it, what two letters give together, and the signs."""
+    found = [b"".join(p[:8] + p[-2:] + _inside(p) for p in view.letters)]
+    words = np.array([int.from_bytes(p[:8], "little") for p in view.letters], dtype=np.uint64)
+    i, j = _pairs(len(words))
+    found += [(words[i] + words[j]).tobytes(), (words[i] ^ words[j]).tobytes()]
+    bits = np.unpackbits(np.frombuffer(b"".join(found), dtype=np.uint8))
+    return np.concatenate([bits, view.signs])
 
 
-def bits_for_pairs(run: PartiesRun[Any], observers: Observers) -> Bits:
-    """A few bits of each message that arrives, of which all pairs are looked at."""
-    arrived = [p for o in observers for _, p in run.received[o]]
-    bits = [bit for p in arrived for bit in ((p[0] & 1), (p[0] >> 1) & 1, p[-1] & 1)]
-    return np.array(bits, dtype=np.uint8)
+def bits_for_pairs(view: View) -> Bits:
+    """A few bits of each letter, of which all pairs are looked at."""
+    bits = [bit for p in view.letters for bit in ((p[0] & 1), p[-1] & 1)]
+    return np.concatenate([np.array(bits, dtype=np.uint8), view.signs])
 
 
 def p_of_single_bits(first: Bits, second: Bits) -> float:
@@ -176,9 +187,9 @@ def p_of_same_view(
     async def lines(secret: Secret, numbers: range) -> list[tuple[Bits, Bits]]:
         seen = []
         for number in numbers:
-            run = await run_once(secret, ask, number)
-            told.add(disclosed(run.coordinator))
-            seen.append((single_bits(run, ask.observers), bits_for_pairs(run, ask.observers)))
+            view = await view_of(secret, ask, number)
+            told.add(disclosed(view.disclosed))
+            seen.append((single_bits(view), bits_for_pairs(view)))
         return seen
 
     async def both() -> float:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tacit.mpc.local import PartiesRun
 from tacit.mpc.sealed import winners
 from tacit.mpc.sealed.moves import TableShape
 from tacit.mpc.shares import ArithmeticShare
+from tests.mpc.secrecy.letters_seen import Arrived
 from tests.mpc.secrecy.weakened import least_p, split_alike
 
 WEIGHTS = (
@@ -34,10 +33,10 @@ def seen_alike(
     return [share.map(lambda part: part.astype(shape.word)) for share in shares]
 
 
-def arrived_bits(run: PartiesRun[Any], observer: int) -> list[int]:
-    """A few bits of everything that arrives at the observer."""
-    arrived = [payload for _, payload in run.received[observer]]
-    return [bit for p in arrived for bit in ((p[0] & 1), (p[0] >> 1) & 1, p[-1] & 1)]
+def arrived_bits(arrived: Arrived, observer: int) -> list[int]:
+    """A few bits of every letter that arrives at the observer."""
+    letters = [each.tobytes() for each in arrived[observer]]
+    return [bit for p in letters for bit in ((p[0] & 1), p[-1] & 1)]
 
 
 def corrected_p(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> float:

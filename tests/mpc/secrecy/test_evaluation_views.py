@@ -9,11 +9,10 @@ from __future__ import annotations
 import pytest
 
 from tacit.mpc import COORDINATOR, Best
-from tacit.mpc.masks import KeyedMasks
 from tests.mpc.both import three_and_four
 from tests.mpc.secrecy.evaluation_views import Question, Secret, p_of_same_view
 from tests.mpc.secrecy.sealed_views import CHANCE
-from tests.mpc.secrecy.weakened import SURE, Reused, Unshuffled
+from tests.mpc.secrecy.weakened import SURE, Unshuffled
 
 pytestmark = pytest.mark.slow
 
@@ -104,8 +103,7 @@ def test_a_node_that_is_told_the_answer_does_not_see_whether_it_improved(nodes: 
     assert p > CHANCE
 
 
-@pytest.mark.parametrize(("nodes", "node"), [(3, 0), (3, 1), (3, 2), (4, 0), (4, 3)])
-@pytest.mark.parametrize("masks", [Unshuffled, Reused])
-def test_weakened_evaluations_are_caught(masks: type[KeyedMasks], nodes: int, node: int) -> None:
-    ask = Question("top:2", "improvement", (COORDINATOR, node), masks, nodes)
+@pytest.mark.parametrize(("nodes", "node"), [(3, 0), (4, 3)])
+def test_weakened_evaluations_are_caught(nodes: int, node: int) -> None:
+    ask = Question("top:2", "improvement", (COORDINATOR, node), Unshuffled, nodes)
     assert p_of_same_view(pair_of("top:2", "improved"), ask, runs=30)[0] < SURE

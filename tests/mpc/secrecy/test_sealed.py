@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tacit.mpc.local import PartiesRun, parties
-from tacit.mpc.masks import KeyedMasks
+from tacit.mpc.local import parties
+from tacit.mpc.masks import KeyedMasks, MaskSource
 from tacit.mpc.ring import Words
 from tacit.mpc.sealed.best import select_parents
 from tacit.mpc.sealed.generations import advance
@@ -20,9 +19,12 @@ from tacit.mpc.sealed.moves import TableShape
 from tacit.mpc.sealed.state import SealedState, as_plans
 from tacit.mpc.sealed.update import take_winners
 from tacit.mpc.session import Session
-from tacit.mpc.shares import NODES, ArithmeticShare
+from tacit.mpc.shares import ArithmeticShare
+from tests.mpc.both import three_and_four
 from tests.mpc.sealed.searches import Search
-from tests.mpc.secrecy.leaks import leaks
+from tests.mpc.secrecy.enumeration import Protocol, Setting, check_masks, spread
+from tests.mpc.secrecy.enumeration import seen_alike as alike
+from tests.mpc.secrecy.letters_seen import letters_seen
 from tests.mpc.secrecy.sealed_views import (
     CHANCE,
     WEIGHTS,
@@ -31,8 +33,7 @@ from tests.mpc.secrecy.sealed_views import (
     opened_signs,
     seen_alike,
 )
-from tests.mpc.secrecy.views import Protocol, Setting, Weaken, dropped, honest
-from tests.mpc.secrecy.weakened import SURE, Reused, fixed_for
+from tests.mpc.secrecy.weakened import SURE, fixed_for
 
 pytestmark = pytest.mark.slow
 
@@ -61,9 +62,9 @@ class SameSeed(KeyedMasks):
 async def observed(
     search: Search,
     observer: int,
-    kind: type[KeyedMasks],
+    source: Callable[[int], Callable[[int], MaskSource]],
     numbers: range,
-    opened: Callable[[], list[int]],
+    nodes: int,
 ) -> NDArray[np.uint8]:
     """One line per run: bits of all that arrives, and of what the opened signs say.
 
@@ -73,7 +74,8 @@ async def observed(
     about = search.about
     values = search.values if about.is_tour else search.values.T
     first = np.column_stack([values, np.arange(len(values))])
-    tables = seen_alike(np.array([first, first[::-1]])[: about.parents], observer, about)
+    parents = np.array([first, first[::-1]])[: about.parents]
+    tables = seen_alike(parents, observer, about, nodes=nodes)
 
     async def node(session: Session) -> SealedState:
         table = tables[session.me]
@@ -82,24 +84,26 @@ async def observed(
         return await advance(session, state, search.steps(0, 2, 2), about)
 
     lines = []
-    for number in numbers:
-        run: PartiesRun[Any] = await parties(
-            node, masks=fixed_for(observer, number, kind), record=True
-        )
-        lines.append(arrived_bits(run, observer) + opened())
+    with opened_signs(nodes) as opened:
+        for number in numbers:
+            with letters_seen() as arrived:
+                await parties(node, nodes=nodes, masks=source(number))
+            lines.append(arrived_bits(arrived, observer) + opened())
     return np.array(lines, dtype=np.uint8)
 
 
-def p_value(name: str, observer: int, masks: type[KeyedMasks], runs: int) -> float:
+def p_value(name: str, nodes: int, observer: int, masks: type[KeyedMasks], runs: int) -> float:
     """The p-value for two different matrices giving the same view, whichever bits one looks at."""
     kind = "tour" if name == "tour" else "assignment"
     schedule = Search.random(kind, 4, 4, spread=9, **SETTINGS[name]).schedule
     pair = [Search(weights, schedule) for weights in WEIGHTS]
 
+    def source(number: int) -> Callable[[int], MaskSource]:
+        return fixed_for(observer, number, masks, nodes=nodes)
+
     async def both() -> float:
-        with opened_signs() as opened:
-            first = await observed(pair[0], observer, masks, range(runs), opened)
-            second = await observed(pair[1], observer, masks, range(runs, 2 * runs), opened)
+        first = await observed(pair[0], observer, source, range(runs), nodes)
+        second = await observed(pair[1], observer, source, range(runs, 2 * runs), nodes)
         return corrected_p(first, second)
 
     return asyncio.run(both())
@@ -112,67 +116,86 @@ SETTINGS: dict[str, dict[str, int]] = {
 }
 
 
-@pytest.mark.parametrize("observer", NODES)
-@pytest.mark.parametrize("name", SETTINGS)
-def test_generations_show_a_node_nothing(name: str, observer: int) -> None:
-    assert p_value(name, observer, KeyedMasks, runs=60) > CHANCE
+@pytest.mark.parametrize(
+    ("name", "nodes", "observer"),
+    [
+        ("assignment", 3, 0),
+        ("tour", 4, 3),
+        ("two parents", 3, 2),
+    ],
+)
+def test_generations_show_a_node_nothing(name: str, nodes: int, observer: int) -> None:
+    assert p_value(name, nodes, observer, KeyedMasks, runs=25) > CHANCE
 
 
-@pytest.mark.parametrize("observer", NODES)
-@pytest.mark.parametrize("name", SETTINGS)
-@pytest.mark.parametrize("masks", [NotMixed, SameSeed, Reused])
-def test_weakened_generations_are_caught(masks: type[KeyedMasks], name: str, observer: int) -> None:
-    assert p_value(name, observer, masks, runs=30) < SURE
+@pytest.mark.parametrize(
+    ("masks", "name", "nodes", "observer"),
+    [
+        (NotMixed, "assignment", 4, 1),
+        (SameSeed, "tour", 3, 1),
+    ],
+)
+def test_weakened_generations_are_caught(
+    masks: type[KeyedMasks], name: str, nodes: int, observer: int
+) -> None:
+    assert p_value(name, nodes, observer, masks, runs=25) < SURE
 
 
-@pytest.mark.parametrize("observer", NODES)
-def test_the_update_by_enumeration(observer: int) -> None:
-    class Swap:
-        positions = np.array([[0, 1]])
-        children = 2
-        plus = minus = np.zeros((2, 1), dtype=np.intp)
-        moved_child = np.array([1, 1])
-        moved_to = np.array([0, 1])
-        moved_from = np.array([1, 0])
+class Swap:
+    """Two positions of a block that one child swaps."""
 
-    about = TableShape("assignment", rows=1, columns=2, key_bits=3, total_bits=3)
-
-    def make(shares: list[Any]) -> Protocol:
-        async def node(s: Session) -> ArithmeticShare:
-            mine, following = shares[s.me].mine, shares[s.me].next
-            table = ArithmeticShare(mine[:4].reshape(1, 2, 2), following[:4].reshape(1, 2, 2))
-            marks = ArithmeticShare(mine[4:], following[4:])
-            return await take_winners(s, table, marks, Swap(), about, label="u")
-
-        return node, None
-
-    def look(weaken: Weaken) -> bool:
-        setting = Setting(bits=1, weaken=weaken)
-        secrets = [[0, 0, 0, 0, 1, 0], [1, 0, 0, 1, 0, 1], [1, 1, 1, 0, 0, 1]]
-        return leaks(
-            make, secrets, [observer], ArithmeticShare, ring=1, setting=setting, reduce=True
-        )
-
-    assert not look(honest)
-    assert look(dropped("lines.zero"))
+    positions = np.array([[0, 1]])
+    children = 2
+    plus = minus = np.zeros((2, 1), dtype=np.intp)
+    moved_child = np.array([1, 1])
+    moved_to = np.array([0, 1])
+    moved_from = np.array([1, 0])
 
 
-@pytest.mark.parametrize("observer", NODES)
-def test_parent_selection_by_enumeration(observer: int) -> None:
-    def make(shares: list[Any]) -> Protocol:
-        async def node(s: Session) -> ArithmeticShare:
-            share = shares[s.me]
-            tables = ArithmeticShare(share.mine[:4].reshape(2, 2), share.next[:4].reshape(2, 2))
-            return await select_parents(s, tables, np.array([[0, 1]]), share[4:], label="meet")
+def in_ring(secret: list[int]) -> NDArray[np.uint64]:
+    return np.array(secret, dtype=np.uint64)
 
-        return node, None
 
-    def look(weaken: Weaken) -> bool:
-        setting = Setting(bits=1, weaken=weaken)
-        secrets = [[0, 0, 0, 0, 1], [1, 0, 0, 1, 0], [1, 1, 1, 0, 1]]
-        return leaks(
-            make, secrets, [observer], ArithmeticShare, ring=1, setting=setting, reduce=True
-        )
+def built(
+    node: Callable[[Session, ArithmeticShare], object], observer: int, nodes: int
+) -> Callable[[NDArray[np.uint64], int], Callable[[int], Protocol]]:
+    """The protocol on shares of a secret of which the observer's own part is always the same."""
 
-    assert not look(honest)
-    assert look(dropped("meet.zero"))
+    def build(secret: NDArray[np.uint64], seed: int) -> Callable[[int], Protocol]:
+        shares = alike(secret, observer, ArithmeticShare, nodes=nodes, ring=1, seed=seed)
+
+        def make(instances: int) -> Protocol:
+            wide = spread(shares, instances)
+            return (lambda s: node(s, wide[s.me])), None  # type: ignore[return-value]
+
+        return make
+
+    return build
+
+
+@three_and_four
+def test_the_update_by_enumeration(nodes: int) -> None:
+    """The instances are the columns of one table, all with the same winner."""
+
+    async def node(s: Session, x: ArithmeticShare) -> ArithmeticShare:
+        about = TableShape("assignment", len(x.any[0]) - 1, 2, key_bits=40, total_bits=40)
+        table = x[:2].map(lambda part: part[None])
+        marks = x[2:, 0]
+        return await take_winners(s, table, marks, Swap(), about, label="u")
+
+    secrets = [in_ring(each) for each in ([0, 0, 1, 0], [1, 0, 0, 1], [1, 1, 0, 1])]
+    for observer in range(nodes):
+        build = built(node, observer, nodes)
+        assert not check_masks(build, secrets, Setting(nodes), observer, seeds=12)
+
+
+@three_and_four
+def test_parent_selection_by_enumeration(nodes: int) -> None:
+    async def node(s: Session, x: ArithmeticShare) -> ArithmeticShare:
+        is_second = x[2, :1]
+        return await select_parents(s, x[:2], np.array([[0, 1]]), is_second, label="meet")
+
+    secrets = [in_ring(each) for each in ([0, 0, 1], [1, 0, 0], [1, 1, 1])]
+    for observer in range(nodes):
+        build = built(node, observer, nodes)
+        assert not check_masks(build, secrets, Setting(nodes), observer, seeds=12)

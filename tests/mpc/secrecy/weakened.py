@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from tacit.mpc.masks import KeyedMasks, MaskSource
-from tacit.mpc.ring import Words, to_ring
+from tacit.mpc.ring import to_ring
 from tacit.mpc.shares import ArithmeticShare, held_by, total
 
 SURE = 1e-6
@@ -21,13 +21,6 @@ class Unshuffled(KeyedMasks):
 
     def permutation(self, label: str, component: int, size: int) -> NDArray[np.intp]:  # noqa: ARG002
         return np.arange(size)
-
-
-class Reused(KeyedMasks):
-    """A weakened source: one stream for all labels."""
-
-    def words(self, label: str, component: int, count: int) -> Words:  # noqa: ARG002
-        return super().words("the same", component, count)
 
 
 def fixed_for(

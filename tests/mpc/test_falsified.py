@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tacit.errors import MismatchError, PeerError
 from tacit.mpc import COORDINATOR, Best, FitnessBound, Session, Spec, collect, evaluate
 from tacit.mpc.local import deal_integers, parties
-from tacit.mpc.protocols import less_than, pairwise
+from tacit.mpc.protocols import halves, less_than, pairwise
 from tacit.mpc.rank.all_pairs import pair_differences
 from tacit.mpc.shares import ArithmeticShare, party_name
 from tests.mpc.disclose.twin import disclose
@@ -152,12 +152,11 @@ def attacked(nodes: int, block: int) -> tuple[list[Any], NDArray[np.int64], list
     """
     values = keys(np.random.default_rng(5))
     shares = deal_integers(values, nodes=nodes)
-    reshare = less_than.reshare
 
     async def cheating(session: Session, parts: Any, *args: Any, label: str, **options: Any) -> Any:
         if session.me == 0 and label.endswith(".blocks"):
             next(iter(parts.values()))[block] ^= ~np.uint64(0)
-        return await reshare(session, parts, *args, label=label, **options)
+        return await pairwise.reshare(session, parts, *args, label=label, **options)
 
     async def node(s: Session) -> Any:
         differences = shares[s.me].map(pair_differences)
@@ -195,8 +194,8 @@ def test_four_nodes_stop_before_a_cheater_learns_anything(block: int) -> None:
     assert all("node 0" in (error.peer, error.voucher) for error in named)
     # Those who noticed sent the letters of halves and blocks, and nothing after them.
     letters = [
-        *less_than.half_letters(4, (1,)),
-        *pairwise.reshare_letters(4, (1,), pairs=less_than.half_pairs(4)),
+        *halves.half_letters(4, (1,)),
+        *pairwise.reshare_letters(4, (1,), pairs=halves.half_pairs(4)),
     ]
     for me, result in enumerate(results):
         if isinstance(result, MismatchError):

@@ -54,7 +54,7 @@ class Kind:
     def shares(self, nodes: int, seed: int) -> list[list[Any]]:
         rng = np.random.default_rng(seed)
         give = deal_bits if self.bits else deal
-        return [give(self.rows, nodes=nodes, source=rng.bytes) for _ in range(2)]  # type: ignore[operator]
+        return [give(self.rows, nodes=nodes, source=rng.bytes) for _ in range(2)]
 
 
 async def _shuffle(s: Session, x: Share, _: Share) -> object:

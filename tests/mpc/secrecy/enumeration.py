@@ -97,7 +97,10 @@ def _columns(letter: Array, setting: Setting, ring: int | None) -> NDArray[np.ui
         planes = np.ascontiguousarray(letter).reshape(-1, letter.shape[-1]).view(np.uint8)
         return np.unpackbits(planes, axis=1, bitorder="little")
     rows = letter.reshape(-1, letter.shape[-1])
-    return (rows & rows.dtype.type((1 << (ring or setting.bits)) - 1)).astype(np.uint8)
+    low: NDArray[np.uint8] = (rows & rows.dtype.type((1 << (ring or setting.bits)) - 1)).astype(
+        np.uint8
+    )
+    return low
 
 
 def _observe(protocol: Protocol, setting: Setting, masks: _Masks) -> dict[int, list[Array]]:
@@ -156,7 +159,8 @@ def views(
     instances = max(LEAST, 1 << setting.bits * (free + len(unknown)))
     digits = {slot: free + at for at, slot in enumerate(unknown)}
     rng = np.random.default_rng(seed)
-    known = {draw: rng.permutation(size) for draw, size in sorted(sizes.items())} | (orders or {})
+    known: dict[Draw, Array] = {d: rng.permutation(size) for d, size in sorted(sizes.items())}
+    known.update(orders or {})
     hidden = [draw for draw in sorted(sizes) if draw[1] not in held and draw not in (orders or {})]
     counts = {}
     for chosen in itertools.product(*(itertools.permutations(range(sizes[d])) for d in hidden)):

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from numpy.typing import NDArray
 
+from tacit.mpc import letters as letters_module
 from tacit.mpc import session as session_module
 
 Arrived = dict[int, list[NDArray[Any]]]
@@ -19,10 +20,9 @@ Arrived = dict[int, list[NDArray[Any]]]
 def letters_seen() -> Iterator[Arrived]:
     """What parties in memory receive from now on, by receiver and in its order."""
     seen: Arrived = defaultdict(list)
-    opened = session_module.opened
 
     def noted(letters: Any, payloads: Any, me: int, names: Any) -> dict[int, NDArray[Any]]:
-        arrived = opened(letters, payloads, me, names)
+        arrived = letters_module.opened(letters, payloads, me, names)
         seen[me] += [arrived[number] for number in sorted(arrived)]
         return arrived
 

@@ -209,7 +209,7 @@ def test_the_coordinator_alone_sees_the_value_and_not_how_it_is_split(nodes: int
             ]
             shares = []
             for value, parts in zip(secret, numbers, strict=True):
-                last = value - sum(parts)  # type: ignore[operator]
+                last = value - sum(parts)
                 whole = [*parts, last & np.uint64(1)]
                 shares.append(
                     [

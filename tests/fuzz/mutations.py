@@ -96,7 +96,7 @@ def _change(draw: st.DrawFn, tree: Any, path: Path, way: str) -> Any:
         case "add" if isinstance(old, dict):
             old[draw(st.text(max_size=5))] = draw(values())
         case "swap" if isinstance(around, dict):
-            other = draw(st.sampled_from(sorted(around)))
+            other = draw(st.sampled_from(sorted(around, key=repr)))  # numbers and texts too
             around[key], around[other] = around[other], around[key]
     return tree
 

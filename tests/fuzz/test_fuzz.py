@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import hypothesis
 import pytest
 from hypothesis import strategies as st
 
 from tacit.errors import FileError
 from tests.fuzz.harness import MOST_MEGABYTES, Target, Trial, fuzz
+from tests.fuzz.mutations import _change
 from tests.fuzz.targets import TARGETS
 
 pytestmark = pytest.mark.slow
@@ -83,3 +85,14 @@ def test_documented_errors_are_counted_and_no_finding() -> None:
     outcome = fuzz(made(refusing), count=50, seed=1)
     assert (outcome.refused, outcome.finding) == (outcome.examples, "")
     assert outcome.refused >= 50
+
+
+@st.composite
+def swapped(draw: st.DrawFn) -> Any:
+    return _change(draw, {1: "a", "x": 2}, (1,), "swap")
+
+
+@hypothesis.given(swapped())
+def test_names_and_numbers_change_places(changed: dict[int | str, int | str]) -> None:
+    """A name may have been added to what had numbers alone; long runs ended there."""
+    assert changed in ({1: "a", "x": 2}, {1: 2, "x": "a"})

@@ -30,7 +30,7 @@ from tacit.mpc import (
 from tacit.mpc.epoch import KEY_BYTES, Epoch
 from tacit.mpc.letters import WORD, Letter, frame_bytes
 from tacit.mpc.local import deal_integers, run_linked
-from tacit.mpc.protocols import shuffle
+from tacit.mpc.protocols.stages import rounds_of, stage_letters
 from tacit.mpc.shares import held_by, party_name
 from tacit.mpc.transport.frame import HEADER_BYTES, Buffer, Kind, decode
 from tacit.mpc.transport.memory import MemoryLink
@@ -103,7 +103,7 @@ def what_leaves() -> Iterator[Left]:
 
 def first_frames(nodes: int) -> Left:
     """A greeting to every node, with the letters of the first round."""
-    letters = shuffle._letters(nodes, shuffle._rounds(nodes, False, False)[0], False, (3,), WORD)
+    letters = stage_letters(nodes, rounds_of(nodes, False, False)[0], False, (3,), WORD)
     return {
         (party_name(a), party_name(b)): [32 + frame_bytes(letters, a, b)]
         for a, b in permutations(range(nodes), 2)

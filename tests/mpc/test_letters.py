@@ -19,6 +19,7 @@ from tacit.mpc.letters import HASH_BYTES, Letter, frame_bytes, frames, opened
 from tacit.mpc.local import Party, parties
 from tacit.mpc.masks import KeyedMasks, MaskSource
 from tacit.mpc.protocols import b2a, less_than, opening, pairwise, shuffle
+from tacit.mpc.protocols.order import draw_order
 from tacit.mpc.session import Session
 from tacit.mpc.shares import (
     COORDINATOR,
@@ -58,21 +59,21 @@ class Kind:
 
 
 async def _shuffle(s: Session, x: Share, _: Share) -> object:
-    return await shuffle.shuffle(s, x, shuffle.draw_order(s, 3, label="o"), label="s")
+    return await shuffle.shuffle(s, x, draw_order(s, 3, label="o"), label="s")
 
 
 async def _rows_back(s: Session, x: Share, _: Share) -> object:
-    order = shuffle.draw_order(s, 3, label="o")
+    order = draw_order(s, 3, label="o")
     return await shuffle.unshuffle_to_coordinator(s, x, order, label="s", told=True)
 
 
 async def _labels_back(s: Session, _: Share, __: Share) -> object:
-    order = shuffle.draw_order(s, 3, label="o")
+    order = draw_order(s, 3, label="o")
     return await shuffle.labels_to_coordinator(s, LABELS, order, label="s", told=True)
 
 
 async def _labels_shared(s: Session, _: Share, __: Share) -> object:
-    order = shuffle.draw_order(s, 3, label="o")
+    order = draw_order(s, 3, label="o")
     return await shuffle.labels_to_shares(s, LABELS.astype(np.uint64), order, label="s")
 
 

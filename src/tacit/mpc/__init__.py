@@ -24,6 +24,7 @@ from tacit.lazy import lazily
 
 if TYPE_CHECKING:
     from tacit.mpc.bound import FitnessBound, bits_needed, check_bound_fits, key_bits
+    from tacit.mpc.context import Context
     from tacit.mpc.cost import Cost
     from tacit.mpc.disclose.answer import DisclosedValues, read_answer
     from tacit.mpc.disclose.coordinator import collect
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from tacit.mpc.protocols.range_check import check_ranges
     from tacit.mpc.recorded import Substreams, receive_again
     from tacit.mpc.ring import RING_BITS, from_ring, public_word, to_ring
-    from tacit.mpc.session import Context, Session, Wire
+    from tacit.mpc.session import Session, Wire
     from tacit.mpc.shares import (
         CLUSTER_SIZES,
         COORDINATOR,

@@ -20,10 +20,11 @@ from typing import Protocol
 import numpy as np
 
 from tacit.errors import AbortError, MaskReuseError, PeerError
+from tacit.mpc.context import Context
 from tacit.mpc.cost import Cost
 from tacit.mpc.letters import Letter
 from tacit.mpc.masks import KeyedMasks, expand
-from tacit.mpc.session import DEFAULT_TIMEOUT, Context, Session, Wire
+from tacit.mpc.session import DEFAULT_TIMEOUT, Session, Wire
 from tacit.mpc.shares import COORDINATOR, held_by
 from tacit.mpc.transport.frame import Channel, Kind
 from tacit.mpc.transport.link import Link

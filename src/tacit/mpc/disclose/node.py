@@ -29,6 +29,7 @@ from tacit.mpc.disclose import thresholds
 from tacit.mpc.disclose.answer import DisclosedValues, labels_of_ranks, read_answer, searched_best
 from tacit.mpc.linear import scale
 from tacit.mpc.protocols import opening, shuffle
+from tacit.mpc.protocols.order import draw_order
 from tacit.mpc.rank.all_pairs import cost as all_pairs_cost
 from tacit.mpc.rank.all_pairs import rank_all_pairs
 from tacit.mpc.rank.pivots import cost as pivots_cost
@@ -116,7 +117,7 @@ async def evaluate(
     if spec.kind == "none":
         rows = await opening.disclose(session, fitness, told=told)
         return Evaluated(best_so_far, told=answer(rows, None))
-    order = shuffle.draw_order(session, n, label="order")
+    order = draw_order(session, n, label="order")
     keys = _keys(fitness)
     if best == "nothing" and not spec.has_thresholds:
         mixed = await shuffle.shuffle(session, keys, order, label="shuffle")

@@ -20,7 +20,7 @@ from tacit.errors import AbortError
 from tacit.mpc.bound import FitnessBound, threshold_bits
 from tacit.mpc.cost import Cost
 from tacit.mpc.protocols import less_than, shuffle
-from tacit.mpc.protocols.shuffle import SecretPermutation
+from tacit.mpc.protocols.order import SecretPermutation
 from tacit.mpc.rank.result import Ranking
 from tacit.mpc.ring import Words, public_word
 from tacit.mpc.session import Session
@@ -85,7 +85,7 @@ async def disclose_thresholds(
     >>> from tacit.mpc.local import deal_integers, run_parties
     >>> f = deal_integers([0, 50, 100])
     >>> async def node(s):
-    ...     order = shuffle.draw_order(s, 3, label="o")
+    ...     order = draw_order(s, 3, label="o")
     ...     y = await shuffle.shuffle(s, f[s.me], order, label="s")
     ...     clear = await opening.open_to_nodes(s, y)  # never do this: it is for the example
     ...     empty = BitShare(dict.fromkeys(s.held, np.zeros(0, dtype=np.uint8)))
@@ -93,6 +93,7 @@ async def disclose_thresholds(
     ...     await disclose_thresholds(s, y, Ranking(ranks, empty, ()), order, label="t",
     ...                           spec=spec, bound=FitnessBound(0, 100))
     >>> from tacit.mpc.protocols import opening
+    >>> from tacit.mpc.protocols.order import draw_order
     >>> spec = Spec.parse("buckets:2")
     >>> shape = shape_of_bits(3, spec)
     >>> run = run_parties(

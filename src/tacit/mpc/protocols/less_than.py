@@ -150,7 +150,7 @@ def _level_parts(session: Session, x: BitShare) -> dict[Pair, Words]:
     return {pair: _without_last(part) for pair, part in parts.items()}
 
 
-async def sign_parts(
+async def _sign_parts(
     session: Session, known: Sequence[Unsigned], *, bits: int, label: str
 ) -> dict[Pair, Words]:
     """Parts of the signs for each pair of components, in planes; each vector begins a new word.
@@ -220,7 +220,7 @@ async def compare_known(
     if not len(opened) and not len(kept):
         empty = np.zeros(0, dtype=np.uint8)
         return Signs(empty, BitShare(dict.fromkeys(session.held, empty)))
-    parts = await sign_parts(session, [opened, kept], bits=bits, label=label)
+    parts = await _sign_parts(session, [opened, kept], bits=bits, label=label)
     split, words = plane_words(len(opened)), plane_words(len(kept))
     public = {pair: part[:split] for pair, part in parts.items()}
     secret = {pair: part[split:] for pair, part in parts.items()}

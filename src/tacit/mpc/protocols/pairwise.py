@@ -224,7 +224,15 @@ async def and_bits(session: Session, x: BitShare, y: BitShare, *, label: str) ->
 async def product(
     session: Session, x: S, y: S, op: Callable[[Array, Array], Array], *, label: str
 ) -> S:
-    """Shares of op(x, y) for a bilinear operation. 1 round."""
+    """Shares of op(x, y) for a bilinear operation. 1 round.
+
+    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
+    >>> x = deal_integers([[1, 2], [0, 1]])
+    >>> run = run_parties(lambda s: product(s, x[s.me], x[s.me], np.matmul, label="square"))
+    >>> reveal(run.results)
+    array([[1, 4],
+           [0, 1]])
+    """
     parts = product_parts(session, x, y, op)
     some = next(iter(parts.values()))
     return await reshare(session, parts, type(x), some.shape, label=label, dtype=some.dtype)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tacit.mpc.cost import Cost
 from tacit.mpc.protocols import shuffle
+from tacit.mpc.protocols.order import draw_block_order
 from tacit.mpc.sealed.moves import TableShape
 from tacit.mpc.sealed.state import SealedState, as_plans
 from tacit.mpc.session import Session
@@ -51,7 +52,7 @@ async def secret_start(
         return np.tile(np.concatenate([value.astype(word), id_], axis=1), (shape.parents, 1))
 
     lines = ArithmeticShare({c: copies(part, ids.parts[c]) for c, part in values.parts.items()})
-    order = shuffle.draw_block_order(session, shape.parents, shape.columns, label=f"{label}.order")
+    order = draw_block_order(session, shape.parents, shape.columns, label=f"{label}.order")
     mixed = await shuffle.shuffle(session, lines, order, label=f"{label}.lines")
     size = (shape.parents, shape.columns, shape.rows + 1)
     table = mixed.map(lambda part: part.reshape(size))

@@ -23,6 +23,7 @@ from tacit.mpc.cost import Cost
 from tacit.mpc.planes import cut
 from tacit.mpc.protocols import less_than, shuffle
 from tacit.mpc.protocols.halves import known_part
+from tacit.mpc.protocols.order import draw_block_order
 from tacit.mpc.rank.result import no_order
 from tacit.mpc.ring import public_word
 from tacit.mpc.sealed.moves import Step
@@ -76,7 +77,7 @@ async def find_winners(
     array([0, 1, 0, 1, 0, 0])
     """
     blocks = len(keys) // children
-    order = shuffle.draw_block_order(session, blocks, children, label=f"{label}.order")
+    order = draw_block_order(session, blocks, children, label=f"{label}.order")
     mixed = await shuffle.shuffle(session, keys, order, label=f"{label}.shuffle")
     known = cut(known_part(session, mixed), bits=bits).reshape(blocks, children)
     left, right = _pairs(children)

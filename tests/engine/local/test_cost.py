@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 
+from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.local.measure import DISCLOSURES, measure_engine
 from tacit.mpc import FitnessBound, Spec
 from tacit.mpc.disclose.node import cost as evaluation_cost
@@ -17,6 +20,11 @@ BOUND = FitnessBound.of_sum(100, 1000)
 def limits(disclosure: str) -> tuple[int, int]:
     kind = disclosure.partition(":")[0]
     return LIMITS["buckets" if kind == "above" else kind if kind in LIMITS else "order"]
+
+
+@pytest.fixture(autouse=True)
+def _nodes_are_there(cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tacit.engine.local.measure.LocalCluster", lambda **_: nullcontext(cluster))
 
 
 @pytest.mark.parametrize("best", ["value", "improvement"])

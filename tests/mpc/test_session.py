@@ -27,6 +27,7 @@ from tacit.mpc.epoch import Epoch
 from tacit.mpc.letters import Letter
 from tacit.mpc.local import deal_integers, run_linked, run_parties
 from tacit.mpc.masks import KeyedMasks
+from tacit.mpc.protocols import opening, pairwise
 from tacit.mpc.transport.mux import Mux
 from tests.mpc.both import three_and_four
 
@@ -238,3 +239,21 @@ def test_everybody_hears_what_is_told(nodes: int) -> None:
 def test_numbers_that_frames_cannot_hold() -> None:
     with pytest.raises(ParameterError, match="attempt is 65536"):
         Context(b"a", 0, 1, 65536, b"r")
+
+
+@three_and_four
+@pytest.mark.parametrize("depth", [2, 65534])
+def test_a_node_that_counts_too_many_rounds_is_named(nodes: int, depth: int) -> None:
+    """Otherwise its honest neighbour has to send a depth that no frame holds, and is named."""
+    x = deal_integers([1, 2], nodes=nodes)
+
+    async def node(session: Session) -> None:
+        if session.me == 0:
+            session.depth = depth - 1
+        await pairwise.multiply(session, x[session.me], x[session.me], label="square")
+        if session.me == 0:
+            return
+        await opening.open_to_nodes(session, x[session.me])
+
+    with pytest.raises(AbortError, match=f"node 0: counts {depth} messages .* in 1 rounds"):
+        run_parties(node, nodes=nodes)

@@ -24,7 +24,7 @@ from numpy.typing import DTypeLike, NDArray
 from tacit.errors import AbortError, MaskReuseError, PeerError
 from tacit.mpc.letters import Letter, frames, opened
 from tacit.mpc.masks import MaskSource
-from tacit.mpc.shares import held_by, party_name
+from tacit.mpc.shares import COORDINATOR, held_by, party_name
 from tacit.mpc.transport.frame import HEADER_BYTES, Buffer, Frame
 
 T = TypeVar("T")
@@ -106,6 +106,8 @@ class Session:
     ) -> None:
         self.me = me
         self.depth = 0
+        self._exchanges = 0
+        """Rounds so far, whether or not a message came in each: no depth is above that."""
         self._substream = 0
         self._shared = _Shared(nodes, masks, wire, timeout, dict(names or {}), greeting)
 
@@ -153,6 +155,7 @@ class Session:
         has the letters that we know, by number; they must not be changed afterwards. Nothing is
         returned before all that arrived fits together (see `letters`).
         """
+        self._exchanges += 1
         ours = frames(letters, contents, self.me)
         senders = {sender for each in letters if each.to == self.me for sender in each.senders}
         if await self._is_first():
@@ -197,10 +200,20 @@ class Session:
         depth = self.depth
         for peer in peers:
             frame = await self._wire(peer).receive(timeout=self._shared.timeout)
+            self._check_depth(peer, frame.header.depth)
             depth = max(depth, frame.header.depth)
             arrived[peer] = frame.payload
         self.depth = depth
         return arrived
+
+    def _check_depth(self, peer: int, depth: int) -> None:
+        """Refuse a depth that cannot be: what we send next would have to say more than fits.
+
+        The coordinator sends nothing, and does not know how many rounds the nodes need.
+        """
+        if self.me != COORDINATOR and depth > self._exchanges:
+            what = f"counts {depth} messages one after the other in {self._exchanges} rounds"
+            raise AbortError(self.name_of(peer), what)
 
     async def tell(self, message: bytes) -> dict[int, bytes]:
         """Tell every other node the same, and hear as much from each. 1 round.
@@ -265,15 +278,16 @@ class Session:
         """
         substreams = self.substreams(len(functions)) if substreams is None else substreams
         for substream in substreams:
-            substream.depth = self.depth
+            substream.depth, substream._exchanges = self.depth, self._exchanges
         results = await run_all(f(s) for f, s in zip(functions, substreams, strict=True))
         self.depth = max([self.depth, *(substream.depth for substream in substreams)])
+        self._exchanges = max([self._exchanges, *(each._exchanges for each in substreams)])
         return results
 
     def _fork(self) -> Session:
         child = object.__new__(Session)
         child.me, child.depth, child._shared = self.me, self.depth, self._shared
-        child._substream = self._shared.substreams
+        child._substream, child._exchanges = self._shared.substreams, self._exchanges
         self._shared.substreams += 1
         return child
 

@@ -6,12 +6,14 @@ Everything here is rebuilt from the agreement's folder when the node starts.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from tacit.engine.agreement.sealed import count_searches
 from tacit.engine.node.state.counters import Counters
 from tacit.engine.node.state.derivation import Derivation
+from tacit.engine.node.state.hearsay import answers_told, bound_searches, used_numbers
 from tacit.engine.node.state.inputs import Inputs
 from tacit.engine.node.state.peer_heads import PeerHeads
 from tacit.engine.node.state.policy import check_epoch, check_still_valid, refuse
@@ -99,10 +101,10 @@ class Epochs:
         log = self.peers.remembered(peer)
         return EpochBegins(numbers, bound, log.size, log.head, completed)
 
-    async def hear(self, theirs: EpochBegins) -> None:
-        """Use up what a peer has used up; searches that are bound here already stay as they are."""
-        self._counters.adopt(theirs.numbers)
-        for search, attempt in theirs.bound.items():
+    async def hear(self, told: Sequence[EpochBegins]) -> None:
+        """Use up what peers have used up; searches that are bound here already stay as they are."""
+        self._counters.adopt(used_numbers([each.numbers for each in told]))
+        for search, attempt in bound_searches([each.bound for each in told]):
             if search not in self._searches:
                 raise EngineError(f"a peer has opened search {search}, which does not exist")
             await self._searches[search].bind(attempt)
@@ -113,10 +115,11 @@ class Epochs:
             return AnswersTold([])
         return AnswersTold(await self._derivation.history(theirs.completed))
 
-    async def hear_missing(self, ours: EpochBegins, theirs: AnswersTold) -> None:
-        """Take over answers that a peer has and we have not."""
+    async def hear_missing(self, told: Sequence[tuple[EpochBegins, AnswersTold]]) -> None:
+        """Take over answers that peers have and we have not; each with what we had told it."""
         if self._derivation is not None:
-            await self._derivation.catch_up(ours.completed, theirs.history)
+            first, history = answers_told([(o.completed, t.history) for o, t in told])
+            await self._derivation.catch_up(first, history)
 
 
 class AgreementState:

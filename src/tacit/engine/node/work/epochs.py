@@ -99,8 +99,7 @@ async def _tell_each_other(
     epochs, peers = agreement_state.epochs, agreement_state.epochs.peers
     ours = {peer: await epochs.tell(peer) for peer in talks}
     used_up = await _exchange(talks, 1, ours, EpochBegins)
-    for theirs in used_up.values():
-        await epochs.hear(theirs)
+    await epochs.hear(list(used_up.values()))
     remembered = {peer: LogHead(said.size, said.head) for peer, said in used_up.items()}
     own = peers.own()
     signature = own.sign(node.own_keys.signing(agreement_state.agreement), agreement_state.hash)
@@ -110,8 +109,8 @@ async def _tell_each_other(
     }
     answers = await _exchange(talks, 2, reached, LogReached)
     missing = {peer: await epochs.tell_missing(theirs) for peer, theirs in used_up.items()}
-    for peer, told in (await _exchange(talks, 3, missing, AnswersTold)).items():
-        await epochs.hear_missing(ours[peer], told)
+    told = await _exchange(talks, 3, missing, AnswersTold)
+    await epochs.hear_missing([(ours[peer], said) for peer, said in told.items()])
     return {
         peer: HeardOfLogs(
             remembered[peer], LogHead(said.size, said.head), said.signature, said.contained

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from tacit.errors import PeerError
+from tacit.errors import MaskReuseError, PeerError
 from tacit.mpc import COORDINATOR, Context, agree_epoch
 from tacit.mpc.epoch import KEY_BYTES, Epoch, _component_key, cost
 from tacit.mpc.local import run_linked
@@ -127,6 +127,19 @@ def flipped(byte: int) -> Lie:
         return bytes(changed)
 
     return lie
+
+
+def test_masks_and_greetings_depend_on_the_state() -> None:
+    """The same evaluation from another state has other masks; an epoch gives them once."""
+    keys = {c: bytes([c]) * KEY_BYTES for c in (1, 2)}
+    states = (b"", b"one", b"two")
+    drawn = {Epoch(keys).masks(CONTEXT, state).words("x", 1, 4).tobytes() for state in states}
+    assert len(drawn) == len(states)
+    assert len({Epoch(keys).greeting(CONTEXT, state) for state in states}) == len(states)
+    epoch = Epoch(keys)
+    epoch.masks(CONTEXT, b"one")
+    with pytest.raises(MaskReuseError, match="computed before"):
+        epoch.masks(CONTEXT, b"two")
 
 
 @pytest.mark.parametrize(

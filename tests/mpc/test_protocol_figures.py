@@ -1,0 +1,58 @@
+"""Rounds and bytes in docs/protocols are those of the protocols."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tacit.mpc import epoch
+from tacit.mpc.cost import Cost
+from tacit.mpc.protocols import b2a, less_than, opening, pairwise, range_check, same, shuffle
+
+DOCS = Path(__file__).parents[2] / "docs" / "protocols"
+BYTE, LABEL = np.dtype(np.uint8), np.dtype(np.uint32)
+
+
+def labels(nodes: int, *, told: bool) -> Cost:
+    return shuffle.cost_to_coordinator(nodes, (300,), LABEL, public=True, told=told)
+
+
+LINES: dict[tuple[str, str], Callable[[int], Cost]] = {
+    ("sharing.md", "product"): lambda nodes: pairwise.cost(nodes, 300),
+    ("sharing.md", "bits to numbers"): lambda nodes: b2a.cost(nodes, 300),
+    ("sharing.md", "opening to the nodes"): lambda nodes: opening.cost_to_nodes(nodes, 300),
+    ("sharing.md", "opening to the coordinator"): lambda nodes: opening.cost_to_coordinator(
+        nodes, 300
+    ),
+    ("sharing.md", "range check of 10,000 weights of one participant"): lambda nodes: (
+        range_check.cost(nodes, [10_000])
+    ),
+    ("sharing.md", "equality of components"): same.cost,
+    ("sharing.md", "keys of an epoch"): epoch.cost,
+    ("shuffle.md", "shuffle of key and fitness, 64 bits each"): lambda nodes: shuffle.cost(
+        nodes, (300, 2)
+    ),
+    ("shuffle.md", "rows of a byte to the coordinator"): lambda nodes: shuffle.cost_to_coordinator(
+        nodes, (300, 1), BYTE, public=False, told=False
+    ),
+    ("shuffle.md", "labels of 32 bits to the coordinator"): lambda nodes: labels(nodes, told=False),
+    ("shuffle.md", "the same, and the nodes are told"): lambda nodes: labels(nodes, told=True),
+    ("shuffle.md", "labels of 64 bits to shares"): lambda nodes: shuffle.cost_to_shares(nodes, 300),
+}
+
+
+@pytest.mark.parametrize(("page", "name"), LINES)
+def test_rounds_and_bytes(page: str, name: str) -> None:
+    costs = [LINES[page, name](nodes) for nodes in (3, 4)]
+    cells = [f"{cost.rounds} | {cost.bytes_per_node:,}" for cost in costs]
+    assert f"| {name} | {' | '.join(cells)} |" in (DOCS / page).read_text()
+
+
+@pytest.mark.parametrize(("nodes", "name"), [(3, "three nodes"), (4, "four nodes")])
+def test_a_comparison(nodes: int, name: str) -> None:
+    cost = less_than.cost(nodes, 44_850, 0, bits=28)
+    line = f"| {name} | {cost.rounds} | {cost.bytes_per_node:,} |"
+    assert line in (DOCS / "comparison.md").read_text()

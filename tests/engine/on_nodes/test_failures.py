@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tacit.engine.coordinator.evaluations import Evaluations
 from tacit.engine.local.cluster import LocalCluster
@@ -360,6 +361,5 @@ def test_a_node_that_dies_on_the_way_changes_nothing_in_the_result(
             (EngineChoice(engine="simulated"), None),
         )
     )
-    assert real.to_json(timing=False).replace(b'"nodes"', b'"simulated"') == twin.to_json(
-        timing=False
-    )
+    alike = structs.replace(real, engine="simulated", nodes=0)
+    assert alike.to_json(timing=False) == twin.to_json(timing=False)

@@ -11,14 +11,14 @@ from tacit.engine.agreement.sealed import count_searches, largest_message, sched
 from tacit.engine.agreement.terms import Agreement
 from tacit.search.moves import Schedule
 
-BATCH_FACTOR = 14
-"""The memory of a comparison's steps, in messages of it."""
+BATCH_FACTOR = {3: 14, 4: 28}
+"""The memory of a comparison's steps, in messages of it, by the number of nodes."""
 BOX_FACTOR = 5
 """A box arrives, is opened, decoded, and kept."""
 SEARCH_BYTES = 24
 """Per entry of a population: what a node keeps to derive the next, and what that takes besides."""
-RANGE_BYTES, RANGE_BATCH = 112, 16 << 20
-"""Per weight that is range-checked, and for one batch of comparisons."""
+RANGE_BYTES, RANGE_BATCH = {3: 112, 4: 256}, 16 << 20
+"""Per weight that is range-checked, by the number of nodes, and for one batch of comparisons."""
 
 
 def _share_bytes(agreement: Agreement) -> int:
@@ -40,18 +40,21 @@ def prepare_bytes(agreement: Agreement, objective: int, /) -> int:
     counts = [len(owner.rows) * columns for owner in owners]
     # The answers lie in a grid of two lines per weight of the largest owner, a column per owner.
     grid = 2 * max(counts, default=0) * (-(-len(owners) // 64) * 64)
-    return RANGE_BYTES * sum(counts) + min(RANGE_BATCH, 128 * sum(counts)) + 2 * grid
+    nodes = len(agreement.nodes)
+    batch = min(RANGE_BATCH, 128 * sum(counts))
+    return RANGE_BYTES[nodes] * sum(counts) + batch + (nodes - 1) * grid
 
 
 def evaluation_bytes(agreement: Agreement, objective: int, /) -> int:
     """One evaluation of the largest population."""
     entries = agreement.limits.population_max * agreement.known_problem.plan_length
-    return BATCH_FACTOR * largest_batch(agreement, objective) + 4 * entries
+    factor = BATCH_FACTOR[len(agreement.nodes)]
+    return factor * largest_batch(agreement, objective) + 4 * entries
 
 
-def generations_bytes(schedule: Schedule, /) -> int:
+def generations_bytes(schedule: Schedule, /, *, nodes: int) -> int:
     """The secret start of a sealed search, or a batch of its generations."""
-    return BATCH_FACTOR * largest_message(schedule)
+    return BATCH_FACTOR[nodes] * largest_message(schedule)
 
 
 def search_bytes(agreement: Agreement, /) -> int:
@@ -74,5 +77,6 @@ def working_bytes(agreement: Agreement, /) -> int:
         ]
     steps += [evaluation_bytes(agreement, k) for k in agreement.evaluated()]
     for search in range(count_searches(agreement)):
-        steps.append(generations_bytes(schedule_of(agreement, search, seed=0)))
+        schedule = schedule_of(agreement, search, seed=0)
+        steps.append(generations_bytes(schedule, nodes=len(agreement.nodes)))
     return weights_bytes(agreement) + search_bytes(agreement) + max(steps)

@@ -141,8 +141,9 @@ async def _advance(
 
     # The start goes over the whole table, generations over a few lines of it at a time.
     away = starts or largest_message(schedule) > LARGE_MESSAGE
+    size = generations_bytes(schedule, nodes=len(agreement_state.agreement.nodes))
     async with (
-        memory_for(node, agreement_state, generations_bytes(schedule), context, sent),
+        memory_for(node, agreement_state, size, context, sent),
         node_session(node, agreement_state, context, request.epoch, sent, away=away) as session,
     ):
         state = await compute_away(node, agreement_state, work, away=away)

@@ -21,7 +21,7 @@ from tacit.engine.records import (
     Sent,
 )
 from tacit.engine.wire import Attempt, sent_digest, substream_digest
-from tacit.verify.loss import lost_by
+from tacit.verify.loss import PhaseOfThree, fits_loss, phase_of_three
 
 Key = tuple[int, int]
 """An objective, and the number of an evaluation."""
@@ -52,15 +52,15 @@ class AnswerLog:
     """The attempts at each evaluation."""
     sent: dict[Key, dict[Attempt, AnswerSent]] = field(default_factory=dict)
     """Of those that were answered, the hash of what was sent."""
-    lost_node: int | None = None
-    """The node that this one went on without."""
+    by_three: PhaseOfThree | None = None
+    """When this node went on without another."""
     lost: list[tuple[int, int, int]] = field(default_factory=list)
     """Objective, and after which and up to which number a power cut may have taken lines."""
 
     @classmethod
     def of(cls, log: Log, /) -> AnswerLog:
         """Gather the lines of a verified log."""
-        found = cls(lost_node=lost_by(log))
+        found = cls(by_three=phase_of_three(log))
         for event in log:
             match event:
                 case (
@@ -79,9 +79,18 @@ class AnswerLog:
                     found.lost.append((k, max(kept, default=0), n))
         return found
 
+    @property
+    def lost_node(self) -> int | None:
+        """The node that this one went on without."""
+        return self.by_three.lost if self.by_three is not None else None
+
     def senders(self, entry: EvaluationAnswer, /) -> set[int]:
-        """Whose parts in the ledger are what this log says was sent."""
-        events = self.sent.get(entry_key(entry), {}).values()
+        """Whose parts in the ledger are what this log says was sent, with the nodes it names."""
+        events = [
+            event
+            for attempt, event in self.sent.get(entry_key(entry), {}).items()
+            if fits_loss(self.by_three, entry.without, attempt)
+        ]
         return {
             k
             for k, part in enumerate(entry.parts)
@@ -90,6 +99,8 @@ class AnswerLog:
 
     def allows(self, entry: EvaluationAnswer, attempt: Attempt, senders: set[int], /) -> bool:
         """Whether an entry may be the answer of an attempt, as far as this log knows."""
+        if attempt and not fits_loss(self.by_three, entry.without, attempt):
+            return False
         event = self.sent.get(entry_key(entry), {}).get(attempt)
         if event is not None:
             return any(is_hash_of(event, digests_of(entry.parts[k])) for k in senders)

@@ -2,20 +2,57 @@
 
 A log of one of the three says when they went on without the fourth. The fourth's own log does not,
 and lacks what was computed meanwhile. All logs but one must say the same: no platform can leave out
-a node that was there.
+a node that was there. That holds for what was computed meanwhile and for nothing else: before it
+was lost and after it was back, the fourth's log counts as the others' do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from tacit.engine.records import Log, NodeLost, NodeReturned
+from tacit.engine.wire import Attempt
 from tacit.errors import LogError
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseOfThree:
+    """When three nodes computed, as the log of one of them has it."""
+
+    lost: int
+    first: int
+    """The epoch that it begins with."""
+    end: int | None
+    """The epoch that all four were back with."""
+
+    def has(self, attempt: Attempt, /) -> bool:
+        """Whether an attempt was computed by the three.
+
+        >>> phase = PhaseOfThree(2, first=50, end=90)
+        >>> [phase.has(Attempt.of(1, epoch, 0)) for epoch in (49, 50, 89, 90)]
+        [False, True, True, False]
+        """
+        return self.first <= attempt.epoch and (self.end is None or attempt.epoch < self.end)
+
+
+def phase_of_three(log: Log, /) -> PhaseOfThree | None:
+    """When this node went on without another, if it did."""
+    lost = next((event for event in log if isinstance(event, NodeLost)), None)
+    back = next((event.epoch for event in log if isinstance(event, NodeReturned)), None)
+    return None if lost is None else PhaseOfThree(lost.node, lost.epoch, back)
 
 
 def lost_by(log: Log, /) -> int | None:
     """The node that was lost, if this log is of one of those that went on."""
-    return next((event.node for event in log if isinstance(event, NodeLost)), None)
+    phase = phase_of_three(log)
+    return None if phase is None else phase.lost
+
+
+def fits_loss(phase: PhaseOfThree | None, without: int | None, attempt: Attempt, /) -> bool:
+    """Whether a node computed an attempt together with those that a ledger names."""
+    by_three = phase is not None and phase.has(attempt)
+    return without == (phase.lost if phase is not None and by_three else None)
 
 
 def took_part(logs: Sequence[Log], lost: int | None, /) -> list[Log]:

@@ -32,6 +32,7 @@ from tacit.engine.records import (
 from tacit.errors import AbortError, LogError, PeerError, UnprovenError
 from tacit.mpc import Session, held_by, receive_again, receive_opened
 from tacit.verify.answer_log import digests_of, is_hash_of
+from tacit.verify.loss import fits_loss, phase_of_three, took_part
 from tacit.verify.two_parts import are_two_parts, xor_of_two_parts
 from tacit.verify.verdict import Claim
 
@@ -171,6 +172,7 @@ def _bits(entry: ImprovementBits) -> list[int]:
 
 def _confirm_bits(agreement: Agreement, logs: Sequence[Log], entry: ImprovementBits) -> None:
     """The bits must be those of their parts, of generations that were asked for."""
+    there = took_part(logs, entry.without)
     counts = {
         event.count
         for log in logs
@@ -185,13 +187,15 @@ def _confirm_bits(agreement: Agreement, logs: Sequence[Log], entry: ImprovementB
             "sent; it was changed"
         )
     parts = [digests_of(part) for part in entry.parts]
-    for log in logs:
+    for log in there:
         events = [
             event
             for event in _of(ImprovementsSent, log)
             if (event.search, event.number) == (entry.search, entry.number)
         ]
-        if events and not any(is_hash_of(event, part) for event in events for part in parts):
+        phase = phase_of_three(log)
+        fitting = [e for e in events if fits_loss(phase, entry.without, e.attempt)]
+        if events and not any(is_hash_of(event, part) for event in fitting for part in parts):
             raise LogError(
                 f"a node logged other improvements after generation {entry.number - 1}; the "
                 "ledger was changed"

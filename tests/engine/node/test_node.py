@@ -20,6 +20,7 @@ from tacit.engine.records.events import (
 from tacit.engine.records.node_log import NodeLog, verify_log
 from tacit.engine.wire.messages import Ping
 from tacit.errors import FileError, PeerError, RefusedError
+from tacit.mpc import Epoch
 from tacit.mpc.transport import make_certificate
 from tests.engine.agreed_cluster import AgreedCluster, ask, make_clients, run
 from tests.engine.node.one_node import agree, lines, node
@@ -45,6 +46,17 @@ def test_a_broken_agreement_is_refused_and_the_others_go_on(folder: Path, file: 
     with pytest.raises(RefusedError, match="damaged"):
         run(again.take_agreement(broken, signatures, platform))
     assert {p.name: p.read_bytes() for p in place.iterdir() if p.is_file()} == before
+
+
+def test_a_lost_node_ends_nothing_by_coming_and_going(folder: Path) -> None:
+    """Its link may break as often as it likes; epochs that it takes part in end with it."""
+    made = node(folder)
+    keys = {0: bytes(32), 1: bytes(32)}
+    without, with_it = Epoch(keys, members=(0, 1, 3)), Epoch({**keys, 2: bytes(32)})
+    made.epochs = {(b"of three", 1): without, (b"of four", 1): with_it}
+    made.end_epochs(2)
+    assert (without.closed, with_it.closed) == (False, True)
+    assert list(made.epochs.values()) == [without]
 
 
 def test_a_tls_key_that_others_can_read_is_refused(folder: Path) -> None:

@@ -9,6 +9,7 @@ stood after the last generations that all three finished.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +19,7 @@ from tacit.engine.coordinator.node_client import NodeClient
 from tacit.engine.records.events import GenerationsBegun, PlanBound
 from tacit.engine.records.ledger import Parts
 from tacit.engine.records.node_log import verify_log
-from tacit.engine.records.opened_plan import join_parts
+from tacit.engine.records.opened_plan import JoinedPlan, join_parts
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
 from tacit.engine.wire.messages import Advance, OpenPlan
 from tacit.engine.wire.replies import GenerationsDone
@@ -211,9 +212,10 @@ class SealedSearch:
         try:
             async with asyncio.timeout_at(until):
                 done: set[asyncio.Future[None]] = set()
-                while len(done) < len(asking) and len(answers) < nodes:
+                while len(done) < len(asking):
                     # Whoever comes last is not waited for, but is heard if it is there already.
-                    patience = 0.02 if len(answers) == nodes - 1 else None
+                    # Where the others contradict each other, its word decides.
+                    patience = 0.02 if self._joined(answers) is not None else None
                     more, _ = await asyncio.wait(
                         set(asking) - done, timeout=patience, return_when=asyncio.FIRST_COMPLETED
                     )
@@ -228,9 +230,22 @@ class SealedSearch:
             trouble = await asyncio.gather(*asking, return_exceptions=True)
         if len(answers) < nodes - 1:
             raise self._why(trouble)
-        parts: Parts = [[(0, answers[node])] if node in answers else [] for node in range(nodes)]
+        parts = self._parts(answers)
         joined = join_parts(self._coordinator.agreement, self._search, parts)
         return Opened(joined.plan, joined.value, self.generation, parts)
+
+    def _parts(self, answers: Mapping[int, list[bytes]]) -> Parts:
+        nodes = range(len(self._coordinator.clients))
+        return [[(0, answers[node])] if node in answers else [] for node in nodes]
+
+    def _joined(self, answers: Mapping[int, list[bytes]]) -> JoinedPlan | None:
+        """The plan, if enough nodes have sent their parts of it and these fit together."""
+        if len(answers) < len(self._coordinator.clients) - 1:
+            return None
+        try:
+            return join_parts(self._coordinator.agreement, self._search, self._parts(answers))
+        except AbortError:
+            return None
 
     async def _ask_for_plan(self, client: NodeClient, answers: dict[int, list[bytes]]) -> None:
         if not client.connected:

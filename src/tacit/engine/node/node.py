@@ -225,11 +225,14 @@ class Node:
         for key in [key for key in self.epochs if key[0] == agreement]:
             self.epochs.pop(key).close()
 
-    def end_epochs(self) -> None:
-        """A link broke: nothing is ever drawn again from keys agreed before."""
-        for epoch in self.epochs.values():
-            epoch.close()
-        self.epochs.clear()
+    def end_epochs(self, peer: int, /) -> None:
+        """A link broke: nothing is ever drawn again from keys agreed with that peer before.
+
+        An epoch without it goes on, so that a lost node ends nothing by coming and going.
+        """
+        for key, epoch in list(self.epochs.items()):
+            if peer in epoch.members:
+                self.epochs.pop(key).close()
 
     async def take_agreement(
         self,

@@ -39,7 +39,9 @@ def join_parts(agreement: Agreement, search: int, parts: Parts, /) -> JoinedPlan
     for position, node in enumerate(senders):
         sent = parts[node][0][1] if parts[node] else []
         if sent and [len(part) for part in sent] != [size] * (nodes - 1):
-            raise AbortError(f"node {node}", "sent something that is not part of a plan")
+            if _needed(nodes) == 1:
+                raise AbortError(f"node {node}", "sent something that is not part of a plan")
+            continue  # it is outvoted, like one that sends other numbers
         for number, part in zip(held_by(position, nodes), sent, strict=False):
             said[number][part] += 1
     whole = [_agreed(each, nodes) for each in said]
@@ -57,11 +59,16 @@ def senders_of(parts: Parts, /) -> list[int]:
     return [node for node in range(len(parts)) if node in sent or not lost_one]
 
 
+def _needed(nodes: int) -> int:
+    """How many holders of a component must say the same: one more than may lie."""
+    return nodes - 2
+
+
 def _agreed(said: Counter[bytes], nodes: int) -> bytes:
     """What holders say of a component: one more than may lie must agree, and more than do not."""
     ranked = [*said.most_common(2), (b"", 0), (b"", 0)]
     (part, votes), (_, others) = ranked[:2]
-    if votes < nodes - 2:
+    if votes < _needed(nodes):
         raise AbortError("the nodes", f"sent too few parts of the plan; {nodes - 1} nodes send all")
     if votes == others:
         raise AbortError("the nodes", "opened different plans; one of them lies")

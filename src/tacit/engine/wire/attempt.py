@@ -15,6 +15,8 @@ class Attempt(str):
 
     >>> Attempt.of(7, 123, 0), Attempt("7:123:0").number, Attempt().number
     ('7:123:0', 7, 0)
+    >>> Attempt("7:123:0").epoch, Attempt().epoch
+    (123, 0)
     """
 
     __slots__ = ()
@@ -28,6 +30,11 @@ class Attempt(str):
     def number(self) -> int:
         """The number of the evaluation or generation; 0 for none."""
         return int(self.partition(":")[0] or 0)
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that it was computed in; 0 for none."""
+        return int(self.partition(":")[2].partition(":")[0] or 0)
 
 
 NO_ATTEMPT = Attempt()

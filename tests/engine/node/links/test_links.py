@@ -55,7 +55,7 @@ def peers(events: list[str]) -> PeerLinks:
         cast(Identity, None),
         frame_limit=1 << 20,
         log=lambda event: events.append(f"{event.name} {getattr(event, 'peer', '')}"),
-        lost=lambda: events.append("epochs ended"),
+        lost=lambda _: events.append("epochs ended"),
         bind=bound_alike,
     )
 

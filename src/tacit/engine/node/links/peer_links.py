@@ -1,6 +1,6 @@
 """A node's links to the other nodes: kept up, and made again when they break.
 
-The node with the higher number dials. A link that breaks ends every epoch that was agreed on it. An
+The node with the higher number dials. A link that breaks ends every epoch of both its ends. An
 evaluation that stalls does not break a link: that takes a peer that no longer answers on it.
 """
 
@@ -33,7 +33,7 @@ class PeerLinks:
         *,
         frame_limit: int,
         log: Callable[[Event], None],
-        lost: Callable[[], None],
+        lost: Callable[[int], None],
         bind: Binder,
     ) -> None:
         self._config, self._identity = config, identity
@@ -95,14 +95,14 @@ class PeerLinks:
         self._changed.set()
         self._log(Connected(party_name(peer)))
         if old is not None:
-            self._lost()
+            self._lost(peer)
             self._spawn(old.mux.close())
         reason = await line.listen()
         self._log(LinkLost(party_name(peer), reason))
         if self._lines.get(peer) is line:
             del self._lines[peer]
             self._gone_since[peer] = asyncio.get_running_loop().time()
-            self._lost()
+            self._lost(peer)
         await mux.close()
 
     def check(self, name: str) -> None:

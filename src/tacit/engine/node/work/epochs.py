@@ -42,6 +42,8 @@ async def open_epoch(
     else:
         epochs.check_without(request.without, node.number)
         await _check_gone(node, request.without, agreement_state.agreement.grace_seconds)
+        # Again, since another may have been lost while we waited for this one.
+        epochs.check_without(request.without, node.number)
     epochs.begin(request.epoch)
     node.end_epoch(agreement_state.hash)
     muxes = await node.peers.all(timeout=EPOCH_SECONDS, without=request.without)

@@ -1,0 +1,91 @@
+"""A platform that says who was lost: what a node did is left out for no other time than that."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+from msgspec.structs import replace
+
+from tacit.engine.records import (
+    AnswerSent,
+    EvaluationAnswer,
+    EvaluationBegun,
+    Event,
+    GenerationsBegun,
+    ImprovementBits,
+    ImprovementsSent,
+    NodeLost,
+    NodeReturned,
+)
+from tacit.engine.wire import Attempt, sent_digest
+from tacit.errors import LogError
+from tacit.verify.answer_log import AnswerLog, digests_of
+from tacit.verify.sealed import _confirm_bits
+from tests.verify.test_recorded_lies import recorded
+
+LOST, BACK = NodeLost(50, 2), NodeReturned(90, 2)
+PART = [(0, [b"part"])]
+
+
+def sent(epoch: int) -> list[Event]:
+    attempt, salt = Attempt.of(1, epoch, 0), bytes(16)
+    digest = sent_digest(salt, digests_of(PART))
+    return [
+        EvaluationBegun(0, 1, "ab", attempt),
+        LOST,
+        BACK,
+        AnswerSent(1, attempt, salt.hex(), digest, 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("epoch", "without", "proves"),
+    [(60, 2, True), (60, None, False), (49, None, True), (49, 2, False), (90, 2, False)],
+)
+def test_an_answer_is_proven_with_those_who_computed_it(
+    epoch: int, without: int | None, proves: bool
+) -> None:
+    """The fourth's log counts before it was lost and once it is back, whatever the ledger says."""
+    log = AnswerLog.of(sent(epoch))
+    entry = EvaluationAnswer(0, 1, "ab", [1, 0], None, [PART, [], [], []], without=without)
+    assert log.senders(entry) == ({0} if proves else set())
+    assert log.allows(entry, Attempt.of(1, epoch, 0), {0}) == proves
+
+
+def bits_sent(frame: bytes, *phases: Event) -> list[Event]:
+    """The log of a node that sent this of the improvements after two generations."""
+    salt, attempt = bytes(16), Attempt.of(2, 60, 0)
+    digest = sent_digest(salt, digests_of([(0, [frame])]))
+    return [
+        GenerationsBegun(0, 0, 2, 9, "ab", attempt),
+        *phases,
+        ImprovementsSent(1, attempt, salt.hex(), digest, 0),
+    ]
+
+
+def test_a_platform_and_one_node_do_not_leave_out_who_would_give_them_away() -> None:
+    """Node 3 sends what it likes in place of nodes 2 and 3, and node 2 is said to be lost."""
+    agreement = recorded("sealed")[0]
+    four = replace(agreement, nodes=[*agreement.nodes, agreement.nodes[0]])
+    u, v, wanted = b"\x01\x01", b"\x01\x00", b"\x01\x01"
+    hashes = {each: hashlib.sha256(bytes([each])).digest() for each in (0, 1)}
+    true = [bytes([half[at]]) + hashes[half[1 - at]] for half in (v, u) for at in (0, 1)]
+    false = [*true[:3], bytes(a ^ b for a, b in zip(v, wanted, strict=True))]
+    honest = ImprovementBits(0, 1, "ab", [0, 1], [[(0, [frame])] for frame in true])
+    _confirm_bits(four, [bits_sent(frame) for frame in true], honest)
+    parts = [[(0, [frame])] for frame in false]
+    lie = replace(honest, improved=[*wanted], parts=parts, without=2)
+    phases: list[tuple[Event, ...]] = [
+        (),
+        (NodeLost(61, 2),),
+        (NodeLost(50, 2), NodeReturned(59, 2)),
+    ]
+    for said in phases:
+        logs = [bits_sent(frame, *said) for frame in false[:2]]
+        logs += [bits_sent(false[2]), bits_sent(false[3], NodeLost(50, 2))]
+        with pytest.raises(LogError):
+            _confirm_bits(four, logs, lie)
+    # Those who did go on as three say so.
+    logs = [bits_sent(frame, NodeLost(50, 2)) for frame in (*false[:2], false[3])]
+    _confirm_bits(four, logs, lie)

@@ -15,7 +15,7 @@ import pytest
 from tacit.mpc.protocols import shuffle
 from tacit.mpc.protocols.order import draw_order
 from tacit.mpc.session import Session
-from tacit.mpc.shares import COORDINATOR, BitShare, held_by
+from tacit.mpc.shares import COORDINATOR, ArithmeticShare, BitShare, Share, held_by
 from tests.mpc.both import three_and_four
 from tests.mpc.secrecy.enumeration import (
     Array,
@@ -27,6 +27,7 @@ from tests.mpc.secrecy.enumeration import (
     draws_of,
     seen_alike,
     spread,
+    tells_apart,
     unnoticed,
     views,
 )
@@ -36,9 +37,11 @@ ORDERS = np.array([0, 1]), np.array([1, 0])
 SECRETS = [np.array(rows, dtype=np.uint8) for rows in ([0, 0], [1, 0], [0, 1], [1, 1])]
 
 
-def build_shuffle(observer: int, nodes: int) -> Callable[[Array, int], Callable[[int], Protocol]]:
+def build_shuffle(
+    observer: int, nodes: int, kind: type[Share] = BitShare, ring: int = 1
+) -> Callable[[Array, int], Callable[[int], Protocol]]:
     def build(secret: Array, seed: int) -> Callable[[int], Protocol]:
-        shares = seen_alike(secret, observer, BitShare, nodes=nodes, ring=1, seed=seed)
+        shares = seen_alike(secret, observer, kind, nodes=nodes, ring=ring, seed=seed)
 
         def make(instances: int) -> Protocol:
             wide = spread(shares, instances)
@@ -59,6 +62,17 @@ def test_shuffle(nodes: int) -> None:
     for observer in range(nodes):
         build = build_shuffle(observer, nodes)
         assert not check_masks(build, SECRETS, setting, observer)
+
+
+@three_and_four
+def test_shuffle_of_numbers(nodes: int) -> None:
+    """Numbers of two bits, of which a difference tells the order that bits do not."""
+    setting = Setting(nodes, bits=2, dtype=np.uint8)
+    secrets = [np.array(rows, dtype=np.uint8) for rows in ([0, 0], [1, 3])]
+    for observer in range(nodes):
+        build = build_shuffle(observer, nodes, ArithmeticShare, 2)
+        for seed in range(3):
+            assert not tells_apart(build, secrets, [observer], setting, seed=seed)
 
 
 Node = Callable[[Session, Any], Any]

@@ -81,7 +81,7 @@ async def observed(
         table = tables[session.me]
         plans = as_plans(table, about)
         state = SealedState(table, plans, plans[0])
-        return await advance(session, state, search.steps(0, 2, 2), about)
+        return await advance(session, state, search.steps(0, 5 - nodes, 2), about)
 
     lines = []
     with opened_signs(nodes) as opened:

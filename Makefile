@@ -63,6 +63,7 @@ bench-platform: .venv/ready-dev ## Twenty runs of fifty participants at once, th
 figures: .venv/ready-bench ## Measure again what README and docs say of speed and quality (an idle machine, 40 minutes)
 	@$(BIN)/tacit bench engine --against mpyc --json > docs/figures/engine.json
 	@$(BIN)/tacit bench engine --population 500 --latency 10ms --json > docs/figures/engine-delay.json
+	@$(BIN)/tacit bench engine --nodes 4 --against three --measurements 5 --json > docs/figures/engine-four.json
 	@$(BIN)/python -m benchmarks.load_attacks --json > docs/figures/load_attacks.json
 	@$(BIN)/python -m benchmarks.search --json > docs/figures/search.json
 	@$(BIN)/python -m benchmarks.sealed --runs 3 --json > docs/figures/sealed.json

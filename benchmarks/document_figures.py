@@ -49,7 +49,7 @@ def content_of(name: str, /) -> Any:
 
 def held_cells() -> list[Held]:
     """Every cell that is held."""
-    return [*_readme(), *_equal_time(), *_nodes(), *_attacks(), *_search(), *_sealed()]
+    return [*_readme(), *_equal_time(), *_nodes(), *_four(), *_attacks(), *_search(), *_sealed()]
 
 
 def _readme() -> Iterator[Held]:
@@ -120,6 +120,20 @@ def _attacks() -> Iterator[Held]:
         )
         for column, text in enumerate(shown, start=2):
             yield Held("docs/nodes.md", f"`{each['attack']}`", (6,), column, text)
+
+
+def _four() -> Iterator[Held]:
+    four = content_of("engine-four")["disclosures"]
+    for column, text in enumerate(TIMED, start=1):
+        found, ratios = four[text], four[text]["ratio_to_three"]
+        shown = {
+            "rounds, three and four nodes": f"{found['three']['rounds']}, {found['rounds']}",
+            "bytes of the node that sends most, four to three": f"{ratios['bytes_per_node']:.1f}",
+            "time, four to three": f"{ratios['seconds']:.1f}",
+            "processor time of a node, four to three": f"{ratios['processor_seconds']:.1f}",
+        }
+        for row, cell in shown.items():
+            yield Held("docs/nodes.md", row, (7,), column, cell)
 
 
 def _search() -> Iterator[Held]:

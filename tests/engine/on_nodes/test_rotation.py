@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,8 +52,9 @@ def test_a_run_goes_on_while_everything_is_rotated(fresh_cluster: LocalCluster) 
     plans = iter(populations(8))
 
     async def work() -> None:
-        async with agreed.coordinator() as coordinator:
-            coordinator.clients = tuple(clients_of(fresh_cluster.config))
+        coordinator = Coordinator(agreed.agreement, clients_of(fresh_cluster.config))
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(coordinator.close)
             await coordinator.start(agreed.signatures, agreed.sealed(), within=20)
             evaluations = Evaluations(coordinator, 0)
 

@@ -5,15 +5,21 @@ from __future__ import annotations
 import asyncio
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.sealed_progress import Kept, SealedProgress
 from tacit.engine.node.state.store import Store
+from tacit.engine.node.work.plan_binding import bind_for_peer
+from tacit.engine.records.events import PlanBound
 from tacit.engine.wire.attempt import Attempt
 from tacit.engine.wire.messages import Advance
+from tacit.engine.wire.peer_messages import Bind
 from tacit.errors import RefusedError
 from tacit.mpc import ArithmeticShare
 from tacit.mpc.sealed.state import SealedState
@@ -114,3 +120,24 @@ def test_what_follows_a_state_is_fixed_once_it_has_begun_also_after_a_kill(tmp_p
             again.begin(asked, Attempt("4:2:3"), most=100)
 
     run(work())
+
+
+def test_a_peer_binds_a_node_to_no_plan_that_is_not_here(tmp_path: Path) -> None:
+    """With one message it would end the search, and there would be nothing to open."""
+    cast = example_cast()
+    held = AgreementState(
+        Store.create(tmp_path, cast.agreement, cast.signatures), node=0, key=cast.sealing[0]
+    )
+    here: Any = SimpleNamespace(agreement_states={held.hash: held})
+
+    async def work() -> None:
+        progress = held.searches[0] = SealedProgress(held.store, 0)
+        await progress.keep(state(4))
+        told = [
+            await bind_for_peer(here, Bind(1, held.hash, 0, Attempt(attempt)))
+            for attempt in ("9:1:1", "", "4:1:1", "9:1:1")
+        ]
+        assert told == ["", "", "4:1:1", "4:1:1"]
+
+    run(work())
+    assert [e.attempt for e in held.store.log.recent() if isinstance(e, PlanBound)] == ["4:1:1"]

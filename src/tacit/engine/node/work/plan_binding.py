@@ -62,12 +62,15 @@ async def confirm_binding(
 
 
 async def bind_for_peer(node: ComputingNode, asked: Bind, /) -> Attempt:
-    """Bind this node as a peer asks; returns what it is bound to now, none if it cannot be."""
+    """Bind this node as a peer asks; returns what it is bound to now, none if it cannot be.
+
+    Only to a state that is here: otherwise a peer could end a search with a plan that nobody has.
+    """
     agreement_state = node.agreement_states.get(asked.agreement)
     if agreement_state is None or agreement_state.ended:
         return NO_ATTEMPT
     progress = agreement_state.searches.get(asked.search)
-    if progress is None:
+    if progress is None or (progress.opened is None and asked.attempt not in progress.names):
         return NO_ATTEMPT
     try:
         return await progress.bind(asked.attempt)

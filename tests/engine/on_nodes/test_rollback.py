@@ -139,20 +139,27 @@ def test_a_peer_is_refused_unless_it_contains_what_we_remember(tmp_path: Path) -
     peers = AgreementState(store, node=0, key=cast.sealing[0]).epochs.peers
     own, key, agreement = peers.own(), cast.nodes[1].signing, store.hash
 
-    def heard(head: LogHead, *, contained: bool = True, ours: LogHead = own) -> HeardOfLogs:
-        return HeardOfLogs(ours, head, head.sign(key, agreement), contained)
+    def heard(
+        head: LogHead, *, contained: bool = True, ours: LogHead = own, by: int = 0
+    ) -> HeardOfLogs:
+        shown = ours.sign(cast.nodes[by].signing, agreement)
+        return HeardOfLogs(ours, shown, head, head.sign(key, agreement), contained)
 
     first, second = LogHead(100, "aa" * 32), LogHead(200, "bb" * 32)
-    peers.check(1, heard(first))
-    peers.check(1, heard(second))
+    peers.check(1, heard(first), me=0)
+    peers.check(1, heard(second), me=0)
     for again in (peers, PeerHeads(Store(store.folder))):
         assert again.remembered(1) == second
         assert again.remembered(2) == NOWHERE
         for wrong in (heard(first), heard(LogHead(300, "cc" * 32), contained=False)):
             with pytest.raises(RefusedError, match="node 1 has lost lines"):
-                again.check(1, wrong)
+                again.check(1, wrong, me=0)
         with pytest.raises(RefusedError, match="did not sign"):
-            again.check(2, heard(second))
+            again.check(2, heard(second), me=0)
+        unknown = LogHead(own.size + 50, "dd" * 32)
         with pytest.raises(RefusedError, match="disk of this node was set back"):
-            again.check(1, heard(second, ours=LogHead(own.size + 50, "dd" * 32)))
+            again.check(1, heard(second, ours=unknown), me=0)
+        # A peer that invents it does not have our signature, and it is the peer that is named.
+        with pytest.raises(RefusedError, match=r"node 1 says .* cannot show this node's signature"):
+            again.check(1, heard(second, ours=unknown, by=1), me=0)
         assert again.remembered(1) == second

@@ -48,6 +48,8 @@ class EpochBegins(_PeerMessage, frozen=True):
     """So many bytes your log had, as far as I remember; 0 if I never heard of it."""
     head: Word
     """The hash of its last line then."""
+    signature: bytes
+    """Yours, under both."""
     completed: Number = 0
     """How many populations of a derived search are answered in all objectives."""
 

@@ -34,7 +34,7 @@ def held(tmp_path: Path) -> AgreementState:
 
 
 def begins(*used: tuple[int, bytes]) -> EpochBegins:
-    return EpochBegins({0: list(used)}, {}, 0, "", 0)
+    return EpochBegins({0: list(used)}, {}, 0, "", b"")
 
 
 def test_one_peer_of_three_uses_up_no_numbers(held: AgreementState) -> None:

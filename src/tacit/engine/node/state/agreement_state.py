@@ -98,8 +98,8 @@ class Epochs:
         numbers = {k: counter.last() for k, counter in self._counters.by_objective.items()}
         bound = {k: each.opened for k, each in self._searches.items() if each.opened is not None}
         completed = 0 if self._derivation is None else await self._derivation.completed()
-        log = self.peers.remembered(peer)
-        return EpochBegins(numbers, bound, log.size, log.head, completed)
+        log, signature = self.peers.remembered(peer), self.peers.signature_of(peer)
+        return EpochBegins(numbers, bound, log.size, log.head, signature, completed)
 
     async def hear(self, told: Sequence[EpochBegins]) -> None:
         """Use up what peers have used up; searches that are bound here already stay as they are."""

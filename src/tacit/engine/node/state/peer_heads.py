@@ -3,6 +3,7 @@
 A node that comes back with less than that has lost what it has promised: which numbers are used,
 what it is bound to, what it has told. It is refused. That its log contains what a peer remembers it
 says itself, and signs: nodes are trusted to follow the protocol, not to have their disks intact.
+Whoever remembers something shows that signature, so that nobody is blamed for what it never said.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ class HeardOfLogs:
 
     ours: LogHead
     """How far our log has come at least, as the peer remembers it."""
+    ours_signature: bytes
+    """Our own, with which the peer shows that we said so."""
     theirs: LogHead
     """How far its own is."""
     signature: bytes
@@ -61,6 +64,11 @@ class PeerHeads:
         kept = self._kept.get(peer)
         return LogHead(kept.size, kept.head) if kept is not None else NOWHERE
 
+    def signature_of(self, peer: int, /) -> bytes:
+        """The peer's own signature under what we remember of its log."""
+        kept = self._kept.get(peer)
+        return kept.signature if kept is not None else b""
+
     def own(self) -> LogHead:
         """How far our log is, on the disk."""
         return head_of(self._store.log)
@@ -69,9 +77,14 @@ class PeerHeads:
         """Whether our log has come by the point that a peer remembers of it."""
         return has_reached(self._store.log.path, remembered)
 
-    def check(self, peer: int, heard: HeardOfLogs, /) -> None:
+    def check(self, peer: int, heard: HeardOfLogs, /, *, me: int) -> None:
         """Remember how far a peer is; refuse it, or ourselves, where a log was set back."""
         if not self.contains(heard.ours):
+            if not heard.ours.is_signed(self._store.agreement, me, heard.ours_signature):
+                raise refuse(
+                    f"{party_name(peer)} says that this node's log had lines that it never had, "
+                    "and cannot show this node's signature"
+                )
             raise refuse(
                 f"{party_name(peer)} remembers lines of this node's log that are not here: the "
                 f"disk of this node was set back; {HOW_TO_GO_ON}"

@@ -86,7 +86,7 @@ def _check_logs(
     """Refuse where a log was set back; the operator finds it in the node's own log, once."""
     peers = agreement_state.epochs.peers
     try:
-        peers.check(peer, heard)
+        peers.check(peer, heard, me=node.number)
     except RefusedError as error:
         if not peers.is_reported:
             node.note(LogSetBack(agreement_state.hash.hex(), error.reason))
@@ -115,7 +115,11 @@ async def _tell_each_other(
     await epochs.hear_missing([(ours[peer], said) for peer, said in told.items()])
     return {
         peer: HeardOfLogs(
-            remembered[peer], LogHead(said.size, said.head), said.signature, said.contained
+            remembered[peer],
+            used_up[peer].signature,
+            LogHead(said.size, said.head),
+            said.signature,
+            said.contained,
         )
         for peer, said in answers.items()
     }

@@ -60,7 +60,9 @@ class Case:
         keys = {c: bytes([c + 1]) * KEY_BYTES for c in held_by(me, self.nodes)}
         return Epoch(keys, transcript=self.transcripts.get(me, bytes(32)))
 
-    async def node(self, me: int, muxes: Mapping[int, SessionMux], text: str) -> str:
+    async def node(
+        self, me: int, muxes: Mapping[int, SessionMux], text: str, told: bool = False
+    ) -> str:
         """What ends a node's evaluation, if anything."""
         context, state = self.contexts.get(me, CONTEXT), self.states.get(me, b"state")
         ask = {"spec": Spec.parse(text), "bound": BOUND, "best": "nothing"}
@@ -77,7 +79,7 @@ class Case:
                 if share is None:
                     await collect(session, 3, **ask)  # type: ignore[arg-type]
                 else:
-                    await evaluate(session, share, **ask)  # type: ignore[arg-type]
+                    await evaluate(session, share, told=told, **ask)  # type: ignore[arg-type]
         except MpcError as error:
             return str(error)
         return ""
@@ -171,15 +173,16 @@ def test_a_greeting_is_compared_whole_and_one_who_sees_another_stops(
 
 
 @three_and_four
+@pytest.mark.parametrize("told", [False, True])
 @pytest.mark.parametrize("silent", [0, 1, 2])
-def test_nothing_goes_to_the_coordinator_before_all_nodes_have_met(silent: int, nodes: int) -> None:
-    """Under the disclosure `none` all letters go to the coordinator, and still after greetings."""
+def test_nothing_is_opened_before_all_nodes_have_met(silent: int, told: bool, nodes: int) -> None:
+    """Under the disclosure `none` all letters open something, and go after the greetings."""
     case = Case(nodes, timeout=0.1)
 
     async def party(me: int, muxes: dict[int, Mux]) -> str:
         if me == silent:
             return ""
-        return await case.node(me, muxes, "none")
+        return await case.node(me, muxes, "none", told)
 
     with what_leaves() as left:
         said = run_linked(party, nodes=nodes)

@@ -131,8 +131,8 @@ def greeting_cost(nodes: int, first: Sequence[Letter]) -> Cost:
     """What the greeting adds to a protocol whose first round has these letters.
 
     It goes to every other node in the first frame, which is an empty one otherwise where no letter
-    goes there. What goes to the coordinator waits for the greetings: 1 round, unless the first
-    round is one between nodes.
+    goes there. What goes to the coordinator, or is opened, waits for the greetings: 1 round,
+    unless the first round is one between nodes.
 
     >>> greeting_cost(3, [Letter((1,), 0, (4,))]).sent  # node 1 sends one frame of two anyway
     (168, 116, 168)

@@ -7,7 +7,8 @@ measured and not assumed.
 Nodes must agree on everything before they speak: where the states of honest nodes differ, one
 node's piece and another's hash would tell two values under one mask. So the first frame to every
 other node begins with a greeting, a hash of all that they must agree on, and nothing more leaves
-before the same greeting has come from all of them.
+before the same greeting has come from all of them. What goes with it is masked, and the masks
+depend on all that too; what is opened waits (`meet`).
 """
 
 from __future__ import annotations
@@ -171,6 +172,14 @@ class Session:
             await self._send(peer, payload)
         arrived |= await self._receive_all(sorted(senders - arrived.keys()))
         return opened(letters, arrived, self.me, self._shared.names)
+
+    async def meet(self) -> None:
+        """Return once all nodes agree with us: what is opened has no mask that would differ.
+
+        1 round where nothing was sent before, and none otherwise.
+        """
+        if self._shared.greeting and not self._shared.met.is_set():
+            await self.exchange([], {})
 
     async def _is_first(self) -> bool:
         """Whether to greet now; if another substream does, this waits until all have met."""

@@ -37,6 +37,7 @@ async def open_to_nodes(session: Session, x: Share) -> Array:
     >>> run_parties(lambda s: open_to_nodes(s, x[s.me])).results[2]
     array([7], dtype=uint64)
     """
+    await session.meet()
     letters = node_letters(session.nodes, x.shape, x.dtype)
     missing = (await session.exchange(letters, x.parts))[session.me]
     return total([*x.parts.values(), missing], x.plus)
@@ -71,6 +72,7 @@ async def disclose(session: Session, x: Share, *, told: bool = False) -> Array |
         if session.me not in half
     }
     if told:
+        await session.meet()
         letters += node_letters(session.nodes, x.shape, x.dtype)
         contents |= {len(halves) + c: part for c, part in x.parts.items()}
     arrived = await session.exchange(letters, contents)

@@ -11,6 +11,7 @@ from tacit.engine.records import (
     AnswerSent,
     EvaluationAnswer,
     EvaluationBegun,
+    EvaluationRepeated,
     Event,
     GenerationsBegun,
     ImprovementBits,
@@ -20,6 +21,7 @@ from tacit.engine.records import (
 )
 from tacit.engine.wire import Attempt, sent_digest
 from tacit.errors import LogError
+from tacit.verify import answers
 from tacit.verify.answer_log import AnswerLog, digests_of
 from tacit.verify.sealed import _confirm_bits
 from tests.verify.test_recorded_lies import recorded
@@ -51,6 +53,38 @@ def test_an_answer_is_proven_with_those_who_computed_it(
     entry = EvaluationAnswer(0, 1, "ab", [1, 0], None, [PART, [], [], []], without=without)
     assert log.senders(entry) == ({0} if proves else set())
     assert log.allows(entry, Attempt.of(1, epoch, 0), {0}) == proves
+
+
+def test_an_answer_that_three_gave_again_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Node 2 died before it had logged its part, and the others computed the answer again."""
+    monkeypatch.setattr(answers, "_check_parts", lambda *_: None)
+    salt, first, again = bytes(16), Attempt.of(1, 40, 0), Attempt.of(1, 60, 0)
+
+    def lines(node: int) -> list[Event]:
+        told = {
+            attempt: AnswerSent(1, attempt, salt.hex(), sent_digest(salt, digests_of(part)), 0)
+            for attempt, part in ((first, part_of(node, b"")), (again, part_of(node, b"again")))
+        }
+        begun = EvaluationBegun(0, 1, "ab", first)
+        repeated = EvaluationRepeated(0, 1, again)
+        return [begun, told[first], NodeLost(50, 2), repeated, told[again]][
+            : None if node != 2 else 1
+        ]
+
+    logs = [lines(node) for node in range(4)]
+    four = [part_of(node, b"") for node in range(4)]
+    three = [part_of(node, b"again") if node != 2 else [] for node in range(4)]
+    entries = [
+        EvaluationAnswer(0, 1, "ab", [1, 0], None, four),
+        EvaluationAnswer(0, 1, "ab", [1, 0], None, three, again=True, without=2),
+    ]
+    agreement = recorded("evaluating")[0]
+    assert answers.check_answers(agreement, logs, entries) == answers.Answers(1, 0)
+    assert answers.check_answers(agreement, logs, entries[:1]) == answers.Answers(0, 1)
+
+
+def part_of(node: int, attempt: bytes) -> list[tuple[int, list[bytes]]]:
+    return [(0, [bytes([node]) + attempt])]
 
 
 def bits_sent(frame: bytes, *phases: Event) -> list[Event]:

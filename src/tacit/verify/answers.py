@@ -57,12 +57,14 @@ def check_answers(
     for key, same in answered.items():
         if any((e.request, e.disclosed, e.best) != _content(same[0]) for e in same):
             raise LogError(f"the ledger has two answers to evaluation {key[1]}; one is invented")
-        there = _took_part(same[0], nodes)
-        with_us = [nodes[k] for k in there]
-        who = [senders[k] for k in there]
-        if not any(_is_proven(entry, with_us, who) for entry in same):
-            _check_may_lack_proof(same, with_us, who, is_last=key[1] == last[key[0]])
-            unconfirmed += 1
+        # One may have been given by four nodes, and again by three.
+        there = [_took_part(entry, nodes) for entry in same]
+        with_us = [([nodes[k] for k in each], [senders[k] for k in each]) for each in there]
+        if any(_is_proven(entry, *us) for entry, us in zip(same, with_us, strict=True)):
+            continue
+        for entry, us in zip(same, with_us, strict=True):
+            _check_may_lack_proof(entry, *us, is_last=key[1] == last[key[0]])
+        unconfirmed += 1
     return Answers(len(answered) - unconfirmed, unconfirmed)
 
 
@@ -205,7 +207,7 @@ def _is_proven(
 
 
 def _check_may_lack_proof(
-    same: Sequence[EvaluationAnswer],
+    entry: EvaluationAnswer,
     nodes: Sequence[AnswerLog],
     senders: Sequence[set[int]],
     *,
@@ -217,21 +219,17 @@ def _check_may_lack_proof(
     anything else for that attempt. If all three have logged another attempt to its end, there is
     an answer that can be proven, and this is none.
     """
-    key = entry_key(same[0])
+    key = entry_key(entry)
     attempts = set[Attempt]().union({NO_ATTEMPT}, *(node.begun.get(key, set()) for node in nodes))
     complete = set.intersection(*(set(node.sent.get(key, {})) for node in nodes))
-    for entry in same:
-        explained = any(
-            all(node.allows(entry, attempt, who) for node, who in zip(nodes, senders, strict=True))
-            for attempt in attempts
+    explained = any(
+        all(node.allows(entry, attempt, who) for node, who in zip(nodes, senders, strict=True))
+        for attempt in attempts
+    )
+    if not explained or (complete and len(nodes) == len(entry.parts) - (entry.without is not None)):
+        raise LogError(
+            f"the nodes logged another answer to evaluation {entry.number}; the platform changed it"
         )
-        if not explained or (
-            complete and len(nodes) == len(entry.parts) - (entry.without is not None)
-        ):
-            raise LogError(
-                f"the nodes logged another answer to evaluation {entry.number}; the platform "
-                "changed it"
-            )
     if not is_last and not any(node.has_lost(key) for node in nodes):
         raise LogError(
             f"not all nodes logged an answer to evaluation {key[1]}, and the platform went on "

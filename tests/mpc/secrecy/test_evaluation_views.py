@@ -54,7 +54,6 @@ def check_same_view(pair: tuple[Secret, Secret], ask: Question, *, runs: int) ->
         ("order", "improved", 4),
         ("quantiles:2", "nothing", 4),
         ("top:2", "first", 3),
-        ("top:2", "not improved", 4),
         ("buckets:2", "improved", 3),
         ("above:50", "value", 4),
     ],
@@ -65,13 +64,12 @@ def test_the_coordinator_sees_what_is_disclosed(text: str, mode: str, nodes: int
 
 
 TOGETHER = [
-    *(("top:2", mode, 3, node) for node, mode in enumerate(["value", "improved", "nothing"])),
-    *(
-        ("top:2", mode, 4, node)
-        for node, mode in enumerate(["improved", "nothing", "not improved", "value"])
-    ),
-    ("above:50", "improved", 3, 2),
-    ("above:50", "improved", 4, 0),
+    ("top:2", "value", 3, 0),
+    ("top:2", "improved", 3, 1),
+    ("above:50", "nothing", 3, 2),
+    ("top:2", "improved", 4, 0),
+    ("top:2", "not improved", 4, 2),
+    ("above:50", "improved", 4, 3),
 ]
 
 
@@ -83,9 +81,7 @@ def test_the_coordinator_and_a_node_see_what_is_disclosed(
     check_same_view(pair_of(text, mode), ask, runs=20)
 
 
-@pytest.mark.parametrize(
-    ("text", "nodes", "node"), [("order", 3, 0), ("above:50", 3, 1), ("order", 4, 3)]
-)
+@pytest.mark.parametrize(("text", "nodes", "node"), [("above:50", 3, 1), ("order", 4, 3)])
 def test_a_node_sees_nothing(text: str, nodes: int, node: int) -> None:
     """Not even what is disclosed to the coordinator, or whether it was an improvement."""
     pair = Secret((4, 7, 5, 6), old=3), Secret((6, 1, 2, 5), old=7)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from tacit.engine.agreement.promise import loss_words, promise_of
 from tacit.engine.agreement.terms import Agreement, ParticipantTerms, agreement_hash, canonical
 from tacit.engine.identity.keys import Keys, key_fingerprint
 from tacit.engine.local.cluster import LocalCluster
@@ -137,6 +138,8 @@ def test_what_the_review_says(world: World, tacit: Tacit) -> None:
     assert "which 4 of 20 plans are best, not by how much, nor in which order" in said.out
     assert "at most 0 equations and 384 inequations" in said.out  # 4 * 16 * 6
     assert "deadline: 20 s after the start (the platform's word" in said.out
+    assert promise_of(3) in said.out
+    assert loss_words(3, "wait") in said.out
     keys = [node.signing_key for node in agreement.nodes]
     for key in (*keys, *(each.signing_key for each in agreement.participants)):
         assert key_fingerprint(key) in said.out

@@ -1,11 +1,11 @@
 """Did the nodes disclose what the ledger says? Add up their parts again, compare with the logs.
 
 A ledger keeps the parts that the nodes sent, and each node logs a hash of its own. With the logs of
-all three nodes an answer is proven. With fewer it is not: whoever invents the missing parts can
+all nodes an answer is proven. With fewer it is not: whoever invents the missing parts can
 make the sum say anything.
 
 So an answer that a node has not logged proves nothing either, whatever the reason. A platform that
-follows its own rules asks again for such an evaluation before the next, until all three nodes have
+follows its own rules asks again for such an evaluation before the next, until all nodes have
 logged one attempt, and keeps that answer too. What remains without proof can only be the last
 evaluation of an objective, or one whose lines a node has lost in a power cut.
 """
@@ -216,7 +216,7 @@ def _check_may_lack_proof(
     """Refuse an answer without proof, unless the logs say how that may have come about.
 
     It must then be the answer of one attempt that all nodes began, and none of them may have logged
-    anything else for that attempt. If all three have logged another attempt to its end, there is
+    anything else for that attempt. If all have logged another attempt to its end, there is
     an answer that can be proven, and this is none.
     """
     key = entry_key(entry)

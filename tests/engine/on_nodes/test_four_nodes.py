@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +19,8 @@ from tacit.errors import AbortError, MpcError, RefusedError
 from tacit.problems import generate_assignment, generate_tour
 from tacit.runs import EngineChoice, Limits, solve
 from tests.conftest import RunTacit
-from tests.engine.agreed_cluster import AgreedCluster, ask, outcomes, run
+from tests.engine.agreed_cluster import AgreedCluster, ask, outcomes, populations, run
+from tests.engine.on_nodes.test_derived import asked, drafted, generation, honest_search, refused
 from tests.engine.on_nodes.test_identical import BESTS, DISCLOSURES, same_bytes, small
 from tests.engine.on_nodes.test_seals import box_with, part_of, set_up, with_boxes
 from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, start_of, twin
@@ -81,6 +83,21 @@ def test_a_recorded_run_is_confirmed_by_the_logs_of_all_four(
     assert first != lines[0]
     changed.write_text("\n".join([first, *lines[1:]]) + "\n")
     assert run_tacit(*words[:-1], changed, *others).returncode != 0
+
+
+def test_nodes_derive_every_population_themselves(four: LocalCluster) -> None:
+    agreed = drafted(four)
+
+    async def search() -> None:
+        async with agreed.ready() as (coordinator, evaluations):
+            agreed_search = honest_search(agreed)
+            for number in (1, 2, 3):
+                assert (await generation(agreed_search, evaluations)).number == number
+            await evaluations.settle(until=time.monotonic() + 20)
+            other = asked(agreed, await coordinator.epoch(), 4, populations(1)[0])
+            await refused(coordinator, other, "not the population")
+
+    run(search())
 
 
 @pytest.mark.parametrize(

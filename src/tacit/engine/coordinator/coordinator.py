@@ -137,13 +137,13 @@ class Coordinator:
             return list(await asyncio.gather(*futures))
 
     async def fetch_logs(self, nonce: bytes = b"", /) -> list[LogPage]:
-        """The three nodes' logs of this agreement, each signed for whoever drew the nonce."""
+        """The nodes' logs of this agreement, each signed for whoever drew the nonce."""
         async with asyncio.timeout(GIVE_UP_SECONDS):
             logs = [self._fetch_log(client, nonce) for client in self.clients]
             return list(await asyncio.gather(*logs))
 
     async def fetch_heads(self, nonce: bytes, /) -> list[LogPage]:
-        """The heads of the three logs without their lines, signed in the same way."""
+        """The heads of the logs without their lines, signed in the same way."""
         request = FetchLog(agreement=self.hash, offset=BEYOND_ALL_LINES, nonce=nonce)
         return await self.ask_all(lambda _: request, within=GIVE_UP_SECONDS)
 
@@ -214,7 +214,7 @@ class Coordinator:
         return number
 
     def _learn(self, replies: list[EpochOpened]) -> None:
-        """What the nodes have evaluated and keep, as far as all three do."""
+        """What the nodes have evaluated and keep, as far as all do."""
         for k in self.numbers:
             highest = max(reply.numbers.get(k, 0) for reply in replies)
             self.numbers[k] = max(self.numbers[k], highest)

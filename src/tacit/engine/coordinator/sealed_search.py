@@ -1,9 +1,9 @@
 """A sealed search as the coordinator drives it: generations until it is time, then one opening.
 
-A node that dies ends the generations under way; once it is back, all three go on from the last
+A node that dies ends the generations under way; once it is back, all go on from the last
 state that they have in common. When the coordinator dies, the next one learns from the nodes' logs
 what was begun, and asks for it as it was. The plan can be opened as long as two nodes answer, as it
-stood after the last generations that all three finished.
+stood after the last generations that all finished.
 """
 
 from __future__ import annotations

@@ -90,8 +90,8 @@ def test_the_cost_of_the_best_set_with_delay() -> None:
         if megabytes_of(record, settings) < 1
     ]
     values, settings = min(small, key=lambda each: each[0])
-    assert (settings["parents"], settings["block"]) == (3, 6)
-    assert f"three parents with blocks of 6 ({percent(values)} on" in " ".join(EXPERIMENTS.split())
+    assert (settings["parents"], settings["block"]) == (2, 7)
+    assert f"two parents with blocks of 7 ({percent(values)} on" in " ".join(EXPERIMENTS.split())
 
 
 def megabytes_of(record: TuningRecord, settings: dict[str, Any]) -> float:

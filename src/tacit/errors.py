@@ -23,7 +23,7 @@
     │       ├── PeerTimeoutError  it stayed silent for longer than the limit
     │       ├── FrameError        it sent something that is not a frame of ours
     │       └── AbortError        what it sent contradicts the protocol
-    │           └── DifferentSharesError  it holds another component of a share than we do
+    │           └── MismatchError  it sent something else than another vouches for
     └── ServiceError              the platform says no; has a status and a code of the HTTP API
         ├── CredentialError       no token or code, or one that does not count
         ├── ForbiddenError        this role may not do that
@@ -174,10 +174,6 @@ class FrameError(PeerError):
 
 class AbortError(PeerError):
     """What a peer sent contradicts the protocol, so the evaluation ends without a result."""
-
-
-class DifferentSharesError(AbortError):
-    """Two holders of a component of a share do not hold the same; nothing was computed."""
 
 
 class MismatchError(AbortError):

@@ -10,7 +10,7 @@ import pytest
 
 from tacit.mpc import epoch
 from tacit.mpc.cost import Cost
-from tacit.mpc.protocols import b2a, less_than, opening, pairwise, range_check, same, shuffle
+from tacit.mpc.protocols import b2a, less_than, opening, pairwise, range_check, shuffle
 
 DOCS = Path(__file__).parents[2] / "docs" / "protocols"
 BYTE, LABEL = np.dtype(np.uint8), np.dtype(np.uint32)
@@ -30,7 +30,6 @@ LINES: dict[tuple[str, str], Callable[[int], Cost]] = {
     ("sharing.md", "range check of 10,000 weights of one participant"): lambda nodes: (
         range_check.cost(nodes, [10_000])
     ),
-    ("sharing.md", "equality of components"): same.cost,
     ("sharing.md", "keys of an epoch"): epoch.cost,
     ("shuffle.md", "shuffle of key and fitness, 64 bits each"): lambda nodes: shuffle.cost(
         nodes, (300, 2)

@@ -1,65 +1,13 @@
-"""Equality of what the nodes received, and the range of weights."""
+"""The range of weights."""
 
 import numpy as np
 import pytest
 
-from tacit.errors import AbortError
 from tacit.mpc.local import deal_integers, run_parties
-from tacit.mpc.protocols import range_check, same
-from tacit.mpc.session import Session
-from tacit.mpc.shares import ArithmeticShare
-from tacit.mpc.transport.frame import Buffer
+from tacit.mpc.protocols import range_check
 from tests.mpc.both import check_cost, three_and_four
-from tests.mpc.tampering import Sent, tampered
 
 RNG = np.random.default_rng(8)
-
-
-@three_and_four
-def test_same_components(nodes: int) -> None:
-    x = deal_integers([1, 2, 3], nodes=nodes)
-    run = run_parties(lambda s: same.check_same_components(s, x[s.me], label="c"), nodes=nodes)
-    check_cost(run, same.cost(nodes))
-
-
-async def blamed(session: Session, share: ArithmeticShare) -> str:
-    """Whom a node blames for a component that differs, if anybody."""
-    try:
-        await same.check_same_components(session, share, label="c")
-    except AbortError as error:
-        return error.peer
-    return ""
-
-
-@three_and_four
-@pytest.mark.parametrize("where", [0, 2])
-def test_components_that_differ_are_noticed_by_all_holders(where: int, nodes: int) -> None:
-    x = deal_integers([1, 2, 3], nodes=nodes)
-    other = x[1].parts[2].copy()
-    other[where] += np.uint64(1)
-    x[1] = ArithmeticShare({**x[1].parts, 2: other})
-    said = run_parties(lambda s: blamed(s, x[s.me]), nodes=nodes).results
-    holders = [node for node in range(nodes) if node != 2]
-    for node in range(nodes):
-        if node == 1:
-            assert said[1] == " and ".join(f"node {h}" for h in holders if h != 1)
-        else:
-            assert said[node] == ("node 1" if node in holders else "")
-
-
-@three_and_four
-@pytest.mark.parametrize("byte", [0, -1])
-def test_every_byte_of_a_hash_is_compared(byte: int, nodes: int) -> None:
-    x = deal_integers([1, 2, 3], nodes=nodes)
-
-    def flip(frame: Sent) -> list[Buffer]:
-        changed = bytearray(frame.payload)
-        changed[byte] ^= 1
-        return [bytes(changed) if frame.sender == 0 else frame.payload]
-
-    with tampered(flip):
-        said = run_parties(lambda s: blamed(s, x[s.me]), nodes=nodes).results
-    assert said == ["", *["node 0"] * (nodes - 1)]
 
 
 @three_and_four

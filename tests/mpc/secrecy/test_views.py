@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit.mpc.local import run_parties
-from tacit.mpc.protocols import b2a, less_than, opening, pairwise, same
+from tacit.mpc.protocols import b2a, less_than, opening, pairwise
 from tacit.mpc.session import Session
 from tacit.mpc.shares import COORDINATOR, ArithmeticShare, BitShare, Share, held_by
 from tests.mpc.both import three_and_four
@@ -236,20 +235,3 @@ def test_the_coordinator_alone_sees_the_value_and_not_how_it_is_split(nodes: int
 
     assert not look([0, 1], [1, 0])
     assert look([0, 1], [1, 1])
-
-
-@three_and_four
-def test_hashes_of_components_are_keyed(nodes: int) -> None:
-    """Two runs of the same secret show different hashes, so nobody can guess and compare."""
-    zero = np.zeros(1, np.uint64)
-    share = [ArithmeticShare(dict.fromkeys(held_by(i, nodes), zero)) for i in range(nodes)]
-
-    def seen() -> bytes:
-        run = run_parties(
-            lambda s: same.check_same_components(s, share[s.me], label="c"),
-            nodes=nodes,
-            record=True,
-        )
-        return b"".join(p for _, p in run.received[0])
-
-    assert seen() != seen()

@@ -123,3 +123,13 @@ def test_a_platform_and_one_node_do_not_leave_out_who_would_give_them_away() -> 
     # Those who did go on as three say so.
     logs = [bits_sent(frame, NodeLost(50, 2)) for frame in (*false[:2], false[3])]
     _confirm_bits(four, logs, lie)
+
+
+def test_one_lying_log_of_four_hides_no_answer() -> None:
+    honest = AnswerLog(requests={(0, 1): "a", (0, 2): "b"}, sent={(0, 1): {}, (0, 2): {}})
+    hidden = "answered evaluation 1, which the ledger leaves out"
+    with pytest.raises(LogError, match=hidden):
+        answers._check_nothing_left_out([honest, honest, honest, AnswerLog()], {(0, 2)})
+    with pytest.raises(LogError, match=hidden):
+        answers._check_nothing_left_out([honest, honest, honest], {(0, 2)})
+    assert not answers._check_nothing_left_out([honest, *[AnswerLog()] * 3], {(0, 2)})

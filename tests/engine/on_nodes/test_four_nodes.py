@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,18 +23,9 @@ from tests.engine.on_nodes.test_derived import asked, drafted, generation, hones
 from tests.engine.on_nodes.test_identical import BESTS, DISCLOSURES, same_bytes, small
 from tests.engine.on_nodes.test_seals import box_with, part_of, set_up, with_boxes
 from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, start_of, twin
-from tests.support.processes import starts_processes
 
 pytestmark = pytest.mark.processes
 FOUR = 4
-
-
-@pytest.fixture(scope="module")
-@starts_processes
-def four() -> Iterator[LocalCluster]:
-    with LocalCluster(nodes=FOUR, chosen_populations=True) as running:
-        yield running
-        running.check_alive()
 
 
 @pytest.mark.parametrize("best", BESTS)

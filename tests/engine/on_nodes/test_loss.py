@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -19,7 +18,6 @@ from tacit.search import SearchParameters
 from tests.engine.agreed_cluster import AgreedCluster, populations, problem, run
 from tests.engine.on_nodes.test_failures import expected
 from tests.engine.sealed_agreed_cluster import begin, draft
-from tests.support.processes import starts_processes
 
 pytestmark = pytest.mark.processes
 FOUR = 4
@@ -27,13 +25,6 @@ COSTS = 2.5
 """Seconds of searching that the first kill may cost, beside what a busy machine takes."""
 BUSY = 4.0
 SMALL = SearchParameters(population=20, elites=3, tournament=3)
-
-
-@pytest.fixture
-@starts_processes
-def four() -> Iterator[LocalCluster]:
-    with LocalCluster(nodes=FOUR, chosen_populations=True) as running:
-        yield running
 
 
 def phases(agreed: AgreedCluster, node: int) -> list[tuple[type, int]]:

@@ -32,7 +32,7 @@ from tacit.engine.agreement.terms import OnLoss, PinnedSearch
 from tacit.engine.coordinator.secure import SecureEngine, SecureObjective
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.local.engine import open_engine
-from tacit.errors import PeerError
+from tacit.errors import PeerError, TacitError
 from tacit.problems import Problem, generate_assignment
 from tacit.search.moves import SealedParameters
 
@@ -77,14 +77,18 @@ def _evaluating(engine: SecureEngine, until: float, answers: list[float]) -> boo
 
 def _sealed(engine: SecureEngine, until: float, answers: list[float]) -> bool:
     search = engine.sealed(0)
-    search.start(until=until)
     try:
+        search.start(until=until - 1.0)
         while time.monotonic() < until - 1.0:
             search.advance(5, 1000, until=until - 1.0)
             answers.append(time.monotonic())
     except PeerError:
         pass
-    return sorted(search.open(until=until).plan) == list(range(ROWS))
+    try:
+        return sorted(search.open(until=until).plan) == list(range(ROWS))
+    except TacitError as error:
+        print(error, file=sys.stderr)
+        return False
 
 
 def _problem(mode: str) -> Problem:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tacit.engine.coordinator.sealed_search import SealedSearch
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.records.events import NodeLost, NodeReturned
 from tacit.engine.wire.messages import OpenEpoch
@@ -17,7 +18,7 @@ from tacit.runs import EngineChoice, Limits, Progress, solve
 from tacit.search import SearchParameters
 from tests.engine.agreed_cluster import AgreedCluster, populations, problem, run
 from tests.engine.on_nodes.test_failures import expected
-from tests.engine.sealed_agreed_cluster import begin, draft
+from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed
 
 pytestmark = pytest.mark.processes
 FOUR = 4
@@ -126,8 +127,6 @@ def test_no_platform_removes_a_node_that_is_there(
 
 
 def test_a_sealed_search_goes_on_and_opens_its_plan(four: LocalCluster) -> None:
-    from tests.engine.sealed_agreed_cluster import PROBLEMS, sealed
-
     agreed = draft(four, sealed(PROBLEMS["balanced"]()), on_loss="three")
 
     async def search() -> None:
@@ -157,3 +156,20 @@ def test_a_result_says_from_when_on_three_computed(four: LocalCluster) -> None:
     result = solve(made, limits=Limits(deadline=6.0), settings=SMALL, engine=choice, observe=lose)
     (note,) = [each for each in result.notes if "not checked" in each]
     assert note.startswith("node 2 was lost: computed by three, not checked, from ")
+
+
+def test_a_sealed_search_is_taken_up_again_by_three(four: LocalCluster) -> None:
+    """Whoever lost its node at the start asks those that are left what was begun."""
+    agreed = draft(four, sealed(PROBLEMS["balanced"]()), on_loss="three")
+
+    async def search() -> None:
+        async with agreed.coordinator() as coordinator:
+            await (await begin(agreed, coordinator)).advance(2, 9, until=None)
+            four.kill(1)
+            coordinator.end_epoch()
+            again = SealedSearch(coordinator, 0)
+            await again.start(until=time.monotonic() + 20)
+            await again.advance(3, 9, until=time.monotonic() + 20)
+            assert again.generation == 5
+
+    run(search())

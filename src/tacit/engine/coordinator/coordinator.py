@@ -136,6 +136,12 @@ class Coordinator:
             futures = [await client.ask(make(client)) for client in self.clients]
             return list(await asyncio.gather(*futures))
 
+    async def fetch_logs_of_members(self) -> list[LogPage]:
+        """The logs of the nodes that take part, for ourselves."""
+        async with asyncio.timeout(GIVE_UP_SECONDS):
+            logs = [self._fetch_log(client, b"") for client in self.loss.members]
+            return list(await asyncio.gather(*logs))
+
     async def fetch_logs(self, nonce: bytes = b"", /) -> list[LogPage]:
         """The nodes' logs of this agreement, each signed for whoever drew the nonce."""
         async with asyncio.timeout(GIVE_UP_SECONDS):

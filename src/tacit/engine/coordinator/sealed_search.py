@@ -103,7 +103,7 @@ class SealedSearch:
 
         The epoch is ours by now, so nothing of an earlier coordinator is added any more.
         """
-        for page in await self._coordinator.fetch_logs():
+        for page in await self._coordinator.fetch_logs_of_members():
             for event in verify_log(page.log):
                 match event:
                     case GenerationsBegun(search=k) if k == self._search:

@@ -284,7 +284,8 @@ def test_an_absent_file_is_refused(run_here: RunTacit, tmp_path: Path) -> None:
 
 
 def test_version_and_help(run_here: RunTacit) -> None:
-    assert run_here("version").stdout.strip() == tacit.__version__
+    for words in ("version", "--version"):
+        assert run_here(words).stdout.strip() == tacit.__version__
     shown = run_here("solve", "--help")
     assert shown.returncode == 0
     for option in ("--disclose", "--deadline", "--plot", "--resume", "--minimize"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -48,8 +48,24 @@ def make_app(first: str | None = None, /) -> typer.Typer:
         if not alone or first == name:
             module = import_module(f"tacit.cli.{name}")
             app.command(name=name, epilog=module.EPILOG)(getattr(module, f"{name}_command"))
+    app.callback()(_options)
     app.command()(version)
     return app
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        version()
+        raise typer.Exit
+
+
+def _options(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None: ...
 
 
 def version() -> None:

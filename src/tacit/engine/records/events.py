@@ -111,6 +111,14 @@ class NodeReturned(Event, frozen=True, tag="all are back"):
     node: int
 
 
+class BuiltOnThree(Event, frozen=True, tag="builds on three"):
+    """All four nodes computed on from a state that three had left: it is not checked either."""
+
+    attempt: Attempt
+    parent_attempt: Attempt
+    """The attempt that the three left their state with; the fourth got its share of it."""
+
+
 class EvaluationBegun(Event, frozen=True, tag="evaluate"):
     """An evaluation that counts; written before anything of it leaves the node."""
 
@@ -266,6 +274,7 @@ AgreementEvent = (
     | EpochBegun
     | NodeLost
     | NodeReturned
+    | BuiltOnThree
     | EvaluationBegun
     | EvaluationRepeated
     | NumberAdopted

@@ -52,6 +52,10 @@ class EpochBegins(_PeerMessage, frozen=True):
     """Yours, under both."""
     completed: Number = 0
     """How many populations of a derived search are answered in all objectives."""
+    bests_of_three: dict[int, list[Attempt]] = {}
+    """Per objective, the attempts of which three nodes have shares of the best so far."""
+    states_of_three: dict[int, list[Attempt]] = {}
+    """Per sealed search, the attempts whose state three nodes have."""
 
 
 class LogReached(_PeerMessage, frozen=True):

@@ -339,6 +339,18 @@ class Connected(LinkEvent, frozen=True, tag="connected"):
     """A peer or platform is connected."""
 
 
+class LinkRelayed(LinkEvent, frozen=True, tag="relayed"):
+    """A peer that is not reached itself is connected through another; `what` says which."""
+
+
+class RelayBegun(LinkEvent, frozen=True, tag="relays"):
+    """What two peers say to each other goes through this node; `what` says to whom."""
+
+
+class RelayEnded(LinkEvent, frozen=True, tag="relayed no more"):
+    """It goes through this node no longer; `what` says why."""
+
+
 class LinkLost(LinkEvent, frozen=True, tag="link lost"):
     """A link has ended."""
 
@@ -366,6 +378,9 @@ NodeEvent = (
     | AgreementBroken
     | LogSetBack
     | Connected
+    | LinkRelayed
+    | RelayBegun
+    | RelayEnded
     | LinkLost
     | LinkRejected
     | CertificateExpires

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from tacit.engine.records import (
     AnswerSent,
+    BuiltOnThree,
     EvaluationAnswer,
     EvaluationBegun,
     EvaluationRepeated,
@@ -23,7 +24,8 @@ from tacit.engine.wire import Attempt, sent_digest
 from tacit.errors import LogError
 from tacit.verify import answers
 from tacit.verify.answer_log import AnswerLog, digests_of
-from tacit.verify.sealed import _confirm_bits
+from tacit.verify.loss import describe_loss
+from tacit.verify.sealed import _confirm_bits, check_generations_asked
 from tests.verify.test_recorded_lies import recorded
 
 LOST, BACK = NodeLost(50, 2), NodeReturned(90, 2)
@@ -133,3 +135,24 @@ def test_one_lying_log_of_four_hides_no_answer() -> None:
     with pytest.raises(LogError, match=hidden):
         answers._check_nothing_left_out([honest, honest, honest], {(0, 2)})
     assert not answers._check_nothing_left_out([honest, *[AnswerLog()] * 3], {(0, 2)})
+
+
+def test_one_that_is_back_was_not_asked_meanwhile() -> None:
+    """Its log may leave out generations that three computed, and no others."""
+    begun = [
+        GenerationsBegun(0, first, 3, 9, "ab", Attempt.of(first + 3, epoch, 0))
+        for first, epoch in ((0, 40), (3, 60), (6, 90))
+    ]
+    three: list[Event] = [begun[0], LOST, begun[1], BACK, begun[2]]
+    built = BuiltOnThree(begun[2].attempt, begun[1].attempt)
+    back: list[Event] = [begun[0], built, begun[2]]
+    logs = [three, three, back, three]
+    assert check_generations_asked(logs) == 9
+    assert describe_loss(logs).endswith("not checked; nor is what all four built on it since")
+    with pytest.raises(LogError, match="do not follow"):
+        check_generations_asked([three, three, [begun[0], begun[2]], three])
+    with pytest.raises(LogError, match="the platform left it out"):
+        check_generations_asked([three, three, back, back])
+    unlost = [event for event in three if event not in (LOST, BACK)]
+    with pytest.raises(LogError, match="do not follow"):
+        check_generations_asked([unlost, unlost, back, unlost])

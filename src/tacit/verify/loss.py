@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tacit.engine.records import Log, NodeLost, NodeReturned
+from tacit.engine.records import BuiltOnThree, Log, NodeLost, NodeReturned
 from tacit.engine.wire import Attempt
 from tacit.errors import LogError
 
@@ -68,6 +68,12 @@ def took_part(logs: Sequence[Log], lost: int | None, /) -> list[Log]:
     return found
 
 
+def throughout(logs: Sequence[Log], /) -> list[Log]:
+    """The logs of the nodes that took part all the time: all, or all but the lost one's."""
+    lost = next((node for log in logs if (node := lost_by(log)) is not None), None)
+    return took_part(logs, lost)
+
+
 def to_the_end(logs: Sequence[Log], /) -> list[Log]:
     """The logs of the nodes that took part until the end of the run."""
     lost = next((node for log in logs if (node := lost_by(log)) is not None), None)
@@ -84,6 +90,9 @@ def describe_loss(logs: Sequence[Log], /) -> str:
     lost = next((node for log in logs if (node := lost_by(log)) is not None), None)
     if lost is None:
         return ""
-    back = any(isinstance(event, NodeReturned) for log in logs for event in log)
+    events = [event for log in logs for event in log]
+    back = any(isinstance(event, NodeReturned) for event in events)
     until = "until it was back " if back else "from then on "
-    return f"node {lost} was lost: {until}computed by three, not checked"
+    built = any(isinstance(event, BuiltOnThree) for event in events)
+    after = "; nor is what all four built on it since" if built else ""
+    return f"node {lost} was lost: {until}computed by three, not checked{after}"

@@ -10,7 +10,7 @@ from tacit.engine.records import LedgerEntry, Log
 from tacit.problems import Problem
 from tacit.verify import sealed
 from tacit.verify.answers import check_disclosed, check_populations
-from tacit.verify.loss import to_the_end
+from tacit.verify.loss import throughout, to_the_end
 from tacit.verify.replay import check_search
 from tacit.verify.verdict import Claim, Finding
 
@@ -28,7 +28,7 @@ def check_run(
 
     `logs` are of different nodes, `public` has the weights of public objectives.
     """
-    witness = to_the_end(logs)[0]
+    witness = throughout(logs)[0]
     checks: dict[str, Callable[[], str]] = {
         "populations": partial(check_populations, logs),
         "answers": partial(check_disclosed, agreement, logs, ledger),

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from tacit.engine.agreement import Agreement, sealed_terms
 from tacit.engine.records import (
+    BuiltOnThree,
     Event,
     GenerationsBegun,
     ImprovementBits,
@@ -32,7 +33,7 @@ from tacit.engine.records import (
 from tacit.errors import AbortError, LogError, PeerError, UnprovenError
 from tacit.mpc import Session, held_by, receive_again, receive_opened
 from tacit.verify.answer_log import digests_of, is_hash_of
-from tacit.verify.loss import fits_loss, phase_of_three, took_part
+from tacit.verify.loss import fits_loss, phase_of_three, throughout, took_part
 from tacit.verify.two_parts import are_two_parts, xor_of_two_parts
 from tacit.verify.verdict import Claim
 
@@ -47,9 +48,11 @@ def check_generations_asked(logs: Sequence[Log], /) -> int:
     """How many generations the plans come from, or were begun; all nodes were asked for the same.
 
     What was asked for last may not have reached all of them, if no plan was opened after it: no
-    node computes it alone.
+    node computes it alone. One that was lost was not asked meanwhile, and goes on where the others
+    are once it is back.
     """
-    courses = [_course(log) for log in logs]
+    steady = [id(log) for log in throughout(logs)]
+    courses = [_course(log, gaps=id(log) not in steady) for log in logs]
     searches = {search for course in courses for search in course}
     if not searches:
         raise LogError("the log has no sealed search; give the log of this agreement")
@@ -58,9 +61,13 @@ def check_generations_asked(logs: Sequence[Log], /) -> int:
         opened = _opened_after(logs, search)
         runs = [course.get(search, []) for course in courses]
         longest = max(runs, key=len)
-        for each in runs:
-            fits = each == longest[: len(each)] and len(each) >= len(longest) - 1
-            if not fits or _end(each) < (opened or 0):
+        for each, log in zip(runs, logs, strict=True):
+            if id(log) in steady:
+                fits = each == longest[: len(each)] and len(each) >= len(longest) - 1
+                fits = fits and _end(each) >= (opened or 0)
+            else:
+                fits = each == [run for run in longest if run in each]
+            if not fits:
                 raise LogError(
                     "the nodes were asked for different generations; their logs disagree"
                 )
@@ -103,15 +110,20 @@ def _check_nothing_left_out(
         )
 
 
-def _course(log: Log) -> dict[int, list[tuple[int, int, int]]]:
-    """Per search the generations that were begun, repetitions left out, without a gap."""
+def _course(log: Log, *, gaps: bool) -> dict[int, list[tuple[int, int, int]]]:
+    """Per search the generations that were begun, repetitions left out.
+
+    Without `gaps`, unless it builds on what others computed meanwhile.
+    """
+    handed = {event.attempt for event in _of(BuiltOnThree, log)} if gaps else set()
     course: dict[int, list[tuple[int, int, int]]] = {}
     for event in _of(GenerationsBegun, log):
         runs = course.setdefault(event.search, [])
         run = (event.first, event.count, event.horizon)
         if run in runs:
             continue
-        if run[0] != (runs[-1][0] + runs[-1][1] if runs else 0):
+        follows = run[0] == (runs[-1][0] + runs[-1][1] if runs else 0)
+        if not follows and event.attempt not in handed:
             raise LogError(
                 f"generations after {run[0]} do not follow the earlier ones; ask its operator"
             )

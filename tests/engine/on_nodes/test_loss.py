@@ -9,16 +9,20 @@ from typing import Any
 
 import pytest
 
+from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.coordinator.sealed_search import SealedSearch
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records.events import NodeLost, NodeReturned
+from tacit.engine.records.events import BuiltOnThree, NodeLost, NodeReturned
 from tacit.engine.wire.messages import OpenEpoch
 from tacit.errors import PeerTimeoutError, RefusedError
 from tacit.runs import EngineChoice, Limits, Progress, solve
 from tacit.search import SearchParameters
+from tacit.search.sealed import ClearSealedSearch
+from tacit.verify import describe_loss
+from tacit.verify.sealed import check_generations_asked
 from tests.engine.agreed_cluster import AgreedCluster, populations, problem, run
 from tests.engine.on_nodes.test_failures import expected
-from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed
+from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, start_of, twin
 
 pytestmark = pytest.mark.processes
 FOUR = 4
@@ -54,9 +58,7 @@ def test_three_go_on_without_a_killed_node_and_let_it_in_again(
             assert told.parts[lost] == []
             assert told.outcome.labels.tolist() == expected(agreed, plans[1])
             four.restart(lost)
-            async with asyncio.timeout(20):
-                while not coordinator.loss.is_back:
-                    await asyncio.sleep(0.05)
+            await back(coordinator)
             told = await evaluations.evaluate(plans[2], until=time.monotonic() + 20)
             assert told.without is None
             assert told.outcome.labels.tolist() == expected(agreed, plans[2])
@@ -86,6 +88,42 @@ def test_a_stopped_node_is_lost_too(four: LocalCluster) -> None:
             assert told.outcome.improved == (best[1] > best[0])
 
     run(evaluate())
+
+
+async def back(coordinator: Coordinator) -> None:
+    """Return once the platform reaches the lost node again."""
+    async with asyncio.timeout(20):
+        while not coordinator.loss.is_back:
+            await asyncio.sleep(0.05)
+
+
+def test_a_node_that_is_back_gets_its_share_of_the_best_so_far(four: LocalCluster) -> None:
+    """Its bit is that of a run that nobody left, also from the state that three had computed."""
+    agreed = AgreedCluster.draft(four, problem("top:3", "improvement"), on_loss="three")
+    # Ascending, but for the last: so each evaluation depends on the one before.
+    plans = sorted(populations(6), key=lambda each: agreed.problem.fitness(0, each).max())
+    plans.append(plans.pop(0))
+    best = [int(agreed.problem.fitness(0, each).max()) for each in plans]
+
+    async def evaluate() -> None:
+        async with agreed.ready() as (coordinator, evaluations):
+            for number, each in enumerate(plans):
+                if number == 1:
+                    four.kill(2)
+                elif number == 3:
+                    four.restart(2)
+                    await back(coordinator)
+                told = await evaluations.evaluate(each, until=time.monotonic() + 20)
+                assert told.without == (2 if number in (1, 2) else None)
+                assert told.unchecked == (number > 2)
+                assert told.outcome.improved == (best[number] > max([-1, *best[:number]]))
+            (note,) = coordinator.loss.notes
+            assert note.endswith("nor is what was built on it since")
+
+    run(evaluate())
+    for node in range(FOUR):
+        (built,) = agreed.events(node, BuiltOnThree)
+        assert (built.attempt.number, built.parent_attempt.number) == (4, 3)
 
 
 def test_without_leave_a_lost_node_is_waited_for(four: LocalCluster) -> None:
@@ -141,6 +179,38 @@ def test_a_sealed_search_goes_on_and_opens_its_plan(four: LocalCluster) -> None:
             assert opened.parts[1] == []
 
     run(search())
+
+
+def test_a_node_that_is_back_takes_part_in_a_sealed_search(four: LocalCluster) -> None:
+    """The search is that of its twin in the clear; the logs tell what was not checked."""
+    agreed = draft(four, sealed(PROBLEMS["balanced"]()), on_loss="three")
+
+    async def search() -> tuple[list[int], ClearSealedSearch]:
+        async with agreed.coordinator() as coordinator:
+            sealed_search = await begin(agreed, coordinator)
+            clear = twin(agreed, start_of(agreed), sealed_search.seed)
+            await sealed_search.advance(3, 12, until=None)
+            four.kill(1)
+            by_three = await sealed_search.advance(3, 12, until=time.monotonic() + 20)
+            assert (by_three.without, by_three.unchecked) == (1, False)
+            four.restart(1)
+            await back(coordinator)
+            for _ in range(2):
+                by_all = await sealed_search.advance(3, 12, until=time.monotonic() + 20)
+                assert (by_all.without, by_all.unchecked) == (None, True)
+            opened = await sealed_search.open(until=time.monotonic() + 20)
+            assert opened.unchecked
+        return opened.plan, clear
+
+    plan, clear = run(search())
+    clear.advance(12, horizon=12)
+    assert plan == clear.plan().tolist()
+    for node in range(FOUR):
+        (built,) = agreed.events(node, BuiltOnThree)
+        assert (built.attempt.number, built.parent_attempt.number) == (9, 6)
+    logs = [agreed.log(node) for node in range(FOUR)]
+    assert check_generations_asked(logs) == 12
+    assert describe_loss(logs).endswith("nor is what all four built on it since")
 
 
 def test_a_result_says_from_when_on_three_computed(four: LocalCluster) -> None:

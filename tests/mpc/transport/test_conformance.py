@@ -27,6 +27,7 @@ from tacit.mpc.transport import (
     make_certificate,
     memory_pair,
 )
+from tests.mpc.transport.through_a_third import through_a_third
 from tests.mpc.transport.tls_server import serve
 
 LIMIT = 1 << 20
@@ -99,12 +100,17 @@ async def faulty(faults: Faults) -> AsyncIterator[Pair]:
         await link.close()
 
 
-@pytest.fixture(params=["memory", "tls", "faulty", "faulty-late", "faulty-tls"])
+@pytest.fixture(params=["memory", "tls", "faulty", "faulty-late", "faulty-tls", "relayed"])
 def pair(request: pytest.FixtureRequest, identities: dict[str, Identity]) -> Maker:
     @asynccontextmanager
     async def wrapped_tls() -> AsyncIterator[Pair]:
         async with tls_pair(identities) as (here, there):
             yield FaultyLink(here, Faults()), FaultyLink(there, Faults())
+
+    @asynccontextmanager
+    async def relayed() -> AsyncIterator[Pair]:
+        async with through_a_third(identities) as between:
+            yield between.here, between.there
 
     makers: dict[str, Maker] = {
         "memory": memory,
@@ -112,6 +118,7 @@ def pair(request: pytest.FixtureRequest, identities: dict[str, Identity]) -> Mak
         "faulty": lambda: faulty(Faults()),
         "faulty-late": lambda: faulty(Faults(delay=0.002)),
         "faulty-tls": wrapped_tls,
+        "relayed": relayed,
     }
     return makers[request.param]
 

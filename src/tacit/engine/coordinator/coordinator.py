@@ -209,14 +209,15 @@ class Coordinator:
         request = OpenEpoch(agreement=self.hash, epoch=number, without=without)
         asked = [await client.ask(request) for client in self.loss.members]
         try:
-            self._learn(await self.watch(asyncio.gather(*asked), asked))
+            replies = await self.watch(asyncio.gather(*asked), asked)
         except RefusedError as error:
             if without is None or without == before:
                 raise
             self.loss.is_not_gone()
             raise PeerError(error.node, error.reason) from error
+        self._learn(replies)
         self._epoch = number
-        self.loss.opened()
+        self.loss.opened(reply.lost for reply in replies)
         return number
 
     def _learn(self, replies: list[EpochOpened]) -> None:

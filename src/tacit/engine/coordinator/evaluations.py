@@ -51,6 +51,8 @@ class Evaluated:
     parts: Parts
     without: int | None
     """The node that the others went on without."""
+    unchecked: bool
+    """Whether all nodes computed it, and what it builds on was left by three."""
 
     @property
     def number(self) -> int:
@@ -270,7 +272,8 @@ class Evaluations:
         outcome, replies, parts = await coordinator.attempt(request, digest, receive)
         name = Attempt.of(started.number, epoch, attempt)
         without = coordinator.loss.without
-        return Evaluated(started, outcome, digest, name, replies, parts, without)
+        unchecked = self._keeps_best and coordinator.loss.has_happened and without is None
+        return Evaluated(started, outcome, digest, name, replies, parts, without, unchecked)
 
     async def reveal_best(self, plans: NDArray[np.integer[Any]], /, *, until: float | None) -> int:
         """Which of these evaluated plans is truly best, once, if the agreement allows it."""

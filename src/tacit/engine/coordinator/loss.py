@@ -2,8 +2,8 @@
 
 With four nodes, of which one does not answer for the agreed grace time, the three others go on if
 all of them find it gone too; from then on nobody checks what they send each other. That happens
-once in a run. The lost node is let in again between evaluations once it is back, unless the three
-keep a state that it lacks.
+once in a run. The lost node is let in again between evaluations once it is back. If the run carries
+a state from one to the next, what three have left is handed over to it, and stays not checked.
 """
 
 from __future__ import annotations
@@ -28,15 +28,18 @@ class _Phase:
     """When three of four computed."""
 
     lost: int
-    since: datetime
+    since: datetime | None
+    """None if that was before this coordinator came."""
     until: datetime | None = None
 
-    def words(self) -> str:
-        """For whoever reads the result."""
+    def words(self, *, carries: bool) -> str:
+        """For whoever reads the result; `carries` says whether later steps build on these."""
+        since = "an earlier start" if self.since is None else f"{self.since:%H:%M:%S}"
         end = "on" if self.until is None else f"to {self.until:%H:%M:%S}"
+        after = "; nor is what was built on it since" if carries and self.until else ""
         return (
-            f"node {self.lost} was lost: computed by three, not checked, from "
-            f"{self.since:%H:%M:%S} {end} (UTC)"
+            f"node {self.lost} was lost: computed by three, not checked, from {since} {end} (UTC)"
+            f"{after}"
         )
 
 
@@ -51,20 +54,33 @@ class Loss:
         self._returning: asyncio.Task[None] | None = None
         self.without: int | None = None
         """The node that the others go on without."""
-        self._phases: list[_Phase] = []
+        self._phase: _Phase | None = None
+        self._carries = agreement.sealed or any(t.keeps_best for t in agreement.objectives)
 
-    def opened(self) -> None:
-        """An epoch has begun as we wanted: from now on it is so."""
+    def opened(self, lost: Iterable[int | None]) -> None:
+        """An epoch has begun as we wanted: from now on it is so.
+
+        `lost` is whom the nodes say they once went on without.
+        """
         now = datetime.now(UTC)
-        if self.without is not None and not self._phases:
-            self._phases.append(_Phase(self.without, now))
-        elif self.without is None and self._phases:
-            self._phases[-1].until = self._phases[-1].until or now
+        before = next((node for node in lost if node is not None), None)
+        if self._phase is None and self.without is not None:
+            self._phase = _Phase(self.without, now)
+        elif self._phase is None and before is not None:
+            self._phase = _Phase(before, None)
+        if self._phase is not None and self.without is None:
+            self._phase.until = self._phase.until or now
+            self._may_lose = False
+
+    @property
+    def has_happened(self) -> bool:
+        """Whether three nodes computed for a while: what builds on that is not checked."""
+        return self._phase is not None
 
     @property
     def notes(self) -> list[str]:
         """What whoever reads the result must know."""
-        return [phase.words() for phase in self._phases]
+        return [] if self._phase is None else [self._phase.words(carries=self._carries)]
 
     @property
     def members(self) -> list[NodeClient]:

@@ -52,6 +52,8 @@ class Advanced:
     parts: Parts
     without: int | None
     """The node that the others went on without."""
+    unchecked: bool
+    """Whether all nodes computed it, and the state that it builds on was left by three."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class Opened:
     value: int | None
     generation: int
     parts: Parts
+    unchecked: bool
+    """Whether three nodes computed for a while."""
 
 
 class SealedSearch:
@@ -179,7 +183,9 @@ class SealedSearch:
             raise
         self._finish(done)
         self._common = self._last = Attempt.of(batch.end, epoch, attempt)
-        return Advanced(batch, improved, digest, parts, coordinator.loss.without)
+        without = coordinator.loss.without
+        unchecked = coordinator.loss.has_happened and without is None
+        return Advanced(batch, improved, digest, parts, without, unchecked)
 
     async def _disclosed(self, session: Session, batch: Batch) -> list[bool]:
         if self._terms.best != "improvement" or not batch.count:
@@ -232,7 +238,8 @@ class SealedSearch:
             raise self._why(trouble)
         parts = self._parts(answers)
         joined = join_parts(self._coordinator.agreement, self._search, parts)
-        return Opened(joined.plan, joined.value, self.generation, parts)
+        unchecked = self._coordinator.loss.has_happened
+        return Opened(joined.plan, joined.value, self.generation, parts, unchecked)
 
     def _parts(self, answers: Mapping[int, list[bytes]]) -> Parts:
         nodes = range(len(self._coordinator.clients))

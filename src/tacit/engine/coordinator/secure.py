@@ -173,6 +173,7 @@ class SecureEngine:
                 evaluated.parts,
                 again,
                 evaluated.without,
+                evaluated.unchecked,
             )
         )
         return best
@@ -252,6 +253,7 @@ class SecureSealedSearch:
                     [int(bit) for bit in done.improved],
                     done.parts,
                     done.without,
+                    done.unchecked,
                 )
             )
         return done.improved
@@ -259,7 +261,8 @@ class SecureSealedSearch:
     def open(self, *, until: float | None) -> Opened:
         """Open the best plan: once, and the search ends with it."""
         opened = self._engine.wait(self._engine.submit(self._search.open(until=until)), until=until)
-        self._engine.ledger.add(OpenedPlan(self._number, opened.plan, opened.value, opened.parts))
+        entry = OpenedPlan(self._number, opened.plan, opened.value, opened.parts, opened.unchecked)
+        self._engine.ledger.add(entry)
         return opened
 
 

@@ -60,6 +60,8 @@ class NodeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether searches are followed whose settings nobody measured the leakage of."""
     chosen_populations: bool = False
     """Whether agreements are taken under which the platform chooses what is evaluated."""
+    relay: bool = True
+    """Whether other nodes that do not reach each other may do so through this one."""
     metrics: str = ""
     """Where Prometheus finds the node's figures, such as "127.0.0.1:9100"; nowhere if empty."""
     folder: str = "."
@@ -151,6 +153,8 @@ def show_node_config(config: NodeConfig, /) -> str:
         lines.append("chosen_populations = true")
     if config.most_working_megabytes != MOST_WORKING_MEGABYTES:
         lines.append(f"most_working_megabytes = {config.most_working_megabytes}")
+    if not config.relay:
+        lines.append("relay = false")
     if config.metrics:
         lines.append(f'metrics = "{config.metrics}"')
     for peer in config.peers:

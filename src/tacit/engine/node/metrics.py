@@ -39,6 +39,8 @@ class NodeMetrics:
         *,
         agreements: Callable[[], float],
         peers: Callable[[], float],
+        relayed: Callable[[], float],
+        passing: Callable[[], float],
         stored: Callable[[], float],
         certificates_expire: Callable[[], dict[str, float]],
     ) -> None:
@@ -59,6 +61,8 @@ class NodeMetrics:
         for name, what, read in (
             ("agreements", "Agreements that are kept", agreements),
             ("peers_connected", "Other nodes of the cluster that are connected", peers),
+            ("peers_relayed", "Of those, the ones that are reached through another", relayed),
+            ("relays", "Links of other nodes that go through this one", passing),
             ("stored_bytes", "Bytes kept for platforms", stored),
         ):
             Gauge(f"tacit_node_{name}", what, registry=self.registry).set_function(read)

@@ -121,6 +121,8 @@ class Node:
         return NodeMetrics(
             agreements=lambda: len(self.agreement_states),
             peers=lambda: len(self.peers.current()),
+            relayed=lambda: self.peers.relayed,
+            passing=lambda: self.peers.relays.passing,
             stored=lambda: sum(each.store.size for each in list(self.agreement_states.values())),
             certificates_expire=self.parties.certificates_expire,
         )

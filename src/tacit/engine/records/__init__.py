@@ -9,6 +9,7 @@ from tacit.lazy import lazily
 if TYPE_CHECKING:
     from tacit.engine.records.events import (
         AnswerSent,
+        BuiltOnThree,
         EvaluationBegun,
         EvaluationRepeated,
         Event,

@@ -111,6 +111,14 @@ class NodeReturned(Event, frozen=True, tag="all are back"):
     node: int
 
 
+class BuiltOnThree(Event, frozen=True, tag="builds on three"):
+    """All four nodes computed on from a state that three had left: it is not checked either."""
+
+    attempt: Attempt
+    parent_attempt: Attempt
+    """The attempt that the three left their state with; the fourth got its share of it."""
+
+
 class EvaluationBegun(Event, frozen=True, tag="evaluate"):
     """An evaluation that counts; written before anything of it leaves the node."""
 
@@ -266,6 +274,7 @@ AgreementEvent = (
     | EpochBegun
     | NodeLost
     | NodeReturned
+    | BuiltOnThree
     | EvaluationBegun
     | EvaluationRepeated
     | NumberAdopted
@@ -330,6 +339,18 @@ class Connected(LinkEvent, frozen=True, tag="connected"):
     """A peer or platform is connected."""
 
 
+class LinkRelayed(LinkEvent, frozen=True, tag="relayed"):
+    """A peer that is not reached itself is connected through another; `what` says which."""
+
+
+class RelayBegun(LinkEvent, frozen=True, tag="relays"):
+    """What two peers say to each other goes through this node; `what` says to whom."""
+
+
+class RelayEnded(LinkEvent, frozen=True, tag="relayed no more"):
+    """It goes through this node no longer; `what` says why."""
+
+
 class LinkLost(LinkEvent, frozen=True, tag="link lost"):
     """A link has ended."""
 
@@ -357,6 +378,9 @@ NodeEvent = (
     | AgreementBroken
     | LogSetBack
     | Connected
+    | LinkRelayed
+    | RelayBegun
+    | RelayEnded
     | LinkLost
     | LinkRejected
     | CertificateExpires

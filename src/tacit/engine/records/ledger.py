@@ -39,6 +39,8 @@ class EvaluationAnswer(_Entry, frozen=True, tag="answer"):
     """The same answer once more, since a node failed before it had logged the first."""
     without: int | None = None
     """The node that the others went on without: computed by three, not checked."""
+    unchecked: bool = False
+    """Computed by all, from a best so far that three had left: that it improved is not checked."""
 
 
 class RevealedBest(_Entry, frozen=True, tag="best"):
@@ -60,6 +62,8 @@ class ImprovementBits(_Entry, frozen=True, tag="improvements"):
     parts: Parts
     without: int | None = None
     """The node that the others went on without."""
+    unchecked: bool = False
+    """Computed by all, from a state that three had left: not checked either."""
 
 
 class OpenedPlan(_Entry, frozen=True, tag="plan"):
@@ -69,6 +73,8 @@ class OpenedPlan(_Entry, frozen=True, tag="plan"):
     plan: list[int]
     value: int | None
     parts: Parts
+    unchecked: bool = False
+    """Whether three nodes computed for a while on the way to it."""
 
 
 LedgerEntry = EvaluationAnswer | RevealedBest | ImprovementBits | OpenedPlan

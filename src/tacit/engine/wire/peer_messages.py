@@ -52,6 +52,10 @@ class EpochBegins(_PeerMessage, frozen=True):
     """Yours, under both."""
     completed: Number = 0
     """How many populations of a derived search are answered in all objectives."""
+    bests_of_three: dict[int, list[Attempt]] = {}
+    """Per objective, the attempts of which three nodes have shares of the best so far."""
+    states_of_three: dict[int, list[Attempt]] = {}
+    """Per sealed search, the attempts whose state three nodes have."""
 
 
 class LogReached(_PeerMessage, frozen=True):
@@ -72,7 +76,23 @@ class AnswersTold(_PeerMessage, frozen=True):
     history: list[dict[int, Answer]]
 
 
-PeerMessage = There | Here | Bind | Bound | EpochBegins | LogReached | AnswersTold
+class RelayWanted(_PeerMessage, frozen=True):
+    """I do not reach that node; pass on what we say to each other, on a channel of this number."""
+
+    number: Number
+    to: Small
+
+
+class RelayComes(_PeerMessage, frozen=True):
+    """That node does not reach you; it speaks to you through me, on a channel of this number."""
+
+    number: Number
+    origin: Small
+
+
+PeerMessage = (
+    There | Here | Bind | Bound | EpochBegins | LogReached | AnswersTold | RelayWanted | RelayComes
+)
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=encode_attempt)
 _READ: msgspec.msgpack.Decoder[PeerMessage] = msgspec.msgpack.Decoder(
     PeerMessage, dec_hook=decode_attempt

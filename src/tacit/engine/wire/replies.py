@@ -83,6 +83,8 @@ class EpochOpened(Message, frozen=True, kw_only=True):
     """Per objective, all attempts that the node has shares of the best so far from."""
     states: dict[int, list[Attempt]]
     """Per sealed search, the attempts whose state the node keeps."""
+    lost: int | None = None
+    """The node that the others once went on without, by this one's log."""
 
 
 class InputsPrepared(Computed, frozen=True, kw_only=True):

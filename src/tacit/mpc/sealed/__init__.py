@@ -25,6 +25,6 @@ if TYPE_CHECKING:
     from tacit.mpc.sealed.generations import advance, cost
     from tacit.mpc.sealed.moves import Step, TableShape
     from tacit.mpc.sealed.start import secret_start
-    from tacit.mpc.sealed.state import SealedState
+    from tacit.mpc.sealed.state import SealedState, state_sizes
 else:
     __getattr__ = lazily(__name__)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.mpc.protocols.handover import Size
 from tacit.mpc.sealed.moves import TableShape
 from tacit.mpc.shares import ArithmeticShare
 
@@ -27,6 +28,23 @@ class SealedState:
     """The best plan of each parent, as it was before the last generation."""
     plan: ArithmeticShare
     """The best of all, which may be opened."""
+
+    @property
+    def shares(self) -> list[ArithmeticShare]:
+        """All of it, in the order of `state_sizes`."""
+        return [self.table, self.best, self.plan]
+
+
+def state_sizes(shape: TableShape, /) -> list[Size]:
+    """The sizes of what a state is made of.
+
+    >>> shape = TableShape("assignment", rows=5, columns=6, key_bits=9, total_bits=9, parents=2)
+    >>> [size for size, _ in state_sizes(shape)]
+    [(2, 6, 6), (2, 6), (6,)]
+    """
+    line, parents = shape.rows + 1, shape.parents
+    sizes = [(parents, shape.columns, line), (parents, line), (line,)]
+    return [(size, shape.word) for size in sizes]
 
 
 def as_plans(table: ArithmeticShare, shape: TableShape, /) -> ArithmeticShare:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
+    from tacit.mpc.transport.carrier import Carrier, Passage
     from tacit.mpc.transport.certificate import make_certificate
     from tacit.mpc.transport.faulty import Faults, FaultyLink, delayed
     from tacit.mpc.transport.frame import (
@@ -33,5 +34,6 @@ if TYPE_CHECKING:
         not_accepted,
         split_certificates,
     )
+    from tacit.mpc.transport.tls_inside import link_inside
 else:
     __getattr__ = lazily(__name__)

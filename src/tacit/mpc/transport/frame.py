@@ -43,6 +43,7 @@ class Kind(IntEnum):
     CONTROL = 1
     EPOCH = 2
     NOTICE = 3
+    RELAY = 4
 
 
 class Channel(NamedTuple):

@@ -124,6 +124,11 @@ class TlsLink(asyncio.BufferedProtocol):
         """The name of the other side."""
         return self._inbox.peer
 
+    @property
+    def failure(self) -> PeerError | None:
+        """Why the link has ended, if it has."""
+        return self._inbox.failure
+
     # Callbacks of asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -307,6 +312,6 @@ async def connect(
         raise PeerLostError(peer, f"{not_accepted(error)} (at {host}:{port})") from error
     except OSError as error:
         raise PeerLostError(peer, f"cannot be reached at {host}:{port} ({error})") from error
-    if link._inbox.failure is not None:
-        raise link._inbox.failure
+    if link.failure is not None:
+        raise link.failure
     return link

@@ -17,6 +17,8 @@ from tacit.engine.wire.peer_messages import (
     Bound,
     Here,
     PeerMessage,
+    RelayComes,
+    RelayWanted,
     There,
     decode_peer_message,
     encode_peer_message,
@@ -33,12 +35,29 @@ Binder = Callable[[Bind], Awaitable[Attempt]]
 """Binds this node as a peer asks, and says to what it is bound."""
 
 
+Relayer = Callable[[RelayWanted | RelayComes], None]
+"""Hears of links that go through another."""
+
+
+def _no_relays(said: RelayWanted | RelayComes) -> None:
+    """Nothing goes through this node, nor to it."""
+
+
 class PeerLine:
     """A link between two nodes. `listen` must run for as long as it is used."""
 
-    def __init__(self, mux: Mux, bind: Binder) -> None:
+    def __init__(
+        self,
+        mux: Mux,
+        bind: Binder,
+        *,
+        relays: Relayer = _no_relays,
+        through: int | None = None,
+    ) -> None:
         self.mux = mux
-        self._bind = bind
+        self.through = through
+        """The node that the link goes through, if it is not direct."""
+        self._bind, self._relays = bind, relays
         self._talk = mux.open(TALK)
         self._asked: asyncio.Future[None] | None = None
         self._binding: dict[int, asyncio.Future[Attempt]] = {}
@@ -71,6 +90,12 @@ class PeerLine:
                 waiting = self._binding.get(said.number)
                 if waiting is not None:
                     _settle(waiting, said.attempt)
+            case RelayWanted() | RelayComes():
+                self._relays(said)
+
+    async def say(self, message: RelayWanted | RelayComes, /) -> None:
+        """Tell the peer of a link that goes through one of us."""
+        await self._say(message, timeout=ANSWER_SECONDS)
 
     async def _say(self, message: PeerMessage, *, timeout: float) -> None:
         await self._talk.send(1, encode_peer_message(message), timeout=timeout)

@@ -1,6 +1,7 @@
 """A node's links to the other nodes: kept up, and made again when they break.
 
-The node with the higher number dials. A link that breaks ends every epoch of both its ends. An
+The node with the higher number dials. A peer that it does not reach is tried through the others,
+and itself again from time to time. A link that breaks ends every epoch of both its ends. An
 evaluation that stalls does not break a link: that takes a peer that no longer answers on it.
 """
 
@@ -12,13 +13,17 @@ from contextlib import suppress
 
 from tacit.engine.identity.config import NodeConfig, parse_address
 from tacit.engine.node.links.peer_line import ANSWER_SECONDS, Binder, PeerLine
-from tacit.engine.records.events import Connected, Event, LinkLost
+from tacit.engine.node.links.relays import Relays
+from tacit.engine.records.events import Connected, Event, LinkLost, LinkRelayed
 from tacit.errors import MpcError, PeerLostError
 from tacit.mpc import party_name
 from tacit.mpc.transport import Identity, Mux, TlsLink, connect, delayed
 
 DIAL_SECONDS = 3.0
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
+RELAY_SECONDS, SURE_SECONDS, DIRECT_SECONDS = 0.5, 1.0, 30.0
+"""After so long without a link a way through others is looked for; while there is one, the peer
+itself is tried once more for so long at first, and again so much later."""
 EARLY_PATIENCE = 3.0
 """What a peer sends early is kept for so many times as long as an evaluation waits."""
 
@@ -45,55 +50,100 @@ class PeerLinks:
         self._started = 0.0
         self._gone_since: dict[int, float] = {}
         """When the link to a peer was lost."""
+        self.relays = Relays(
+            config,
+            identity,
+            self._lines,
+            frame_limit=frame_limit,
+            log=log,
+            spawn=self._spawn,
+            accept=lambda peer, link, through: self.accept(peer, link, through=through),
+        )
 
     def start(self) -> None:
         """Dial the peers with lower numbers, for as long as the node runs."""
         self._started = asyncio.get_running_loop().time()
         for peer in self._config.peers:
             if peer.node < self._config.node:
-                self._spawn(self._keep_dialling(peer.node, peer.address))
+                self._spawn(self._keep_linked(peer.node, peer.address))
 
-    def _spawn(self, work: asyncio._CoroutineLike[None]) -> None:
+    def _spawn(self, work: asyncio._CoroutineLike[None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
-    async def _keep_dialling(self, peer: int, address: str) -> None:
-        host, port = parse_address(address)
-        pause = SHORTEST_PAUSE
+    async def _keep_linked(self, peer: int, address: str) -> None:
         while True:
-            try:
-                link = await connect(
-                    host,
-                    port,
-                    peer=party_name(peer),
-                    identity=self._identity,
-                    timeout=DIAL_SECONDS,
-                    limit=self._frame_limit,
-                )
-            except MpcError:
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, LONGEST_PAUSE)
-                continue
-            pause = SHORTEST_PAUSE
-            await self._use(peer, link)
+            link, through = await self._reach(peer, address)
+            using = self._spawn(self._use(peer, link, through=through))
+            direct: TlsLink | None = None
+            while through is not None and direct is None and not using.done():
+                await asyncio.wait({using}, timeout=DIRECT_SECONDS)
+                direct = None if using.done() else await self._dial(peer, address, DIAL_SECONDS)
+            if direct is not None:
+                using = self._spawn(self._use(peer, direct))
+            await asyncio.wait({using})
 
-    def accept(self, peer: int, link: TlsLink) -> None:
+    async def _reach(self, peer: int, address: str) -> tuple[TlsLink, int | None]:
+        """A link to a peer, and whom it goes through if the peer itself is not reached."""
+        loop, pause = asyncio.get_running_loop(), SHORTEST_PAUSE
+        since = loop.time()
+        while True:
+            link = await self._dial(peer, address, DIAL_SECONDS)
+            if link is not None:
+                return link, None
+            found = None
+            if loop.time() - since >= RELAY_SECONDS:
+                found = await self.relays.reach(peer)
+            if found is not None:
+                # So it is there, and may have been starting until now.
+                link = await self._dial(peer, address, SURE_SECONDS)
+                if link is None:
+                    return found
+                found[0].abort()
+                return link, None
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    async def _dial(self, peer: int, address: str, timeout: float) -> TlsLink | None:
+        host, port = parse_address(address)
+        try:
+            return await connect(
+                host,
+                port,
+                peer=party_name(peer),
+                identity=self._identity,
+                timeout=timeout,
+                limit=self._frame_limit,
+            )
+        except MpcError:
+            return None
+
+    def accept(self, peer: int, link: TlsLink, *, through: int | None = None) -> None:
         """A peer with a higher number has dialled us; its newest link counts."""
-        self._spawn(self._use(peer, link))
+        self._spawn(self._use(peer, link, through=through))
 
-    async def _use(self, peer: int, link: TlsLink) -> None:
+    async def _use(self, peer: int, link: TlsLink, *, through: int | None = None) -> None:
         mux = Mux(
             delayed(link, self._config.delay_ms),
             early_seconds=EARLY_PATIENCE * self._config.timeout_seconds,
         )
-        line = PeerLine(mux, self._bind)
+        line = PeerLine(
+            mux,
+            self._bind,
+            relays=lambda said: self.relays.hear(peer, said),
+            through=through,
+        )
         # The new link is in its place before anything is waited for: nobody finds a gap, and of
         # two links that arrive together each finds the other.
         old = self._lines.get(peer)
         self._lines[peer] = line
         self._changed.set()
-        self._log(Connected(party_name(peer)))
+        if through is None:
+            self._log(Connected(party_name(peer)))
+        else:
+            self._log(LinkRelayed(party_name(peer), f"through {party_name(through)}"))
         if old is not None:
             self._lost(peer)
             self._spawn(old.mux.close())
@@ -122,6 +172,11 @@ class PeerLinks:
     def current(self) -> dict[int, Mux]:
         """The links that are up."""
         return {peer: line.mux for peer, line in self._lines.items()}
+
+    @property
+    def relayed(self) -> int:
+        """How many of the links go through others."""
+        return sum(line.through is not None for line in self._lines.values())
 
     def lines(self) -> list[PeerLine]:
         """The links that are up, for questions to the peers."""

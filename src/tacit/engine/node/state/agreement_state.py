@@ -18,6 +18,7 @@ from tacit.engine.node.state.inputs import Inputs
 from tacit.engine.node.state.peer_heads import PeerHeads
 from tacit.engine.node.state.policy import check_epoch, check_still_valid, refuse
 from tacit.engine.node.state.sealed_progress import SealedProgress
+from tacit.engine.node.state.states_of_three import StatesOfThree
 from tacit.engine.node.state.store import Store
 from tacit.engine.records.events import AgreementEnded, EpochBegun, NodeLost, NodeReturned
 from tacit.engine.records.freezing import FreezingEvent
@@ -40,6 +41,8 @@ class Epochs:
         self._store, self._counters, self._searches = store, counters, searches
         self._derivation = derivation
         self.peers = PeerHeads(store)
+        nodes = len(store.agreement.nodes)
+        self.of_three = StatesOfThree(counters.bests, searches, nodes=nodes)
         self.last = -1
         self.lost: int | None = None
         """The node that the others went on without, once."""
@@ -85,21 +88,14 @@ class Epochs:
         if self.is_back or self.lost not in (None, lost):
             raise refuse("this run went on without a node before, which happens once; wait")
 
-    def check_all_can_go_on(self) -> None:
-        """Refuse to let a lost node back in, where what three computed is all there is."""
-        if self.lost is None or self.is_back:
-            return
-        kept = any(best.is_of_three for best in self._counters.bests.values())
-        if kept or any(each.is_of_three for each in self._searches.values()):
-            raise refuse("three nodes go on to the end of this run; the fourth lacks their state")
-
     async def tell(self, peer: int) -> EpochBegins:
         """What is used up here, and what we remember of that peer's log."""
         numbers = {k: counter.last() for k, counter in self._counters.by_objective.items()}
         bound = {k: each.opened for k, each in self._searches.items() if each.opened is not None}
         completed = 0 if self._derivation is None else await self._derivation.completed()
         log, signature = self.peers.remembered(peer), self.peers.signature_of(peer)
-        return EpochBegins(numbers, bound, log.size, log.head, signature, completed)
+        bests, states = self.of_three.bests(), self.of_three.sealed()
+        return EpochBegins(numbers, bound, log.size, log.head, signature, completed, bests, states)
 
     async def hear(self, told: Sequence[EpochBegins]) -> None:
         """Use up what peers have used up; searches that are bound here already stay as they are."""
@@ -108,6 +104,7 @@ class Epochs:
             if search not in self._searches:
                 raise EngineError(f"a peer has opened search {search}, which does not exist")
             await self._searches[search].bind(attempt)
+        self.of_three.hear(told)
 
     async def tell_missing(self, theirs: EpochBegins) -> AnswersTold:
         """What a peer has no answers to, as far as they are here."""
@@ -180,8 +177,8 @@ class AgreementState:
         self.store.erase_states()
 
     def sealed_states(self) -> dict[int, list[Attempt]]:
-        """Per sealed search, the attempts whose state is kept here."""
-        return {search: progress.names for search, progress in self.searches.items()}
+        """Per sealed search, the attempts whose state is kept here, or would be handed over."""
+        return {search: progress.available for search, progress in self.searches.items()}
 
     def search(self, number: int) -> SealedProgress:
         """A sealed search that may go on, or be opened."""

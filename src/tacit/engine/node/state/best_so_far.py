@@ -27,22 +27,26 @@ class BestSoFar:
     def __init__(self, store: Store, objective: int, /) -> None:
         self._store, self._objective = store, objective
         self._states = store.load_best(objective)
+        self.from_peers: list[Attempt] = []
+        """The attempts of which our peers, and not we, have shares: they hand them over."""
         self.computing = asyncio.Lock()
         """Held from the choice of the state before until the state after is kept."""
 
     @property
     def newest(self) -> Attempt:
         """The attempt that the newest shares come from, empty before the first."""
-        return (
-            max(self._states, key=lambda state: state.number).attempt
-            if self._states
-            else NO_ATTEMPT
-        )
+        # Of one number, what the peers went on from counts.
+        return max(self.available, key=lambda attempt: attempt.number, default=NO_ATTEMPT)
 
     @property
     def kept(self) -> list[Attempt]:
         """The attempts that the shares here come from."""
         return [state.attempt for state in self._states]
+
+    @property
+    def available(self) -> list[Attempt]:
+        """The attempts that shares are here of, or would be handed over."""
+        return [*self.from_peers, *self.kept]
 
     def before(self, number: int, parent: Attempt, /, *, begun: int) -> ArithmeticShare | None:
         """Shares of the best fitness before an evaluation, if `parent` left the right ones.
@@ -51,15 +55,19 @@ class BestSoFar:
 
         The platform names the attempt that it saw complete at all nodes. A node that did not
         complete it refuses, and so does one that has newer shares. The states kept are those with
-        the highest numbers, so if there is none before this number, there never was one.
+        the highest numbers, so if there is none before this number, there never was one. None is
+        here either where the peers hand them over.
         """
         if any(state.number > number for state in self._states):
             raise refuse(f"a later best so far than that of evaluation {number} is kept; go on")
-        newest = max((state.number for state in self._states), default=0)
+        handed = [parent] if parent in self.from_peers else []
+        newest = max([0, *(state.number for state in self._states), *(a.number for a in handed)])
         if newest < begun < number:
             raise refuse(
                 f"evaluation {begun} was begun, and left no best so far here; evaluate that again"
             )
+        if handed and parent.number == newest < number:
+            return None
         earlier = [state for state in self._states if state.number < number]
         latest = max(earlier, key=lambda state: state.number, default=None)
         if (latest.attempt if latest is not None else NO_ATTEMPT) != parent:
@@ -73,10 +81,10 @@ class BestSoFar:
         )
 
     @property
-    def is_of_three(self) -> bool:
-        """Whether a share here comes from a phase with three nodes of four."""
+    def of_three(self) -> list[Attempt]:
+        """The attempts of which three nodes of four have the shares."""
         full = len(self._store.agreement.nodes) - 1
-        return any(len(state.components) < full for state in self._states)
+        return [state.attempt for state in self._states if len(state.components) < full]
 
     def forget(self) -> None:
         """The agreement has ended."""

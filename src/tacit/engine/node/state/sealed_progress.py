@@ -99,12 +99,15 @@ class SealedProgress:
         self._store, self._search = store, search
         found = [kept for data in store.load_sealed(search) if (kept := _from_bytes(data))]
         self._kept = sorted(found, key=lambda kept: kept.generation)
+        self.from_peers: list[Attempt] = []
+        """The attempts whose states our peers have, and not we: they hand them over."""
         self._ends: dict[int, int] = {}
         self._requests: dict[int, str] = {}
         self.opened: Attempt | None = None
         """The attempt whose plan is the one to open; nothing follows it."""
         self._ending = False
-        self._computing = asyncio.Lock()
+        self.computing = asyncio.Lock()
+        """Held until the state of what is computed is kept."""
         self._scope: asyncio.Timeout | None = None
         for event in store.log.recent():
             match event:
@@ -121,10 +124,15 @@ class SealedProgress:
             del self._ends[first], self._requests[first]
 
     @property
-    def is_of_three(self) -> bool:
-        """Whether a state here comes from a phase with three nodes of four."""
+    def of_three(self) -> list[Attempt]:
+        """The attempts whose states three nodes of four have."""
         full = len(self._store.agreement.nodes) - 1
-        return any(len(kept.state.plan.parts) < full for kept in self._kept)
+        return [kept.attempt for kept in self._kept if len(kept.state.plan.parts) < full]
+
+    @property
+    def available(self) -> list[Attempt]:
+        """The attempts whose states are here, or would be handed over."""
+        return sorted({*self.names, *(self.from_peers if self.opened is None else [])})
 
     def forget(self) -> None:
         """The agreement has ended."""
@@ -149,7 +157,7 @@ class SealedProgress:
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[None]:
         """One computation at a time; it is ended when the plan is to be opened."""
-        async with self._computing:
+        async with self.computing:
             self._scope = scope = asyncio.timeout(None)
             try:
                 async with scope:
@@ -169,15 +177,21 @@ class SealedProgress:
         self._store.log.append(StartDrawn(self._search, attempt))
         self._store.log.sync()
 
-    def begin(self, request: Advance, attempt: Attempt, /, *, most: int) -> Kept:
-        """Allow generations or refuse them; when this returns, they are on the disk as begun."""
+    def begin(self, request: Advance, attempt: Attempt, /, *, most: int) -> Kept | None:
+        """Allow generations or refuse them; when this returns, they are on the disk as begun.
+
+        Returns the state to go on from, None where the peers hand it over.
+        """
         self._check_not_opened()
         first, count, horizon = request.first, request.count, request.horizon
-        check_generations(first, count, horizon, most=most, ends=self._ends)
-        parent = request.parent_attempt
-        kept = self.state(parent)
-        if kept.generation != first:
-            raise refuse(f"attempt '{parent}' ended at generation {kept.generation}, not {first}")
+        parent, ends = request.parent_attempt, self._ends
+        if parent in self.from_peers:
+            # What the peers began meanwhile we have not heard of, but that it ended there.
+            ends = {-1: parent.number, **ends}
+        check_generations(first, count, horizon, most=most, ends=ends)
+        kept = None if parent in self.from_peers else self.state(parent)
+        if parent.number != first:
+            raise refuse(f"attempt '{parent}' ended at generation {parent.number}, not {first}")
         digest = advance_hash(request).hex()
         if self._requests.get(first, digest) != digest:
             raise refuse(f"the generations after {first} were begun otherwise; ask for the same")
@@ -210,7 +224,7 @@ class SealedProgress:
             if self._scope is not None and self._scope.when() is None:
                 self._scope.reschedule(asyncio.get_running_loop().time())
             try:
-                async with self._computing:
+                async with self.computing:
                     if self.opened is None:
                         self._store.log.append(PlanBound(self._search, attempt))
                         self.opened = attempt

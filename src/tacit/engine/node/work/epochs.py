@@ -38,7 +38,7 @@ async def open_epoch(
     """Agree on fresh keys; take over the highest evaluation number, and plans that are bound."""
     epochs, counters = agreement_state.epochs, agreement_state.counters
     if request.without is None:
-        epochs.check_all_can_go_on()
+        await epochs.of_three.settled()
     else:
         epochs.check_without(request.without, node.number)
         await _check_gone(node, request.without, agreement_state.agreement.grace_seconds)
@@ -69,8 +69,9 @@ async def open_epoch(
         id=request.id,
         numbers={k: counter.highest for k, counter in counters.by_objective.items()},
         parent_attempts={k: best.newest for k, best in counters.bests.items() if best.newest},
-        kept={k: best.kept for k, best in counters.bests.items()},
+        kept={k: best.available for k, best in counters.bests.items()},
         states=agreement_state.sealed_states(),
+        lost=epochs.lost,
     )
 
 

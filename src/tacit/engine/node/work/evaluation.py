@@ -14,6 +14,7 @@ from tacit.engine.agreement.working_memory import evaluation_bytes
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.derivation import Derivation
 from tacit.engine.node.state.policy import Asked, blocks_of, check_plans, check_sizes, refuse
+from tacit.engine.node.work.handing_over import Handover
 from tacit.engine.node.work.off_loop import in_thread
 from tacit.engine.node.work.session import (
     ComputingNode,
@@ -38,6 +39,7 @@ from tacit.engine.wire.request import (
 from tacit.mpc import (
     ArithmeticShare,
     Evaluated,
+    Size,
     Spec,
     concatenate,
     gather_sum,
@@ -47,6 +49,8 @@ from tacit.mpc import (
 )
 from tacit.mpc.transport import Mux
 
+BEST_SIZE: list[Size] = [((1,), np.dtype(np.uint64))]
+"""What there is to hand over of the best so far."""
 Plans = NDArray[np.integer[Any]]
 LARGE_ENTRIES, LARGE_COMPARED = 1 << 16, 400 * 400
 """Above these, steps take more than a few milliseconds each."""
@@ -156,6 +160,8 @@ async def _evaluate(
         asked = await _examined(agreement_state, asked)
         before = counters.best_before(objective, number, request.parent_attempt)
         counters.begin(asked, attempt=attempt, parent_attempt=request.parent_attempt)
+    handover = Handover.find(node, agreement_state, request.epoch, request.parent_attempt, best)
+    handover.log(agreement_state, attempt)
     sent = RecordingMux(platform)
     bound = agreement_state.agreement.fitness_bound(objective)
 
@@ -164,13 +170,15 @@ async def _evaluate(
 
     async def work() -> Evaluated:
         fitness = fit(_fitness(agreement_state, objective, asked))
+        kept = [] if before is None else [before]
+        kept = [fit(share) for share in await handover.to_all(session, kept, BEST_SIZE)]
         return await compute(
             session,
             fitness,
             spec=terms.spec,
             bound=bound,
             best=terms.best,
-            best_so_far=None if before is None else fit(before),
+            best_so_far=kept[0] if kept else None,
             told=agreement_state.derivation is not None,
         )
 
@@ -178,7 +186,15 @@ async def _evaluate(
     size = evaluation_bytes(agreement_state.agreement, objective)
     async with (
         memory_for(node, agreement_state, size, context, sent),
-        node_session(node, agreement_state, context, request.epoch, sent, away=large) as session,
+        node_session(
+            node,
+            agreement_state,
+            context,
+            request.epoch,
+            sent,
+            away=large,
+            agreed=handover.agreed(),
+        ) as session,
     ):
         result = await compute_away(node, agreement_state, work, away=large)
     if best is not None and result.best_so_far is not None:

@@ -18,6 +18,7 @@ from tacit.engine.agreement.sealed import (
 from tacit.engine.agreement.working_memory import generations_bytes
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.sealed_progress import Kept, SealedProgress
+from tacit.engine.node.work.handing_over import Handover
 from tacit.engine.node.work.off_loop import in_thread
 from tacit.engine.node.work.plan_binding import confirm_binding
 from tacit.engine.node.work.session import (
@@ -35,7 +36,7 @@ from tacit.engine.wire.recording_mux import RecordingMux, sent_digest
 from tacit.engine.wire.replies import GenerationsDone, PlanOpened
 from tacit.engine.wire.request import advance_hash, context_of
 from tacit.mpc import ArithmeticShare, Context, held_by, left_without, public_word, scale
-from tacit.mpc.sealed import SealedState, Step, secret_start
+from tacit.mpc.sealed import SealedState, Step, secret_start, state_sizes
 from tacit.mpc.sealed import advance as compute
 from tacit.mpc.transport import Mux
 from tacit.search.moves import Schedule
@@ -111,6 +112,7 @@ async def _advance(
 ) -> GenerationsDone:
     starts = request.count == 0 and request.first == 0 and not request.parent_attempt
     attempt = Attempt.of(request.first + request.count, request.epoch, request.attempt)
+    handover = Handover.find(node, agreement_state, request.epoch, request.parent_attempt, progress)
     before: Kept | None = None
     async with refusals_told(node, context, platform):
         # Again, since it may have expired while others were at work.
@@ -120,6 +122,7 @@ async def _advance(
         else:
             most = agreement_state.agreement.limits.evaluations
             before = progress.begin(request, attempt, most=most)
+    handover.log(agreement_state, attempt)
     seed = await in_thread(agreement_state.inputs.search_seed)
     schedule = await in_thread(schedule_of, agreement_state.agreement, request.search, seed=seed)
     about = table_of(schedule)
@@ -130,13 +133,14 @@ async def _advance(
         return fit_to_epoch(share, node, agreement_state, request.epoch)
 
     async def work() -> SealedState:
-        if before is None:
+        if starts:
             values = fit(value_shares(agreement_state, request.search))
             columns = agreement_state.agreement.known_problem.sealed_items
             return await secret_start(session, values, about, label="start", columns=columns)
         steps = _steps(schedule, request)
-        old = before.state
-        state = SealedState(fit(old.table), fit(old.best), fit(old.plan))
+        old = [] if before is None else before.state.shares
+        held = await handover.to_all(session, old, state_sizes(about))
+        state = SealedState(*map(fit, held))
         return await compute(session, state, steps, about, disclose_improvements=shows)
 
     # The start goes over the whole table, generations over a few lines of it at a time.
@@ -144,7 +148,15 @@ async def _advance(
     size = generations_bytes(schedule, nodes=len(agreement_state.agreement.nodes))
     async with (
         memory_for(node, agreement_state, size, context, sent),
-        node_session(node, agreement_state, context, request.epoch, sent, away=away) as session,
+        node_session(
+            node,
+            agreement_state,
+            context,
+            request.epoch,
+            sent,
+            away=away,
+            agreed=handover.agreed(),
+        ) as session,
     ):
         state = await compute_away(node, agreement_state, work, away=away)
     if shows:

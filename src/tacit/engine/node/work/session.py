@@ -75,7 +75,7 @@ def fit_to_epoch(
         return share
     lost = _lost(agreement_state, held.members)
     if lost is None:
-        raise refuse("three nodes go on to the end of this run; the fourth lacks their state")
+        raise refuse("three nodes have this state; they hand it over before it is used")
     return share_without(share, me=node.number, lost=lost)
 
 
@@ -90,11 +90,13 @@ async def node_session(
     *,
     away: bool = False,
     frozen: bool = True,
+    agreed: bytes = b"",
 ) -> AsyncIterator[Session]:
     """A session in an agreement's epoch, with the platform if it takes part.
 
-    Where inputs are frozen, nothing is computed with a node that has frozen others. If it is for
-    use `away` from the node's event loop, its messages still go by way of that.
+    Where inputs are frozen, nothing is computed with a node that has frozen others; `agreed` is
+    what the nodes must agree on besides. If it is for use `away` from the node's event loop, its
+    messages still go by way of that.
     """
     epoch = node.epochs.get((agreement_state.hash, epoch_number))
     members = epoch.members if epoch is not None else left_without(_nodes(agreement_state), None)
@@ -114,7 +116,7 @@ async def node_session(
         me=members.index(node.number),
         muxes=muxes,
         epoch=epoch,
-        state=agreement_state.inputs.digest() if frozen else b"",
+        state=(agreement_state.inputs.digest() if frozen else b"") + agreed,
         timeout=timeout,
     ) as session:
         yield session

@@ -123,9 +123,9 @@ class PeerLinks:
         """The links that are up."""
         return {peer: line.mux for peer, line in self._lines.items()}
 
-    def lines(self) -> list[PeerLine]:
-        """The links that are up, for questions to the peers."""
-        return list(self._lines.values())
+    def lines(self) -> dict[int, PeerLine]:
+        """The links that are up, by peer, for questions to them."""
+        return dict(self._lines)
 
     async def is_gone(self, peer: int, *, grace: float) -> bool:
         """Whether a peer neither answers within so many seconds, nor comes back."""

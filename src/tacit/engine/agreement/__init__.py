@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         PlanContext,
         PlanHeads,
         SealedParts,
+        carried_parts,
         open_part,
         seal_plan,
     )

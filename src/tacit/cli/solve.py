@@ -247,7 +247,8 @@ def solve_command(
         if out is not None:
             result.save(out)
     if record is not None and recorder is not None:
-        record_of_result(to_solve, result, recorder).save(record)
+        seen = record_of_result(to_solve, result, recorder, for_owners=plan == "owners")
+        seen.save(record)
     if json:
         sys.stdout.buffer.write(result.to_json() + b"\n")
         sys.stdout.flush()

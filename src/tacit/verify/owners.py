@@ -136,3 +136,10 @@ def check_own_parts(opened: Sequence[OwnersPlan], seen: Seen, /) -> None:
                     f"node {node} is bound to other parts of the plan than your box was: it lies, "
                     "or the platform does; keep the box"
                 )
+        for entry in entries:
+            named = {node for node, heads in enumerate(entry.heads) if heads is not None}
+            if missing := named - set(by_node):
+                raise LogError(
+                    f"node {min(missing)} sealed a part of the plan for you, and the platform "
+                    "brings no box of it that fits; ask the operator for it"
+                )

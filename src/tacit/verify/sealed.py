@@ -290,6 +290,10 @@ def check_plan(logs: Sequence[Log], ledger: Sequence[LedgerEntry], claim: Claim,
     claim.check_shown()
     for_owners = [entry for entry in ledger if isinstance(entry, OwnersPlan)]
     if for_owners:
+        if claim.plan is not None:
+            raise LogError("the platform shows a plan of which it should know nothing")
+        if claim.own_trouble:
+            raise LogError(claim.own_trouble)
         check_own_parts(for_owners, claim.own_parts)
         generations = check_generations_asked(logs)
         return (

@@ -30,6 +30,8 @@ class Claim:
     """The plan that this machine has shown before, if any."""
     own_parts: Mapping[int, Mapping[int, PlanHeads]] = field(default_factory=dict)
     """Per search and node, what the boxes were bound to that this machine has opened."""
+    own_trouble: str = ""
+    """Why this machine could not put its own part of the plan together."""
 
     def check_shown(self) -> None:
         """The plan must be the one that was shown before."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tacit.audit.attacks.priors.choice import last_week_of, prior_named, priors_that_fit
     from tacit.audit.attacks.priors.prior import PriorKnowledge
     from tacit.audit.attacks.unfaithful import random_view, recover_by_crafted, recover_from
-    from tacit.audit.audit import PRIOR, Audit, audit_of, audit_record, strength
+    from tacit.audit.audit import NO_PLAN, PRIOR, Audit, audit_of, audit_record, strength
     from tacit.audit.expected.adding_up import Together, expected_together
     from tacit.audit.expected.explanation import (
         costs_or_values,
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         explain_expected,
         explain_leakage,
         how_much,
+        plan_for,
     )
     from tacit.audit.expected.table import Entry, Expected, expected_leakage, measured_entries
     from tacit.audit.posterior.draws import bound_of

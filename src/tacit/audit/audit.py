@@ -33,6 +33,8 @@ from tacit.disclosure import Leakage
 POINTS = (1 / 30, 1 / 10, 1 / 3)
 """Fractions of the run after which it is also attacked, to see how leakage grows."""
 PRIOR = "prior alone"
+NO_PLAN = "no plan"
+"""A sealed search opened its plan to the owners, so there is nothing to attack."""
 HYPOTHETICAL_SHARE = 10
 """Where all rows have one owner, a tenth of them count as known."""
 
@@ -75,6 +77,8 @@ class Audit:
 
     def plan_only(self) -> Measured:
         """What the published plan alone gives away, by the prior that makes most of it."""
+        if not self.view.plans_published:  # nobody but its owners has it: the guess of before
+            return self._measured(self.prior.guess(self.view), "platform")
         measured = [self._measured(each.from_plan(self.view), "anybody") for each in self.priors]
         return max(measured, key=strength)
 
@@ -186,8 +190,9 @@ def audit_record(
     audit = audit_of(record, weights, objective=objective, optimum=optimum, priors=priors)
     if not record.sizes:  # a sealed search can be attacked through the opened plans only
         baseline = audit.plan_only()
-        attacks = {PRIOR: audit.prior_alone(), BASELINE: baseline}
-        return _report(record, objective, audit, attacks, BASELINE, [Growth(0, baseline)], {})
+        name = BASELINE if audit.view.plans_published else NO_PLAN
+        attacks = {PRIOR: audit.prior_alone(), name: baseline}
+        return _report(record, objective, audit, attacks, name, [Growth(0, baseline)], {})
     _ = audit.view.design, audit.measuring.counts, audit.measuring.best_fitness  # for all threads
     asked: list[Callable[[], dict[str, Measured]]] = [
         audit.unfaithful, audit.honest, audit.informed,

@@ -128,9 +128,10 @@ def _caption(report: AuditReport) -> str:
 
 
 def _verdict(report: AuditReport) -> str:
-    from tacit.audit import BASELINE, PRIOR, how_much
+    from tacit.audit import BASELINE, NO_PLAN, PRIOR, how_much
 
-    baseline, prior = report.attacks[BASELINE], report.attacks[PRIOR]
+    baseline = report.attacks.get(BASELINE) or report.attacks[NO_PLAN]
+    prior = report.attacks[PRIOR]
     before = ""
     if prior.correlation > 0:
         before = (
@@ -138,6 +139,11 @@ def _verdict(report: AuditReport) -> str:
             "run. Beyond that, in gains: "
         )
     plan = baseline.gain if before else baseline.correlation
+    if report.strongest == NO_PLAN:
+        return (
+            f"{before}The plan was opened to its owners alone; the platform learned {plan:.2f} "
+            "of 1."
+        )
     if report.strongest == BASELINE:
         return f"{before}Nothing but the plan was disclosed; it tells {plan:.2f} of 1, and no more."
     headline = report.gain if before else report.correlation

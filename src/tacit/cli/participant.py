@@ -43,6 +43,9 @@ Unpinned = Annotated[
 Costs = Annotated[Path | None, typer.Option(help="Your CSV, to check that it fits.")]
 
 
+OWN_PART = "this is your own part of the plan; nobody but you has it, so keep it"
+
+
 def _open(profile: Path | None, run: str | None = None) -> tuple[participant.Profile, str]:
     """The profile, and the id of a run that was given by its id or its name."""
     loaded = participant.load_profile(folder_of(profile))
@@ -240,27 +243,36 @@ def result(
     as_json: AsJson = False,
     profile: Folder = None,
 ) -> None:
-    """Show the plan; your own rows are marked, and log then checks this very plan."""
+    """Show the plan; your own rows are marked, and log then checks this very plan.
+
+    If it is for its owners only, your own rows are put together here from the nodes' boxes.
+    """
     import msgspec
 
     loaded, run = _open(profile, run)
     outcome = participant.result(loaded, run)
     rows = participant.plan_rows(outcome, loaded.signed_agreement(run), loaded.account)
+    for why in outcome.rejected:
+        typer.echo(plain_line(f"Note: rejected a box of {why}", longest=2000), err=True)
     if as_json:
         echo_json({**msgspec.structs.asdict(outcome), "rows": rows})
         return
     if not as_csv:
         why = f": {outcome.reason}" if outcome.reason else ""
         typer.echo(plain_line(f"{run} is {outcome.state}{why}"), err=True)
-    if outcome.plan is None:
+    if outcome.plan is None and not outcome.own_rows:
         raise PlatformError(f"{run} is {outcome.state} and has no plan; try again when it has run")
     if as_csv:
         typer.echo(participant.plan_csv(rows), nl=False)
         return
     width = max(len(row) for row, _, _ in rows)
     for row, column, whose in rows:
-        typer.echo(plain_line(f"{row:{width}}  {column}{'  *' if whose else ''}"))
-    typer.echo("* yours", err=True)
+        mark = "  *" if whose and outcome.plan is not None else ""
+        typer.echo(plain_line(f"{row:{width}}  {column}{mark}"))
+    more = len(outcome.own_rows) - 1
+    if more > 0:
+        typer.echo(f"this is the first plan; --json has {more} more", err=True)
+    typer.echo("* yours" if outcome.plan is not None else OWN_PART, err=True)
     typer.echo(_receipts(loaded, run, outcome.receipts), err=True)
 
 

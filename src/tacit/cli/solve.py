@@ -149,6 +149,12 @@ def solve_command(
             help="At the end, have the engine disclose which of the best-known plans is truly best.",
         ),
     ] = False,
+    plan: Annotated[
+        str,
+        engine_option(
+            help="Who learns the plan of a sealed search: everybody, or owners, each its own rows."
+        ),
+    ] = "everybody",
     ledger: Annotated[
         Path | None, engine_option(help="Write everything that the nodes reveal.")
     ] = None,
@@ -232,6 +238,7 @@ def solve_command(
                 on_loss=on_loss,
                 ledger=ledger,
                 reveal_best=reveal_best,
+                plan=plan,
             ),
             observe=observing(recorder, live.observe if watched else None),
             announce=live.announce if watched else None,
@@ -240,7 +247,8 @@ def solve_command(
         if out is not None:
             result.save(out)
     if record is not None and recorder is not None:
-        record_of_result(to_solve, result, recorder).save(record)
+        seen = record_of_result(to_solve, result, recorder, for_owners=plan == "owners")
+        seen.save(record)
     if json:
         sys.stdout.buffer.write(result.to_json() + b"\n")
         sys.stdout.flush()

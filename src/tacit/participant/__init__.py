@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tacit.participant.checking import check_logs
     from tacit.participant.leakage_budget import budget, budget_json, budget_lines, repeated
     from tacit.participant.plain_text import plain_cell, plain_line
-    from tacit.participant.results import plan_csv, plan_rows, result, runs
+    from tacit.participant.results import own_plan_rows, plan_csv, plan_rows, result, runs
     from tacit.participant.review_words import review_json, review_lines
     from tacit.participant.reviewing import Review, check_is_expected, review, sign
     from tacit.participant.submission import submissions, submit, withdraw

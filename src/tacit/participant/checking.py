@@ -9,14 +9,18 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tacit.engine.agreement import Agreement
 from tacit.engine.records import Log, RequestFailed, RequestRefused, check_log, read_ledger
-from tacit.errors import LogError, PlatformError
+from tacit.errors import LogError, PlatformError, SealError, TrustError
+from tacit.participant.account.client import PlatformClient
 from tacit.participant.account.profile import Profile
 from tacit.participant.account.shapes import CarriedLog, CarriedLogs, Outcome
+from tacit.participant.own_parts import Seen, fetch_own_parts, seen_before
 from tacit.participant.plain_text import plain_line
 from tacit.participant.receipts import check_receipts
+from tacit.participant.results import check_shows_no_plan
 from tacit.participant.reviewing import clock_warnings
 from tacit.verify import Claim, Finding, Verdict, check_inputs, check_run, describe_loss
 
@@ -41,6 +45,7 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
         asked = {"nonce": nonce.hex()}
         carried = client.post(f"/runs/{run}/logs", asked, CarriedLogs, bulk=True)
         now, offset = time.time(), client.clock_offset
+        own_seen, own_trouble = _own_parts(profile, client, run, agreement, outcome)
     verdict = Verdict(run, outcome.state)
     verdict.notes.extend(clock_warnings("the platform", offset))
     logs = _verified_logs(profile, agreement, carried, nonce, verdict)
@@ -62,11 +67,27 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
         )
         plan = None if outcome.plan is None else outcome.plan.items
         claim = Claim(plan, outcome.generation, profile.shown_plan(run))
+        if agreement.for_owners:
+            claim = replace(claim, own_parts=own_seen, own_trouble=own_trouble)
         verdict.findings.extend(check_run(agreement, logs, ledger, claim))
         verdict.notes.extend([*_refusals(logs), *_mismatches(logs)])
         if words := describe_loss(logs):
             verdict.notes.append(words)
     return verdict
+
+
+def _own_parts(
+    profile: Profile, client: PlatformClient, run: str, agreement: Agreement, outcome: Outcome
+) -> tuple[Seen, str]:
+    """What binds the nodes to our part of a plan for its owners, or why we have none."""
+    if not agreement.for_owners or not outcome.for_owners:
+        return {}, ""
+    try:
+        check_shows_no_plan(outcome)
+        fetch_own_parts(profile, client, run, agreement)
+    except (PlatformError, SealError, TrustError) as error:
+        return seen_before(profile, run), str(error)
+    return seen_before(profile, run), ""
 
 
 def _verified_logs(

@@ -49,8 +49,9 @@ def _evaluating_words(agreement: Agreement) -> SearchWords:
 
 
 def _sealed_words(agreement: Agreement) -> SearchWords:
+    opened = owners_words(agreement) if agreement.for_owners else opened_words(agreement)
     return SearchWords(
-        opened_words(agreement),
+        opened,
         node="Each node: nothing of any plan or cost; how many generations there were.",
         limit=f"at most {agreement.limits.evaluations:,} generations, then one opening",
         checked="the nodes search by themselves, and tacit participant log checks what they opened",
@@ -103,6 +104,39 @@ def opened_words(agreement: Agreement, /) -> list[str]:
             "plan so far became better, not by how much, nor which plan it is",
         ]
     return lines
+
+
+def owners_words(agreement: Agreement, /) -> list[str]:
+    """What a sealed search discloses to the platform where its plan is for the owners."""
+    plans = len(sealed_terms(agreement).weightings)
+    what = "that there is a plan" if plans == 1 else f"that there are {plans} plans"
+    best = agreement.objectives[0].best
+    total = "; and its total, as a number" if best == "value" else "; not its total"
+    lines = [f"once, at the end: {what}, and nothing of it, not which row gets what{total}"]
+    if best == "improvement":
+        lines.append(
+            f"after each of at most {agreement.limits.evaluations:,} generations: whether the best "
+            "plan so far became better, not by how much, nor which plan it is"
+        )
+    return lines
+
+
+def plan_words(agreement: Agreement, /) -> list[str]:
+    """Who learns the plan, and what follows from that."""
+    if not agreement.for_owners:
+        return ["Participants and viewers: the plan that is chosen, and the ledger."]
+    if agreement.known_problem.between_places:
+        learns = "Each participant: the whole plan, which is one way through all places."
+    else:
+        learns = (
+            "Each participant: the columns of its own rows, so also that the others share the "
+            "rest. All but one of you together learn the columns of the last one."
+        )
+    return [
+        f"{learns} Viewers: nothing of it. All of them: the ledger, which has nothing of it.",
+        "Your part is sealed to the key that you sign with. If you lose the key, nobody can give "
+        "you your part again, the platform least of all; whoever gets the key can read it.",
+    ]
 
 
 def _counts_of_all(agreement: Agreement) -> list[str]:

@@ -121,6 +121,8 @@ def _seconds(sealed: SealedEarlier) -> int:
 def together_words(together: Together, /) -> str:
     """The sum in words, and how far it can be relied on."""
     allowed = [f"{count:,} under {name}" for name, count in together.evaluations.items()]
+    if not allowed and not together.plans:
+        return "plans are opened to their owners alone, of which the platform learns nothing"
     if not allowed:
         return (
             f"{together.plans} plans are opened; one of them tells {together.alone:.2f} {SCALE}, "

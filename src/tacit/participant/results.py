@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping
 
 import msgspec
 import numpy as np
@@ -12,6 +13,7 @@ from tacit.engine.agreement import Agreement
 from tacit.errors import TrustError
 from tacit.participant.account.profile import Profile
 from tacit.participant.account.shapes import Outcome, RunSummary
+from tacit.participant.own_parts import fetch_own_parts
 from tacit.participant.plain_text import plain_cell
 from tacit.participant.receipts import fetch_receipts
 
@@ -26,10 +28,41 @@ def result(profile: Profile, run: str, /) -> Outcome:
     """The result of a run, or its state so far."""
     with profile.connect() as client:
         outcome = client.get(f"/runs/{run}/result", Outcome)
-        outcome = msgspec.structs.replace(outcome, receipts=fetch_receipts(profile, client, run))
+        agreement = profile.signed_agreement(run)
+        parts = []
+        if agreement is not None and agreement.for_owners:
+            check_shows_no_plan(outcome)
+            parts = fetch_own_parts(profile, client, run, agreement) if outcome.for_owners else []
+        elif outcome.for_owners:
+            profile.need_signed_agreement(run)
+        outcome = msgspec.structs.replace(
+            outcome,
+            own_rows=[own.columns for own in parts],
+            rejected=[why for own in parts for why in own.rejected],
+            receipts=fetch_receipts(profile, client, run),
+        )
     if outcome.plan is not None:
         profile.keep_shown_plan(run, outcome.plan.items)
     return outcome
+
+
+def check_shows_no_plan(outcome: Outcome, /) -> None:
+    """A platform that shows a plan which is for its owners has made it up."""
+    if outcome.plan is not None:
+        raise TrustError(
+            "the platform shows a plan that is for its owners alone, so it is not the nodes'; do "
+            "not use it, and ask the operator"
+        )
+
+
+def own_plan_rows(agreement: Agreement, columns: Mapping[int, int], /) -> list[list[str]]:
+    """One's own rows of a plan for its owners, or the whole tour, as lines of names."""
+    problem = agreement.known_problem
+    rows, names = problem.labels
+    if problem.between_places:
+        listed = problem.listed([columns[at] for at in range(len(columns))])
+        return [[str(first), names[place], ""] for first, place in listed]
+    return [[rows[row], names[column], "yours"] for row, column in sorted(columns.items())]
 
 
 def plan_rows(outcome: Outcome, agreement: Agreement | None, account: str, /) -> list[list[str]]:
@@ -37,6 +70,8 @@ def plan_rows(outcome: Outcome, agreement: Agreement | None, account: str, /) ->
 
     The names are those of the agreement that this machine signed. Without one there are numbers.
     """
+    if outcome.own_rows and agreement is not None:
+        return own_plan_rows(agreement, outcome.own_rows[0])
     if outcome.plan is None:
         return []
     items = outcome.plan.items

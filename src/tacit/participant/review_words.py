@@ -9,7 +9,7 @@ from tacit.engine.agreement import BROKEN, loss_words, promise_of
 from tacit.engine.identity import key_fingerprint
 from tacit.participant.account.trust import node_address
 from tacit.participant.costs import show_rows
-from tacit.participant.explanations import SearchWords, search_words
+from tacit.participant.explanations import SearchWords, plan_words, search_words
 from tacit.participant.plain_text import plain_line
 from tacit.participant.reviewing import Review
 from tacit.problems import Problem, unscaled_text
@@ -61,7 +61,7 @@ def _others(review: Review, words: SearchWords) -> list[str]:
         promise_of(nodes),
         loss_words(nodes, review.agreement.on_loss),
         BROKEN,
-        "Participants and viewers: the plan that is chosen, and the ledger.",
+        *plan_words(review.agreement),
         "All of it adds up if you give the same costs to another run.",
     ]
 
@@ -163,6 +163,7 @@ def review_json(review: Review, /) -> dict[str, Any]:
         "search": agreement.search,
         "promise": promise_of(len(agreement.nodes)),
         "on_loss": agreement.on_loss,
+        "plan": agreement.plan,
         "nodes": [
             {
                 "address": node_address(node),

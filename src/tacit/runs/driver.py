@@ -76,6 +76,11 @@ class SearchDriver(Protocol):
         ...
 
     @property
+    def for_owners(self) -> bool:
+        """Whether its plans were opened to their owners, and not here."""
+        ...
+
+    @property
     def can_resume(self) -> bool:
         """Whether the same nodes may go on with it later."""
         ...

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Announce = Callable[[str], None]
 ENGINES = ("nodes", "simulated")
 ON_LOSS = ("wait", "three")
+PLAN_FOR = ("everybody", "owners")
 UNLIMITED = 1_000_000
 """What an agreement allows where neither generations nor evaluations are limited."""
 
@@ -42,6 +43,9 @@ class EngineChoice:
     """With four nodes: whether the others go on with "three" where one is lost."""
     reveal_best: bool = False
     """Whether the nodes tell at the end which of the best-known plans is truly best."""
+    plan: str = "everybody"
+    """Who learns the plan of a sealed search: with "owners" each its own rows. All of them are
+    here, so it is put together here; nodes and ledger have nothing of it."""
 
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:
@@ -50,6 +54,8 @@ class EngineChoice:
             raise ParameterError("a simulation has neither nodes nor a ledger; leave them out")
         if self.on_loss not in ON_LOSS:
             raise ParameterError(f"on_loss is {self.on_loss!r}; use {' or '.join(ON_LOSS)}")
+        if self.plan not in PLAN_FOR:
+            raise ParameterError(f"plan is {self.plan!r}; use {' or '.join(PLAN_FOR)}")
         if self.local_nodes not in (3, 4):
             raise ParameterError(f"{self.local_nodes} local nodes; start three or four")
 
@@ -103,6 +109,7 @@ def engine_on_nodes(
             population=population,
             reveal_best=choice.reveal_best,
             on_loss="three" if choice.on_loss == "three" else "wait",
+            plan="owners" if choice.plan == "owners" else "everybody",
             ledger=Ledger(None if choice.ledger is None else Path(choice.ledger)),
         )
         stack.enter_context(engine)

@@ -17,6 +17,7 @@ from tacit.engine.records import (
     EvaluationRepeated,
     Log,
     NumberAdopted,
+    PlanReleased,
     PlanSent,
     Sent,
 )
@@ -32,7 +33,7 @@ def entry_key(entry: EvaluationAnswer, /) -> Key:
     return entry.objective, entry.number
 
 
-def is_hash_of(event: Sent | PlanSent, digests: Iterable[bytes], /) -> bool:
+def is_hash_of(event: Sent | PlanSent | PlanReleased, digests: Iterable[bytes], /) -> bool:
     """Whether a node logged that it sent exactly the substreams with these hashes."""
     return sent_digest(bytes.fromhex(event.salt), digests) == event.digest
 

@@ -25,7 +25,9 @@ from tacit.engine.records import (
     LedgerEntry,
     Log,
     OpenedPlan,
+    OwnersPlan,
     PlanBound,
+    PlanReleased,
     PlanSent,
     join_parts,
     senders_of,
@@ -34,6 +36,7 @@ from tacit.errors import AbortError, LogError, PeerError, UnprovenError
 from tacit.mpc import Session, held_by, receive_again, receive_opened
 from tacit.verify.answer_log import digests_of, is_hash_of
 from tacit.verify.loss import fits_loss, phase_of_three, throughout, took_part
+from tacit.verify.owners import check_own_parts, confirm_parts
 from tacit.verify.two_parts import are_two_parts, xor_of_two_parts
 from tacit.verify.verdict import Claim
 
@@ -94,7 +97,9 @@ def _check_nothing_left_out(
 
     A platform that is killed just then loses them too, so it does not prove bad intent.
     """
-    missing = {event.search for log in logs for event in _of(PlanSent, log)} - opened
+    sent = {event.search for log in logs for event in _of(PlanSent, log)}
+    sent |= {event.search for log in logs for event in _of(PlanReleased, log)}
+    missing = sent - opened
     if missing:
         raise UnprovenError(
             f"a node opened the plan of search {min(missing)}, which the ledger leaves out: the "
@@ -239,22 +244,32 @@ def check_opened(
     if not ledger and not any(_of(GenerationsBegun, log) for log in logs):
         return "sealed: nothing was opened"
     opened = [entry for entry in ledger if isinstance(entry, OpenedPlan)]
+    for_owners = [entry for entry in ledger if isinstance(entry, OwnersPlan)]
+    if opened if agreement.for_owners else for_owners:
+        raise LogError("the ledger has a plan for others than was agreed; the platform changed it")
     improvements = [entry for entry in ledger if isinstance(entry, ImprovementBits)]
     discloses_bits = agreement.objectives[0].best == "improvement"
-    if len(opened) + len(improvements) < len(ledger) or (improvements and not discloses_bits):
+    plans = len(opened) + len(for_owners)
+    if plans + len(improvements) < len(ledger) or (improvements and not discloses_bits):
         raise LogError(
             "the ledger has more than plans, and nothing else was agreed; the platform changed it"
         )
     check_generations_asked(logs)
     confirmed = _confirm_plans(agreement, logs, opened)
+    confirmed |= confirm_parts(agreement, logs, for_owners)
     for entry in improvements:
         _confirm_bits(agreement, logs, entry)
     _check_nothing_left_out(logs, set(confirmed), {(e.search, e.number) for e in improvements})
     senders = sum(confirmed.values())
     words = "sealed: no plan was opened"
     if confirmed:
-        plans = "the plan was" if len(confirmed) == 1 else f"{len(confirmed)} plans were"
-        words = f"sealed: only {plans} opened, as {senders} parts in the logs confirm"
+        what = "the plan was" if len(confirmed) == 1 else f"{len(confirmed)} plans were"
+        words = f"sealed: only {what} opened, as {senders} parts in the logs confirm"
+        if agreement.for_owners:
+            words = (
+                f"sealed: only {what} opened, to its owners alone, as {senders} lists of boxes in "
+                "the logs confirm"
+            )
     bits = {(entry.search, entry.number): len(entry.improved) for entry in improvements}
     if bits:
         words += f"; besides, {sum(bits.values())} times whether the best had improved"
@@ -285,6 +300,18 @@ def _confirm_plans(
 def check_plan(logs: Sequence[Log], ledger: Sequence[LedgerEntry], claim: Claim, /) -> str:
     """The plan must be one that was opened, after as many generations as the platform says."""
     claim.check_shown()
+    for_owners = [entry for entry in ledger if isinstance(entry, OwnersPlan)]
+    if for_owners:
+        if claim.plan is not None:
+            raise LogError("the platform shows a plan of which it should know nothing")
+        if claim.own_trouble:
+            raise LogError(claim.own_trouble)
+        check_own_parts(for_owners, claim.own_parts)
+        generations = check_generations_asked(logs)
+        return (
+            "the nodes searched by themselves, and each owner's part is of their one plan after "
+            f"{generations} generations"
+        )
     if claim.plan is None:
         return "the nodes searched by themselves; no plan is shown"
     if claim.plan not in [entry.plan for entry in ledger if isinstance(entry, OpenedPlan)]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from tacit.engine.agreement import PlanHeads
 from tacit.errors import LogError, UnprovenError
 
 WOULD_SHOW = {
@@ -27,6 +28,10 @@ class Claim:
     generation: int | None = None
     shown: list[int] | None = None
     """The plan that this machine has shown before, if any."""
+    own_parts: Mapping[int, Mapping[int, PlanHeads]] = field(default_factory=dict)
+    """Per search and node, what the boxes were bound to that this machine has opened."""
+    own_trouble: str = ""
+    """Why this machine could not put its own part of the plan together."""
 
     def check_shown(self) -> None:
         """The plan must be the one that was shown before."""

@@ -47,7 +47,7 @@ def expected_together(terms: Sequence[tuple[Agreement, int]], /) -> Together:
     for agreement, objective in terms:
         disclosure, limits = agreement.objectives[objective].disclosure, agreement.limits
         if disclosure in OPEN_ONLY_A_PLAN:
-            plans += 1
+            plans += not agreement.for_owners
             continue
         allowed[disclosure] = allowed.get(disclosure, 0) + limits.evaluations
         candidates += limits.evaluations * limits.population_max
@@ -69,8 +69,8 @@ def expected_together(terms: Sequence[tuple[Agreement, int]], /) -> Together:
         evaluations=allowed,
         plans=plans,
         counted_as=most,
-        alone=_figure(expected_in(first, objective)),
-        estimate=_figure(found[most]),
+        alone=0.0 if first.for_owners else _figure(expected_in(first, objective)),
+        estimate=_figure(found[most]) if allowed or plans else 0.0,
         structured=None if structured is None else structured.correlation,
         beyond=found[most].beyond,
     )

@@ -13,6 +13,7 @@ from tacit.search import resembles_a_preset, settings_written
 
 if TYPE_CHECKING:
     from tacit.engine.agreement import Agreement
+    from tacit.problems import Problem
 
 BANDS = (
     (0.97, "could reconstruct {costs} almost exactly"),
@@ -45,6 +46,12 @@ _BEYOND: dict[Asks, str] = {
     "the nodes' logs show that afterwards.\n"
     "A curious node sees the candidates, and could learn most of what the platform does.",
 }
+PlanFor = Literal["everybody", "owners", "all owners"]
+"""Who learns the plan of a sealed search: with `owners` each its own rows, with `all owners` each
+the whole of it."""
+BY_EXCLUSION = 0.03
+"""What owners found out of the others' costs from their own rows of an optimal plan; most on
+30 x 60, nothing where there are as many rows as columns."""
 NOTICEABLE = 0.1
 """The margin over the published plan's correlation from which one counts."""
 
@@ -65,10 +72,18 @@ def explain_leakage(agreement: Agreement, /) -> list[str]:
             best=terms.best,
             asks=who_asks(agreement),
             plans=plans,
+            plan_for=plan_for(agreement.known_problem, agreement.plan),
         )
         for k in agreement.confidential()
         for terms in (agreement.objectives[k],)
     ]
+
+
+def plan_for(problem: Problem, agreed: str, /) -> PlanFor:
+    """Who learns the plan: a way through all places is known as a whole or not at all."""
+    if agreed != "owners":
+        return "everybody"
+    return "all owners" if problem.between_places else "owners"
 
 
 def who_asks(agreement: Agreement, /) -> Asks:
@@ -124,8 +139,9 @@ def explain_expected(
     best: str = "nothing",
     asks: Asks = "nodes",
     plans: int = 1,
+    plan_for: PlanFor = "everybody",
 ) -> str:
-    """One paragraph. `best`, and how many `plans` are opened, matter under `sealed` only.
+    """One paragraph. `best`, how many `plans` are opened and to whom matter under `sealed` only.
 
     >>> told, worse, plan = Told(0.5, 0.5), Told(0.99, 0.99), Told(0.16, 0.16)
     >>> expected = Expected("range", 0.0, told, worse, plan, "top:15", beyond=False, smaller=False)
@@ -137,6 +153,8 @@ everything). The nodes derive what is evaluated, so that no platform can ask for
 curious node learns what the platform does. The published plan alone tells 0.16.
     """
     words = _Words(expected, f"your {costs}")
+    if plan_for != "everybody":
+        return " ".join([*words.known_before(), *words.of_owners(best, plan_for)])
     if disclosure in OPEN_ONLY_A_PLAN:
         return " ".join([*words.known_before(), *words.of_sealed(best, plans=plans)])
     opening = (
@@ -225,6 +243,29 @@ class _Words:
                 "plan."
             )
         return [*sentences, *words_for_plans(plans), *_reservations(expected)]
+
+    def of_owners(self, best: str, plan_for: PlanFor) -> list[str]:
+        """A search whose plan only participants get, each its own rows of it where it has any."""
+        scale = "" if self.expected.prior_alone else f" on {SCALE}"
+        plan = self.figure(self.expected.honest)
+        sentences = [
+            "Under sealed, with the plan for its owners alone, a curious platform learns nothing "
+            f"of {self.rest} from it (0.00{scale}), whether it keeps to the agreed search or not.",
+            f"Every participant learns the plan, which tells it about {plan:.2f}."
+            if plan_for == "all owners"
+            else "Another participant, or all others together, learn their own rows of the plan "
+            "and which columns that leaves; of independent "
+            f"{self.costs.removeprefix('your ')} that told at most {BY_EXCLUSION:.2f} where it "
+            "was measured.",
+        ]
+        if best == "value":
+            sentences.append("The total value of the plan is disclosed to the platform.")
+        if best == "improvement":
+            sentences.append(
+                "Which generations improved the best plan is disclosed to the platform, but not "
+                "that plan."
+            )
+        return sentences
 
 
 def _reservations(expected: Expected) -> list[str]:

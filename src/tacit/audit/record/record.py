@@ -90,7 +90,7 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     plans: bytes
     """All candidates in order, deflated 16-bit words."""
     published: list[int]
-    """The resulting plan."""
+    """The resulting plan; empty where a sealed search opened it to its owners alone."""
     published_too: list[list[int]] = []
     """Further plans, where a sealed search opened one per weighting."""
     seed: int | None = None
@@ -103,8 +103,9 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def published_plans(self) -> NDArray[np.int32]:
-        """All resulting plans, one per row."""
-        return np.array([self.published, *self.published_too], dtype=np.int32)
+        """All resulting plans, one per row; none where they are for their owners."""
+        plans = [plan for plan in (self.published, *self.published_too) if plan]
+        return np.array(plans, dtype=np.int32).reshape(len(plans), self.problem.plan_length)
 
     def plan_array(self) -> NDArray[np.int32]:
         """All candidates, one per row."""
@@ -192,11 +193,12 @@ def check_record(
     if not record.objectives:
         raise InputError("the record has no confidential objective, so nothing can leak")
     published = [record.published, *record.published_too]
-    if {len(plan) for plan in published} != {problem.plan_length}:
-        raise InputError("the record's plans do not have one entry per row")
-    if not problem.known.have_the_form(record.published_plans):
-        raise InputError("the record's published plans are not plans of its problem")
     methods = {each.disclosure for each in record.objectives}
+    for_owners = published == [[]] and methods == {SEALED}
+    if not for_owners and {len(plan) for plan in published} != {problem.plan_length}:
+        raise InputError("the record's plans do not have one entry per row")
+    if not for_owners and not problem.known.have_the_form(record.published_plans):
+        raise InputError("the record's published plans are not plans of its problem")
     if methods == {SEALED}:
         if record.sizes:
             raise InputError("the record is of a sealed search but has evaluations")

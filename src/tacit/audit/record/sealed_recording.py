@@ -14,8 +14,11 @@ from tacit.problems import Problem
 from tacit.runs import Result
 
 
-def sealed_record(problem: Problem, result: Result, /) -> Record:
-    """What the platform saw of a sealed run; `problem` as it was solved, with its disclosures."""
+def sealed_record(problem: Problem, result: Result, /, *, for_owners: bool = False) -> Record:
+    """What the platform saw of a sealed run; `problem` as it was solved, with its disclosures.
+
+    Of plans `for_owners` it saw none, though `result` has them where all owners are together.
+    """
     if result.algorithm != SEALED:
         raise ParameterError("this run was not sealed; record it with a Recorder")
     settings = {
@@ -25,17 +28,19 @@ def sealed_record(problem: Problem, result: Result, /) -> Record:
     }
     return record_of_plans(
         problem,
-        result.best_known.plans,
+        [] if for_owners else result.best_known.plans,
         search={"algorithm": SEALED, **settings},
         improved=[each[0] for each in result.history.disclosed_best if isinstance(each[0], bool)],
         value=result.best_known.disclosed[0],
     )
 
 
-def record_of_result(problem: Problem, result: Result, recorder: Recorder, /) -> Record:
+def record_of_result(
+    problem: Problem, result: Result, recorder: Recorder, /, *, for_owners: bool = False
+) -> Record:
     """What the platform saw of a run that `recorder` watched."""
     if result.algorithm == SEALED:
-        return sealed_record(problem, result)
+        return sealed_record(problem, result, for_owners=for_owners)
     return recorder.record(result.plan)
 
 
@@ -66,7 +71,7 @@ def record_of_plans(
                 disclosed=nothing,
             )
         )
-    first, *others = [[int(column) for column in plan] for plan in plans]
+    first, *others = [[int(column) for column in plan] for plan in plans] or [[]]
     return Record(
         problem=recorded_problem(problem),
         objectives=objectives,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 from tacit.engine.agreement.frame_sizes import check_frame_sizes
+from tacit.engine.agreement.owners import check_plan_for
 from tacit.engine.agreement.sealed import check_sealed
 from tacit.engine.agreement.sealing_offer import check_offers
 from tacit.engine.agreement.size_limits import check_counts, check_name_length
@@ -44,6 +45,7 @@ def check_agreement(agreement: Agreement) -> None:
     _check_problem(agreement)
     _check_bounds(agreement)
     check_sealed(agreement)
+    check_plan_for(agreement)
     check_frame_sizes(agreement)
 
 

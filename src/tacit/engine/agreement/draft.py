@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.engine.agreement.check import check_agreement
+from tacit.engine.agreement.participant_keys import sealing_public
 from tacit.engine.agreement.terms import (
     FORMAT,
     Agreement,
@@ -19,6 +20,7 @@ from tacit.engine.agreement.terms import (
     Ownership,
     ParticipantTerms,
     PinnedSearch,
+    PlanFor,
 )
 from tacit.problems import Objective, Problem, public_problem
 
@@ -35,6 +37,7 @@ def draft_agreement(
     nonce: str,
     reveal_best: bool = False,
     on_loss: OnLoss = "wait",
+    plan: PlanFor = "everybody",
 ) -> Agreement:
     """An agreement about a problem, ready to be signed; `participants` have their signing keys.
 
@@ -47,7 +50,7 @@ def draft_agreement(
         format=FORMAT,
         problem=public_problem(problem),
         participants=[
-            ParticipantTerms(each.name, participants[each.name]) for each in problem.participants
+            _participant(each.name, participants[each.name], plan) for each in problem.participants
         ],
         nodes=list(nodes),
         platform=platform,
@@ -57,9 +60,15 @@ def draft_agreement(
         reveal_best=reveal_best,
         nonce=nonce,
         on_loss=on_loss,
+        plan=plan,
     )
     check_agreement(agreement)
     return agreement
+
+
+def _participant(name: str, signing_key: str, plan: PlanFor) -> ParticipantTerms:
+    sealing_key = sealing_public(signing_key) if plan == "owners" else ""
+    return ParticipantTerms(name, signing_key, sealing_key)
 
 
 def _terms(problem: Problem, objective: Objective) -> ObjectiveTerms:

@@ -32,11 +32,13 @@ class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What all parts of an agreement have in common: immutable, and no field that we ignore."""
 
 
-class ParticipantTerms(_Part, frozen=True):
+class ParticipantTerms(_Part, frozen=True, omit_defaults=True):
     """A participant and the Ed25519 key that it signs with."""
 
     name: str
     signing_key: str
+    sealing_key: str = ""
+    """The X25519 form of the same key, where its part of the plan is sealed to it."""
 
 
 class NodeTerms(_Part, frozen=True, omit_defaults=True):
@@ -116,6 +118,7 @@ class AgreementLimits(_Part, frozen=True):
 
 
 OnLoss = Literal["wait", "three"]
+PlanFor = Literal["everybody", "owners"]
 
 
 class Agreement(_Part, frozen=True, dict=True, omit_defaults=True):
@@ -137,6 +140,8 @@ class Agreement(_Part, frozen=True, dict=True, omit_defaults=True):
     """With four nodes: whether the others go on where one is lost, unchecked from then on."""
     grace_seconds: float = 1.0
     """So long a node must have been gone before the others go on without it."""
+    plan: PlanFor = "everybody"
+    """Who learns the plan of a sealed search: all, or each owner its own rows and nobody else."""
 
     def fitness_bound(self, objective: int) -> FitnessBound:
         """The public limits of an objective's fitness."""
@@ -176,6 +181,11 @@ class Agreement(_Part, frozen=True, dict=True, omit_defaults=True):
     def sealed(self) -> bool:
         """Whether it is about a sealed search."""
         return any(terms.sealed for terms in self.objectives)
+
+    @property
+    def for_owners(self) -> bool:
+        """Whether each participant learns its own part of the plan, and the platform nothing."""
+        return self.plan == "owners"
 
     @cached_property
     def _by_name(self) -> dict[str, ParticipantTerms]:

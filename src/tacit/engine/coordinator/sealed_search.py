@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from tacit.engine.agreement.plan_parts import SealedParts
 from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.coordinator.node_client import NodeClient
 from tacit.engine.records.events import GenerationsBegun, PlanBound
 from tacit.engine.records.ledger import Parts
 from tacit.engine.records.node_log import verify_log
-from tacit.engine.records.opened_plan import JoinedPlan, join_parts
+from tacit.engine.records.opened_plan import JoinedPlan, join_parts, join_value
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
 from tacit.engine.wire.messages import Advance, OpenPlan
-from tacit.engine.wire.replies import GenerationsDone
+from tacit.engine.wire.replies import GenerationsDone, PlanOpened
 from tacit.engine.wire.request import advance_hash
 from tacit.errors import AbortError, EngineError, MpcError, PeerTimeoutError, RefusedError
 from tacit.mpc import Session, receive_opened
@@ -61,11 +62,15 @@ class Opened:
     """The one plan, and its value where that is disclosed."""
 
     plan: list[int]
+    """Empty where it is for its owners only."""
     value: int | None
     generation: int
+    attempt: Attempt
     parts: Parts
     unchecked: bool
     """Whether three nodes computed for a while."""
+    sealed: list[SealedParts | None] = field(default_factory=list)
+    """Per node its boxes for the owners, of those that answered."""
 
 
 class SealedSearch:
@@ -209,7 +214,7 @@ class SealedSearch:
         """The plan, from all nodes or all but one; raises by `until` if fewer answer."""
         if not self._last:
             raise EngineError("nothing was searched yet, so there is no plan to open")
-        answers: dict[int, list[bytes]] = {}
+        answers: dict[int, PlanOpened] = {}
         nodes = len(self._coordinator.clients)
         asking = [
             asyncio.ensure_future(self._ask_for_plan(client, answers))
@@ -236,25 +241,37 @@ class SealedSearch:
             trouble = await asyncio.gather(*asking, return_exceptions=True)
         if len(answers) < nodes - 1:
             raise self._why(trouble)
-        parts = self._parts(answers)
-        joined = join_parts(self._coordinator.agreement, self._search, parts)
-        unchecked = self._coordinator.loss.has_happened
-        return Opened(joined.plan, joined.value, self.generation, parts, unchecked)
+        parts, joined = self._parts(answers), self._join(answers)
+        sealed = [answers[k].sealed if k in answers else None for k in range(nodes)]
+        return Opened(
+            joined.plan,
+            joined.value,
+            self.generation,
+            self._last,
+            parts,
+            self._coordinator.loss.has_happened,
+            sealed if self._coordinator.agreement.for_owners else [],
+        )
 
-    def _parts(self, answers: Mapping[int, list[bytes]]) -> Parts:
+    def _parts(self, answers: Mapping[int, PlanOpened]) -> Parts:
         nodes = range(len(self._coordinator.clients))
-        return [[(0, answers[node])] if node in answers else [] for node in nodes]
+        return [[(0, answers[node].components)] if node in answers else [] for node in nodes]
 
-    def _joined(self, answers: Mapping[int, list[bytes]]) -> JoinedPlan | None:
+    def _join(self, answers: Mapping[int, PlanOpened]) -> JoinedPlan:
+        agreement = self._coordinator.agreement
+        join = join_value if agreement.for_owners else join_parts
+        return join(agreement, self._search, self._parts(answers))
+
+    def _joined(self, answers: Mapping[int, PlanOpened]) -> JoinedPlan | None:
         """The plan, if enough nodes have sent their parts of it and these fit together."""
         if len(answers) < len(self._coordinator.clients) - 1:
             return None
         try:
-            return join_parts(self._coordinator.agreement, self._search, self._parts(answers))
+            return self._join(answers)
         except AbortError:
             return None
 
-    async def _ask_for_plan(self, client: NodeClient, answers: dict[int, list[bytes]]) -> None:
+    async def _ask_for_plan(self, client: NodeClient, answers: dict[int, PlanOpened]) -> None:
         if not client.connected:
             await client.connect()
         request = OpenPlan(
@@ -263,7 +280,12 @@ class SealedSearch:
             attempt=self._last,
         )
         done = await (await client.ask(request))
-        answers[client.number] = done.components
+        sealed, boxes = done.sealed, len(self._coordinator.agreement.participants)
+        if self._coordinator.agreement.for_owners and (
+            sealed is None or len(sealed.boxes) != boxes
+        ):
+            raise AbortError(client.name, f"did not seal its part of the plan for {boxes} owners")
+        answers[client.number] = done
 
     def _why(self, trouble: list[BaseException | None]) -> BaseException:
         for kind in (RefusedError, MpcError):

@@ -11,13 +11,16 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import NDArray
 
 from tacit.disclosure import Estimator, linear
+from tacit.engine.agreement.own_part import whole_plan
 from tacit.engine.agreement.sealing import SealedRows
 from tacit.engine.agreement.terms import Agreement
 from tacit.engine.coordinator.coordinator import Coordinator
@@ -32,8 +35,10 @@ from tacit.engine.records.ledger import (
     ImprovementBits,
     Ledger,
     OpenedPlan,
+    OwnersPlan,
     RevealedBest,
 )
+from tacit.engine.records.plan_parts import PlanParts
 from tacit.engine.wire.replies import LogPage
 from tacit.errors import EngineError, PeerTimeoutError, TacitError
 
@@ -59,9 +64,17 @@ class SecureEngine:
         *,
         ledger: Ledger | None = None,
         public: Mapping[int, NDArray[np.int64]] | None = None,
+        plan_parts: PlanParts | None = None,
+        owners: Mapping[str, Ed25519PrivateKey] | None = None,
     ) -> None:
-        """`public` has the weights of public objectives, which nodes need to follow the search."""
+        """`public` has the weights of public objectives, which nodes need to follow the search.
+
+        `plan_parts` keeps the boxes of a plan for its owners. In a local run the keys of all
+        `owners` are here, and it is put together.
+        """
         self.agreement = agreement
+        self.plan_parts = plan_parts if plan_parts is not None else PlanParts()
+        self.owners = owners or {}
         self.ledger = ledger if ledger is not None else Ledger()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -260,10 +273,30 @@ class SecureSealedSearch:
 
     def open(self, *, until: float | None) -> Opened:
         """Open the best plan: once, and the search ends with it."""
-        opened = self._engine.wait(self._engine.submit(self._search.open(until=until)), until=until)
-        entry = OpenedPlan(self._number, opened.plan, opened.value, opened.parts, opened.unchecked)
-        self._engine.ledger.add(entry)
-        return opened
+        engine = self._engine
+        opened = engine.wait(engine.submit(self._search.open(until=until)), until=until)
+        if not engine.agreement.for_owners:
+            engine.ledger.add(
+                OpenedPlan(self._number, opened.plan, opened.value, opened.parts, opened.unchecked)
+            )
+            return opened
+        # First the boxes, which are as good as the plan: the ledger says that they are here.
+        engine.plan_parts.keep(self._number, opened.sealed)
+        heads = [None if each is None else each.heads for each in opened.sealed]
+        engine.ledger.add(
+            OwnersPlan(
+                self._number,
+                str(opened.attempt),
+                opened.value,
+                opened.parts,
+                heads,
+                opened.unchecked,
+            )
+        )
+        if not engine.owners:
+            return opened
+        whole = whole_plan(engine.agreement, self._number, opened.sealed, engine.owners)
+        return replace(opened, plan=whole)
 
 
 class SecureObjective:

@@ -26,6 +26,7 @@ from tacit.engine.agreement.terms import (
     NodeTerms,
     OnLoss,
     PinnedSearch,
+    PlanFor,
 )
 from tacit.engine.coordinator.node_client import clients_of
 from tacit.engine.coordinator.sealing_offers import NodeOffer, ask_for_sealing_keys
@@ -114,6 +115,7 @@ def open_engine(
     reveal_best: bool = False,
     on_loss: OnLoss = "wait",
     ledger: Ledger | None = None,
+    plan: PlanFor = "everybody",
 ) -> tuple[SecureEngine, dict[str, bytes], list[SealedRows]]:
     """An engine that is not started yet, with the signatures and boxes that start it."""
     keys = participant_keys(participant.name for participant in problem.participants)
@@ -135,6 +137,7 @@ def open_engine(
         ),
         reveal_best=reveal_best,
         on_loss=on_loss,
+        plan=plan,
     )
     check_nodes_allow(agreement, [each.allows for each in offers])
     sealed = [
@@ -148,7 +151,9 @@ def open_engine(
         for k in agreement.confidential()
         for owner in agreement.objectives[k].owners
     ]
-    engine = SecureEngine(agreement, cluster, ledger=ledger, public=_public_weights(problem))
+    engine = SecureEngine(
+        agreement, cluster, ledger=ledger, public=_public_weights(problem), owners=keys
+    )
     return engine, all_sign(agreement, keys), sealed
 
 

@@ -247,6 +247,10 @@ class PlatformConnection:
         if isinstance(request, End):
             node.end_agreement(agreement_state, "the platform says that the run is over")
             return Ended(id=request.id)
+        if isinstance(request, OpenPlan) and (
+            again := sealed_work.released_before(agreement_state, request)
+        ):
+            return again
         if not isinstance(request, FetchLog):
             agreement_state.check_not_ended()
             node.quota.check_room(self.platform, len(getattr(request, "box", b"")))

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
         NodeReturned,
         NumberAdopted,
         PlanBound,
+        PlanReleased,
+        PlanSealed,
         PlanSent,
         RequestFailed,
         RequestRefused,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
         Ledger,
         LedgerEntry,
         OpenedPlan,
+        OwnersPlan,
         RevealedBest,
         decode_entry,
         load_ledger,
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     )
     from tacit.engine.records.log_chain import FIRST, Log, line_hash, read_log, verify_log
     from tacit.engine.records.node_log import check_log, is_head_signed, is_of
-    from tacit.engine.records.opened_plan import join_parts, senders_of
+    from tacit.engine.records.opened_plan import join_parts, join_value, senders_of
+    from tacit.engine.records.plan_parts import PlanParts
 else:
     __getattr__ = lazily(__name__)

@@ -233,6 +233,29 @@ class PlanSent(Event, frozen=True, tag="opened"):
     """The hash of the salt and of the part."""
 
 
+class PlanSealed(Event, frozen=True, tag="sealed plan"):
+    """What binds the node to its parts of a plan for its owners, before any of them leaves it."""
+
+    search: int
+    attempt: Attempt = field(name="basis")
+    commitments: list[str]
+    """Per component that it holds: all its holders have the same."""
+    boxes: str
+    """The hash of the list of its boxes."""
+
+
+class PlanReleased(Event, frozen=True, tag="released boxes"):
+    """The boxes leave the node, once enough others are bound to theirs."""
+
+    search: int
+    attempt: Attempt = field(name="basis")
+    boxes: list[str]
+    """Per node the hash of the list of its boxes; empty where it was not heard."""
+    salt: str
+    digest: str
+    """The hash of the salt and of the node's part of the value, where that is disclosed."""
+
+
 class RequestRefused(Event, frozen=True, omit_defaults=True, tag="refused"):
     """A request that the node refused."""
 
@@ -287,6 +310,8 @@ AgreementEvent = (
     | ImprovementsSent
     | PlanBound
     | PlanSent
+    | PlanSealed
+    | PlanReleased
     | RequestRefused
     | RequestFailed
     | AgreementEnded

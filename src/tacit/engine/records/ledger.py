@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from tacit.engine.agreement.plan_parts import PlanHeads
 from tacit.engine.wire.request import REVEAL_NUMBER
 from tacit.errors import FileError, LogError
 from tacit.files import read_bytes, writing
@@ -77,7 +78,22 @@ class OpenedPlan(_Entry, frozen=True, tag="plan"):
     """Whether three nodes computed for a while on the way to it."""
 
 
-LedgerEntry = EvaluationAnswer | RevealedBest | ImprovementBits | OpenedPlan
+class OwnersPlan(_Entry, frozen=True, tag="plan for owners"):
+    """That a plan was opened to its owners, and its value where that was agreed; nothing of it."""
+
+    search: int
+    attempt: str
+    """Whose state has the plan."""
+    value: int | None
+    parts: Parts
+    """Of the value."""
+    heads: list[PlanHeads | None]
+    """Per node, what binds it to its parts and boxes; none of a node that was away."""
+    unchecked: bool = False
+    """Whether three nodes computed for a while on the way to it."""
+
+
+LedgerEntry = EvaluationAnswer | RevealedBest | ImprovementBits | OpenedPlan | OwnersPlan
 
 
 class _FirstVersion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

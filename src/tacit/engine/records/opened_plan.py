@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.engine.agreement.sealed import schedule_of, table_of
 from tacit.engine.agreement.terms import Agreement
@@ -30,9 +32,37 @@ class JoinedPlan:
 
 def join_parts(agreement: Agreement, search: int, parts: Parts, /) -> JoinedPlan:
     """Add up the nodes' parts; an `AbortError` names the node whose part does not fit."""
-    word = table_of(schedule_of(agreement, search, seed=0)).word
     with_value = agreement.objectives[0].best == "value"
-    size = (agreement.problem.rows + with_value) * word.itemsize
+    whole = _joined(agreement, search, parts, words=agreement.problem.rows + with_value)
+    values = _sum(agreement, search, whole)
+    if not agreement.known_problem.have_the_form(values[None, with_value:]):
+        raise AbortError("the nodes", "opened something that is not a plan")
+    plan = [int(item) for item in values[with_value:]]
+    return JoinedPlan(whole, plan, int(values[0]) if with_value else None)
+
+
+def join_value(agreement: Agreement, search: int, parts: Parts, /) -> JoinedPlan:
+    """The value of a plan for its owners, where the agreement discloses it; of the plan nothing."""
+    if agreement.objectives[0].best != "value":
+        if any(sent for each in parts for _, sent in each):
+            raise AbortError("the nodes", "sent a value where none is disclosed")
+        return JoinedPlan([], [], None)
+    whole = _joined(agreement, search, parts, words=1)
+    return JoinedPlan(whole, [], int(_sum(agreement, search, whole)[0]))
+
+
+def _word(agreement: Agreement, search: int) -> np.dtype[Any]:
+    return table_of(schedule_of(agreement, search, seed=0)).word
+
+
+def _sum(agreement: Agreement, search: int, whole: list[bytes]) -> NDArray[np.int64]:
+    word = _word(agreement, search)
+    return from_ring(np.sum([np.frombuffer(p, dtype=word) for p in whole], axis=0, dtype=word))
+
+
+def _joined(agreement: Agreement, search: int, parts: Parts, *, words: int) -> list[bytes]:
+    """All components, of so many words each, as their holders agree on them."""
+    size = words * _word(agreement, search).itemsize
     senders = senders_of(parts)
     nodes = len(senders)
     said: list[Counter[bytes]] = [Counter() for _ in range(nodes)]
@@ -44,12 +74,7 @@ def join_parts(agreement: Agreement, search: int, parts: Parts, /) -> JoinedPlan
             continue  # it is outvoted, like one that sends other numbers
         for number, part in zip(held_by(position, nodes), sent, strict=False):
             said[number][part] += 1
-    whole = [_agreed(each, nodes) for each in said]
-    values = from_ring(np.sum([np.frombuffer(p, dtype=word) for p in whole], axis=0, dtype=word))
-    if not agreement.known_problem.have_the_form(values[None, with_value:]):
-        raise AbortError("the nodes", "opened something that is not a plan")
-    plan = [int(item) for item in values[with_value:]]
-    return JoinedPlan(whole, plan, int(values[0]) if with_value else None)
+    return [_agreed(each, nodes) for each in said]
 
 
 def senders_of(parts: Parts, /) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from tacit.engine.agreement.plan_parts import PlanHeads
 from tacit.engine.wire.answer import Answer
 from tacit.engine.wire.attempt import Attempt, decode_attempt, encode_attempt
 from tacit.engine.wire.messages import Number, Small, Word, decode
@@ -35,6 +36,8 @@ class Bound(_PeerMessage, frozen=True):
 
     number: Number
     attempt: Attempt
+    heads: PlanHeads | None = None
+    """Where the plan is for its owners: what binds me to my parts of it, and to their boxes."""
 
 
 class EpochBegins(_PeerMessage, frozen=True):

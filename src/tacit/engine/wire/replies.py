@@ -6,6 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
+from tacit.engine.agreement.plan_parts import SealedParts
 from tacit.engine.wire.attempt import Attempt
 
 
@@ -110,7 +111,9 @@ class PlanOpened(Message, frozen=True, kw_only=True):
     """The node's part of the plan."""
 
     components: list[bytes]
-    """The node's two components of the plan."""
+    """The node's components of the plan; where that is for its owners, of its value alone."""
+    sealed: SealedParts | None = None
+    """The boxes of a plan for its owners."""
 
 
 class LogPage(Message, frozen=True, kw_only=True):

@@ -86,8 +86,29 @@ class Outcome(msgspec.Struct, frozen=True):
     evaluations: int | None = None
     seconds: float | None = None
     late_by_seconds: float | None = None
+    for_owners: bool = False
+    """Whether the platform says that each participant has its own part of the plan."""
+    own_rows: list[dict[int, int]] = []
+    """Of each such plan, the columns of one's own rows, as they were put together here."""
+    rejected: list[str] = []
+    """Why boxes of some nodes do not count."""
     receipts: int = 0
     """From how many nodes this machine has just kept a receipt."""
+
+
+class CarriedPartOfNode(msgspec.Struct, frozen=True):
+    """What a node sealed for us, and what binds it to that."""
+
+    node: int
+    box: bytes
+    box_hashes: list[str]
+    commitments: list[bytes]
+
+
+class CarriedParts(msgspec.Struct, frozen=True):
+    """Per search, the boxes with our part of its plan."""
+
+    searches: list[list[CarriedPartOfNode]]
 
 
 class CarriedLog(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ from tacit.engine.agreement import manifests_digest, sealed_terms, search_seed
 from tacit.engine.coordinator import SecureEngine
 from tacit.engine.derived import agreed_parameters
 from tacit.engine.identity import ClusterConfig
-from tacit.engine.records import FileLedger
+from tacit.engine.records import FileLedger, PlanParts
 from tacit.errors import ParameterError
 from tacit.runs.agreed.agreed import LEDGER, Agreed
 from tacit.runs.agreed.evaluating import resumed
@@ -44,7 +44,7 @@ def agreed_driver(
     )
     with (
         closing(FileLedger(folder / LEDGER, sync=keeps)) as ledger,
-        SecureEngine(agreement, cluster, ledger=ledger) as engine,
+        SecureEngine(agreement, cluster, ledger=ledger, plan_parts=PlanParts(folder)) as engine,
     ):
         if agreement.sealed:
             yield _sealed(agreed, engine)

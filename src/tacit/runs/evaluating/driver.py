@@ -54,6 +54,7 @@ class EvaluatingDriver:
     history: list[GenerationRecord] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     can_resume = False
+    for_owners = False
 
     def __post_init__(self) -> None:
         if self.seed < 0:

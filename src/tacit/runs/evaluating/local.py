@@ -72,6 +72,10 @@ def _prepared(driver: EvaluatingDriver, announce: Announce) -> EvaluatingDriver:
 def _check(problem: Problem, choice: EngineChoice, saving: Checkpointing) -> None:
     if choice.reveal_best and len(problem.objectives) > 1:
         raise ParameterError("of several objectives there is no truly best plan; do not ask for it")
+    if choice.plan != "everybody":
+        raise ParameterError(
+            "only a sealed search can keep its plan for the owners; give --disclose sealed"
+        )
     kept = any(
         objective.confidential and objective.best_mode is BestMode.IMPROVEMENT
         for objective in problem.objectives

@@ -153,7 +153,13 @@ class SealedDriver:
 
     def plans(self) -> list[list[int]]:
         """The plans, once all are opened."""
-        return [each.plan for each in self._opened] if self._finished else []
+        here = [each.plan for each in self._opened if each.plan]
+        return here if self._finished else []
+
+    @property
+    def for_owners(self) -> bool:
+        """Whether the plans were opened to their owners, and not here."""
+        return self._finished and not any(each.plan for each in self._opened)
 
     def disclosed(self) -> Disclosed:
         """The value of the plan, where it is agreed that it is disclosed.

@@ -20,6 +20,10 @@ from tacit.search.moves import ONE_PARENT_IMPROVES, SealedParameters
 if TYPE_CHECKING:
     from tacit.engine.agreement import PinnedSearch
 
+FOR_OWNERS = (
+    "each owner got its own rows of the plan, sealed; all owners are here, so it is put together"
+)
+
 
 @contextmanager
 def local_sealed(
@@ -65,7 +69,10 @@ def local_sealed(
         announce("drawing the secret start")
         for search in searches:
             search.start()
-        yield SealedDriver(problem, searches, limits, parameters, factors, engine="nodes")
+        driver = SealedDriver(problem, searches, limits, parameters, factors, engine="nodes")
+        if choice.plan == "owners":
+            driver.notes.append(FOR_OWNERS)
+        yield driver
 
 
 def check_sealed_limits(problem: Problem, limits: Limits, /) -> None:

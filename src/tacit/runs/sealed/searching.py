@@ -21,7 +21,7 @@ class OpenedPlan(Protocol):
 
     @property
     def plan(self) -> list[int]:
-        """The best plan."""
+        """The best plan; empty where it was opened to its owners alone."""
         ...
 
     @property

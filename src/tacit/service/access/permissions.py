@@ -44,6 +44,7 @@ PERMISSIONS: dict[Endpoint, frozenset[str]] = {
     ("POST", "/runs/{run_id}/withdraw"): PARTICIPANTS,
     ("GET", "/runs/{run_id}/result"): ANY_ROLE,
     ("GET", "/runs/{run_id}/result.csv"): ANY_ROLE,
+    ("GET", "/runs/{run_id}/parts"): PARTICIPANTS,
     ("GET", "/runs/{run_id}/progress.csv"): ANY_ROLE,
     ("GET", "/runs/{run_id}/convergence.png"): ANY_ROLE,
     ("GET", "/runs/{run_id}/ledger"): ANY_ROLE,

@@ -78,6 +78,7 @@ def run_result(run: Run, /) -> RunResult:
             "plan": shown[0] if shown else None,
             **{name: result.get(name) for name in FIGURES},
             "front": None if front is None else shown[1:],
+            "for_owners": bool(result.get("for_owners")),
         }
     )
 

@@ -14,6 +14,7 @@ from tacit.service.workflow.lifecycle import State
 Key = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Signature = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{128}$")]
 Hex = Annotated[str, BeforeValidator(bytes.hex)]
+Base64 = Annotated[str, BeforeValidator(lambda data: b64encode(data).decode())]
 Reason = Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Role = Literal["operator", "participant", "viewer"]
 
@@ -201,6 +202,25 @@ class RunResult(BaseModel):
     """How many computed it, which decides what they promise; None before versions that say it."""
     front: list[Plan] | None
     """All plans of the best-known set, where there are several objectives."""
+    for_owners: bool = False
+    """Whether there is a plan, of which each participant has its own part and nobody else any."""
+
+
+class PartOfNode(BaseModel):
+    """What a node sealed for one participant (base64), and what binds the node to it."""
+
+    node: int
+    box: Base64
+    box_hashes: list[Hex]
+    """Of all boxes of the node, in the agreement's order of participants."""
+    commitments: list[Base64]
+    """Per component that the node holds: a SHA-256 per row."""
+
+
+class PartsAnswer(BaseModel):
+    """One's own part of each plan, per search: only one's own key opens it."""
+
+    searches: list[list[PartOfNode]]
 
 
 class LogQuestion(Taken):
@@ -215,7 +235,7 @@ class LogOfNode(BaseModel):
     """A node's log (base64), signed for the nonce."""
 
     node: int
-    log: Annotated[str, BeforeValidator(lambda log: b64encode(log).decode())]
+    log: Base64
     seconds: int
     nonce: Hex
     signature: Hex

@@ -141,3 +141,6 @@ class RunTerms(Taken):
     reveal_best: bool = False
     on_loss: Literal["wait", "three"] = "wait"
     """With four nodes: whether the others go on where one is lost, unchecked from then on."""
+    plan: Literal["everybody", "owners"] = "everybody"
+    """Of a sealed search: who learns the plan. With `owners` each its own rows, the platform none
+    of it."""

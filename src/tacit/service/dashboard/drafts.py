@@ -41,6 +41,7 @@ class Rules:
     evaluations: int
     expiry_hours: float
     reveal_best: bool = False
+    plan: str = "everybody"
 
 
 def drawn_problem(
@@ -91,6 +92,7 @@ def run_terms(problem: Problem, rules: Rules, /) -> dict[str, Any]:
         "limits": {"evaluations": rules.evaluations or None, "expiry_hours": rules.expiry_hours},
         "deadline_seconds": rules.deadline_seconds,
         "reveal_best": rules.reveal_best,
+        "plan": rules.plan,
     }
 
 

@@ -16,6 +16,7 @@ from tacit.audit import (
     expected_leakage,
     explain_expected,
     first_columns,
+    plan_for,
 )
 from tacit.errors import TacitError
 from tacit.search import resembles_a_preset
@@ -25,6 +26,7 @@ from tacit.service.workflow.drafting import (
     parameters_of_terms,
     plans_of_terms,
     population_of_terms,
+    problem_of_terms,
 )
 
 
@@ -65,6 +67,7 @@ def _inferred(terms: RunTerms) -> list[tuple[str, str]]:
             best=each.best,
             asks="nodes" if measured else "unmeasured",
             plans=plans,
+            plan_for=plan_for(problem_of_terms(terms, proven=True), terms.plan),
         )
         explained.append((each.name, paragraph))
     return explained

@@ -94,9 +94,14 @@ def ago(seconds: float, /) -> str:
     return f"{days} day{'s' if days > 1 else ''} ago"
 
 
-def disclosure_words(disclosure: str, /) -> str:
-    """What one evaluation reveals under a disclosure."""
+def disclosure_words(disclosure: str, /, *, for_owners: bool = False) -> str:
+    """What one evaluation reveals under a disclosure; `for_owners` is the plan of a sealed one."""
     method, k = split_disclosure(disclosure)
+    if for_owners:
+        return (
+            "that there is a plan, and nothing of it: each owner learns its own rows; of the "
+            "search nothing but its time and generations"
+        )
     return {
         "none": "the exact value of every plan of each generation",
         "order": "the order of the plans of each generation, from best to worst",
@@ -118,11 +123,16 @@ def best_words(best: str, /) -> str:
 
 
 def disclosed_so_far(
-    objectives: list[dict[str, str]], generations: int, population: int, /
+    objectives: list[dict[str, str]],
+    generations: int,
+    population: int,
+    /,
+    *,
+    for_owners: bool = False,
 ) -> list[str]:
     """Per objective, what the platform has learned so far; `population` is 0 in a sealed search."""
     if not population:
-        return [_opened_so_far(objectives, is_open=generations > 0)]
+        return [_opened_so_far(objectives, is_open=generations > 0, for_owners=for_owners)]
     sentences = []
     for objective in objectives:
         answers = f"{number(generations)} answer{'' if generations == 1 else 's'}"
@@ -142,17 +152,18 @@ def disclosed_so_far(
     return sentences
 
 
-def _opened_so_far(objectives: list[dict[str, str]], *, is_open: bool) -> str:
+def _opened_so_far(objectives: list[dict[str, str]], *, is_open: bool, for_owners: bool) -> str:
     """What a sealed search has disclosed; several objectives open a plan for each weighting."""
     best = objectives[0].get("best", "nothing")
     plans = "the plan" if len(objectives) == 1 else "the plans, one per weighting,"
+    opened = "opened to its owners alone" if for_owners else "opened"
     more = {
         "value": ", with its value" if len(objectives) == 1 else ", each with its value",
         "improvement": ", and after each generation whether the best had improved",
     }.get(best, "")
     if is_open:
         were = "was" if len(objectives) == 1 else "were"
-        return f"Only {plans} {were} opened{more}. Nothing else was disclosed."
+        return f"Only {plans} {were} {opened}{more}. Nothing else was disclosed."
     shown = "nothing yet" if best != "improvement" else "after each generation, whether it improved"
     are = "is" if len(objectives) == 1 else "are"
-    return f"Sealed: {shown}. In the end {plans} {are} opened{more if best == 'value' else ''}."
+    return f"Sealed: {shown}. In the end {plans} {are} {opened}{more if best == 'value' else ''}."

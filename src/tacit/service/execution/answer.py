@@ -54,15 +54,16 @@ def result_of(
     report: Report | None, agreement: Agreement, /, *, late_by: float = 0.0
 ) -> dict[str, Any] | None:
     """The best so far as the database keeps it, or None if nothing was found."""
-    if report is None or not report.plans:
+    if report is None or not (report.plans or report.for_owners):
         return None
     return {
-        "items": report.plans[0],
+        "items": report.plans[0] if report.plans else None,
+        "for_owners": report.for_owners,
         "told": report.disclosed,
         "generation": report.generation,
         "evaluations": report.evaluations,
         "seconds": round(report.seconds, 3),
         "late_by_seconds": round(late_by, 4),
         "nodes": len(agreement.nodes),
-        "front": report.plans if len(agreement.objectives) > 1 else None,
+        "front": report.plans if report.plans and len(agreement.objectives) > 1 else None,
     }

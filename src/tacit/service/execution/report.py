@@ -6,6 +6,7 @@ The folder of a run, `data/runs/<id>/`, holds::
     checkpoint        where the search stood a few seconds ago; checkpoint.previous before that
     report.msgpack    the last report, replaced as a whole
     progress.csv      a line per generation, or fewer if there are many
+    parts-0.msgpack   boxes of a plan for its owners, which only they open
     lock              held by the worker, so that a run never has two
 """
 
@@ -37,6 +38,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     disclosed: list[float | bool | None] = msgspec.field(default_factory=list, name="told")
     """What each disclosed in the generation that the plans come from."""
     plans: list[list[int]] = []
+    for_owners: bool = False
+    """Whether the plans were opened to their owners, so that none is here."""
     stopped: str = ""
     """Why the search ended: a `StopReason`."""
     notes: list[str] = []

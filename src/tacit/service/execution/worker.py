@@ -179,11 +179,13 @@ class Worker:
     ) -> Report:
         """Where the run stands, with the best-known plans."""
         plans = driver.plans()
+        ended = bool(plans) or driver.for_owners
         several = len(driver.problem.objectives) > 1
         self._last = msgspec.structs.replace(
             self._standing(driver, stage),
-            disclosed=disclosed_to_user(driver.problem, driver.disclosed()) if plans else [],
+            disclosed=disclosed_to_user(driver.problem, driver.disclosed()) if ended else [],
             plans=plans if several else plans[:1],
+            for_owners=driver.for_owners,
             stopped="" if reason is None else reason.value,
             can_retry=reason is StopReason.NODES and driver.can_resume,
             notes=list(driver.notes),

@@ -146,12 +146,14 @@ def agreement_of_terms(
         nonce=nonce,
         reveal_best=terms.reveal_best,
         on_loss=terms.on_loss,
+        plan=terms.plan,
     )
 
 
 def checked_terms(terms: RunTerms, /) -> RunTerms:
     """The terms with their budget; refused if no agreement could be made, before invitations."""
-    keys = {name: f"{number:064x}" for number, name in enumerate(terms.participants, start=10)}
+    # Keys of nobody; something can be sealed to them, which not any number allows.
+    keys = {name: Keys.new(name).signing_public for name in terms.participants}
     nonce, platform = f"{0:032x}", f"{9:064x}"
     count = 4 if terms.on_loss == "three" else 3
     nodes = [node_of_nobody(number + 1, nonce, platform) for number in range(count)]

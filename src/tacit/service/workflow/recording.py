@@ -42,7 +42,7 @@ def record_run(settings: Settings, run_id: str, /, *, out: Path | None = None) -
 def record_of_run(agreement: Agreement, folder: Path, /) -> Record:
     """What the platform saw of a run, from the run's folder."""
     report = read_report(folder)
-    if report is None or not report.plans:
+    if report is None or not (report.plans or report.for_owners):
         raise InputError("the run has found no plan, so there is nothing to record")
     if all(agreement.objectives[k].sealed for k in agreement.confidential()):
         return _sealed(agreement, report)

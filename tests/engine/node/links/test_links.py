@@ -17,7 +17,6 @@ from tacit.engine.node.links.peer_links import PeerLinks
 from tacit.engine.node.platform_connection import PlatformConnection
 from tacit.engine.node.work.session import refusals_told
 from tacit.engine.records.events import Event, InternalError, LinkLost
-from tacit.engine.wire.attempt import Attempt
 from tacit.engine.wire.messages import (
     TALK,
     FetchLog,
@@ -25,7 +24,7 @@ from tacit.engine.wire.messages import (
     decode_request,
     encode_message,
 )
-from tacit.engine.wire.peer_messages import Bind
+from tacit.engine.wire.peer_messages import Bind, Bound
 from tacit.engine.wire.replies import Failed, LogPage, Refused, Reply
 from tacit.errors import EngineError, FrameError, LogError, PeerError
 from tacit.mpc import Context
@@ -35,8 +34,8 @@ from tests.engine.agreed_cluster import AgreedCluster, ask, populations, run
 # Links between nodes.
 
 
-async def bound_alike(asked: Bind) -> Attempt:
-    return asked.attempt
+async def bound_alike(asked: Bind) -> Bound:
+    return Bound(asked.number, asked.attempt)
 
 
 def peers(events: list[str]) -> PeerLinks:

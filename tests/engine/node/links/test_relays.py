@@ -112,8 +112,7 @@ def test_two_nodes_speak_through_a_third(identities: list[Identity]) -> None:
         async with nodes(identities, (0, 1), (1, 2)) as made:
             assert await made.reach(2, 0) == 1
             for me, peer in ((0, 2), (2, 0)):
-                (line,) = [x for x in made.links[me].lines() if x.mux.link.peer == f"node {peer}"]
-                assert await line.answers()
+                assert await made.links[me].lines()[peer].answers()
                 assert made.links[me].relayed == 1
                 assert not await made.links[me].is_gone(peer, grace=1)
             assert made.links[1].relays.passing == 1

@@ -137,7 +137,7 @@ def test_a_peer_binds_a_node_to_no_plan_that_is_not_here(tmp_path: Path) -> None
             await bind_for_peer(here, Bind(1, held.hash, 0, Attempt(attempt)))
             for attempt in ("9:1:1", "", "4:1:1", "9:1:1")
         ]
-        assert told == ["", "", "4:1:1", "4:1:1"]
+        assert [said.attempt for said in told] == ["", "", "4:1:1", "4:1:1"]
 
     run(work())
     assert [e.attempt for e in held.store.log.recent() if isinstance(e, PlanBound)] == ["4:1:1"]

@@ -31,7 +31,7 @@ ANSWER_SECONDS = 5.0
 
 T = TypeVar("T")
 
-Binder = Callable[[Bind], Awaitable[Attempt]]
+Binder = Callable[[Bind], Awaitable[Bound]]
 """Binds this node as a peer asks, and says to what it is bound."""
 
 
@@ -60,7 +60,7 @@ class PeerLine:
         self._bind, self._relays = bind, relays
         self._talk = mux.open(TALK)
         self._asked: asyncio.Future[None] | None = None
-        self._binding: dict[int, asyncio.Future[Attempt]] = {}
+        self._binding: dict[int, asyncio.Future[Bound]] = {}
         self._number = 0
 
     async def listen(self) -> str:
@@ -72,8 +72,8 @@ class PeerLine:
             except PeerTimeoutError:
                 continue
             except PeerError as error:
-                for waiting in self._binding.values():
-                    _settle(waiting, NO_ATTEMPT)
+                for number, waiting in self._binding.items():
+                    _settle(waiting, Bound(number, NO_ATTEMPT))
                 return error.what
 
     async def _heard(self, said: PeerMessage) -> None:
@@ -84,12 +84,11 @@ class PeerLine:
                 if self._asked is not None:
                     _settle(self._asked, None)
             case Bind():
-                answer = Bound(said.number, await self._bind(said))
-                await self._say(answer, timeout=ANSWER_SECONDS)
+                await self._say(await self._bind(said), timeout=ANSWER_SECONDS)
             case Bound():
                 waiting = self._binding.get(said.number)
                 if waiting is not None:
-                    _settle(waiting, said.attempt)
+                    _settle(waiting, said)
             case RelayWanted() | RelayComes():
                 self._relays(said)
 
@@ -113,18 +112,18 @@ class PeerLine:
 
     async def bind(
         self, agreement: bytes, search: int, attempt: Attempt, *, timeout: float
-    ) -> Attempt:
+    ) -> Bound:
         """Tell the peer which plan we open; returns what it is bound to, none if it cannot say."""
         self._number += 1
         number = self._number
-        answer: asyncio.Future[Attempt] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Bound] = asyncio.get_running_loop().create_future()
         self._binding[number] = answer
         try:
             await self._say(Bind(number, agreement, search, attempt), timeout=timeout)
             done, _ = await asyncio.wait([answer], timeout=timeout)
-            return answer.result() if done else NO_ATTEMPT
+            return answer.result() if done else Bound(number, NO_ATTEMPT)
         except PeerError:
-            return NO_ATTEMPT
+            return Bound(number, NO_ATTEMPT)
         finally:
             del self._binding[number]
 

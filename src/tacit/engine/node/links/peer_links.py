@@ -178,9 +178,9 @@ class PeerLinks:
         """How many of the links go through others."""
         return sum(line.through is not None for line in self._lines.values())
 
-    def lines(self) -> list[PeerLine]:
-        """The links that are up, for questions to the peers."""
-        return list(self._lines.values())
+    def lines(self) -> dict[int, PeerLine]:
+        """The links that are up, by peer, for questions to them."""
+        return dict(self._lines)
 
     async def is_gone(self, peer: int, *, grace: float) -> bool:
         """Whether a peer neither answers within so many seconds, nor comes back."""

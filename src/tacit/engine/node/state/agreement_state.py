@@ -16,6 +16,7 @@ from tacit.engine.node.state.derivation import Derivation
 from tacit.engine.node.state.hearsay import answers_told, bound_searches, used_numbers
 from tacit.engine.node.state.inputs import Inputs
 from tacit.engine.node.state.peer_heads import PeerHeads
+from tacit.engine.node.state.plan_boxes import PlanBoxes
 from tacit.engine.node.state.policy import check_epoch, check_still_valid, refuse
 from tacit.engine.node.state.sealed_progress import SealedProgress
 from tacit.engine.node.state.states_of_three import StatesOfThree
@@ -137,6 +138,8 @@ class AgreementState:
             self.derivation = Derivation(store, self.inputs)
         searches = range(count_searches(self.agreement))
         self.searches = {search: SealedProgress(store, search) for search in searches}
+        self.plan_boxes = {search: PlanBoxes(store, search) for search in searches}
+        """Where plans are for their owners only."""
         self.epochs = Epochs(store, self.counters, self.searches, self.derivation)
         self.trouble_lines = LineLimit(burst=1000, per_minute=60)
         """How many lines about refusals and failures a platform may cause in the log."""

@@ -9,9 +9,9 @@ before a part of it is out; what is computed meanwhile ends first, and nothing f
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 import numpy as np
@@ -44,6 +44,8 @@ class StoredState(Stored, frozen=True, tag="sealed state/2"):
     table: dict[int, bytes]
     best: dict[int, bytes]
     plan: dict[int, bytes]
+    plan_keys: dict[int, bytes] = msgspec.field(default_factory=dict)
+    """Where the plan is for its owners only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,8 @@ class Kept:
     generation: int
     attempt: Attempt
     state: SealedState
+    plan_keys: Mapping[int, bytes] = field(default_factory=dict)
+    """Per component a key that all its holders drew, and nobody else: for commitments to it."""
 
 
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=encode_attempt)
@@ -70,7 +74,10 @@ def _to_bytes(kept: Kept) -> bytes:
         kept.attempt,
         state.table.dtype.itemsize,
         state.table.shape,
-        *map(parts, (state.table, state.best, state.plan)),
+        parts(state.table),
+        parts(state.best),
+        parts(state.plan),
+        dict(kept.plan_keys),
     )
     return _ENCODER.encode(stored)
 
@@ -89,7 +96,7 @@ def _from_bytes(data: bytes) -> Kept | None:
 
     table, best = share(stored.table, *stored.size), share(stored.best, stored.size[0], -1)
     state = SealedState(table, best, share(stored.plan, -1))
-    return Kept(stored.generation, stored.attempt, state)
+    return Kept(stored.generation, stored.attempt, state, stored.plan_keys)
 
 
 class SealedProgress:

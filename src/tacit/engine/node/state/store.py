@@ -11,6 +11,7 @@
     lease                 numbers that count as used after a power cut, fsynced before they are
     best-O                shares of the best fitness so far, where `improvement` is disclosed (*)
     sealed-S-G            shares of sealed search S after generation G, the last two of them (*)
+    parts-S               boxes with the parts of a plan for its owners, as they are released
     evaluated-O           hashes of evaluated candidates, where the final reveal is allowed
     answers               what was disclosed, where the nodes derive the populations from it
     public-O              weights of a public objective, which the search needs for that too
@@ -254,6 +255,18 @@ class Store:
             return []
         found = self.folder.glob(f"sealed-{search}-*[0-9]")
         return [self._load_state(path) for path in found]
+
+    # Plans for their owners.
+
+    def save_parts(self, search: int, data: bytes, /) -> None:
+        """Keep the boxes with the parts of a plan: they are sealed once."""
+        replace_secret(self.folder / f"parts-{search}", data)
+        self._bytes += len(data)
+
+    def load_parts(self, search: int, /) -> bytes | None:
+        """The boxes with the parts of a plan, if they were sealed."""
+        path = self.folder / f"parts-{search}"
+        return path.read_bytes() if path.exists() else None
 
     # Public weights.
 

@@ -11,15 +11,27 @@ disk was set back. A peer that hangs holds nothing up for longer than that.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from tacit.engine.node.links.peer_line import PeerLine
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.policy import refuse
+from tacit.engine.node.state.sealed_progress import Kept
+from tacit.engine.node.work.owners_opening import (
+    as_reply,
+    context_of_plan,
+    differing,
+    release,
+    sealed_parts,
+)
 from tacit.engine.node.work.session import EPOCH_SECONDS, ComputingNode
 from tacit.engine.records.events import LogFailed
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
-from tacit.engine.wire.peer_messages import Bind
-from tacit.errors import LogError, PeerTimeoutError
+from tacit.engine.wire.messages import OpenPlan
+from tacit.engine.wire.peer_messages import Bind, Bound
+from tacit.engine.wire.replies import PlanOpened
+from tacit.errors import LogError, PeerTimeoutError, RefusedError
+from tacit.mpc import party_name
 
 OBJECTION_SECONDS = 0.15
 """So long after enough peers have confirmed, the others may still object."""
@@ -28,18 +40,32 @@ _LOOK_AGAIN_SECONDS = 0.02
 
 
 async def confirm_binding(
-    node: ComputingNode, agreement_state: AgreementState, search: int, attempt: Attempt, /
-) -> None:
-    """Return once all peers but one are bound to the attempt that we are, and none has objected."""
+    node: ComputingNode,
+    agreement_state: AgreementState,
+    search: int,
+    attempt: Attempt,
+    /,
+    *,
+    differs: Callable[[int, Bound], str] = lambda _peer, _said: "",
+) -> dict[int, Bound]:
+    """Return once all peers but one are bound to the attempt that we are, and none has objected.
+
+    A peer that `differs`, which says how, does not count. Returns what the others are bound to.
+    """
     loop = asyncio.get_running_loop()
     latest, missing = loop.time() + EPOCH_SECONDS, len(agreement_state.agreement.nodes) - 2
-    asked: dict[PeerLine, asyncio.Task[Attempt]] = {}
-    waiting: set[asyncio.Task[Attempt]] = set()
+    asked: dict[PeerLine, asyncio.Task[Bound]] = {}
+    peers: dict[asyncio.Task[Bound], int] = {}
+    waiting: set[asyncio.Task[Bound]] = set()
+    confirmed: dict[int, Bound] = {}
+    trouble = "the peers", "did not confirm the plan to open; start one of them"
     try:
         while (waiting or missing > 0) and loop.time() < latest:
-            for line in [line for line in node.peers.lines() if line not in asked]:
+            lines = node.peers.lines().items()
+            for peer, line in [(peer, line) for peer, line in lines if line not in asked]:
                 question = line.bind(agreement_state.hash, search, attempt, timeout=EPOCH_SECONDS)
                 asked[line] = loop.create_task(question)
+                peers[asked[line]] = peer
                 waiting.add(asked[line])
             if not waiting:
                 await asyncio.sleep(_LOOK_AGAIN_SECONDS)
@@ -47,33 +73,71 @@ async def confirm_binding(
             done, waiting = await asyncio.wait(
                 waiting, timeout=_LOOK_AGAIN_SECONDS, return_when=asyncio.FIRST_COMPLETED
             )
-            answers = [task.result() for task in done]
-            if {*answers} - {attempt, NO_ATTEMPT}:
-                raise refuse("a peer is bound to another plan of this search; one is opened")
-            if missing > 0 and attempt in answers:
-                missing -= answers.count(attempt)
-                if missing <= 0:
-                    latest = loop.time() + OBJECTION_SECONDS
+            for task in done:
+                peer, said = peers[task], task.result()
+                if said.attempt not in (attempt, NO_ATTEMPT):
+                    raise refuse("a peer is bound to another plan of this search; one is opened")
+                if said.attempt == attempt:
+                    if how := differs(peer, said):
+                        trouble = party_name(peer), how
+                        continue
+                    confirmed[peer] = said
+                    missing -= 1
+                    if missing == 0:
+                        latest = loop.time() + OBJECTION_SECONDS
     finally:
         for task in waiting:
             task.cancel()
     if missing > 0:
-        raise PeerTimeoutError("the peers", "did not confirm the plan to open; start one of them")
+        raise PeerTimeoutError(*trouble)
+    return confirmed
 
 
-async def bind_for_peer(node: ComputingNode, asked: Bind, /) -> Attempt:
+async def bind_for_peer(node: ComputingNode, asked: Bind, /) -> Bound:
     """Bind this node as a peer asks; returns what it is bound to now, none if it cannot be.
 
     Only to a state that is here: otherwise a peer could end a search with a plan that nobody has.
     """
+    nothing = Bound(asked.number, NO_ATTEMPT)
     agreement_state = node.agreement_states.get(asked.agreement)
     if agreement_state is None or agreement_state.ended:
-        return NO_ATTEMPT
+        return nothing
     progress = agreement_state.searches.get(asked.search)
     if progress is None or (progress.opened is None and asked.attempt not in progress.names):
-        return NO_ATTEMPT
+        return nothing
     try:
-        return await progress.bind(asked.attempt)
-    except LogError as error:
+        attempt = await progress.bind(asked.attempt)
+        if not agreement_state.agreement.for_owners or attempt not in progress.names:
+            return Bound(asked.number, attempt)
+        kept = progress.state(attempt)
+        parts = await sealed_parts(node, agreement_state, asked.search, kept)
+        return Bound(asked.number, attempt, parts.sealed.heads)
+    except (LogError, RefusedError) as error:
         node.note(LogFailed(what=str(error)))
-        return NO_ATTEMPT
+        return nothing
+
+
+async def open_for_owners(
+    node: ComputingNode, agreement_state: AgreementState, request: OpenPlan, kept: Kept, /
+) -> PlanOpened:
+    """The node's boxes, once it is bound to them, and enough peers to theirs and to the same."""
+    search = request.search
+    parts = await sealed_parts(node, agreement_state, search, kept)
+    ours, context = parts.sealed.heads, context_of_plan(agreement_state, search, kept)
+
+    def differs(peer: int, said: Bound) -> str:
+        if peer not in context.members:
+            return ""  # it holds nothing of this plan, and confirms that it is the one
+        if said.heads is None:
+            return "has not sealed its part of the plan; ask again"
+        component = differing(context, ours, node.number, said.heads, peer)
+        if component is None:
+            return ""
+        return f"and {node.name} are bound to different numbers as component {component}"
+
+    heard = await confirm_binding(node, agreement_state, search, request.attempt, differs=differs)
+    roots = {peer: said.heads.boxes for peer, said in heard.items() if said.heads is not None}
+    roots[node.number] = ours.boxes
+    nodes = range(len(agreement_state.agreement.nodes))
+    release(agreement_state, search, parts, [roots.get(each, "") for each in nodes])
+    return as_reply(parts, request.id)

@@ -20,7 +20,12 @@ from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.sealed_progress import Kept, SealedProgress
 from tacit.engine.node.work.handing_over import Handover
 from tacit.engine.node.work.off_loop import in_thread
-from tacit.engine.node.work.plan_binding import confirm_binding
+from tacit.engine.node.work.owners_opening import (
+    as_reply,
+    context_of_plan,
+    draw_plan_keys,
+)
+from tacit.engine.node.work.plan_binding import confirm_binding, open_for_owners
 from tacit.engine.node.work.session import (
     ComputingNode,
     compute_away,
@@ -35,7 +40,7 @@ from tacit.engine.wire.messages import Advance, OpenPlan
 from tacit.engine.wire.recording_mux import RecordingMux, sent_digest
 from tacit.engine.wire.replies import GenerationsDone, PlanOpened
 from tacit.engine.wire.request import advance_hash, context_of
-from tacit.mpc import ArithmeticShare, Context, held_by, left_without, public_word, scale
+from tacit.mpc import ArithmeticShare, Context, public_word, scale
 from tacit.mpc.sealed import SealedState, Step, secret_start, state_sizes
 from tacit.mpc.sealed import advance as compute
 from tacit.mpc.transport import Mux
@@ -73,15 +78,6 @@ def _forbid(values: ArithmeticShare, agreement_state: AgreementState, search: in
     low = public_word(shape_of(agreement_state.agreement, search).low)
     for component, part in values.parts.items():
         part[pairs[:, 0], pairs[:, 1]] = low if component == 0 else np.uint64(0)
-
-
-def _in_order(plan: ArithmeticShare, me: int, agreement_state: AgreementState) -> tuple[int, ...]:
-    """The components of a plan in the order in which they are sent: of all nodes, or of three."""
-    nodes = len(agreement_state.agreement.nodes)
-    if len(plan.parts) == nodes - 1:
-        return held_by(me, nodes)
-    left = left_without(nodes, agreement_state.epochs.lost)
-    return held_by(left.index(me), len(left))
 
 
 def _steps(schedule: Schedule, request: Advance) -> Iterator[Step]:
@@ -159,14 +155,22 @@ async def _advance(
         ) as session,
     ):
         state = await compute_away(node, agreement_state, work, away=away)
+        keys = draw_plan_keys(session) if agreement_state.agreement.for_owners else {}
     if shows:
         salt = secrets.token_bytes(16)
         event = ImprovementsSent(
             request.first + 1, attempt, salt.hex(), sent.digest(salt), request.search
         )
         agreement_state.store.log.append(event)
-    await progress.keep(Kept(request.first + request.count, attempt, state))
+    await progress.keep(Kept(request.first + request.count, attempt, state, keys))
     return GenerationsDone(id=request.id, sent=session.sent, rounds=session.depth, seed=seed)
+
+
+def released_before(agreement_state: AgreementState, request: OpenPlan) -> PlanOpened | None:
+    """Boxes of a plan for its owners that have left the node: again, also after the end."""
+    boxes = agreement_state.plan_boxes.get(request.search)
+    parts = None if boxes is None else boxes.released(request.attempt)
+    return None if parts is None else as_reply(parts, request.id)
 
 
 async def open_plan(
@@ -179,12 +183,15 @@ async def open_plan(
     before enough of the others are bound to the same plan.
     """
     progress = agreement_state.search(request.search)
-    plan = (await progress.begin_open(request.attempt)).state.plan
+    kept = await progress.begin_open(request.attempt)
+    if agreement_state.agreement.for_owners:
+        return await open_for_owners(node, agreement_state, request, kept)
+    plan = kept.state.plan
     await confirm_binding(node, agreement_state, request.search, request.attempt)
     first = 0 if agreement_state.agreement.objectives[0].best == "value" else 1
     parts = [
         np.ascontiguousarray(plan.parts[c][first:]).tobytes()
-        for c in _in_order(plan, node.number, agreement_state)
+        for c in context_of_plan(agreement_state, request.search, kept).held_by(node.number)
     ]
     salt = secrets.token_bytes(16)
     digest = sent_digest(salt, [hashlib.sha256(part).digest() for part in parts])

@@ -34,6 +34,7 @@ METHODS = {
     "none": Method("Every exact value"),
     SEALED: Method("Nothing: a sealed search", compares_plans=False),
 }
+PLAN_FOR = {"everybody": "Everybody", "owners": "Each owner, its own rows"}
 BEST = {"value": "The best value", "improvement": "Whether it improved", "nothing": "Nothing"}
 
 
@@ -57,6 +58,12 @@ class RulesForm:
             self._best = ui.select(
                 BEST, value="nothing", label="And of the best value", on_change=self._say
             ).props("outlined dense")
+            self._plan = ui.select(
+                PLAN_FOR, value="everybody", label="Who learns the plan", on_change=self._say
+            ).props("outlined dense")
+            self._plan.bind_visibility_from(
+                self._method, "value", backward=lambda value: value == SEALED
+            )
             self._deadline = ui.number(
                 "Deadline in seconds", value=10, min=0.5, max=604800, step=0.5
             ).props("outlined dense")
@@ -83,6 +90,7 @@ class RulesForm:
             evaluations=int(self._evaluations.value or 0),
             expiry_hours=float(self._expiry.value or 0),
             reveal_best=bool(self._reveal.value),
+            plan=str(self._plan.value),
         )
 
     def _disclosure(self) -> str:
@@ -92,6 +100,8 @@ class RulesForm:
     def _method_changed(self) -> None:
         method = METHODS[str(self._method.value)]
         self._k.value = method.k or 1
+        if self._disclosure() != SEALED:
+            self._plan.value = "everybody"
         if not method.compares_plans:
             self._best.value, self._reveal.value = "nothing", False
         self._say()
@@ -99,9 +109,9 @@ class RulesForm:
     def _say(self) -> None:
         best = str(self._best.value)
         more = "" if best == "nothing" else f", and {best_words(best)}"
-        self._said.set_text(
-            f"The platform will learn {disclosure_words(self._disclosure())}{more}."
-        )
+        for_owners = str(self._plan.value) == "owners"
+        shown = disclosure_words(self._disclosure(), for_owners=for_owners)
+        self._said.set_text(f"The platform will learn {shown}{more}.")
         self._inferred.set_content(inferred_from(self._problem, self.rules()))
 
 

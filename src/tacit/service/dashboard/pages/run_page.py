@@ -165,7 +165,11 @@ class _RunPage:
         answers = 0 if progress is None else progress["generation"] + 1
         if not self._population:
             answers = int(run["state"] == "finished")
-        lines = disclosed_so_far(run["terms"]["objectives"], answers, self._population)
+        terms = run["terms"]
+        for_owners = terms.get("plan") == "owners"
+        lines = disclosed_so_far(
+            terms["objectives"], answers, self._population, for_owners=for_owners
+        )
         items = "".join(f"<li>{escape(line)}</li>" for line in lines)
         return f'<ul class="sentences">{items}</ul>'
 

@@ -144,12 +144,10 @@ def terms_list(run: dict[str, Any], /, *, population: int) -> str:
     problem, limits = terms["problem"], terms["limits"]
     items = [("Problem", f"{problem['kind']}, {problem['rows']} x {problem['columns']}")]
     for objective in terms["objectives"]:
-        best = best_words(objective["best"])
+        disclosure, best = objective["disclosure"], best_words(objective["best"])
+        shown = disclosure_words(disclosure, for_owners=terms.get("plan") == "owners")
         items.append(
-            (
-                f"{objective['name']} ({objective['sense']})",
-                f"{objective['disclosure']}: {disclosure_words(objective['disclosure'])}; {best}",
-            )
+            (f"{objective['name']} ({objective['sense']})", f"{disclosure}: {shown}; {best}")
         )
     items += [
         ("Deadline", f"{number(terms['deadline_seconds'])} s from the start of the search"),

@@ -22,6 +22,11 @@ DOWNLOADS = {
     "ledger.jsonl": "All that was disclosed (JSON lines)",
 }
 
+FOR_OWNERS = (
+    "There is a plan, and this platform knows nothing of it: each participant has its own part. "
+    "Participants see theirs with tacit participant result."
+)
+
 
 class RunPlan:
     """A place on the page that stays empty until there is something to show."""
@@ -41,6 +46,11 @@ class RunPlan:
         self._box.set_visibility(True)
         with self._box:
             native("h2", "Plan")
+            if result is not None and result.get("for_owners"):
+                html(summary(run, result))
+                native("p", FOR_OWNERS)
+                self._links(has_curve=False, has_plan=False)
+                return
             if result is None or not result["plan"]:
                 native("p", "The run ended before there was a plan.")
                 return
@@ -55,10 +65,11 @@ class RunPlan:
             self._links(has_curve=bool(result["evaluations"]) and set(best) == {"value"})
             html(plan_markup(run, result))
 
-    def _links(self, *, has_curve: bool) -> None:
+    def _links(self, *, has_curve: bool, has_plan: bool = True) -> None:
+        shown = {"convergence.png": has_curve, "result.csv": has_plan}
         with ui.element("p").classes("downloads"):
             for name, text in DOWNLOADS.items():
-                if has_curve or name != "convergence.png":
+                if shown.get(name, True):
                     ui.link(text, f"/runs/{self._id}/files/{name}").props("download")
 
 

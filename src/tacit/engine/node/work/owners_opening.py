@@ -1,0 +1,97 @@
+"""How a node opens a plan for its owners only: bound, sealed, compared with the others, released.
+
+::
+
+    bind        to one attempt, on the disk
+    seal        commitments to every row's components, a box per participant; both into the log
+    compare     the others are bound to the same attempt, and to the same common components
+    release     the log names the boxes of all who were heard; only then a box leaves the node
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+
+import numpy as np
+
+from tacit.engine.agreement.plan_parts import PlanContext, PlanHeads, seal_plan
+from tacit.engine.node.state.agreement_state import AgreementState
+from tacit.engine.node.state.plan_boxes import StoredParts
+from tacit.engine.node.state.sealed_progress import Kept
+from tacit.engine.node.work.session import ComputingNode
+from tacit.engine.records.events import PlanReleased
+from tacit.engine.wire.recording_mux import sent_digest
+from tacit.engine.wire.replies import PlanOpened
+from tacit.mpc import Session, left_without
+
+_KEY_BYTES = 32
+
+
+def draw_plan_keys(session: Session, /) -> dict[int, bytes]:
+    """Per component a fresh key that its holders draw alike, without communication.
+
+    It outlives the epoch in the encrypted state, and serves for commitments to this state's plan
+    alone.
+    """
+    drawn = {c: session.words("plan keys", c, _KEY_BYTES, np.uint8) for c in session.held}
+    return {component: words.tobytes() for component, words in drawn.items()}
+
+
+def context_of_plan(agreement_state: AgreementState, search: int, kept: Kept, /) -> PlanContext:
+    """Which plan a state has, and who holds it."""
+    nodes = len(agreement_state.agreement.nodes)
+    # A state of all nodes stays one, whoever was lost since.
+    of_all = len(kept.state.plan.parts) == nodes - 1
+    members = left_without(nodes, None if of_all else agreement_state.epochs.lost)
+    return PlanContext(agreement_state.hash, search, str(kept.attempt), members)
+
+
+async def sealed_parts(
+    node: ComputingNode, agreement_state: AgreementState, search: int, kept: Kept, /
+) -> StoredParts:
+    """What this node releases of the plan of a state that it is bound to: sealed once."""
+    agreement = agreement_state.agreement
+    signing = node.own_keys.signing(agreement)
+    context = context_of_plan(agreement_state, search, kept)
+
+    def seal() -> StoredParts:
+        plan = kept.state.plan.parts
+        rows = {component: part[1:] for component, part in plan.items()}
+        sealed = seal_plan(agreement, context, node.number, rows, kept.plan_keys, signing=signing)
+        value = []
+        if agreement.objectives[0].best == "value":
+            held = context.held_by(node.number)
+            value = [np.ascontiguousarray(plan[c][:1]).tobytes() for c in held]
+        return StoredParts(kept.attempt, sealed, value)
+
+    return await agreement_state.plan_boxes[search].sealed(kept.attempt, seal)
+
+
+def differing(
+    context: PlanContext, ours: PlanHeads, me: int, theirs: PlanHeads, peer: int, /
+) -> int | None:
+    """A component that two nodes hold and are bound to otherwise; None if there is none."""
+    held, known = context.held_by(me), context.held_by(peer)
+    if len(theirs.commitments) != len(known):
+        return known[0]
+    said = dict(zip(known, theirs.commitments, strict=True))
+    for component, root in zip(held, ours.commitments, strict=True):
+        if said.get(component, root) != root:
+            return component
+    return None
+
+
+def release(
+    agreement_state: AgreementState, search: int, parts: StoredParts, boxes: list[str], /
+) -> None:
+    """Write down what leaves the node; `boxes` are the hashes of the nodes' lists of boxes."""
+    salt = secrets.token_bytes(16)
+    digest = sent_digest(salt, [hashlib.sha256(part).digest() for part in parts.value])
+    event = PlanReleased(search, parts.attempt, boxes, salt.hex(), digest)
+    agreement_state.plan_boxes[search].release(event)
+
+
+def as_reply(parts: StoredParts, number: int, /) -> PlanOpened:
+    """The boxes as the platform gets them."""
+    return PlanOpened(id=number, components=parts.value, sealed=parts.sealed)

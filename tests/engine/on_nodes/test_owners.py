@@ -1,0 +1,148 @@
+"""A plan for its owners on real nodes: the same plan, one in all logs, in the same boxes."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+import numpy as np
+import pytest
+
+from tacit.engine.agreement.own_part import whole_plan
+from tacit.engine.agreement.plan_parts import SealedParts
+from tacit.engine.coordinator.coordinator import Coordinator
+from tacit.engine.coordinator.sealed_search import Opened
+from tacit.engine.coordinator.secure import SecureEngine
+from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.records import Ledger, LedgerEntry, OwnersPlan, PlanReleased, PlanSealed
+from tacit.engine.records.ledger import decode_entry
+from tacit.engine.wire.attempt import Attempt
+from tacit.engine.wire.messages import End, OpenPlan
+from tacit.engine.wire.replies import PlanOpened
+from tacit.errors import LogError, RefusedError
+from tacit.verify import Claim, check_run
+from tests.engine.agreed_cluster import AgreedCluster, ask, run
+from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, start_of, twin
+from tests.support.mending import mend
+
+
+def entry_of(opened: Opened) -> OwnersPlan:
+    """What the ledger says of it."""
+    heads = [None if each is None else each.heads for each in opened.sealed]
+    return OwnersPlan(0, str(opened.attempt), opened.value, opened.parts, heads)
+
+
+def findings(
+    agreed: AgreedCluster, ledger: list[LedgerEntry], claim: Claim | None = None
+) -> dict[str, str]:
+    """What the logs say to this ledger; what they do not bear out is an error."""
+    logs = [agreed.log(node) for node in range(len(agreed.agreement.nodes))]
+    found = check_run(agreed.agreement, logs, ledger, claim or Claim())
+    for finding in found:
+        finding.check()
+    return {finding.about: finding.detail for finding in found}
+
+
+async def open_again(coordinator: Coordinator, node: int, attempt: Attempt) -> PlanOpened:
+    client = coordinator.clients[node]
+    if not client.connected:
+        await client.connect()
+    return await ask(client, OpenPlan(agreement=coordinator.hash, search=0, attempt=attempt))
+
+
+@pytest.mark.parametrize("best", ["nothing", "value"])
+def test_owners_together_have_the_plan_that_the_clear_search_finds(
+    own_cluster: LocalCluster, best: str
+) -> None:
+    agreed = draft(own_cluster, sealed(PROBLEMS["balanced"](), best), plan="owners")
+    boxes: list[SealedParts | None] = []
+
+    async def search() -> tuple[Opened, list[int]]:
+        async with agreed.coordinator() as coordinator:
+            on_nodes = await begin(agreed, coordinator)
+            clear = twin(agreed, start_of(agreed), on_nodes.seed)
+            await on_nodes.advance(20, 20, until=None)
+            opened = await on_nodes.open(until=None)
+            clear.advance(20, horizon=20)
+            assert opened.value == (clear.best_value if best == "value" else None)
+            # The same bytes: at once, from a node that has crashed, and after the end.
+            own_cluster.kill(1)
+            mend(own_cluster)
+            await coordinator.clients[1].disconnect()
+            for node in (0, 1):
+                boxes.append((await open_again(coordinator, node, opened.attempt)).sealed)
+            await ask(coordinator.clients[2], End(agreement=coordinator.hash))
+            boxes.append((await open_again(coordinator, 2, opened.attempt)).sealed)
+            with pytest.raises(RefusedError, match="has ended"):
+                await open_again(coordinator, 2, Attempt("1:1:1"))
+            return opened, clear.plan().tolist()
+
+    opened, plan = run(search())
+    assert opened.plan == []
+    assert whole_plan(agreed.agreement, 0, boxes, agreed.keys) == plan
+    for now, before in zip(boxes, opened.sealed, strict=True):
+        assert before in (None, now)  # who came last was not waited for
+    entry = entry_of(opened)
+    assert "to its owners alone, as" in findings(agreed, [entry])["answers"]
+    # Nothing of the plan is in the ledger, and each node has released after others were bound.
+    assert len(entry.parts[0][0][1]) == (2 if best == "value" else 0)
+    for node in range(3):
+        (mine,) = agreed.events(node, PlanSealed)
+        for released in agreed.events(node, PlanReleased):
+            assert released.boxes[node] == mine.boxes
+            assert sum(map(bool, released.boxes)) >= 2
+
+
+def test_three_of_four_open_it_to_the_owners(four: LocalCluster) -> None:
+    agreed = draft(four, sealed(PROBLEMS["balanced"](), "value"), plan="owners", on_loss="three")
+
+    async def search() -> Opened:
+        async with agreed.coordinator() as coordinator:
+            on_nodes = await begin(agreed, coordinator)
+            await on_nodes.advance(3, 9, until=None)
+            four.kill(1)
+            await on_nodes.advance(3, 9, until=time.monotonic() + 20)
+            return await on_nodes.open(until=time.monotonic() + 20)
+
+    opened = run(search())
+    assert opened.sealed[1] is None
+    plan = whole_plan(agreed.agreement, 0, opened.sealed, agreed.keys)
+    agreed.problem.check_plan(plan)
+    assert agreed.problem.fitness(0, np.array([plan], dtype=np.int32))[0] == opened.value
+    assert "3 lists of boxes" in findings(agreed, [entry_of(opened)])["answers"]
+
+
+def test_a_changed_ledger_is_noticed(cluster: LocalCluster) -> None:
+    agreed = draft(cluster, sealed(PROBLEMS["balanced"](), "value"), plan="owners")
+    ledger = Ledger()
+    with SecureEngine(agreed.agreement, cluster.config, ledger=ledger) as engine:
+        engine.start(agreed.signatures, agreed.sealed())
+        search = engine.sealed(0)
+        search.start()
+        search.advance(5, 5, until=None)
+        opened = search.open(until=None)
+    assert opened.plan == []
+    (entry,) = ledger.entries
+    assert isinstance(entry, OwnersPlan)
+    assert decode_entry(msgspec.json.encode(entry), sealed=True) == entry
+    assert entry.value is not None
+    findings(agreed, [entry])
+    known = {node: heads for node, heads in enumerate(entry.heads) if heads is not None}
+    findings(agreed, [entry], Claim(own_parts={0: known}))
+    change, first = msgspec.structs.replace, next(iter(known))
+    heads = change(known[first], boxes="00" * 32)
+    others = [heads if node == first else each for node, each in enumerate(entry.heads)]
+    swapped = change(known[first], commitments=known[first].commitments[::-1])
+    lies: list[tuple[list[LedgerEntry], Claim, str]] = [
+        ([change(entry, value=entry.value + 1)], Claim(), "opened another value"),
+        ([change(entry, heads=others)], Claim(), "logged other boxes"),
+        ([change(entry, attempt="4:1:1")], Claim(), "bound to another plan"),
+        ([], Claim(), "which the ledger leaves out"),
+        ([entry], Claim(own_parts={0: {**known, first: swapped}}), "than your box was"),
+    ]
+    for changed, claim, why in lies:
+        with pytest.raises(LogError, match=why):
+            findings(agreed, changed, claim)
+    everybody = change(agreed.agreement, plan="everybody")
+    found = check_run(everybody, [agreed.log(node) for node in range(3)], [entry], Claim())
+    assert any("a plan for others than was agreed" in each.detail for each in found)

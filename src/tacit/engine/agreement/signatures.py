@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from tacit.engine.agreement.terms import Agreement, ParticipantTerms, agreement_hash
 from tacit.errors import AgreementError
 
-Purpose = Literal["agreement", "box", "join", "log", "log head", "manifest", "sealing key"]
+Purpose = Literal["agreement", "box", "frame", "join", "log", "log head", "manifest", "sealing key"]
 
 
 def _message(purpose: Purpose, data: bytes) -> bytes:

@@ -79,7 +79,7 @@ def flat_bytes(array: Array) -> Array:
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
-def _others(letters: Iterable[Letter], me: int, to: int) -> list[int]:
+def others_of(letters: Iterable[Letter], me: int, to: int) -> list[int]:
     """For whose pieces node `me` vouches to a receiver."""
     shared = (letter for letter in letters if letter.to == to and me in letter.senders)
     return sorted({other for letter in shared for other in letter.senders} - {me})
@@ -101,7 +101,7 @@ def frame_bytes(letters: Sequence[Letter], sender: int, to: int) -> int:
     56
     """
     pieces = [e.piece_bytes(sender) for e in letters if e.to == to and sender in e.senders]
-    return sum(pieces) + HASH_BYTES * len(_others(letters, sender, to))
+    return sum(pieces) + HASH_BYTES * len(others_of(letters, sender, to))
 
 
 def frames(
@@ -116,7 +116,7 @@ def frames(
             for number, letter in enumerate(letters)
             if letter.to == to and me in letter.senders
         ]
-        for other in _others(letters, me, to):
+        for other in others_of(letters, me, to):
             numbers = _vouched(letters, me, other, to)
             mine.append(_hash(cut(known[n], letters[n], other) for n in numbers))
         made[to] = mine
@@ -158,7 +158,7 @@ def opened(
             pieces[number, sender] = rests[sender][:size]
             rests[sender] = rests[sender][size:]
     for voucher, rest in rests.items():
-        for at, sender in enumerate(_others(letters, voucher, me)):
+        for at, sender in enumerate(others_of(letters, voucher, me)):
             said = rest[HASH_BYTES * at : HASH_BYTES * (at + 1)]
             numbers = _vouched(letters, voucher, sender, me)
             if not hmac.compare_digest(said, _hash(pieces[n, sender] for n in numbers)):

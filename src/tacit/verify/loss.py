@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tacit.engine.records import Log, NodeLost, NodeReturned
+from tacit.engine.records import Log, NodeLost, NodeNamed, NodeReturned
 from tacit.engine.wire import Attempt
 from tacit.errors import LogError
 
@@ -84,6 +84,8 @@ def describe_loss(logs: Sequence[Log], /) -> str:
     lost = next((node for log in logs if (node := lost_by(log)) is not None), None)
     if lost is None:
         return ""
+    if any(isinstance(event, NodeNamed) for log in logs for event in log):
+        return f"computed by three since node {lost} was proven to cheat"
     back = any(isinstance(event, NodeReturned) for log in logs for event in log)
     until = "until it was back " if back else "from then on "
     return f"node {lost} was lost: {until}computed by three, not checked"

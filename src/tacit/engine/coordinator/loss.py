@@ -30,9 +30,15 @@ class _Phase:
     lost: int
     since: datetime
     until: datetime | None = None
+    proven: bool = False
 
     def words(self) -> str:
         """For whoever reads the result."""
+        if self.proven:
+            return (
+                f"computed by three since node {self.lost} was proven to cheat, from "
+                f"{self.since:%H:%M:%S} on (UTC)"
+            )
         end = "on" if self.until is None else f"to {self.until:%H:%M:%S}"
         return (
             f"node {self.lost} was lost: computed by three, not checked, from "
@@ -51,15 +57,22 @@ class Loss:
         self._returning: asyncio.Task[None] | None = None
         self.without: int | None = None
         """The node that the others go on without."""
+        self.is_proven = False
+        """Whether it is proven to have cheated; then it never takes part again."""
         self._phases: list[_Phase] = []
 
     def opened(self) -> None:
         """An epoch has begun as we wanted: from now on it is so."""
         now = datetime.now(UTC)
         if self.without is not None and not self._phases:
-            self._phases.append(_Phase(self.without, now))
+            self._phases.append(_Phase(self.without, now, proven=self.is_proven))
         elif self.without is None and self._phases:
             self._phases[-1].until = self._phases[-1].until or now
+
+    def exclude(self, number: int, /) -> None:
+        """Go on without a node that is proven to cheat, unless one was lost before."""
+        if self.without is None and not self._phases:
+            self.without, self.is_proven, self._may_lose = number, True, False
 
     @property
     def notes(self) -> list[str]:

@@ -9,19 +9,13 @@ of these sets. A node is named if it is the only one that is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated
 
-import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from tacit.engine.agreement.signatures import is_signed, sign
 from tacit.engine.agreement.terms import Agreement, agreement_hash
 from tacit.errors import LogError
 from tacit.mpc import SIGNATURE_BYTES, Statement
-
-SignedStatement = Annotated[bytes, msgspec.Meta(max_length=2048)]
-"""A statement in its bytes, and the signature of its author."""
-Evidence = Annotated[list[SignedStatement], msgspec.Meta(max_length=32)]
 
 
 class FrameSigner:
@@ -44,7 +38,10 @@ class FrameSigner:
 
 
 def read_evidence(agreement: Agreement, evidence: Iterable[bytes], /) -> list[Statement]:
-    """The statements, or a `LogError` if one is none that a node of this agreement signed."""
+    """The statements; a `LogError` if one is none that a node of this agreement signed.
+
+    Each comes as its bytes with the signature of its author behind.
+    """
     signer, found = FrameSigner(agreement), []
     for signed in evidence:
         data, signature = signed[:-SIGNATURE_BYTES], signed[-SIGNATURE_BYTES:]

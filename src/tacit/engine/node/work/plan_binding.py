@@ -20,6 +20,7 @@ from tacit.engine.records.events import LogFailed
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
 from tacit.engine.wire.peer_messages import Bind
 from tacit.errors import LogError, PeerTimeoutError
+from tacit.mpc import party_name
 
 OBJECTION_SECONDS = 0.15
 """So long after enough peers have confirmed, the others may still object."""
@@ -37,7 +38,7 @@ async def confirm_binding(
     waiting: set[asyncio.Task[Attempt]] = set()
     try:
         while (waiting or missing > 0) and loop.time() < latest:
-            for line in [line for line in node.peers.lines() if line not in asked]:
+            for line in [line for line in _lines(node, agreement_state) if line not in asked]:
                 question = line.bind(agreement_state.hash, search, attempt, timeout=EPOCH_SECONDS)
                 asked[line] = loop.create_task(question)
                 waiting.add(asked[line])
@@ -59,6 +60,13 @@ async def confirm_binding(
             task.cancel()
     if missing > 0:
         raise PeerTimeoutError("the peers", "did not confirm the plan to open; start one of them")
+
+
+def _lines(node: ComputingNode, agreement_state: AgreementState) -> list[PeerLine]:
+    """The links to the peers whose word counts: one that is proven to cheat has none."""
+    epochs = agreement_state.epochs
+    cheat = party_name(epochs.lost) if epochs.lost is not None and epochs.evidence else None
+    return [line for line in node.peers.lines() if line.mux.link.peer != cheat]
 
 
 async def bind_for_peer(node: ComputingNode, asked: Bind, /) -> Attempt:

@@ -144,7 +144,9 @@ async def _advance(
     size = generations_bytes(schedule, nodes=len(agreement_state.agreement.nodes))
     async with (
         memory_for(node, agreement_state, size, context, sent),
-        node_session(node, agreement_state, context, request.epoch, sent, away=away) as session,
+        node_session(
+            node, agreement_state, context, request.epoch, sent, away=away, signed=request.signed
+        ) as session,
     ):
         state = await compute_away(node, agreement_state, work, away=away)
     if shows:

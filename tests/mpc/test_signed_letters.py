@@ -7,15 +7,23 @@ from functools import cache
 from itertools import cycle, permutations
 from typing import Any
 
+import numpy as np
 import pytest
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from tacit.errors import AbortError, MismatchError, PeerError
 from tacit.mpc import signed_letters
-from tacit.mpc.letters import Letter, outside
+from tacit.mpc.letters import Letter
 from tacit.mpc.shares import COORDINATOR, held_by, party_name
-from tacit.mpc.signed_letters import SALT_BYTES, Senders, groups_of, salted_frames
+from tacit.mpc.signed_letters import (
+    SALT_BYTES,
+    Place,
+    Senders,
+    SignedRound,
+    groups_of,
+    salted_frames,
+)
 from tacit.mpc.statements import DIGEST_BYTES, SIGNATURE_BYTES, Group, Statement
 from tacit.mpc.transport.frame import Buffer
 from tests.mpc.tampering import Log, Sent, untouched
@@ -172,11 +180,22 @@ def test_a_signature_from_another_round_or_attempt_counts_nowhere() -> None:
 
 def test_nobody_but_the_senders_can_derive_a_salt() -> None:
     """So hashes of few bits in a log tell nobody anything who did not know the content."""
-    for senders in ((0, 1), (1, 3), (0, 1, 2)):
-        needed = outside(4, *senders)
-        assert all(set(needed) <= set(held_by(sender, 4)) for sender in senders)
-        for node in set(range(4)) - set(senders):
-            assert not set(needed) <= set(held_by(node, 4))
+    letters = [Letter((0, 1), 3, (4,)), Letter((0, 2), 3, (4,)), Letter((0, 1, 2), 3, (4,))]
+    drawn: dict[str, set[int]] = {}
+
+    def words(label: str, component: int, count: int) -> Any:
+        drawn.setdefault(label, set()).add(component)
+        return np.arange(count, dtype=np.uint64)
+
+    place = Place(bytes(32), 0, 1)
+    made = SignedRound(letters, 0, 4, place, Signing(0))
+    made.frames({k: np.arange(4, dtype=np.uint64) for k in range(3)}, words)
+    assert len(drawn) == 3
+    for letter in letters:
+        (needed,) = (needed for label, needed in drawn.items() if str(letter.senders) in label)
+        assert all(needed <= set(held_by(sender, 4)) for sender in letter.senders)
+        for node in set(range(4)) - set(letter.senders):
+            assert not needed <= set(held_by(node, 4))
 
 
 def test_the_same_content_has_another_hash_in_another_attempt() -> None:

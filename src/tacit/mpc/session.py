@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -46,6 +47,7 @@ class _Shared:
     names: dict[int, str]
     greeting: bytes
     signer: Signer | None
+    signed: Counter[int] = field(default_factory=Counter)
     is_greeting: bool = False
     met: asyncio.Event = field(default_factory=asyncio.Event)
     drawn: set[tuple[str, int]] = field(default_factory=set)
@@ -166,12 +168,13 @@ class Session:
         return opened(letters, arrived, self.me, self._shared.names)
 
     def _signed(self, letters: Sequence[Letter]) -> SignedRound | None:
-        signer = self._shared.signer
-        if signer is None:
+        shared, substream = self._shared, self._substream
+        if shared.signer is None or not letters:  # who had to `meet` is a matter of time
             return None
-        about = hashlib.sha256(self._shared.greeting).digest()
-        place = Place(about, self._substream, self._exchanges)
-        return SignedRound(letters, self.me, self.nodes, place, signer)
+        shared.signed[substream] += 1
+        about = hashlib.sha256(shared.greeting).digest()
+        place = Place(about, substream, shared.signed[substream])
+        return SignedRound(letters, self.me, self.nodes, place, shared.signer)
 
     async def meet(self) -> None:
         """Return once all nodes agree with us: what is opened has no mask that would differ.

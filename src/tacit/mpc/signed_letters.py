@@ -88,9 +88,24 @@ def salted_frames(
     return made
 
 
+def signed_frame_bytes(letters: Sequence[Letter], sender: int, to: int) -> int:
+    """The size of what one node sends another in a round of a signed attempt.
+
+    >>> from tacit.mpc.letters import frame_bytes
+    >>> letters = [Letter((2, 3), 0, (5,))]
+    >>> signed_frame_bytes(letters, 3, 0) - frame_bytes(letters, 3, 0)  # a salt and a signature
+    96
+    """
+    groups = groups_of(letters, sender, to)
+    pieces = sum(e.piece_bytes(sender) for e in letters if e.to == to and sender in e.senders)
+    hashes = sum(len(senders) - 1 for senders in groups)
+    more = DIGEST_BYTES * hashes + SALT_BYTES * len(groups) + SIGNATURE_BYTES
+    return pieces + (more if groups else 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a round is: what the nodes agree on, the substream, and the number of the round."""
+    """Where a round is: what the nodes agree on, the substream, and the number of its round."""
 
     about: bytes
     substream: int
@@ -189,10 +204,7 @@ class SignedRound:
 
     def _read(self, sender: int, rest: memoryview, name: str) -> _Signed:
         groups, sent = groups_of(self.letters, sender, self.me), self._sent(sender, self.me)
-        hashes = sum(len(senders) - 1 for senders in groups)
-        due = sum(self.letters[number].piece_bytes(sender) for number in sent)
-        if groups:
-            due += DIGEST_BYTES * hashes + SALT_BYTES * len(groups) + SIGNATURE_BYTES
+        due = signed_frame_bytes(self.letters, sender, self.me)
         if rest.nbytes != due:
             raise AbortError(name, f"sent {rest.nbytes} bytes where {due} were due")
         rest, pieces = rest.cast("B"), dict[int, Buffer]()
@@ -202,6 +214,7 @@ class SignedRound:
         if not groups:
             return _Signed(pieces, None, b"")
         words = [bytes(rest[at : at + 32]) for at in range(0, rest.nbytes - SIGNATURE_BYTES, 32)]
+        hashes = len(words) - len(groups)
         statement = self._statement(sender, self.me, pieces, words[:hashes], words[hashes:])
         return _Signed(pieces, statement, bytes(rest[-SIGNATURE_BYTES:]))
 

@@ -38,7 +38,7 @@ class Statement:
     to: int
     substream: int
     exchange: int
-    """The number of the round, counted from 1."""
+    """The number of the round with letters in this substream, counted from 1."""
     groups: tuple[Group, ...]
 
     @property

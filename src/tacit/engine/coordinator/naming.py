@@ -7,9 +7,13 @@ go on without another.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
+
 from tacit.engine.agreement.terms import Agreement
 from tacit.engine.records.evidence import describe_suspects, read_evidence, suspects
 from tacit.errors import LogError, MismatchError
+from tacit.mpc import Statement
 
 
 class Naming:
@@ -30,27 +34,20 @@ class Naming:
             self.signed = True
             self.examine(reason.evidence)
 
-    def examine(self, evidence: tuple[bytes, ...] | list[bytes], /) -> None:
+    def examine(self, evidence: Sequence[bytes], /) -> None:
         """Keep what proves more than we know; whoever makes something up proves nothing."""
         more = [each for each in evidence if each not in self.evidence]
         if not more:
             return
-        everything = [*self.evidence, *more]
-        left = self._proven_by(everything)
-        if left and (not self.suspects or left < self.suspects):
-            self.suspects = left
-            for each in everything:
-                rest = [other for other in everything if other != each]
-                # Only what it takes: whoever lies may have added any number of statements.
-                if self._proven_by(rest) == left:
-                    everything = rest
-            self.evidence = everything
-
-    def _proven_by(self, evidence: list[bytes]) -> frozenset[int]:
         try:
-            return suspects(read_evidence(self._agreement, evidence))
+            read = read_evidence(self._agreement, [*self.evidence, *more])
+            left = suspects(read)
         except LogError:
-            return frozenset()
+            return
+        if not self.suspects or left < self.suspects:
+            signed = dict(zip(read, [*self.evidence, *more], strict=True))
+            self.suspects = left
+            self.evidence = [signed[statement] for statement in _needed(read, left)]
 
     @property
     def named(self) -> int | None:
@@ -61,3 +58,14 @@ class Naming:
     def words(self) -> str:
         """What is known, for whoever waits for an answer; empty if nothing is."""
         return describe_suspects(self.suspects) if self.suspects else ""
+
+
+def _needed(statements: Sequence[Statement], left: frozenset[int]) -> list[Statement]:
+    """What it takes to prove it: whoever lies may have added any number of other statements."""
+    kept = [*statements]
+    for each in statements:
+        rest = [other for other in kept if other != each]
+        with suppress(LogError):
+            if suspects(rest) == left:
+                kept = rest
+    return kept

@@ -8,13 +8,18 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
+from tacit.engine.coordinator.evaluations import Evaluated
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.records.events import NodeNamed, RequestFailed
+from tacit.engine.records.ledger import EvaluationAnswer, LedgerEntry
 from tacit.engine.wire.messages import OpenEpoch
 from tacit.errors import PeerTimeoutError, RefusedError
+from tacit.verify import check_evidence, describe_loss
+from tacit.verify.answers import Answers, check_answers
 from tests.engine.agreed_cluster import AgreedCluster, populations, problem, run
 from tests.engine.lying_node import restart_lying
 from tests.engine.on_nodes.test_failures import expected
+from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, start_of, twin
 
 pytestmark = pytest.mark.processes
 
@@ -26,32 +31,71 @@ def lied_to(four: LocalCluster) -> Iterator[LocalCluster]:
     four.kill(0)
 
 
+def entry(told: Evaluated) -> EvaluationAnswer:
+    """What the ledger has of an evaluation."""
+    outcome, labels = told.outcome, [int(label) for label in told.outcome.labels]
+    about = told.number, told.request.hex(), labels, outcome.improved, told.parts
+    return EvaluationAnswer(0, *about, without=told.without)
+
+
 def test_a_node_that_is_proven_to_cheat_is_gone_on_without(lied_to: LocalCluster) -> None:
     """No leave to lose a node is needed, and no grace: the proof is enough."""
     agreed = AgreedCluster.draft(lied_to, problem("top:3", "improvement"))
-    first, second, third = populations(3)
+    plans = populations(3)
+    ledger: list[LedgerEntry] = []
 
     async def evaluate() -> None:
         async with agreed.ready() as (coordinator, evaluations):
-            await evaluations.evaluate(first, until=None)
+            ledger.append(entry(await evaluations.evaluate(plans[0], until=None)))
             restart_lying(lied_to, 0, "pieces", 3)
-            for plans in (second, third):
-                told = await evaluations.evaluate(plans, until=time.monotonic() + 40)
+            for each in plans[1:]:
+                told = await evaluations.evaluate(each, until=time.monotonic() + 40)
                 assert told.without == 0
-                assert told.outcome.labels.tolist() == expected(agreed, plans)
+                assert told.outcome.labels.tolist() == expected(agreed, each)
+                ledger.append(entry(told))
+            await evaluations.settle(until=None)
             (note,) = coordinator.loss.notes
             assert note.startswith("computed by three since node 0 was proven to cheat, from ")
             # It is never let in again, by nobody.
-            epoch = time.time_ns()
-            request = OpenEpoch(agreement=coordinator.hash, epoch=epoch)
+            request = OpenEpoch(agreement=coordinator.hash, epoch=time.time_ns())
             for client in coordinator.clients[1:]:
                 with pytest.raises(RefusedError, match="node 0 is proven to have cheated"):
                     await (await client.ask(request))
+        async with agreed.coordinator() as again:
+            await again.start_agreement(agreed.signatures, within=20)
+            await again.epoch()
+            assert again.loss.without == 0
 
     run(evaluate())
-    for node in (1, 2, 3):
-        (named,) = agreed.events(node, NodeNamed)
-        assert named.node == 0
+    logs = [agreed.log(node) for node in range(4)]
+    assert [[e.node for e in log if isinstance(e, NodeNamed)] for log in logs] == [
+        [],
+        [0],
+        [0],
+        [0],
+    ]
+    assert check_evidence(agreed.agreement, logs).startswith("node 0 departed from the protocol")
+    assert check_answers(agreed.agreement, logs, ledger) == Answers(3, 0)
+    assert describe_loss(logs) == "computed by three since node 0 was proven to cheat"
+
+
+def test_a_sealed_search_goes_on_without_a_node_that_cheats(lied_to: LocalCluster) -> None:
+    agreed = draft(lied_to, sealed(PROBLEMS["balanced"]()))
+
+    async def search() -> None:
+        async with agreed.coordinator() as coordinator:
+            on_nodes = await begin(agreed, coordinator)
+            clear = twin(agreed, start_of(agreed), on_nodes.seed)
+            await on_nodes.advance(4, 8, until=None)
+            restart_lying(lied_to, 0, "pieces", 3)
+            await on_nodes.advance(4, 8, until=time.monotonic() + 40)
+            assert coordinator.loss.without == 0
+            clear.advance(8, horizon=8)
+            opened = await on_nodes.open(until=time.monotonic() + 20)
+            assert opened.plan == clear.plan().tolist()
+            assert opened.parts[0] == []
+
+    run(search())
 
 
 def test_an_undecided_pair_is_waited_for(lied_to: LocalCluster) -> None:

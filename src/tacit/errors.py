@@ -177,11 +177,18 @@ class AbortError(PeerError):
 
 
 class MismatchError(AbortError):
-    """What one node sent is not what another vouches for: one of the two, or we, are wrong."""
+    """What one node sent is not what another vouches for: one of the two, or we, are wrong.
 
-    def __init__(self, sender: str, voucher: str) -> None:
-        super().__init__(sender, f"sent something else than {voucher} vouches for; one lies")
-        self.voucher = voucher
+    In a signed attempt `evidence` has what the senders signed, which shows that we are not.
+    """
+
+    def __init__(
+        self, sender: str, voucher: str, *, evidence: Sequence[bytes] = (), source: str = ""
+    ) -> None:
+        super().__init__(
+            sender, f"sent something else than {voucher} vouches for; one lies{source}"
+        )
+        self.voucher, self.evidence = voucher, tuple(evidence)
 
 
 class ServiceError(TacitError):

@@ -48,17 +48,18 @@ def offered_by(
     )
 
 
-def example_cast() -> Cast:
+def example_cast(count: int = 3) -> Cast:
     """The parties of the tiny problem, at addresses where nobody listens."""
-    nodes = tuple(Keys.new(f"node {i}") for i in range(3))
-    sealing = tuple(X25519PrivateKey.generate() for _ in range(3))
+    nodes = tuple(Keys.new(f"node {i}") for i in range(count))
+    sealing = tuple(X25519PrivateKey.generate() for _ in range(count))
     participants = participant_keys(["owner"])
     nonce, platform = secrets.token_hex(16), f"{9:064x}"
     agreement = draft_agreement(
         example_problem(),
         participants=public_keys(participants),
         nodes=[
-            offered_by(nodes[i], sealing[i], i, nonce=nonce, platform=platform) for i in range(3)
+            offered_by(nodes[i], sealing[i], i, nonce=nonce, platform=platform)
+            for i in range(count)
         ],
         platform=platform,
         nonce=nonce,

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.node import process
-from tacit.mpc import session
-from tacit.mpc.letters import HASH_BYTES, Letter, frames
+from tacit.mpc import session, signed_letters
+from tacit.mpc.letters import Letter, frames, others_of
 from tacit.mpc.transport import Buffer
 
-LIES = ("piece", "hash")
+LIES = ("piece", "hash", "pieces", "hash 2")
+"""One of its own pieces, one hash, all of its pieces, or one hash of what node 2 sends."""
+Frames = dict[int, list[Buffer]]
 ROUND = 4
 """Lies from this exchange of an evaluation on, in the middle of the comparison."""
 
@@ -43,20 +45,41 @@ def _flipped(part: Buffer) -> bytes:
 def _lie(about: str, to: int) -> None:
     exchanges = 0
 
-    def lying(
-        letters: Sequence[Letter], contents: Mapping[int, Any], me: int
-    ) -> dict[int, list[Buffer]]:
-        nonlocal exchanges
-        made = frames(letters, contents, me)
-        exchanges += 1
-        parts = made.get(to, [])
-        hashes = [k for k, part in enumerate(parts) if memoryview(part).nbytes == HASH_BYTES]
-        pieces = [k for k in range(len(parts)) if k not in hashes]
-        if exchanges >= ROUND and (at := hashes if about == "hash" else pieces):
-            parts[at[-1]] = _flipped(memoryview(parts[at[-1]]).cast("B"))
-        return made
+    def lying(make: Callable[..., Frames], others: Callable[..., list[int]]) -> Callable[..., Any]:
+        def made_up(letters: Sequence[Letter], contents: Any, me: int, *salt: Any) -> Frames:
+            nonlocal exchanges
+            made = make(letters, contents, me, *salt)
+            exchanges += 1
+            if exchanges >= ROUND and to in made:
+                vouched = others(letters, me, to)
+                for k in _chosen(made[to], about, vouched):
+                    made[to][k] = _flipped(memoryview(made[to][k]).cast("B"))
+            return made
 
-    session.frames = lying  # type: ignore[attr-defined]
+        return made_up
+
+    # What it signs, where all sign, is its lie.
+    session.frames = lying(frames, others_of)  # type: ignore[attr-defined]
+    signed_letters.salted_frames = lying(signed_letters.salted_frames, _others_in_groups)
+
+
+def _others_in_groups(letters: Sequence[Letter], me: int, to: int) -> list[int]:
+    groups = signed_letters.groups_of(letters, me, to)
+    return [other for senders in groups for other in senders if other != me]
+
+
+def _chosen(parts: list[Buffer], about: str, vouched: list[int]) -> list[int]:
+    """Which parts of a frame to change: pieces come first, then a hash for each that is vouched."""
+    pieces = [k for k in range(len(parts) - len(vouched)) if memoryview(parts[k]).nbytes]
+    hashes = range(len(parts) - len(vouched), len(parts))
+    match about.split():
+        case ["pieces"]:
+            return pieces
+        case ["piece"]:
+            return pieces[-1:]
+        case ["hash"]:
+            return [*hashes][-1:]
+    return [k for k, other in zip(hashes, vouched, strict=True) if about == f"hash {other}"][:1]
 
 
 if __name__ == "__main__":

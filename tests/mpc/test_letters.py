@@ -29,6 +29,7 @@ from tacit.mpc.shares import (
     held_by,
     party_name,
 )
+from tacit.mpc.signed_letters import Signer
 from tacit.mpc.transport.frame import Buffer
 from tests.mpc.tampering import Log, Sent, Tamper, run_without_waiting, tampered, untouched
 
@@ -109,7 +110,11 @@ KINDS = {
 
 
 def run_kind(
-    kind: Kind, tamper: Tamper, nodes: int = 4, seed: int = 0
+    kind: Kind,
+    tamper: Tamper,
+    nodes: int = 4,
+    seed: int = 0,
+    signers: Callable[[int], Signer] | None = None,
 ) -> tuple[dict[int, Any], Log]:
     """What each party returns or raises, and what was sent."""
     x, y = kind.shares(nodes, seed)
@@ -128,6 +133,7 @@ def run_kind(
             nodes=nodes,
             masks=source(seed, nodes),
             timeout=1,
+            signers=signers,
         )
         return {**dict(enumerate(run.results)), COORDINATOR: run.coordinator}
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from tacit.mpc.protocols.range_check import check_ranges
     from tacit.mpc.recorded import Substreams, receive_again
     from tacit.mpc.ring import RING_BITS, from_ring, public_word, to_ring
-    from tacit.mpc.session import Session, Wire
+    from tacit.mpc.session import Session
     from tacit.mpc.shares import (
         CLUSTER_SIZES,
         COORDINATOR,
@@ -56,6 +56,9 @@ if TYPE_CHECKING:
         party_name,
         reconstruct,
     )
+    from tacit.mpc.signed_letters import Signer
     from tacit.mpc.spec import Best, Spec
+    from tacit.mpc.statements import SIGNATURE_BYTES, Group, Statement
+    from tacit.mpc.wire import Wire
 else:
     __getattr__ = lazily(__name__)

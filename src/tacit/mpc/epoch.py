@@ -24,11 +24,13 @@ from tacit.mpc.context import Context
 from tacit.mpc.cost import Cost
 from tacit.mpc.letters import Letter
 from tacit.mpc.masks import KeyedMasks, expand
-from tacit.mpc.session import DEFAULT_TIMEOUT, Session, Wire
+from tacit.mpc.session import DEFAULT_TIMEOUT, Session
 from tacit.mpc.shares import COORDINATOR, held_by
+from tacit.mpc.signed_letters import Signer
 from tacit.mpc.transport.frame import Channel, Kind
 from tacit.mpc.transport.link import Link
 from tacit.mpc.transport.mux import Conversation, Mux
+from tacit.mpc.wire import Wire
 
 KEY_BYTES = 32
 _NOTICE_TIMEOUT = 0.01
@@ -244,6 +246,7 @@ async def open_session(
     muxes: Mapping[int, SessionMux],
     epoch: Epoch | None,
     state: bytes = b"",
+    signer: Signer | None = None,
     timeout: float = DEFAULT_TIMEOUT,
 ) -> AsyncIterator[Session]:
     """A session over real links. If it fails, the epoch ends with it and all peers get a notice.
@@ -251,7 +254,8 @@ async def open_session(
     Who gets the notice fails at once and names the party that the first one to fail waited for.
 
     `muxes` has the links by party, with `COORDINATOR` for the platform. The coordinator itself
-    passes no epoch. `state` is what the nodes must agree on beyond the context.
+    passes no epoch. `state` is what the nodes must agree on beyond the context. With a `signer`
+    frames between nodes are signed.
     """
     if epoch is None and me != COORDINATOR:
         raise MaskReuseError("a node needs the keys of an epoch; call agree_epoch first")
@@ -261,6 +265,7 @@ async def open_session(
         nodes=epoch.nodes if epoch is not None else len(muxes),
         masks=masks,
         greeting=epoch.greeting(context, state) if epoch is not None else b"",
+        signer=signer,
         wire=lambda peer, substream: muxes[peer].open(context.channel(substream), tag=context.tag),
         timeout=timeout,
         names={peer: mux.link.peer for peer, mux in muxes.items()},

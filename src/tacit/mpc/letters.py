@@ -74,11 +74,12 @@ def outside(nodes: int, *components: int) -> tuple[int, ...]:
     return tuple(node for node in range(nodes) if node not in components)
 
 
-def _bytes(array: Array) -> Array:
+def flat_bytes(array: Array) -> Array:
+    """The bytes of an array, one after the other."""
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
-def _others(letters: Iterable[Letter], me: int, to: int) -> list[int]:
+def others_of(letters: Iterable[Letter], me: int, to: int) -> list[int]:
     """For whose pieces node `me` vouches to a receiver."""
     shared = (letter for letter in letters if letter.to == to and me in letter.senders)
     return sorted({other for letter in shared for other in letter.senders} - {me})
@@ -100,7 +101,7 @@ def frame_bytes(letters: Sequence[Letter], sender: int, to: int) -> int:
     56
     """
     pieces = [e.piece_bytes(sender) for e in letters if e.to == to and sender in e.senders]
-    return sum(pieces) + HASH_BYTES * len(_others(letters, sender, to))
+    return sum(pieces) + HASH_BYTES * len(others_of(letters, sender, to))
 
 
 def frames(
@@ -108,21 +109,22 @@ def frames(
 ) -> dict[int, list[Buffer]]:
     """What a party sends in a round, by receiver; `contents` has the letters that it knows."""
     made: dict[int, list[Buffer]] = {}
-    known = {number: _bytes(content) for number, content in contents.items()}
+    known = {number: flat_bytes(content) for number, content in contents.items()}
     for to in dict.fromkeys(letter.to for letter in letters if me in letter.senders):
         mine: list[Buffer] = [
-            _cut(known[number], letter, me)
+            cut(known[number], letter, me)
             for number, letter in enumerate(letters)
             if letter.to == to and me in letter.senders
         ]
-        for other in _others(letters, me, to):
+        for other in others_of(letters, me, to):
             numbers = _vouched(letters, me, other, to)
-            mine.append(_hash(_cut(known[n], letters[n], other) for n in numbers))
+            mine.append(_hash(cut(known[n], letters[n], other) for n in numbers))
         made[to] = mine
     return made
 
 
-def _cut(content: Array, letter: Letter, sender: int) -> memoryview:
+def cut(content: Array, letter: Letter, sender: int) -> memoryview:
+    """A sender's piece of a letter, from its bytes."""
     piece, size = letter.piece(sender), letter.dtype.itemsize
     return content[piece.start * size : piece.stop * size].data
 
@@ -156,7 +158,7 @@ def opened(
             pieces[number, sender] = rests[sender][:size]
             rests[sender] = rests[sender][size:]
     for voucher, rest in rests.items():
-        for at, sender in enumerate(_others(letters, voucher, me)):
+        for at, sender in enumerate(others_of(letters, voucher, me)):
             said = rest[HASH_BYTES * at : HASH_BYTES * (at + 1)]
             numbers = _vouched(letters, voucher, sender, me)
             if not hmac.compare_digest(said, _hash(pieces[n, sender] for n in numbers)):
@@ -164,12 +166,13 @@ def opened(
                 other = names.get(voucher, party_name(voucher))
                 raise MismatchError(name, other)
     return {
-        number: _joined([pieces[number, sender] for sender in letter.senders], letter)
+        number: joined([pieces[number, sender] for sender in letter.senders], letter)
         for number, letter in ours
     }
 
 
-def _joined(pieces: list[memoryview], letter: Letter) -> Array:
+def joined(pieces: list[memoryview], letter: Letter) -> Array:
+    """A letter from the pieces of all its senders."""
     data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
     array = np.frombuffer(data, dtype=letter.dtype).reshape(letter.shape)
     # In memory the sender's own array arrives, so nobody may write into it.

@@ -23,6 +23,7 @@ from tacit.mpc.shares import (
     party_name,
     reconstruct,
 )
+from tacit.mpc.signed_letters import Signer
 from tacit.mpc.transport.frame import Buffer, Channel, Frame, Header
 from tacit.mpc.transport.inbox import Inbox
 from tacit.mpc.transport.memory import memory_pair
@@ -114,6 +115,7 @@ async def parties(
     masks: Callable[[int], MaskSource] | None = None,
     record: bool = False,
     timeout: float = 10.0,
+    signers: Callable[[int], Signer] | None = None,
 ) -> PartiesRun[T]:
     """Run a protocol with all nodes, and a coordinator if given, on this event loop."""
     network = _Network(nodes, record)
@@ -125,6 +127,7 @@ async def parties(
             masks=source(me) if me != COORDINATOR else None,
             wire=lambda peer, substream, me=me: _NetworkWire(network, me, peer, substream),  # type: ignore[misc]
             timeout=timeout,
+            signer=signers(me) if signers is not None and me != COORDINATOR else None,
         )
         for me in (*range(nodes), COORDINATOR)
     ]

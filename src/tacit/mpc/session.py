@@ -14,10 +14,12 @@ depend on all that too; what is opened waits (`meet`).
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import math
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -26,30 +28,12 @@ from tacit.errors import AbortError, MaskReuseError, PeerError
 from tacit.mpc.letters import Letter, frames, opened
 from tacit.mpc.masks import MaskSource
 from tacit.mpc.shares import COORDINATOR, held_by, party_name
-from tacit.mpc.transport.frame import HEADER_BYTES, Buffer, Frame
+from tacit.mpc.signed_letters import Place, SignedRound, Signer
+from tacit.mpc.transport.frame import HEADER_BYTES, Buffer
+from tacit.mpc.wire import Wire
 
 T = TypeVar("T")
 DEFAULT_TIMEOUT = 10.0
-
-
-class Wire(Protocol):
-    """One substream's way to one peer; a `Conversation` of a `Mux` is one."""
-
-    async def send(self, depth: int, payload: Buffer, *, timeout: float) -> None:
-        """Send a message."""
-        ...
-
-    async def receive(self, *, timeout: float) -> Frame:
-        """Wait for the next message."""
-        ...
-
-    def fail(self, error: PeerError) -> None:
-        """Raise this error in the receiver that waits for a message."""
-        ...
-
-    def close(self) -> None:
-        """No more messages."""
-        ...
 
 
 @dataclass(slots=True)
@@ -62,6 +46,8 @@ class _Shared:
     timeout: float
     names: dict[int, str]
     greeting: bytes
+    signer: Signer | None
+    signed: Counter[int] = field(default_factory=Counter)
     is_greeting: bool = False
     met: asyncio.Event = field(default_factory=asyncio.Event)
     drawn: set[tuple[str, int]] = field(default_factory=set)
@@ -92,6 +78,7 @@ class Session:
 
     `wire` opens the way to a peer for a substream. `masks` is None at the coordinator. `greeting`
     is the hash of what the nodes must agree on; without one, as at the coordinator, none is sent.
+    With a `signer`, frames to other nodes are signed (see `signed_letters`).
     """
 
     def __init__(
@@ -104,13 +91,14 @@ class Session:
         timeout: float = DEFAULT_TIMEOUT,
         names: Mapping[int, str] | None = None,
         greeting: bytes = b"",
+        signer: Signer | None = None,
     ) -> None:
         self.me = me
         self.depth = 0
         self._exchanges = 0
         """Rounds so far, whether or not a message came in each: no depth is above that."""
         self._substream = 0
-        self._shared = _Shared(nodes, masks, wire, timeout, dict(names or {}), greeting)
+        self._shared = _Shared(nodes, masks, wire, timeout, dict(names or {}), greeting, signer)
 
     @property
     def nodes(self) -> int:
@@ -157,7 +145,11 @@ class Session:
         returned before all that arrived fits together (see `letters`).
         """
         self._exchanges += 1
-        ours = frames(letters, contents, self.me)
+        signed = self._signed(letters)
+        if signed is not None:
+            ours = signed.frames(contents, self.words)
+        else:
+            ours = frames(letters, contents, self.me)
         senders = {sender for each in letters if each.to == self.me for sender in each.senders}
         if await self._is_first():
             greeting = self._shared.greeting
@@ -171,7 +163,18 @@ class Session:
         for peer, payload in ours.items():
             await self._send(peer, payload)
         arrived |= await self._receive_all(sorted(senders - arrived.keys()))
+        if signed is not None:
+            return signed.opened(arrived, self._shared.names)
         return opened(letters, arrived, self.me, self._shared.names)
+
+    def _signed(self, letters: Sequence[Letter]) -> SignedRound | None:
+        shared, substream = self._shared, self._substream
+        if shared.signer is None or not letters:  # who had to `meet` is a matter of time
+            return None
+        shared.signed[substream] += 1
+        about = hashlib.sha256(shared.greeting).digest()
+        place = Place(about, substream, shared.signed[substream])
+        return SignedRound(letters, self.me, self.nodes, place, shared.signer)
 
     async def meet(self) -> None:
         """Return once all nodes agree with us: what is opened has no mask that would differ.

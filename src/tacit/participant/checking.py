@@ -22,7 +22,15 @@ from tacit.participant.plain_text import plain_line
 from tacit.participant.receipts import check_receipts
 from tacit.participant.results import check_shows_no_plan
 from tacit.participant.reviewing import clock_warnings
-from tacit.verify import Claim, Finding, Verdict, check_inputs, check_run, describe_loss
+from tacit.verify import (
+    Claim,
+    Finding,
+    Verdict,
+    check_evidence,
+    check_inputs,
+    check_run,
+    describe_loss,
+)
 
 ENDED = ("finished", "interrupted", "failed", "cancelled")
 
@@ -71,6 +79,11 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
             claim = replace(claim, own_parts=own_seen, own_trouble=own_trouble)
         verdict.findings.extend(check_run(agreement, logs, ledger, claim))
         verdict.notes.extend([*_refusals(logs), *_mismatches(logs)])
+        proven = Finding.of("evidence", check_evidence, agreement, logs)
+        if not proven.ok:
+            verdict.findings.append(proven)
+        elif proven.detail:
+            verdict.notes.append(proven.detail)
         if words := describe_loss(logs):
             verdict.notes.append(words)
     return verdict
@@ -142,7 +155,7 @@ def _mismatches(logs: Sequence[Log]) -> list[str]:
         (node, event.peer, event.voucher): None
         for node, log in enumerate(logs)
         for event in log
-        if isinstance(event, RequestFailed) and event.voucher
+        if isinstance(event, RequestFailed) and event.voucher and not event.evidence
     }
     return [
         f"node {node} says that {sender} sent it something else than {voucher} vouched for: one of "

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tacit.engine.records import BuiltOnThree, Log, NodeLost, NodeReturned
+from tacit.engine.records import BuiltOnThree, Log, NodeLost, NodeNamed, NodeReturned
 from tacit.engine.wire import Attempt
 from tacit.errors import LogError
 
@@ -91,6 +91,8 @@ def describe_loss(logs: Sequence[Log], /) -> str:
     if lost is None:
         return ""
     events = [event for log in logs for event in log]
+    if any(isinstance(event, NodeNamed) for event in events):
+        return f"computed by three since node {lost} was proven to cheat"
     back = any(isinstance(event, NodeReturned) for event in events)
     until = "until it was back " if back else "from then on "
     built = any(isinstance(event, BuiltOnThree) for event in events)

@@ -93,7 +93,8 @@ class Verdict:
             mark = "ok " if finding.ok else "???" if finding.unproven else "BAD"
             shown.append(f"  {mark}  {finding.detail}")
             if finding.ok:
-                shown.append(f"       (would have shown {WOULD_SHOW[finding.about]})")
+                lie = WOULD_SHOW.get(finding.about, "the same")
+                shown.append(f"       (would have shown {lie})")
         missing = [about for about in WOULD_SHOW if about not in {f.about for f in self.findings}]
         if missing:
             shown.append(f"  --   not checked, since a check before failed: {', '.join(missing)}")

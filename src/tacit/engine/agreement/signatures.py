@@ -13,7 +13,7 @@ from tacit.engine.agreement.terms import Agreement, ParticipantTerms, agreement_
 from tacit.errors import AgreementError
 
 Purpose = Literal[
-    "agreement", "box", "join", "log", "log head", "manifest", "plan part", "sealing key"
+    "agreement", "box", "frame", "join", "log", "log head", "manifest", "plan part", "sealing key"
 ]
 
 

@@ -18,6 +18,7 @@ import msgspec
 from tacit.engine.agreement.sealing import SealedRows
 from tacit.engine.agreement.terms import Agreement, agreement_hash, canonical
 from tacit.engine.coordinator.loss import Loss
+from tacit.engine.coordinator.naming import Naming
 from tacit.engine.coordinator.node_client import NodeClient
 from tacit.engine.records.ledger import Parts
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
@@ -67,6 +68,7 @@ class Coordinator:
         self.public_weights: dict[int, bytes] = {}
         """Per public objective, where the nodes derive the populations."""
         self.loss = Loss(agreement, self.clients)
+        self.naming = Naming(agreement)
         self._epoch: int | None = None
         self._last_epoch = 0
         self._opening = asyncio.Lock()
@@ -99,6 +101,9 @@ class Coordinator:
         )
         taken = await self.ask_all(lambda _: request, within=within)
         self._last_epoch = max(self._last_epoch, *(each.epoch for each in taken))
+        for each in taken:
+            self.naming.examine(each.evidence)
+        self._exclude()
         return taken
 
     def submission(self, rows: SealedRows, client: NodeClient, /) -> Submit:
@@ -206,7 +211,8 @@ class Coordinator:
         before = self.loss.without
         await self.loss.connect(everybody=everybody)
         number, without = self._next_epoch(), self.loss.without
-        request = OpenEpoch(agreement=self.hash, epoch=number, without=without)
+        evidence = self.naming.evidence if self.loss.is_proven else []
+        request = OpenEpoch(agreement=self.hash, epoch=number, without=without, evidence=evidence)
         asked = [await client.ask(request) for client in self.loss.members]
         try:
             replies = await self.watch(asyncio.gather(*asked), asked)
@@ -255,6 +261,7 @@ class Coordinator:
         `digest` is the hash that names the request.
         """
         members = self.loss.members
+        request = msgspec.structs.replace(request, signed=self.naming.signed)
         records = {at: RecordingMux(client.mux) for at, client in enumerate(members)}
         context = context_of(request, digest)
         asked: list[asyncio.Future[R]] = []
@@ -309,7 +316,15 @@ class Coordinator:
         refusals = [reason for reason in reasons if isinstance(reason, RefusedError)]
         if _failed(work):
             reasons.append(_reason(work))
+        for reason in reasons:
+            self.naming.hear(reason)
+        self._exclude()
         return (*refusals, *reasons)[0]
+
+    def _exclude(self) -> None:
+        """Go on without a node that is proven to cheat."""
+        if self.naming.named is not None:
+            self.loss.exclude(self.naming.named)
 
     async def _look_around(self) -> None:
         for client in self.loss.members:
@@ -356,6 +371,8 @@ class Coordinator:
             return PeerTimeoutError(silent.name, what)
         if gone is not None:
             return PeerTimeoutError(gone.name, "cannot be reached, and time is up; start it")
+        if self.naming.words and not self.loss.is_proven:
+            return PeerTimeoutError("the nodes", f"{self.naming.words}, and time is up")
         if isinstance(trouble, PeerError):
             return PeerTimeoutError(trouble.peer, f"{trouble.what}, and time is up")
         return PeerTimeoutError("the nodes", "did not finish in time")

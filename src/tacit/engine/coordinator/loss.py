@@ -31,10 +31,16 @@ class _Phase:
     since: datetime | None
     """None if that was before this coordinator came."""
     until: datetime | None = None
+    proven: bool = False
 
     def words(self, *, carries: bool) -> str:
         """For whoever reads the result; `carries` says whether later steps build on these."""
         since = "an earlier start" if self.since is None else f"{self.since:%H:%M:%S}"
+        if self.proven:
+            return (
+                f"computed by three since node {self.lost} was proven to cheat, from {since} on "
+                "(UTC)"
+            )
         end = "on" if self.until is None else f"to {self.until:%H:%M:%S}"
         after = "; nor is what was built on it since" if carries and self.until else ""
         return (
@@ -54,6 +60,8 @@ class Loss:
         self._returning: asyncio.Task[None] | None = None
         self.without: int | None = None
         """The node that the others go on without."""
+        self.is_proven = False
+        """Whether it is proven to have cheated; then it never takes part again."""
         self._phase: _Phase | None = None
         self._carries = agreement.sealed or any(t.keeps_best for t in agreement.objectives)
 
@@ -65,7 +73,7 @@ class Loss:
         now = datetime.now(UTC)
         before = next((node for node in lost if node is not None), None)
         if self._phase is None and self.without is not None:
-            self._phase = _Phase(self.without, now)
+            self._phase = _Phase(self.without, now, proven=self.is_proven)
         elif self._phase is None and before is not None:
             self._phase = _Phase(before, None)
         if self._phase is not None and self.without is None:
@@ -76,6 +84,11 @@ class Loss:
     def has_happened(self) -> bool:
         """Whether three nodes computed for a while: what builds on that is not checked."""
         return self._phase is not None
+
+    def exclude(self, number: int, /) -> None:
+        """Go on without a node that is proven to cheat, unless one was lost before."""
+        if self.without is None and self._phase is None:
+            self.without, self.is_proven, self._may_lose = number, True, False
 
     @property
     def notes(self) -> list[str]:

@@ -25,6 +25,7 @@ from tacit.engine.wire.messages import (
 from tacit.engine.wire.replies import Failed, Message, Refused, Reply
 from tacit.errors import (
     FrameError,
+    MismatchError,
     PeerError,
     PeerLostError,
     PeerTimeoutError,
@@ -140,8 +141,7 @@ class NodeClient:
             case Refused(reason=reason, kind=kind, participants=names):
                 future.set_exception(RefusedError(self.name, reason, kind=kind, participants=names))
             case Failed():
-                source = "" if reply.peer == self.name else f" (says {self.name})"
-                future.set_exception(PeerError(reply.peer, f"{reply.what}{source}"))
+                future.set_exception(_error_of(reply, self.name))
             case _ if isinstance(reply, expected):
                 future.set_result(reply)
             case _:
@@ -205,6 +205,15 @@ class NodeClient:
             await self._line.talk.send(1, encode_message(cancel), timeout=SEND_SECONDS)
         except TacitError:
             return  # nothing is left to stop
+
+
+def _error_of(reply: Failed, name: str) -> PeerError:
+    """What a node says made it fail."""
+    source = "" if reply.peer == name else f" (says {name})"
+    if reply.voucher:
+        evidence = reply.evidence
+        return MismatchError(reply.peer, reply.voucher, evidence=evidence, source=source)
+    return PeerError(reply.peer, f"{reply.what}{source}")
 
 
 def clients_of(cluster: ClusterConfig, /) -> list[NodeClient]:

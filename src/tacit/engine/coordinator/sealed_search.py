@@ -218,7 +218,7 @@ class SealedSearch:
         nodes = len(self._coordinator.clients)
         asking = [
             asyncio.ensure_future(self._ask_for_plan(client, answers))
-            for client in self._coordinator.clients
+            for client in self._asked_for_plan()
         ]
         try:
             async with asyncio.timeout_at(until):
@@ -252,6 +252,11 @@ class SealedSearch:
             self._coordinator.loss.has_happened,
             sealed if self._coordinator.agreement.for_owners else [],
         )
+
+    def _asked_for_plan(self) -> list[NodeClient]:
+        """All nodes, also one that was lost; but for one that is proven to cheat."""
+        coordinator = self._coordinator
+        return coordinator.loss.members if coordinator.loss.is_proven else [*coordinator.clients]
 
     def _parts(self, answers: Mapping[int, PlanOpened]) -> Parts:
         nodes = range(len(self._coordinator.clients))

@@ -200,8 +200,10 @@ class PlatformConnection:
         except PeerError as error:
             if isinstance(error, PeerTimeoutError):
                 self._node.peers.check(error.peer)
-            voucher = error.voucher if isinstance(error, MismatchError) else ""
-            return Failed(id=request.id, peer=error.peer, what=shorten(error.what), voucher=voucher)
+            reply = Failed(id=request.id, peer=error.peer, what=shorten(error.what))
+            if isinstance(error, MismatchError):
+                reply = replace(reply, voucher=error.voucher, evidence=list(error.evidence))
+            return reply
         except MpcError as error:
             return Failed(id=request.id, peer=self._node.name, what=shorten(str(error)))
         except Exception as error:
@@ -217,7 +219,10 @@ class PlatformConnection:
         if isinstance(reply, Refused):
             event = RequestRefused(kind, reply.reason)
         else:
-            event = RequestFailed(kind, reply.peer, reply.what, voucher=reply.voucher)
+            evidence = [each.hex() for each in reply.evidence]
+            event = RequestFailed(
+                kind, reply.peer, reply.what, voucher=reply.voucher, evidence=evidence
+            )
         agreement_state = self._node.agreement_states.get(getattr(request, "agreement", b""))
         if (
             agreement_state is None

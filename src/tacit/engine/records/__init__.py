@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         ImprovementsSent,
         InputTaken,
         NodeLost,
+        NodeNamed,
         NodeReturned,
         NumberAdopted,
         PlanBound,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         RevealBegun,
         Sent,
     )
+    from tacit.engine.records.evidence import describe_suspects, read_evidence, suspects
     from tacit.engine.records.freezing import FrozenInputs, frozen_inputs
     from tacit.engine.records.ledger import (
         EvaluationAnswer,

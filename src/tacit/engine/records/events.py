@@ -104,6 +104,13 @@ class NodeLost(Event, frozen=True, tag="goes on without"):
     node: int
 
 
+class NodeNamed(NodeLost, frozen=True, tag="goes on without a cheat"):
+    """From this epoch on three nodes compute, since the fourth is proven to have cheated."""
+
+    evidence: list[str]
+    """What proves it: statements with their signatures."""
+
+
 class NodeReturned(Event, frozen=True, tag="all are back"):
     """From this epoch on all four nodes compute again."""
 
@@ -278,6 +285,8 @@ class RequestFailed(Event, frozen=True, omit_defaults=True, tag="failed"):
     """How many such lines were left out before this one."""
     voucher: str = ""
     """Who vouched for something else than `peer` sent: one of both lies, or this node does."""
+    evidence: list[str] = []
+    """What both signed, if they did: then it is one of these two, and not this node."""
 
 
 class AgreementEnded(Event, frozen=True, tag="ended"):
@@ -296,6 +305,7 @@ AgreementEvent = (
     | InputsFrozenAtOnce
     | EpochBegun
     | NodeLost
+    | NodeNamed
     | NodeReturned
     | BuiltOnThree
     | EvaluationBegun

@@ -17,6 +17,7 @@ from tacit.engine.wire.replies import (
     BestRevealed,
     Ended,
     EpochOpened,
+    Evidence,
     GenerationsDone,
     InputsPrepared,
     LogPage,
@@ -63,6 +64,8 @@ class Computation(Request[R], Generic[R], frozen=True, kw_only=True):
     epoch: Number
     attempt: Small
     """A count that tells attempts apart."""
+    signed: bool = False
+    """Whether four nodes sign what they send each other, since something did not fit before."""
 
 
 class Ping(Request[Pong], frozen=True, kw_only=True):
@@ -104,6 +107,8 @@ class OpenEpoch(Request[EpochOpened], frozen=True, kw_only=True):
     epoch: Number
     without: Small | None = None
     """The node that the others go on without."""
+    evidence: Evidence = msgspec.field(default_factory=list)
+    """What proves that it cheated, if that is why."""
 
 
 class Prepare(Computation[InputsPrepared], frozen=True, kw_only=True):

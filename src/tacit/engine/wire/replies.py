@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated
 
 import msgspec
 
 from tacit.engine.agreement.plan_parts import SealedParts
 from tacit.engine.wire.attempt import Attempt
+
+Evidence = Annotated[
+    list[Annotated[bytes, msgspec.Meta(max_length=2048)]], msgspec.Meta(max_length=32)
+]
+"""What nodes said of letters in a signed attempt, each with the signature of its author behind."""
 
 
 class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True, kw_only=True):
@@ -45,6 +51,8 @@ class AgreementTaken(Message, frozen=True, kw_only=True):
     """Per sealed search, the attempts whose state the node keeps."""
     clock: float
     """The node's time when it answered, in seconds since 1970."""
+    evidence: Evidence = []
+    """What proves that a node cheated, which the others go on without."""
 
 
 class Allowed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -164,6 +172,8 @@ class Failed(Message, frozen=True, kw_only=True):
     what: str
     voucher: str = ""
     """Who vouched for something else than the peer sent, if that was it."""
+    evidence: Evidence = []
+    """What these two signed, in a signed attempt."""
 
 
 Result = (

@@ -87,4 +87,5 @@ def context_of(request: Computation[Any], digest: bytes, /) -> Context:
         case _:
             raise TypeError(f"{type(request).__name__} is not computed")
     bound = digest + request.epoch.to_bytes(8, "little") + parent.encode()
+    bound += b" signed" if request.signed else b""
     return Context(request.agreement, about, number, request.attempt, bound)

@@ -21,12 +21,19 @@ from tacit.engine.node.state.policy import check_epoch, check_still_valid, refus
 from tacit.engine.node.state.sealed_progress import SealedProgress
 from tacit.engine.node.state.states_of_three import StatesOfThree
 from tacit.engine.node.state.store import Store
-from tacit.engine.records.events import AgreementEnded, EpochBegun, NodeLost, NodeReturned
+from tacit.engine.records.events import (
+    AgreementEnded,
+    EpochBegun,
+    NodeLost,
+    NodeNamed,
+    NodeReturned,
+)
+from tacit.engine.records.evidence import describe_suspects, read_evidence, suspects
 from tacit.engine.records.freezing import FreezingEvent
 from tacit.engine.records.line_limit import LineLimit
 from tacit.engine.wire.attempt import Attempt
 from tacit.engine.wire.peer_messages import AnswersTold, EpochBegins
-from tacit.errors import EngineError
+from tacit.errors import EngineError, LogError
 
 
 class Epochs:
@@ -48,6 +55,8 @@ class Epochs:
         self.lost: int | None = None
         """The node that the others went on without, once."""
         self.is_back = False
+        self.evidence: list[bytes] = []
+        """What proves that the node that is lost cheated, if that is why."""
 
     def replay(self, event: EpochBegun | NodeLost | NodeReturned) -> None:
         """Remember what the log says."""
@@ -56,6 +65,8 @@ class Epochs:
                 self.last = max(self.last, event.number)
             case NodeLost():
                 self.lost = event.node
+                if isinstance(event, NodeNamed):
+                    self.evidence = [bytes.fromhex(each) for each in event.evidence]
             case NodeReturned():
                 self.is_back = True
 
@@ -66,10 +77,13 @@ class Epochs:
         self._store.log.sync()
         self.last = number
 
-    def opened(self, number: int, without: int | None) -> None:
+    def opened(self, number: int, without: int | None, evidence: Sequence[bytes] = ()) -> None:
         """Write down who takes part from now on, where that has changed."""
-        if without is not None and self.lost is None:
-            event: NodeLost | NodeReturned = NodeLost(number, without)
+        event: NodeLost | NodeReturned
+        if without is not None and evidence and not self.evidence:
+            event = NodeNamed(number, without, [each.hex() for each in evidence])
+        elif without is not None and self.lost is None:
+            event = NodeLost(number, without)
         elif without is None and self.lost is not None and not self.is_back:
             event = NodeReturned(number, self.lost)
         else:
@@ -88,6 +102,25 @@ class Epochs:
             raise refuse(f"the others cannot go on without node {lost}, says node {me}")
         if self.is_back or self.lost not in (None, lost):
             raise refuse("this run went on without a node before, which happens once; wait")
+
+    def check_proven(self, lost: int, me: int, evidence: Sequence[bytes]) -> None:
+        """Refuse to go on without a node, unless it is proven to us that it cheated."""
+        agreement = self._store.agreement
+        if lost == me or lost >= len(agreement.nodes):
+            raise refuse(f"the others cannot go on without node {lost}, says node {me}")
+        if self.is_back or self.lost not in (None, lost):
+            raise refuse("this run went on without a node before, which happens once; wait")
+        try:
+            left = suspects(read_evidence(agreement, evidence))
+        except LogError as error:
+            raise refuse(str(error)) from None
+        if left != {lost}:
+            raise refuse(f"that proves nothing about node {lost} alone: {describe_suspects(left)}")
+
+    def check_all_can_go_on(self) -> None:
+        """Refuse to let a lost node back in that cheated."""
+        if self.evidence:
+            raise refuse(f"node {self.lost} is proven to have cheated; it takes no part any more")
 
     async def tell(self, peer: int) -> EpochBegins:
         """What is used up here, and what we remember of that peer's log."""

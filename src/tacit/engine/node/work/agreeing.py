@@ -86,6 +86,7 @@ async def agree(node: AgreeingNode, request: Agree, platform: str, /) -> Agreeme
         seed_contributions=agreement_state.inputs.seed_contributions,
         states=agreement_state.sealed_states(),
         clock=time.time(),
+        evidence=agreement_state.epochs.evidence,
     )
 
 

@@ -38,7 +38,10 @@ async def open_epoch(
     """Agree on fresh keys; take over the highest evaluation number, and plans that are bound."""
     epochs, counters = agreement_state.epochs, agreement_state.counters
     if request.without is None:
+        epochs.check_all_can_go_on()
         await epochs.of_three.settled()
+    elif request.evidence:
+        epochs.check_proven(request.without, node.number, request.evidence)
     else:
         epochs.check_without(request.without, node.number)
         await _check_gone(node, request.without, agreement_state.agreement.grace_seconds)
@@ -60,7 +63,7 @@ async def open_epoch(
             _check_logs(node, agreement_state, peer, about)
         if epochs.last != request.epoch:
             raise AbortError(node.name, "a newer epoch has begun meanwhile")
-        epochs.opened(request.epoch, request.without)
+        epochs.opened(request.epoch, request.without, request.evidence)
     except BaseException:
         epoch.close()
         raise

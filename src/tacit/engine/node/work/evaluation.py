@@ -194,6 +194,7 @@ async def _evaluate(
             sent,
             away=large,
             agreed=handover.agreed(),
+            signed=request.signed,
         ) as session,
     ):
         result = await compute_away(node, agreement_state, work, away=large)
@@ -239,7 +240,15 @@ async def reveal(
     size = evaluation_bytes(agreement_state.agreement, objective)
     async with (
         memory_for(node, agreement_state, size, context, sent),
-        node_session(node, agreement_state, context, request.epoch, sent, away=large) as session,
+        node_session(
+            node,
+            agreement_state,
+            context,
+            request.epoch,
+            sent,
+            away=large,
+            signed=request.signed,
+        ) as session,
     ):
         await compute_away(node, agreement_state, work, away=large)
     attempt = Attempt.of(REVEAL_NUMBER, request.epoch, request.attempt)

@@ -61,7 +61,7 @@ async def confirm_binding(
     trouble = "the peers", "did not confirm the plan to open; start one of them"
     try:
         while (waiting or missing > 0) and loop.time() < latest:
-            lines = node.peers.lines().items()
+            lines = _lines(node, agreement_state).items()
             for peer, line in [(peer, line) for peer, line in lines if line not in asked]:
                 question = line.bind(agreement_state.hash, search, attempt, timeout=EPOCH_SECONDS)
                 asked[line] = loop.create_task(question)
@@ -91,6 +91,13 @@ async def confirm_binding(
     if missing > 0:
         raise PeerTimeoutError(*trouble)
     return confirmed
+
+
+def _lines(node: ComputingNode, agreement_state: AgreementState) -> dict[int, PeerLine]:
+    """The links to the peers whose word counts: one that is proven to cheat has none."""
+    epochs = agreement_state.epochs
+    cheat = epochs.lost if epochs.evidence else None
+    return {peer: line for peer, line in node.peers.lines().items() if peer != cheat}
 
 
 async def bind_for_peer(node: ComputingNode, asked: Bind, /) -> Bound:

@@ -152,6 +152,7 @@ async def _advance(
             sent,
             away=away,
             agreed=handover.agreed(),
+            signed=request.signed,
         ) as session,
     ):
         state = await compute_away(node, agreement_state, work, away=away)

@@ -15,8 +15,10 @@ from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.work.memory_budget import MemoryBudget
 from tacit.engine.node.work.worker_loops import BridgedMux, WorkerLoops
 from tacit.engine.records.events import Event
+from tacit.engine.records.evidence import FrameSigner
 from tacit.errors import AbortError, EngineError
 from tacit.mpc import (
+    CLUSTER_SIZES,
     COORDINATOR,
     ArithmeticShare,
     Context,
@@ -91,12 +93,14 @@ async def node_session(
     away: bool = False,
     frozen: bool = True,
     agreed: bytes = b"",
+    signed: bool = False,
 ) -> AsyncIterator[Session]:
     """A session in an agreement's epoch, with the platform if it takes part.
 
     Where inputs are frozen, nothing is computed with a node that has frozen others; `agreed` is
     what the nodes must agree on besides. If it is for use `away` from the node's event loop, its
-    messages still go by way of that.
+    messages still go by way of that. In a `signed` attempt of four nodes, each signs what it sends
+    the others.
     """
     epoch = node.epochs.get((agreement_state.hash, epoch_number))
     members = epoch.members if epoch is not None else left_without(_nodes(agreement_state), None)
@@ -109,6 +113,10 @@ async def node_session(
         await refuse_session(context, muxes=muxes)
         raise AbortError(node.name, "the epoch has ended; open a new one")
     timeout = node.config.timeout_seconds
+    signer = None
+    if signed and epoch.nodes == max(CLUSTER_SIZES):
+        agreement = agreement_state.agreement
+        signer = FrameSigner(agreement, node.own_keys.signing(agreement))
     if away:
         muxes = {peer: BridgedMux(mux) for peer, mux in muxes.items()}
     async with open_session(
@@ -117,6 +125,7 @@ async def node_session(
         muxes=muxes,
         epoch=epoch,
         state=(agreement_state.inputs.digest() if frozen else b"") + agreed,
+        signer=signer,
         timeout=timeout,
     ) as session:
         yield session

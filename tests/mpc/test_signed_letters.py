@@ -1,0 +1,230 @@
+"""An attempt in which all sign: it computes the same, and a lie leaves proof with its receiver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from itertools import cycle, permutations
+from typing import Any
+
+import numpy as np
+import pytest
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from tacit.errors import AbortError, MismatchError, PeerError
+from tacit.mpc import signed_letters
+from tacit.mpc.letters import Letter
+from tacit.mpc.shares import COORDINATOR, held_by, party_name
+from tacit.mpc.signed_letters import (
+    SALT_BYTES,
+    Place,
+    Senders,
+    SignedRound,
+    groups_of,
+    salted_frames,
+)
+from tacit.mpc.statements import DIGEST_BYTES, SIGNATURE_BYTES, Group, Statement
+from tacit.mpc.transport.frame import Buffer
+from tests.mpc.tampering import Log, Sent, untouched
+from tests.mpc.test_letters import KINDS, flipped, honest, plain, run_kind
+
+AMONG = [name for name in KINDS if name != "opening to the coordinator"]
+"""Protocols with letters from nodes to nodes."""
+KEYS = [Ed25519PrivateKey.generate() for _ in range(4)]
+
+
+class Signing:
+    """A node's own key, and the public ones of all."""
+
+    def __init__(self, me: int) -> None:
+        self._me = me
+
+    def sign(self, statement: bytes, /) -> bytes:
+        return KEYS[self._me].sign(statement)
+
+    def is_signed(self, by: int, statement: bytes, signature: bytes, /) -> bool:
+        try:
+            KEYS[by].public_key().verify(signature, statement)
+        except InvalidSignature:
+            return False
+        return True
+
+
+@cache
+def signed(name: str) -> tuple[dict[int, Any], Log]:
+    return run_kind(KINDS[name], untouched, signers=Signing)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_signed_attempt_computes_the_same_in_as_many_frames(name: str) -> None:
+    truth, log = honest(name, 4)
+    outcomes, seen = signed(name)
+    assert {k: plain(v) for k, v in outcomes.items()} == {k: plain(v) for k, v in truth.items()}
+    assert [frame.at for frame in seen.sent] == [frame.at for frame in log.sent]
+    for before, after in zip(log.sent, seen.sent, strict=True):
+        more = len(after.payload) - len(before.payload)
+        if before.receiver == COORDINATOR:
+            assert after.payload == before.payload
+        else:
+            groups = (more - SIGNATURE_BYTES) // SALT_BYTES
+            assert more == SIGNATURE_BYTES + groups * SALT_BYTES
+            assert 1 <= groups <= 3
+
+
+def lies(
+    monkeypatch: pytest.MonkeyPatch, liar: int, to: int, at: int, part: Callable[[int, int], int]
+) -> list[bool]:
+    """Let a node change a part of its `at`-th frame to another and sign that; whether it did."""
+    count, done = 0, []
+
+    def lying(
+        letters: Sequence[Letter],
+        contents: Mapping[int, Any],
+        me: int,
+        salt: Callable[[int, Senders], bytes],
+    ) -> dict[int, list[Buffer]]:
+        nonlocal count
+        made = salted_frames(letters, contents, me, salt)
+        if me == liar and to in made and groups_of(letters, me, to):
+            pieces = sum(e.to == to and me in e.senders for e in letters)
+            changed = part(pieces, len(made[to]))
+            if count == at and memoryview(made[to][changed]).nbytes:
+                made[to][changed] = flipped(bytes(made[to][changed]), 0)
+                done.append(True)
+            count += 1
+        return made
+
+    monkeypatch.setattr(signed_letters, "salted_frames", lying)
+    return done
+
+
+LIES: dict[str, Callable[[int, int], int]] = {
+    "first piece": lambda pieces, parts: 0,
+    "last piece": lambda pieces, parts: pieces - 1,
+    "first hash": lambda pieces, parts: pieces,
+    "last hash": lambda pieces, parts: parts - 1,
+}
+
+
+@pytest.mark.parametrize("name", AMONG)
+def test_a_lie_that_is_signed_leaves_two_statements_that_contradict(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of every node, to every other, in every round: whoever gets it has proof, and is cleared."""
+    ways, lied = cycle(LIES.items()), 0
+    for liar, to in permutations(range(4), 2):
+        for at in range(8):
+            what, part = next(ways)
+            done = lies(monkeypatch, liar, to, at, part)
+            outcomes, _ = run_kind(KINDS[name], untouched, signers=Signing)
+            if not done:
+                break
+            lied += 1
+            check_proof(outcomes[to], liar, to, what)
+            others = [outcomes[k] for k in outcomes if k not in (to, COORDINATOR)]
+            assert not any(isinstance(each, MismatchError) for each in others)
+    assert lied > 3
+
+
+def check_proof(error: Any, liar: int, to: int, about: str) -> None:
+    assert isinstance(error, MismatchError), about
+    statements = [Statement.decode(each[:-SIGNATURE_BYTES]) for each in error.evidence]
+    for statement, each in zip(statements, error.evidence, strict=True):
+        assert statement.to == to
+        assert statement.author != to
+        assert Signing(0).is_signed(statement.author, statement.encode(), each[-SIGNATURE_BYTES:])
+    assert len({statement.place for statement in statements}) == 1
+    assert party_name(liar) in (error.peer, error.voucher)
+
+
+def test_whatever_is_not_as_it_was_signed_is_not_used() -> None:
+    name = "product"
+    for frame in signed(name)[1].sent:
+        data = frame.payload
+        for instead in (
+            flipped(data, 0),
+            flipped(data, -1),
+            flipped(data, -SIGNATURE_BYTES - 1),
+            flipped(data, -SIGNATURE_BYTES - SALT_BYTES - 1),
+            data[:-SIGNATURE_BYTES],
+            data[:-SIGNATURE_BYTES] + bytes(SIGNATURE_BYTES),
+        ):
+
+            def tamper(sent: Sent, frame: Sent = frame, instead: bytes = instead) -> list[Buffer]:
+                return [instead if sent.at == frame.at else sent.payload]
+
+            error = run_kind(KINDS[name], tamper, signers=Signing)[0][frame.receiver]
+            assert isinstance(error, AbortError)
+            assert not isinstance(error, MismatchError)
+            assert error.peer == party_name(frame.sender)
+
+
+def test_a_signature_from_another_round_or_attempt_counts_nowhere() -> None:
+    """The same letters with the same masks, said to another, elsewhere, or for other nodes."""
+    sent = signed("product")[1].sent
+    other = {
+        frame.at: frame.payload
+        for frame in run_kind(KINDS["product"], untouched, seed=1, signers=Signing)[1].sent
+    }
+    for frame in sent:
+        instead = frame.payload[:-SIGNATURE_BYTES] + other[frame.at][-SIGNATURE_BYTES:]
+
+        def tamper(sent: Sent, frame: Sent = frame, instead: bytes = instead) -> list[Buffer]:
+            return [instead if sent.at == frame.at else sent.payload]
+
+        error = run_kind(KINDS["product"], tamper, signers=Signing)[0][frame.receiver]
+        assert isinstance(error, PeerError)
+        assert error.peer == party_name(frame.sender)
+
+
+def test_nobody_but_the_senders_can_derive_a_salt() -> None:
+    """So hashes of few bits in a log tell nobody anything who did not know the content."""
+    letters = [Letter((0, 1), 3, (4,)), Letter((0, 2), 3, (4,)), Letter((0, 1, 2), 3, (4,))]
+    drawn: dict[str, set[int]] = {}
+
+    def words(label: str, component: int, count: int) -> Any:
+        drawn.setdefault(label, set()).add(component)
+        return np.arange(count, dtype=np.uint64)
+
+    place = Place(bytes(32), 0, 1)
+    made = SignedRound(letters, 0, 4, place, Signing(0))
+    made.frames({k: np.arange(4, dtype=np.uint64) for k in range(3)}, words)
+    assert len(drawn) == 3
+    for letter in letters:
+        (needed,) = (needed for label, needed in drawn.items() if str(letter.senders) in label)
+        assert all(needed <= set(held_by(sender, 4)) for sender in letter.senders)
+        for node in set(range(4)) - set(letter.senders):
+            assert not needed <= set(held_by(node, 4))
+
+
+def test_the_same_content_has_another_hash_in_another_attempt() -> None:
+    """Letters whose content no mask changes, as those of an opening: the salt does."""
+
+    def digests(seed: int) -> set[bytes]:
+        found = set()
+        for frame in run_kind(KINDS["opening to nodes"], untouched, seed=seed, signers=Signing)[
+            1
+        ].sent:
+            end = len(frame.payload) - SIGNATURE_BYTES - SALT_BYTES
+            found |= {frame.payload[end - DIGEST_BYTES : end]}
+        return found
+
+    assert not digests(0) & digests(1)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        bytes(40),
+        Statement(bytes(32), 1, 0, 0, 1, ()).encode(),
+        Statement(bytes(32), 0, 1, 0, 1, (Group((1, 2), (bytes(32),) * 2),)).encode(),
+        Statement(bytes(32), 1, 1, 0, 1, (Group((1, 2), (bytes(32),) * 2),)).encode(),
+        Statement(bytes(32), 1, 0, 0, 1, (Group((1, 2), (bytes(32),) * 2),)).encode() + b"0",
+        Statement(bytes(32), 1, 0, 0, 1, (Group((1,), (bytes(32),)),)).encode(),
+    ],
+)
+def test_what_no_node_would_say_is_no_statement(data: bytes) -> None:
+    with pytest.raises(ValueError, match="statement"):
+        Statement.decode(data)

@@ -1,0 +1,43 @@
+"""Every stream of masks that is drawn, by whom and for what; none may serve two purposes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tacit.mpc.masks import KeyedMasks, expand
+
+
+@dataclass
+class MasksDrawn:
+    """Draws by the key and counter of the cipher, which say which stream it is."""
+
+    draws: Counter[tuple[Hashable, str]] = field(default_factory=Counter)
+    """How often each party has drawn a stream."""
+    purposes: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    """What each stream was drawn for, by whomever."""
+
+    def add(self, who: Hashable, stream: str, purpose: str, /) -> None:
+        """Somebody has drawn a stream."""
+        self.draws[who, stream] += 1
+        self.purposes[stream].add(purpose)
+
+    def repeated(self) -> int:
+        """How many streams were drawn twice by one party, or for two purposes."""
+        twice = {stream for (_, stream), often in self.draws.items() if often > 1}
+        return len(twice | {s for s, purposes in self.purposes.items() if len(purposes) > 1})
+
+
+def recorded(draw: Callable[..., Any], note: Callable[[KeyedMasks, str, str], None]) -> Any:
+    """A `KeyedMasks.words` that notes the stream and its label before it draws."""
+
+    def words(self: KeyedMasks, label: str, component: int, count: int) -> Any:
+        # All that the cipher's key and first counter are made of.
+        stream = expand(self._keys[component], b"words|" + label.encode())
+        note(self, hashlib.sha256(stream).hexdigest(), f"{label}|{component}")
+        return draw(self, label, component, count)
+
+    return words

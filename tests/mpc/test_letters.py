@@ -17,13 +17,17 @@ import pytest
 from tacit.errors import AbortError, MismatchError, PeerError
 from tacit.mpc.letters import HASH_BYTES, Letter, frame_bytes, frames, opened
 from tacit.mpc.local import Party, parties
+from tacit.mpc.loss import share_without
 from tacit.mpc.masks import KeyedMasks, MaskSource
-from tacit.mpc.protocols import b2a, less_than, opening, pairwise, shuffle
+from tacit.mpc.protocols import b2a, choose, less_than, opening, pairwise, shuffle
+from tacit.mpc.protocols.handover import hand_over
 from tacit.mpc.protocols.order import draw_order
 from tacit.mpc.session import Session
 from tacit.mpc.shares import (
     COORDINATOR,
+    BitShare,
     Share,
+    concatenate,
     deal,
     deal_bits,
     held_by,
@@ -83,6 +87,20 @@ async def _compare(s: Session, x: Any, y: Any) -> object:
     return await less_than.compare_batch(s, x, y, bits=8, label="c")
 
 
+def _lowest_bits(x: Share) -> BitShare:
+    """Shares of some bits; which does not matter."""
+    return BitShare({c: (part & np.uint64(1)).astype(np.uint8) for c, part in x.parts.items()})
+
+
+async def _hand_over(s: Session, x: Share, _: Share) -> object:
+    """To one node and then to another, so that each of them sends something."""
+    made = []
+    for lost in (1, 2):
+        held: list[Any] = [share_without(x, me=s.me, lost=lost)] if s.me != lost else []
+        made += await hand_over(s, held, [(x.shape, x.dtype)], lost=lost, label=f"r{lost}")
+    return concatenate(made)
+
+
 KINDS = {
     "shuffle": Kind(_shuffle, rows=ROWS),
     "rows to the coordinator": Kind(
@@ -99,6 +117,8 @@ KINDS = {
         rows=np.array([1, 0, 1], dtype=np.uint8),
         bits=True,
     ),
+    "choice": Kind(lambda s, x, y: choose.choose(s, _lowest_bits(x), y, label="c")),  # type: ignore[arg-type]
+    "handover": Kind(_hand_over),
     "opening to nodes": Kind(lambda s, x, _: opening.open_to_nodes(s, x)),
     "opening to the coordinator": Kind(
         lambda s, x, _: opening.disclose(s, x), lambda s: opening.receive_opened(s, 3)

@@ -10,7 +10,7 @@ import pytest
 
 from tacit.mpc import epoch
 from tacit.mpc.cost import Cost
-from tacit.mpc.protocols import b2a, less_than, opening, pairwise, range_check, shuffle
+from tacit.mpc.protocols import b2a, choose, less_than, opening, pairwise, range_check, shuffle
 
 DOCS = Path(__file__).parents[2] / "docs" / "protocols"
 BYTE, LABEL = np.dtype(np.uint8), np.dtype(np.uint32)
@@ -23,6 +23,7 @@ def labels(nodes: int, *, told: bool) -> Cost:
 LINES: dict[tuple[str, str], Callable[[int], Cost]] = {
     ("sharing.md", "product"): lambda nodes: pairwise.cost(nodes, 300),
     ("sharing.md", "bits to numbers"): lambda nodes: b2a.cost(nodes, 300),
+    ("sharing.md", "choice of a number by a bit"): lambda nodes: choose.cost(nodes, 300),
     ("sharing.md", "opening to the nodes"): lambda nodes: opening.cost_to_nodes(nodes, 300),
     ("sharing.md", "opening to the coordinator"): lambda nodes: opening.cost_to_coordinator(
         nodes, 300

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.mpc.local import deal_integers, run_parties
-from tacit.mpc.protocols import b2a, opening, pairwise
+from tacit.mpc.local import deal_integers, reveal, run_parties
+from tacit.mpc.protocols import b2a, choose, opening, pairwise
 from tacit.mpc.ring import to_ring
 from tacit.mpc.shares import deal_bits, reconstruct
 from tests.mpc.both import check_cost, three_and_four
@@ -94,3 +94,19 @@ def test_opening_bits(nodes: int) -> None:
     run = run_parties(lambda s: opening.open_to_nodes(s, a[s.me]), nodes=nodes)
     assert all((r == x).all() for r in run.results)
     check_cost(run, opening.cost_to_nodes(nodes, 3, itemsize=1))
+
+
+@three_and_four
+@settings(max_examples=15, deadline=None)
+@given(
+    chosen=st.lists(
+        st.tuples(st.integers(0, 1), st.integers(-(2**63), 2**63 - 1)), min_size=1, max_size=9
+    )
+)
+def test_choice(chosen: list[tuple[int, int]], nodes: int) -> None:
+    bits, numbers = zip(*chosen, strict=True)
+    c = deal_bits(np.array(bits, dtype=np.uint8), nodes=nodes)
+    x = deal_integers(numbers, nodes=nodes)
+    run = run_parties(lambda s: choose.choose(s, c[s.me], x[s.me], label="c"), nodes=nodes)
+    assert reveal(run.results).tolist() == [bit * number for bit, number in chosen]
+    check_cost(run, choose.cost(nodes, len(chosen)))

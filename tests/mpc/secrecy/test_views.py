@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit.mpc.protocols import b2a, less_than, opening, pairwise
+from tacit.mpc.protocols import b2a, choose, less_than, opening, pairwise
 from tacit.mpc.session import Session
 from tacit.mpc.shares import COORDINATOR, ArithmeticShare, BitShare, Share, held_by
 from tests.mpc.both import three_and_four
@@ -89,6 +89,20 @@ def test_bits_to_numbers(nodes: int) -> None:
         build = built(convert, observer, BitShare, nodes, 1)
         setting = Setting(nodes, bits=2)
         assert not check_masks(build, words([0], [1]), setting, observer)
+
+
+@three_and_four
+def test_choice(nodes: int) -> None:
+    """The first number is chosen by the lowest bit of the second, whose components are XORed."""
+
+    async def chosen(s: Session, x: ArithmeticShare) -> None:
+        bits = BitShare({c: part[1].astype(np.uint8) & 1 for c, part in x.parts.items()})
+        await choose.choose(s, bits, x[0], label="c")
+
+    for observer in range(nodes):
+        build = built(chosen, observer, ArithmeticShare, nodes, 2)
+        secrets = words([0, 0], [1, 3], [3, 2], [2, 1])
+        assert not check_masks(build, secrets, Setting(nodes, bits=2), observer)
 
 
 def comparison(observer: int, nodes: int, bits: int, *, kept: bool) -> Build:

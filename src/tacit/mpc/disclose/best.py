@@ -6,7 +6,7 @@ The shuffled position of the best individual is public, so the nodes hold its sh
 *improvement*: the sign of (best so far - fitness) was found for every shuffled position in the
 ranking's own batch and kept as shares; the one of the best position is opened to the coordinator,
 and selects, on shares, the new best so far. 1 round to the coordinator; the new
-state takes a conversion and a product, 3 rounds, beside the delivery of the labels.
+state takes 2 rounds, beside the delivery of the labels.
 
 The nodes learn nothing in either case, not even whether it was an improvement; the value they learn
 where they are told what is disclosed.
@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from tacit.mpc.cost import Cost
-from tacit.mpc.protocols import b2a, opening, pairwise
+from tacit.mpc.protocols import choose, opening
 from tacit.mpc.rank.result import Ranking
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, Array, BitShare, public_share
@@ -60,8 +60,7 @@ async def disclose_best(
         return candidate, None
     better = ranking.kept[where : where + 1]
     await opening.disclose(session, better)
-    chosen = await b2a.bits_to_arithmetic(session, better, label=f"{label}.b2a")
-    gain = await pairwise.multiply(session, chosen, candidate - best_so_far, label=f"{label}.gain")
+    gain = await choose.choose(session, better, candidate - best_so_far, label=f"{label}.gain")
     return best_so_far + gain, None
 
 
@@ -74,4 +73,4 @@ def cost(nodes: int, best: Best, *, has_best: bool, told: bool) -> Cost:
     bit = opening.cost_to_coordinator(nodes, 1, itemsize=1)
     if not has_best:
         return bit
-    return bit.beside(b2a.cost(nodes, 1).then(pairwise.cost(nodes, 1)))
+    return bit.beside(choose.cost(nodes, 1))

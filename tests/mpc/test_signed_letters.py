@@ -14,8 +14,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from tacit.errors import AbortError, MismatchError, PeerError
 from tacit.mpc import signed_letters
+from tacit.mpc.context import Context
+from tacit.mpc.epoch import agree_epoch, open_session
 from tacit.mpc.letters import Letter
-from tacit.mpc.shares import COORDINATOR, held_by, party_name
+from tacit.mpc.local import run_linked
+from tacit.mpc.protocols import less_than, opening, pairwise
+from tacit.mpc.shares import COORDINATOR, deal, held_by, party_name
 from tacit.mpc.signed_letters import (
     SALT_BYTES,
     Place,
@@ -26,8 +30,9 @@ from tacit.mpc.signed_letters import (
 )
 from tacit.mpc.statements import DIGEST_BYTES, SIGNATURE_BYTES, Group, Statement
 from tacit.mpc.transport.frame import Buffer
+from tacit.mpc.transport.mux import Mux
 from tests.mpc.tampering import Log, Sent, untouched
-from tests.mpc.test_letters import KINDS, flipped, honest, plain, run_kind
+from tests.mpc.test_letters import KINDS, NUMBERS, flipped, honest, plain, run_kind
 
 AMONG = [name for name in KINDS if name != "opening to the coordinator"]
 """Protocols with letters from nodes to nodes."""
@@ -136,10 +141,12 @@ def check_proof(error: Any, liar: int, to: int, about: str) -> None:
         assert Signing(0).is_signed(statement.author, statement.encode(), each[-SIGNATURE_BYTES:])
     assert len({statement.place for statement in statements}) == 1
     assert party_name(liar) in (error.peer, error.voucher)
+    assert {error.peer, error.voucher} <= {party_name(each.author) for each in statements}
 
 
 def test_whatever_is_not_as_it_was_signed_is_not_used() -> None:
     name = "product"
+    before_salts = [-SIGNATURE_BYTES - groups * SALT_BYTES for groups in (1, 2)]
     for frame in signed(name)[1].sent:
         data = frame.payload
         for instead in (
@@ -148,6 +155,8 @@ def test_whatever_is_not_as_it_was_signed_is_not_used() -> None:
             flipped(data, -SIGNATURE_BYTES - 1),
             flipped(data, -SIGNATURE_BYTES - SALT_BYTES - 1),
             data[:-SIGNATURE_BYTES],
+            data + b"0",
+            *(data[:at] + bytes(DIGEST_BYTES) + data[at:] for at in before_salts),
             data[:-SIGNATURE_BYTES] + bytes(SIGNATURE_BYTES),
         ):
 
@@ -213,6 +222,55 @@ def test_the_same_content_has_another_hash_in_another_attempt() -> None:
     assert not digests(0) & digests(1)
 
 
+class Noting(Signing):
+    """Keeps what is signed."""
+
+    def __init__(self, me: int, said: list[Statement]) -> None:
+        super().__init__(me)
+        self._said = said
+
+    def sign(self, statement: bytes, /) -> bytes:
+        self._said.append(Statement.decode(statement))
+        return super().sign(statement)
+
+
+def test_honest_nodes_say_one_thing_of_each_place_and_all_the_same() -> None:
+    """In rounds one after the other, substreams side by side, and attempts and epochs."""
+    x, y = (deal(NUMBERS, nodes=4) for _ in range(2))
+    said: list[Statement] = []
+
+    async def node(me: int, muxes: dict[int, Mux]) -> None:
+        if me == COORDINATOR:
+            return
+        for number in range(2):
+            epoch = await agree_epoch(me, muxes, number=number, timeout=5)
+            for attempt in range(2):
+                context = Context(b"agreement", 0, 1, 2 * number + attempt, b"request")
+                nodes = {peer: mux for peer, mux in muxes.items() if peer != COORDINATOR}
+                signer = Noting(me, said)
+                async with open_session(
+                    context, me=me, muxes=nodes, epoch=epoch, signer=signer
+                ) as session:
+                    await session.in_parallel(
+                        lambda s: opening.open_to_nodes(s, x[me]),
+                        lambda s: opening.open_to_nodes(s, y[me]),
+                        lambda s: less_than.compare_batch(s, x[me], y[me], bits=8, label="c"),
+                    )
+                    await pairwise.multiply(session, x[me], y[me], label="m")
+
+    run_linked(node, nodes=4)
+    places = {(statement.place, statement.author) for statement in said}
+    assert len(places) == len(said) > 100
+    assert len({statement.about for statement in said}) == 4
+    digests: dict[Any, set[bytes]] = {}
+    for statement in said:
+        for group in statement.groups:
+            for sender, digest in zip(group.senders, group.digests, strict=True):
+                key = statement.place, group.senders, sender
+                digests.setdefault(key, set()).add(digest)
+    assert {len(each) for each in digests.values()} == {1}
+
+
 @pytest.mark.parametrize(
     "data",
     [
@@ -220,6 +278,7 @@ def test_the_same_content_has_another_hash_in_another_attempt() -> None:
         bytes(40),
         Statement(bytes(32), 1, 0, 0, 1, ()).encode(),
         Statement(bytes(32), 0, 1, 0, 1, (Group((1, 2), (bytes(32),) * 2),)).encode(),
+        Statement(bytes(32), 3, 0, 0, 1, (Group((1, 2), (bytes(32),) * 2),)).encode(),
         Statement(bytes(32), 1, 1, 0, 1, (Group((1, 2), (bytes(32),) * 2),)).encode(),
         Statement(bytes(32), 1, 0, 0, 1, (Group((1, 2), (bytes(32),) * 2),)).encode() + b"0",
         Statement(bytes(32), 1, 0, 0, 1, (Group((1,), (bytes(32),)),)).encode(),

@@ -16,6 +16,13 @@ def test_a_verdict_is_good_only_if_every_check_was_made() -> None:
     assert not Verdict("r-1", "finished", findings[1:]).ok
 
 
+def test_a_verdict_on_four_nodes_can_be_told_in_words() -> None:
+    findings = [Finding.of(about, lambda: "all well") for about in (*WOULD_SHOW, "log of node 3")]
+    verdict = Verdict("r-1", "finished", findings)
+    assert verdict.ok
+    assert verdict.lines().count("       (would have shown the same)") == 3
+
+
 def test_the_last_generations_may_have_reached_one_node_alone() -> None:
     one, two = GenerationsBegun(0, 0, 4, 9), GenerationsBegun(0, 4, 2, 9)
     assert check_generations_asked([[one], [one, two], [one]]) == 6

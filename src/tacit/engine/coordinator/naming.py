@@ -44,7 +44,7 @@ class Naming:
             left = suspects(read)
         except LogError:
             return
-        if not self.suspects or left < self.suspects:
+        if left != self.suspects:
             signed = dict(zip(read, [*self.evidence, *more], strict=True))
             self.suspects = left
             self.evidence = [signed[statement] for statement in _needed(read, left)]

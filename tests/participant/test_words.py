@@ -12,14 +12,16 @@ from tacit.errors import InputError, TrustError
 from tacit.participant.account.shapes import Outcome, Plan, RunView
 from tacit.participant.account.trust import Trust, seen_trust, trust_refusals
 from tacit.participant.costs import check_weights, show_rows
-from tacit.participant.explanations import disclosure_words, search_words
-from tacit.participant.results import plan_rows
+from tacit.participant.explanations import disclosure_words, plan_words, search_words
+from tacit.participant.results import own_plan_rows, plan_rows
 from tacit.participant.review_words import _kind_lines, review_json, review_lines
 from tacit.participant.reviewing import Review, changed_parts, check_is_expected
 from tacit.participant.submission import chosen_objective
 from tacit.problems import generate_capacitated, generate_tour
 from tacit.search.moves import SealedParameters
 from tests.engine.fixtures import example_cast
+from tests.engine.owners_cast import owners_cast
+from tests.engine.sealed_agreed_cluster import symmetric_tour
 
 
 @pytest.fixture
@@ -48,6 +50,30 @@ def test_what_a_sealed_search_discloses(agreement: Agreement) -> None:
         "once, at the end: the plan that was found, and nothing else; "
         "not its total, nor anything about any other plan"
     ]
+
+
+def test_who_learns_a_plan_that_is_for_its_owners() -> None:
+    cast = owners_cast()
+    assert search_words(cast.agreement).disclosed == [
+        "once, at the end: that there is a plan, and nothing of it, not which row gets what; "
+        "not its total"
+    ]
+    learns, key = plan_words(cast.agreement)
+    assert "All but one of you together learn the columns of the last one." in learns
+    assert "If you lose the key, nobody can give you your part again" in key
+    tour = owners_cast(problem=symmetric_tour(), plan=[*range(12)])
+    assert plan_words(tour.agreement)[0].startswith("Each participant: the whole plan")
+    value = replace(cast.agreement.objectives[0], best="value")
+    told = search_words(replace(cast.agreement, objectives=[value])).disclosed
+    assert told[0].endswith("; and its total, as a number")
+
+
+def test_own_rows_are_shown_by_name_and_nothing_else() -> None:
+    cast = owners_cast()
+    rows = own_plan_rows(cast.agreement, {1: 5, 0: 3})
+    assert rows == [["0", "3", "yours"], ["1", "5", "yours"]]
+    outcome = Outcome("finished", for_owners=True, own_rows=[{4: 2}])
+    assert plan_rows(outcome, cast.agreement, "any") == [["4", "2", "yours"]]
 
 
 def test_a_review_begins_with_the_run_and_says_whether_to_sign(made: Review) -> None:

@@ -17,6 +17,7 @@ from tacit.service.api.gate import GatedRoute
 from tacit.service.api.middleware import RequestLog, SecurityHeaders, SizeLimit
 from tacit.service.api.routes.accounts import accounts_router
 from tacit.service.api.routes.joining import joining_router
+from tacit.service.api.routes.own_parts import own_parts_router
 from tacit.service.api.routes.results import results_router
 from tacit.service.api.routes.runs import runs_router
 from tacit.service.api.routes.status import status_router
@@ -62,6 +63,7 @@ def make_app(settings: Settings, /, *, execution: MakeExecution) -> FastAPI:
         runs_router(),
         taking_part_router(),
         results_router(),
+        own_parts_router(),
         watching_router(),
         status_router(),
     ):

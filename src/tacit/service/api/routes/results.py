@@ -11,14 +11,12 @@ from pathlib import Path
 from fastapi import APIRouter, Response
 from fastapi.responses import StreamingResponse
 
-from tacit.engine.agreement import Agreement, carried_parts, count_searches, read_agreement
-from tacit.engine.records import PlanParts
 from tacit.errors import WrongStateError
 from tacit.participant import plain_cell
 from tacit.service.api.answers import run_result
 from tacit.service.api.errors import error_responses
 from tacit.service.api.gate import Asker, RunId, ThePlatform, gated_router
-from tacit.service.api.shapes import LogQuestion, LogsAnswer, PartsAnswer, RunResult
+from tacit.service.api.shapes import LogQuestion, LogsAnswer, RunResult
 from tacit.service.api.terms import RunTerms
 from tacit.service.execution.progress_file import read_progress
 from tacit.service.execution.report import run_folder
@@ -63,16 +61,6 @@ def _result_csv(run: Run) -> str:
             for a, b in (problem.listed(items) if items else [])
         ),
     )
-
-
-def _own_parts(agreement: Agreement, folder: Path, account: str) -> PartsAnswer:
-    if not agreement.for_owners:
-        raise WrongStateError("the plan is for everybody; ask for the result")
-    kept = PlanParts(folder)
-    names = [each.name for each in agreement.participants]
-    found = [kept.of(search) or [] for search in range(count_searches(agreement))]
-    own = [carried_parts(sealed, names.index(account)) for sealed in found]
-    return PartsAnswer.model_validate({"searches": own}, from_attributes=True)
 
 
 async def _progress(platform: Platform, run: Run) -> str:
@@ -144,14 +132,6 @@ def results_router() -> APIRouter:
         """The plan as CSV."""
         run = await _ended(platform, run_id)
         return _download(_result_csv(run), f"{run.id}-result.csv", "text/csv")
-
-    @router.get("/runs/{run_id}/parts", responses=error_responses(404, 409))
-    async def parts(run_id: RunId, who: Asker, platform: ThePlatform) -> PartsAnswer:
-        """The boxes with one's own part of a plan that is for its owners."""
-        await _ended(platform, run_id)
-        data, _ = await platform.database.read(agreement_bytes, run_id)
-        folder = run_folder(platform.settings.data_folder, run_id)
-        return await asyncio.to_thread(_own_parts, read_agreement(data), folder, who.account)
 
     @router.get(
         "/runs/{run_id}/progress.csv",

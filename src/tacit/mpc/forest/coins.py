@@ -36,4 +36,4 @@ class Coins:
             # As elsewhere, raw words of PCG64, which are the same in every version of NumPy.
             source = np.random.PCG64([self.seed, weighting, phase + 1, step])
             drawn.append(source.random_raw(groups * candidates).reshape(groups, candidates))
-        return np.argsort(np.stack(drawn), axis=-1, kind="stable")
+        return np.argsort(np.stack(drawn), axis=-1)

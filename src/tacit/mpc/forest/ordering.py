@@ -84,7 +84,7 @@ async def sort_lines(
         secret = cut(known_part(session, mixed[:, changed[0]] - mixed[:, changed[1]]), bits=bits)
     signs = await less_than.compare_known(
         session,
-        (known[:, left] - known[:, right]).reshape(-1),
+        (known.take(left, axis=1) - known.take(right, axis=1)).reshape(-1),
         secret,
         bits=bits,
         label=f"{label}.less",

@@ -31,11 +31,11 @@ class SecretPermutation:
         array([7, 8, 9])
         """
         permutation = self.known[component]
-        if not back:
-            return rows[permutation]
-        original = np.empty_like(rows)
-        original[permutation] = rows
-        return original
+        if back:
+            where = np.empty_like(permutation)
+            where[permutation] = np.arange(len(permutation))
+            permutation = where
+        return rows.take(permutation, axis=0)  # many times as fast as an index
 
 
 def draw_order(session: Session, n: int, *, label: str) -> SecretPermutation:
@@ -66,7 +66,7 @@ def draw_block_order(
     for component in session.held:
         # As for any permutation: the order of 64-bit words under their own label.
         words = session.words(f"{label}.p", component, (blocks, children))
-        known[component] = (first + np.argsort(words, axis=1, kind="stable")).reshape(-1)
+        known[component] = (first + np.argsort(words, axis=1)).reshape(-1)
     return SecretPermutation(known)
 
 

@@ -56,8 +56,8 @@ class Level:
         made = [np.zeros(0, dtype=keys.dtype)]
         for each in self.rivals:
             left, right = _pairs(each.members.shape[1])
-            lines = keys[each.members]
-            made.append((lines[:, left] - lines[:, right]).reshape(-1))
+            lines = keys.take(each.members)
+            made.append((lines.take(left, axis=1) - lines.take(right, axis=1)).reshape(-1))
         return np.concatenate(made)
 
     def winners(self, less: NDArray[np.uint8], *, largest: bool) -> Indices:

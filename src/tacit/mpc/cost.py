@@ -68,6 +68,11 @@ class Cost:
         """Bytes of the node that sends most."""
         return max(self.sent)
 
+    @property
+    def only_rounds(self) -> Cost:
+        """The same chains, with bytes that are counted elsewhere: for what waits for a result."""
+        return Cost(self.chains, (0,) * len(self.sent))
+
     def _sum(self, other: Cost) -> tuple[int, ...]:
         return tuple(a + b for a, b in zip(self.sent, other.sent, strict=True))
 

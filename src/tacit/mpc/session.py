@@ -95,7 +95,7 @@ class Session:
     ) -> None:
         self.me = me
         self.depth = 0
-        self._exchanges = 0
+        self.exchanges = 0
         """Rounds so far, whether or not a message came in each: no depth is above that."""
         self._substream = 0
         self._shared = _Shared(nodes, masks, wire, timeout, dict(names or {}), greeting, signer)
@@ -144,7 +144,7 @@ class Session:
         has the letters that we know, by number; they must not be changed afterwards. Nothing is
         returned before all that arrived fits together (see `letters`).
         """
-        self._exchanges += 1
+        self.exchanges += 1
         signed = self._signed(letters)
         if signed is not None:
             ours = signed.frames(contents, self.words)
@@ -223,8 +223,8 @@ class Session:
 
         The coordinator sends nothing, and does not know how many rounds the nodes need.
         """
-        if self.me != COORDINATOR and depth > self._exchanges:
-            what = f"counts {depth} messages one after the other in {self._exchanges} rounds"
+        if self.me != COORDINATOR and depth > self.exchanges:
+            what = f"counts {depth} messages one after the other in {self.exchanges} rounds"
             raise AbortError(self.name_of(peer), what)
 
     async def tell(self, message: bytes) -> dict[int, bytes]:
@@ -290,16 +290,16 @@ class Session:
         """
         substreams = self.substreams(len(functions)) if substreams is None else substreams
         for substream in substreams:
-            substream.depth, substream._exchanges = self.depth, self._exchanges
+            substream.depth, substream.exchanges = self.depth, self.exchanges
         results = await run_all(f(s) for f, s in zip(functions, substreams, strict=True))
         self.depth = max([self.depth, *(substream.depth for substream in substreams)])
-        self._exchanges = max([self._exchanges, *(each._exchanges for each in substreams)])
+        self.exchanges = max([self.exchanges, *(each.exchanges for each in substreams)])
         return results
 
     def _fork(self) -> Session:
         child = object.__new__(Session)
         child.me, child.depth, child._shared = self.me, self.depth, self._shared
-        child._substream, child._exchanges = self._shared.substreams, self._exchanges
+        child._substream, child.exchanges = self._shared.substreams, self.exchanges
         self._shared.substreams += 1
         return child
 

@@ -10,7 +10,7 @@ from scipy.stats import chi2
 
 from tacit.mpc.masks import KeyedMasks, MaskSource
 from tacit.mpc.ring import to_ring
-from tacit.mpc.shares import ArithmeticShare, held_by, total
+from tacit.mpc.shares import ArithmeticShare, BitShare, held_by, total
 
 SURE = 1e-6
 """A p-value below this is not chance."""
@@ -30,6 +30,16 @@ def fixed_for(
     keys = {c: bytes([c + 1]) * 32 for c in range(nodes)}
     keys[observer] = number.to_bytes(32, "little")
     return lambda me: kind({c: keys[c] for c in held_by(me, nodes)})
+
+
+def split_bits_alike(bits: NDArray[np.uint8], observer: int, *, nodes: int) -> list[BitShare]:
+    """The same for bits, one per byte."""
+    rng = np.random.default_rng(1)
+    parts = {
+        c: rng.integers(0, 2, bits.shape, dtype=np.uint8) for c in sorted(held_by(observer, nodes))
+    }
+    parts[observer] = bits ^ total(parts.values(), np.bitwise_xor)
+    return [BitShare({c: parts[c] for c in held_by(i, nodes)}) for i in range(nodes)]
 
 
 def split_alike(values: NDArray[np.int64], observer: int, *, nodes: int) -> list[ArithmeticShare]:

@@ -65,10 +65,29 @@ async def shuffle(session: Session, x: S, order: SecretPermutation, *, label: st
     return type(x)(await stages.to_shares())
 
 
+async def unshuffle(session: Session, x: S, order: SecretPermutation, *, label: str) -> S:
+    """Shares of rows of the secret order at their original positions, with fresh components.
+
+    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
+    >>> from tacit.mpc.protocols.order import draw_order
+    >>> x = deal_integers([7, 8])
+    >>> async def node(s):
+    ...     order = draw_order(s, 2, label="o")
+    ...     return await unshuffle(s, await shuffle(s, x[s.me], order, label="s"), order, label="b")
+    >>> reveal(run_parties(node).results)
+    array([7, 8])
+    """
+    stages = Stages(session, order, type(x), label, back=True)
+    stages.begin(x.parts)
+    return type(x)(await stages.to_shares())
+
+
 async def labels_to_shares(
     session: Session, labels: Array, order: SecretPermutation, *, label: str
 ) -> ArithmeticShare:
     """Replicated shares of public labels of shuffled positions, in the original order.
+
+    They are in the ring of the labels' words.
 
     >>> from tacit.mpc.local import reveal, run_parties
     >>> from tacit.mpc.protocols.order import draw_order
@@ -78,9 +97,32 @@ async def labels_to_shares(
     >>> reveal(run_parties(node).results)
     array([6])
     """
-    stages = Stages(session, order, ArithmeticShare, label, back=True)
+    return ArithmeticShare(await _labels_back(session, labels, order, ArithmeticShare, label))
+
+
+async def labels_to_bit_shares(
+    session: Session, labels: Array, order: SecretPermutation, *, label: str
+) -> BitShare:
+    """The same as bits, which may be as narrow as a byte.
+
+    >>> from tacit.mpc.local import run_parties
+    >>> from tacit.mpc.protocols.order import draw_order
+    >>> from tacit.mpc.shares import reconstruct
+    >>> async def node(s):
+    ...     order = draw_order(s, 1, label="o")
+    ...     return await labels_to_bit_shares(s, np.array([1], np.uint8), order, label="out")
+    >>> reconstruct(run_parties(node).results)
+    array([1], dtype=uint8)
+    """
+    return BitShare(await _labels_back(session, labels, order, BitShare, label))
+
+
+async def _labels_back(
+    session: Session, labels: Array, order: SecretPermutation, kind: type[Share], label: str
+) -> dict[int, Array]:
+    stages = Stages(session, order, kind, label, back=True)
     stages.begin_public(labels)
-    return ArithmeticShare(await stages.to_shares())
+    return await stages.to_shares()
 
 
 async def unshuffle_to_coordinator(
@@ -157,9 +199,15 @@ def first_letters(nodes: int, shape: Shape, dtype: np.dtype[Any] = WORD) -> list
     return stage_letters(nodes, rounds_of(nodes, False, False)[0], False, shape, dtype)
 
 
-def cost_to_shares(nodes: int, n: int) -> Cost:
-    """The cost of n public labels to shares."""
-    return _cost_of(nodes, rounds_of(nodes, True, True), True, (n,), WORD)
+def cost_back(nodes: int, shape: Shape, dtype: np.dtype[Any] = WORD) -> Cost:
+    """The cost of rows back to their original positions, as shares."""
+    return _cost_of(nodes, rounds_of(nodes, True, False), True, shape, dtype)
+
+
+def cost_to_shares(nodes: int, n: int | Shape, dtype: np.dtype[Any] = WORD) -> Cost:
+    """The cost of n public labels to shares, or of lines of such."""
+    shape = (n,) if isinstance(n, int) else n
+    return _cost_of(nodes, rounds_of(nodes, True, True), True, shape, dtype)
 
 
 def cost_to_coordinator(

@@ -1,0 +1,93 @@
+"""The end of a forest: a plan that may be opened, and what is proved of it, all in shares.
+
+The matching is completed, then proved as far as it can be. A plan that would use a forbidden pair
+is zeroed before anybody can open it, and so are its cost and its gap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from tacit.mpc.cost import Cost
+from tacit.mpc.forest import certificate, completion
+from tacit.mpc.forest.layout import Layout
+from tacit.mpc.forest.shape import ForestShape
+from tacit.mpc.forest.state import ForestState
+from tacit.mpc.protocols import b2a, bit_products, pairwise
+from tacit.mpc.protocols.bit_products import both
+from tacit.mpc.session import Session
+from tacit.mpc.shares import ArithmeticShare, concatenate
+
+
+class Outcome(IntEnum):
+    """What is known at the end: 1 if it is proved, and 2 more if there is a plan."""
+
+    NONE = 0
+    """No plan was found, and it is not proved that there is none."""
+    INFEASIBLE = 1
+    """It is proved that every plan has a forbidden pair."""
+    FEASIBLE = 2
+    """There is a plan, and it is not proved to be the optimum."""
+    OPTIMUM = 3
+    """There is a plan, and it is proved to be the optimum."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Shares for each weighting; whoever opens the plan opens the outcome with it."""
+
+    plan: ArithmeticShare
+    """The outcome, then the column of each row; zero unless the outcome says that there is one."""
+    bound: ArithmeticShare
+    """1 if the gap is one, the scaled cost, and by how much it may exceed the optimum's."""
+
+
+async def finish(
+    session: Session,
+    state: ForestState,
+    costs: ArithmeticShare,
+    layout: Layout,
+    shape: ForestShape,
+) -> Answer:
+    """The plan and what is proved of it."""
+    k, word = shape.weightings, shape.word
+    matching = await completion.complete(session, state, shape)
+    proved = await certificate.prove(session, costs, matching, state, layout.forbidden_cells, shape)
+    bounded = await both(session, proved.bounded, proved.feasible, label="finish.bounded")
+    bits = concatenate([proved.optimal, proved.feasible, bounded])
+    numbers = await b2a.bits_to_arithmetic(session, bits, label="finish.bits", dtype=word)
+    optimal, feasible, bound = (numbers[i * k : (i + 1) * k] for i in range(3))
+    plan = matching.map(layout.plan_of)
+    shown = ArithmeticShare(
+        {
+            c: np.concatenate([p, proved.total.parts[c][:, None], proved.gap.parts[c][:, None]], 1)
+            for c, p in plan.parts.items()
+        }
+    )
+    flags = ArithmeticShare(
+        {
+            c: np.stack([*[part] * (layout.rows + 1), bound.parts[c]], axis=1)
+            for c, part in feasible.parts.items()
+        }
+    )
+    opened = await pairwise.multiply(session, flags, shown, label="finish.shown")
+    outcome = optimal + feasible.map(lambda part: part * word.type(2))
+    rows = layout.rows
+
+    def beside(first: ArithmeticShare, second: ArithmeticShare) -> ArithmeticShare:
+        return ArithmeticShare(
+            {c: np.column_stack([p, second.parts[c]]) for c, p in first.parts.items()}
+        )
+
+    return Answer(beside(outcome, opened[:, :rows]), beside(bound, opened[:, rows:]))
+
+
+def cost(nodes: int, layout: Layout, shape: ForestShape) -> Cost:
+    """The cost of the end."""
+    k, word = shape.weightings, shape.word
+    total = completion.cost(nodes, shape).then(certificate.cost(nodes, shape))
+    total = total.then(bit_products.cost(nodes, k)).then(b2a.cost(nodes, 3 * k, word))
+    return total.then(pairwise.cost(nodes, k * (layout.rows + 2), itemsize=word.itemsize))

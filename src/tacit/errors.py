@@ -83,6 +83,10 @@ class ParameterError(InputError):
     """A setting out of its range."""
 
 
+class NoPlanError(TacitError):
+    """There is no plan, or none was found in time; the exit code is that of other failures."""
+
+
 class EngineError(TacitError):
     """The Privacy Engine says no, or cannot go on."""
 

@@ -19,7 +19,7 @@ from tacit.engine.agreement.plan_parts import (
     carried_parts,
     seal_plan,
 )
-from tacit.engine.agreement.sealed import pin_sealed, schedule_of, table_of
+from tacit.engine.agreement.sealed import pin_sealed, plan_word
 from tacit.engine.agreement.terms import Agreement, AgreementLimits
 from tacit.engine.identity.keys import Keys
 from tacit.engine.local.engine import participant_keys, public_keys
@@ -48,7 +48,7 @@ class OwnersCast:
 
     def shares(self) -> dict[int, ArithmeticShare]:
         """Per member what it holds of the plan."""
-        word = table_of(schedule_of(self.agreement, 0, seed=0)).word
+        word = plan_word(self.agreement, 0)
         members = self.context.members
         dealt = deal(np.array(self.plan, dtype=word), nodes=len(members))
         return dict(zip(members, dealt, strict=True))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.disclosure import BestMode, Sealed
-from tacit.engine.agreement.sealed import pin_sealed, schedule_of, sealed_terms
+from tacit.engine.agreement.sealed import course_of, pin_sealed, sealed_terms
 from tacit.engine.agreement.terms import agreement_hash
 from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.coordinator.sealed_search import SealedSearch
@@ -27,7 +27,7 @@ from tacit.problems import (
     generate_capacitated,
     shipped_problem,
 )
-from tacit.search.moves import SealedParameters
+from tacit.search.moves import Schedule, SealedParameters
 from tacit.search.sealed import ClearSealedSearch, value_table
 from tests.engine.agreed_cluster import AgreedCluster
 
@@ -102,7 +102,7 @@ def start_of(agreed: AgreedCluster, search: int = 0) -> NDArray[np.intp]:
         )
         for i in range(len(agreed.agreement.nodes))
     ]
-    ids = reveal([each.state.table for each in states if each is not None])[..., -1].astype(np.intp)
+    ids = reveal([each.shares[0] for each in states if each is not None])[..., -1].astype(np.intp)
     # Items of one column are alike, so the first of them may stand first.
     items = np.argsort(agreed.problem.sealed_items, kind="stable")
     start = np.empty_like(ids)
@@ -114,7 +114,8 @@ def start_of(agreed: AgreedCluster, search: int = 0) -> NDArray[np.intp]:
 def twin(
     agreed: AgreedCluster, start: NDArray[np.intp], seed: int, search: int = 0
 ) -> ClearSealedSearch:
-    schedule = schedule_of(agreed.agreement, search, seed=seed)
+    schedule = course_of(agreed.agreement, search, seed=seed)
+    assert isinstance(schedule, Schedule)
     factors = sealed_terms(agreed.agreement).weightings[search]
     return ClearSealedSearch(
         value_table(agreed.problem, factors), schedule, start, agreed.problem.sealed_items

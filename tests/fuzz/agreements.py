@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tacit.engine.agreement.check import check_agreement
-from tacit.engine.agreement.sealed import count_searches, pin_sealed, schedule_of, table_of
+from tacit.engine.agreement.sealed import count_searches, course_of, largest_message, pin_sealed
 from tacit.engine.agreement.signatures import check_signatures, sign
 from tacit.engine.agreement.terms import Agreement, PinnedSearch, canonical, read_agreement
 from tacit.engine.wire.request import unpack_candidates
@@ -25,7 +25,7 @@ from tacit.problems import (
     generate_tour,
     public_problem,
 )
-from tacit.search.moves import SealedParameters
+from tacit.search.moves import Schedule, SealedParameters
 from tests.engine.fixtures import Cast, example_cast
 from tests.fuzz.harness import Target, Trial
 from tests.fuzz.mutations import as_json, mutated, sometimes_mangled
@@ -71,9 +71,10 @@ def use(agreement: Agreement) -> None:
     if plans is not None:
         problem.fault(np.array(plans))
     for search in range(count_searches(agreement)):
-        schedule = schedule_of(agreement, search, seed=1)
-        table_of(schedule)
-        schedule.generation(0, horizon=3)
+        course = course_of(agreement, search, seed=1)
+        largest_message(course)
+        if isinstance(course, Schedule):
+            course.generation(0, horizon=3)
 
 
 @contextmanager

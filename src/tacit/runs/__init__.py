@@ -16,7 +16,14 @@ from tacit.runs.plots import check_plot_name, plot_result
 from tacit.runs.result import Result, load_result
 from tacit.runs.sealed.driver import SealedDriver
 from tacit.runs.sealed.searching import SimulatedSealedSearch
-from tacit.runs.settings import Checkpointing, Settings, SolveSettings, changed, parse_changes
+from tacit.runs.settings import (
+    Checkpointing,
+    Settings,
+    SolveSettings,
+    changed,
+    parse_changes,
+    sealed_settings,
+)
 from tacit.runs.solve import DEFAULT_GENERATIONS, solve, with_disclosures
 from tacit.runs.summarize import disclosed_to_user
 from tacit.runs.weightings import default_weightings, parse_weighting

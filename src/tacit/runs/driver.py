@@ -56,6 +56,8 @@ class Outcome:
     ends: list[float]
     """When each generation was done."""
     notes: list[str] = field(default_factory=list)
+    proved: bool | None = None
+    """Whether all its plans are proved to be optima; None where nothing is proved."""
     best_plan: int = 0
     """Which plan of the best-known set is the one to use."""
 

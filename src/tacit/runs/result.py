@@ -101,6 +101,8 @@ class Result(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     timing: Timing | None
     notes: list[str] = []
     """What went wrong on the way, such as a node that was lost."""
+    proved: bool | None = None
+    """Whether the plan is proved to be the optimum, where the exact solver was asked for it."""
     nodes: int = 0
     """How many nodes computed it, which decides what they promise; 0 where none did."""
 

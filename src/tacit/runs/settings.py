@@ -12,11 +12,13 @@ import msgspec
 from tacit.disclosure import Sealed
 from tacit.errors import ParameterError
 from tacit.problems import Problem
-from tacit.search import SearchParameters, preset_named
+from tacit.search import ExactParameters, SearchParameters, preset_named
 from tacit.search.moves import SealedParameters, sealed_parameters_for
 
+AnySealed = SealedParameters | ExactParameters
 Settings = SearchParameters | SealedParameters
-AnySettings = TypeVar("AnySettings", bound=Settings)
+"""Of searches; the exact solver has its own."""
+AnySettings = TypeVar("AnySettings", bound=Settings | ExactParameters)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +46,7 @@ class SolveSettings:
 
     preset: str | None = None
     """The name of a tuned set of parameters."""
-    parameters: Settings | None = None
+    parameters: Settings | ExactParameters | None = None
     """All parameters, in place of a preset."""
     changes: Mapping[str, object] = field(default_factory=dict)
     """Parameters that differ from these, by name; numbers may be given as text."""
@@ -54,24 +56,26 @@ class SolveSettings:
     """One list of factors per plan, where a sealed search has several objectives."""
     checkpointing: Checkpointing = Checkpointing()
 
-    def parameters_for(self, problem: Problem, /) -> Settings:
+    def parameters_for(self, problem: Problem, /) -> Settings | ExactParameters:
         """The parameters of the search for a problem."""
         if is_sealed(problem):
-            given = self.parameters or sealed_parameters_for(problem.sealed_moves)
-            if self.preset or self.algorithm or not isinstance(given, SealedParameters):
+            given = self.parameters
+            if self.preset or self.algorithm or isinstance(given, SearchParameters):
                 raise ParameterError(
                     "a sealed search has settings of its own; leave preset, algorithm and the "
                     "parameters of the genetic search out"
                 )
-            return changed(given, self.changes)
+            return sealed_settings(problem.sealed_moves, self.changes, given)
         chosen = self.parameters or preset_named(self.preset or default_preset(problem))
-        if isinstance(chosen, SealedParameters) or self.weightings is not None:
+        if not isinstance(chosen, SearchParameters) or self.weightings is not None:
             raise ParameterError("the run is not sealed; leave the settings of a sealed search out")
         algorithm = {} if self.algorithm is None else {"algorithm": self.algorithm}
         return changed(chosen.with_changes(**algorithm), self.changes)
 
 
-def as_settings(settings: SolveSettings | Settings | str | None, /) -> SolveSettings:
+def as_settings(
+    settings: SolveSettings | Settings | ExactParameters | str | None, /
+) -> SolveSettings:
     """All that `solve` takes as settings, as one object."""
     if isinstance(settings, SolveSettings):
         return settings
@@ -83,6 +87,25 @@ def as_settings(settings: SolveSettings | Settings | str | None, /) -> SolveSett
 def is_sealed(problem: Problem, /) -> bool:
     """Whether an objective asks for a sealed search."""
     return any(o.confidential and isinstance(o.disclosure, Sealed) for o in problem.objectives)
+
+
+def sealed_settings(
+    moves: str | None, changes: Mapping[str, Any], given: AnySealed | None = None, /
+) -> AnySealed:
+    """The settings of a sealed run: `method` is search or exact, the others are of the method.
+
+    >>> sealed_settings("assignment", {"method": "exact", "phases": 20}).phases
+    20
+    """
+    usual = "exact" if isinstance(given, ExactParameters) else "search"
+    method = changes.get("method", usual)
+    rest = {name: value for name, value in changes.items() if name != "method"}
+    if method == "exact":
+        return changed(given if isinstance(given, ExactParameters) else ExactParameters(), rest)
+    if method != "search":
+        raise ParameterError(f"method is {method!r}; use one of search, exact")
+    search = given if isinstance(given, SealedParameters) else sealed_parameters_for(moves)
+    return changed(search, rest)
 
 
 def default_preset(problem: Problem, /) -> str:

@@ -22,7 +22,7 @@ from tacit.runs.result import Result, Timing
 from tacit.runs.sealed.local import local_sealed
 from tacit.runs.settings import Settings, SolveSettings, as_settings
 from tacit.runs.summarize import summarize
-from tacit.search import SearchParameters
+from tacit.search import ExactParameters, SearchParameters
 
 DEFAULT_GENERATIONS = 500
 LARGEST_REFERENCE = 4_000_000
@@ -37,7 +37,7 @@ def solve(
     best: str | None = None,
     deadline: float | str | None = None,
     limits: Limits = Limits(),  # noqa: B008 - immutable
-    settings: SolveSettings | Settings | str | None = None,
+    settings: SolveSettings | Settings | ExactParameters | str | None = None,
     seed: int = 0,
     engine: str | EngineChoice = "nodes",
     observe: Observer | None = None,

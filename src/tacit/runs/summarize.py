@@ -65,6 +65,7 @@ def summarize(
         history=outcome.history,
         timing=timing,
         notes=outcome.notes,
+        proved=outcome.proved,
     )
 
 

@@ -12,6 +12,7 @@ from tacit.lazy import lazily
 
 if TYPE_CHECKING:
     from tacit.search.evolution import Evolution, GenerationWords, WordBudget
+    from tacit.search.exact import ExactParameters
     from tacit.search.operators.crossover import crossover_named
     from tacit.search.operators.initial import random_permutations
     from tacit.search.operators.mutation import mutation_named
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
         settings_written,
     )
     from tacit.search.random_words import RandomWords, draw_words, threshold
-    from tacit.search.sealed import ClearSealedSearch, value_table
+    from tacit.search.sealed import ClearSealedSearch, value_table, weighted_values
     from tacit.search.state import SearchState
     from tacit.search.ties import FORMER_TIES, TIES, Ties
     from tacit.search.warming import warm_up

@@ -18,8 +18,8 @@ from tacit.problems import Problem
 from tacit.search.moves import Schedule, public_shape
 
 
-def value_table(problem: Problem, weighting: Sequence[int], /) -> NDArray[np.int64]:
-    """The value of each item to each row, or place, under a weighting; larger is better."""
+def weighted_values(problem: Problem, weighting: Sequence[int], /) -> NDArray[np.int64]:
+    """The value of each row and column under a weighting; larger is better."""
     total = np.zeros((problem.rows, problem.columns), dtype=np.int64)
     for factor, objective in zip(weighting, problem.objectives, strict=True):
         if objective.weights is None:
@@ -28,6 +28,12 @@ def value_table(problem: Problem, weighting: Sequence[int], /) -> NDArray[np.int
                 "their shares can search"
             )
         total += factor * objective.sign * objective.weights
+    return total
+
+
+def value_table(problem: Problem, weighting: Sequence[int], /) -> NDArray[np.int64]:
+    """The value of each item to each row, or place; that of a forbidden pair is low."""
+    total = weighted_values(problem, weighting)
     if problem.forbidden is not None:
         total[problem.forbidden] = public_shape(problem, weighting).low
     return total[:, problem.sealed_items]

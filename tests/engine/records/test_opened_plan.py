@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from tacit.engine.agreement.sealed import schedule_of, table_of
+from tacit.engine.agreement.sealed import plan_word
 from tacit.engine.records import OpenedPlan, join_parts
 from tacit.errors import AbortError
 from tacit.mpc import deal, held_by
@@ -19,7 +19,7 @@ OPENED = next(entry for entry in LEDGER if isinstance(entry, OpenedPlan))
 
 def sent() -> list[list[bytes]]:
     """What each of four nodes sends of the recorded plan."""
-    word = table_of(schedule_of(AGREEMENT, 0, seed=0)).word
+    word = plan_word(AGREEMENT, 0)
     values = [*([] if OPENED.value is None else [OPENED.value]), *OPENED.plan]
     shares = deal(np.array(values, dtype=word), nodes=4)
     return [[s.parts[c].tobytes() for c in held_by(k, 4)] for k, s in enumerate(shares)]

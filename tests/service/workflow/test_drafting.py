@@ -12,7 +12,7 @@ from tacit.engine.agreement.sealed import sealed_terms
 from tacit.engine.agreement.terms import Agreement
 from tacit.errors import TacitError
 from tacit.search import SearchParameters
-from tacit.search.moves import sealed_parameters_for
+from tacit.search.moves import SealedParameters, sealed_parameters_for
 from tacit.service.api.routes.status import Generate, generated_terms
 from tacit.service.api.terms import RunTerms
 from tacit.service.workflow.drafting import (
@@ -80,6 +80,7 @@ def test_weightings_can_be_chosen() -> None:
 
 def test_settings_of_a_sealed_search_can_be_chosen() -> None:
     chosen = sealed_terms(agreed(sealed_run(parameters={"block": 4, "heat_start": 200})))
+    assert isinstance(chosen.parameters, SealedParameters)
     assert (chosen.parameters.block, chosen.parameters.heat_start) == (4, 200)
 
 

@@ -9,6 +9,7 @@ from tacit.lazy import lazily
 if TYPE_CHECKING:
     from tacit.engine.agreement.check import check_agreement
     from tacit.engine.agreement.draft import draft_agreement, weights_digest
+    from tacit.engine.agreement.exact import ForestCourse, forest_course
     from tacit.engine.agreement.own_part import OwnPart, put_together
     from tacit.engine.agreement.owners import rows_for
     from tacit.engine.agreement.participant_keys import sealing_private, sealing_public
@@ -22,7 +23,14 @@ if TYPE_CHECKING:
         seal_plan,
     )
     from tacit.engine.agreement.promise import BROKEN, COUNTS, loss_words, promise_of
-    from tacit.engine.agreement.sealed import count_searches, pin_sealed, sealed_terms, table_of
+    from tacit.engine.agreement.sealed import (
+        NO_IMPROVEMENTS,
+        count_searches,
+        is_exact,
+        pin_sealed,
+        sealed_terms,
+        table_of,
+    )
     from tacit.engine.agreement.sealing import (
         Manifest,
         SealedRows,

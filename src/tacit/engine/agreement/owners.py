@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tacit.engine.agreement.frame_sizes import ROOM
 from tacit.engine.agreement.participant_keys import sealing_public
-from tacit.engine.agreement.sealed import count_searches, schedule_of, table_of
+from tacit.engine.agreement.sealed import count_searches, plan_word
 from tacit.engine.agreement.terms import Agreement
 from tacit.errors import AgreementError
 
@@ -26,7 +26,7 @@ def rows_for(agreement: Agreement, participant: str, /) -> list[int]:
 def contents_size(agreement: Agreement, search: int, /) -> int:
     """Bytes in a box before it is sealed: one size, whoever it is for and whoever seals it."""
     most = max(len(rows_for(agreement, each.name)) for each in agreement.participants)
-    word = table_of(schedule_of(agreement, search, seed=0)).word
+    word = plan_word(agreement, search)
     held = len(agreement.nodes) - 1
     return _HEADER_BYTES + held * (most * (word.itemsize + NONCE_BYTES) + HASH_BYTES)
 

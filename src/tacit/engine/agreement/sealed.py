@@ -8,15 +8,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from math import gcd
+from typing import Any
 
 import msgspec
+import numpy as np
 
 from tacit.disclosure import SEALED
+from tacit.engine.agreement.exact import ForestCourse, forest_course
 from tacit.engine.agreement.frame_sizes import ROOM
 from tacit.engine.agreement.terms import Agreement, PinnedSearch
 from tacit.errors import AgreementError, ParameterError, ProblemError
 from tacit.mpc import RING_BITS
 from tacit.mpc.sealed import TableShape
+from tacit.search import ExactParameters
 from tacit.search.moves import (
     ONE_PARENT_IMPROVES,
     PublicShape,
@@ -27,18 +31,25 @@ from tacit.search.moves import (
 
 MOST_SEARCHES = 64
 MOST_FACTOR = 1 << 20
+NO_IMPROVEMENTS = (
+    "the exact solver has no plans on the way that could improve; disclose its value or nothing"
+)
+AnySealed = SealedParameters | ExactParameters
+Course = Schedule | ForestCourse
 
 
 @dataclass(frozen=True)
 class SealedTerms:
     """The pinned settings, and one list of whole factors per search, one for each objective."""
 
-    parameters: SealedParameters
+    parameters: AnySealed
     weightings: tuple[tuple[int, ...], ...]
 
 
 def pin_sealed(
-    parameters: SealedParameters, weightings: Sequence[Sequence[int]] = ((1,),), /
+    parameters: AnySealed,
+    weightings: Sequence[Sequence[int]] = ((1,),),
+    /,
 ) -> PinnedSearch:
     """How an agreement names a sealed search; its seed follows from the manifests.
 
@@ -59,11 +70,14 @@ def sealed_terms(agreement: Agreement, /) -> SealedTerms:
         )
     settings = dict(search.parameters)
     written = str(settings.pop("weightings", ""))
-    unknown = set(settings) - {field.name for field in fields(SealedParameters)}
+    kind: type[AnySealed] = (
+        ExactParameters if settings.get("method") == "exact" else SealedParameters
+    )
+    unknown = set(settings) - {field.name for field in fields(kind)}
     if unknown:
         raise AgreementError(f"a sealed search has no setting {min(unknown)!r}; leave it out")
     try:
-        parameters = msgspec.convert(settings, type=SealedParameters)
+        parameters: AnySealed = msgspec.convert(settings, type=kind)
         weightings = tuple(
             tuple(int(factor) for factor in each.split(":")) for each in written.split()
         )
@@ -100,8 +114,7 @@ def check_sealed(agreement: Agreement, /) -> None:
     if len({terms.best for terms in agreement.objectives}) > 1:
         raise AgreementError("sealed objectives disclose their best in different ways; choose one")
     terms = sealed_terms(agreement)
-    if terms.parameters.parents > 1 and agreement.objectives[0].best == "improvement":
-        raise AgreementError(ONE_PARENT_IMPROVES)
+    check_improvements(terms.parameters, told=agreement.objectives[0].best == "improvement")
     if not 1 <= len(terms.weightings) <= MOST_SEARCHES:
         raise AgreementError(
             f"{len(terms.weightings)} weightings; give one per search, 1 to {MOST_SEARCHES}"
@@ -119,17 +132,34 @@ def check_sealed(agreement: Agreement, /) -> None:
             "give each once, and one objective one weighting"
         )
     for search in range(len(terms.weightings)):
-        _check_sizes(schedule_of(agreement, search, seed=0), search)
+        course = course_of(agreement, search, seed=0)
+        _check_sizes(course, search)
+        phases = len(course.phases) if isinstance(course, ForestCourse) else None
+        if phases is not None and agreement.limits.evaluations > phases:
+            raise AgreementError(
+                f"the exact solver has {phases} phases; allow as many evaluations, not "
+                f"{agreement.limits.evaluations}"
+            )
 
 
-def _check_sizes(schedule: Schedule, search: int) -> None:
-    needed = _bits_compared(schedule)
+def check_improvements(parameters: AnySealed, *, told: bool) -> None:
+    """Refuse to tell improvements where there are none, or each parent has its own."""
+    if not told:
+        return
+    if isinstance(parameters, ExactParameters):
+        raise AgreementError(NO_IMPROVEMENTS)
+    if parameters.parents > 1:
+        raise AgreementError(ONE_PARENT_IMPROVES)
+
+
+def _check_sizes(course: Course, search: int) -> None:
+    needed = _bits_compared(course) if isinstance(course, Schedule) else course.shape.key_bits
     if needed > RING_BITS:
         raise AgreementError(
             f"search {search} compares {needed} bits, the ring has {RING_BITS}; scale the "
             "weights or the weighting down"
         )
-    most = largest_message(schedule)
+    most = largest_message(course)
     if most > ROOM:
         raise AgreementError(
             f"search {search} would take a message of {most >> 20} MB; {ROOM >> 20} MB fit: take "
@@ -142,8 +172,10 @@ def _bits_compared(schedule: Schedule) -> int:
     return max(about.key_bits, about.settle_bits)
 
 
-def largest_message(schedule: Schedule, /) -> int:
+def largest_message(schedule: Course, /) -> int:
     """Bytes of the tables at the start, or of one bit per bit of a comparison."""
+    if isinstance(schedule, ForestCourse):
+        return schedule.largest_message
     about = table_of(schedule)
     comparisons = schedule.blocks * (schedule.children * (schedule.children - 1) // 2)
     cells = about.parents * about.columns * (about.rows + 1)
@@ -159,10 +191,29 @@ def shape_of(agreement: Agreement, search: int, /) -> PublicShape:
         raise AgreementError(str(error)) from None
 
 
-def schedule_of(agreement: Agreement, search: int, /, *, seed: int) -> Schedule:
-    """The public course of one search."""
-    parameters = sealed_terms(agreement).parameters
-    return Schedule(shape_of(agreement, search), parameters, seed=seed, stream=search)
+def course_of(agreement: Agreement, search: int, /, *, seed: int) -> Course:
+    """The public course of one search, or of one exact solution."""
+    parameters, shape = sealed_terms(agreement).parameters, shape_of(agreement, search)
+    if isinstance(parameters, ExactParameters):
+        problem = agreement.known_problem
+        return forest_course(problem, shape, parameters, seed=seed, stream=search)
+    return Schedule(shape, parameters, seed=seed, stream=search)
+
+
+def plan_word(agreement: Agreement, search: int, /) -> np.dtype[Any]:
+    """The words that the shares of a plan have."""
+    course = course_of(agreement, search, seed=0)
+    return course.shape.word if isinstance(course, ForestCourse) else table_of(course).word
+
+
+def is_exact(agreement: Agreement, /) -> bool:
+    """Whether the optimum is computed, with what is proved of it."""
+    return agreement.sealed and isinstance(sealed_terms(agreement).parameters, ExactParameters)
+
+
+def words_before_plan(agreement: Agreement, /) -> int:
+    """The words of a secret plan before its columns: its value, and what is proved of it."""
+    return 2 if is_exact(agreement) else 1
 
 
 def table_of(schedule: Schedule, /) -> TableShape:

@@ -7,9 +7,8 @@ matrix. A node refuses an agreement that needs more than its operator allows.
 from __future__ import annotations
 
 from tacit.engine.agreement.frame_sizes import largest_batch
-from tacit.engine.agreement.sealed import count_searches, largest_message, schedule_of
+from tacit.engine.agreement.sealed import Course, count_searches, course_of, largest_message
 from tacit.engine.agreement.terms import Agreement
-from tacit.search.moves import Schedule
 
 BATCH_FACTOR = {3: 14, 4: 28}
 """The memory of a comparison's steps, in messages of it, by the number of nodes."""
@@ -52,9 +51,9 @@ def evaluation_bytes(agreement: Agreement, objective: int, /) -> int:
     return factor * largest_batch(agreement, objective) + 4 * entries
 
 
-def generations_bytes(schedule: Schedule, /, *, nodes: int) -> int:
-    """The secret start of a sealed search, or a batch of its generations."""
-    return BATCH_FACTOR[nodes] * largest_message(schedule)
+def generations_bytes(course: Course, /, *, nodes: int) -> int:
+    """The secret start of a sealed search, or a batch of its generations or phases."""
+    return BATCH_FACTOR[nodes] * largest_message(course)
 
 
 def search_bytes(agreement: Agreement, /) -> int:
@@ -77,6 +76,6 @@ def working_bytes(agreement: Agreement, /) -> int:
         ]
     steps += [evaluation_bytes(agreement, k) for k in agreement.evaluated()]
     for search in range(count_searches(agreement)):
-        schedule = schedule_of(agreement, search, seed=0)
-        steps.append(generations_bytes(schedule, nodes=len(agreement.nodes)))
+        course = course_of(agreement, search, seed=0)
+        steps.append(generations_bytes(course, nodes=len(agreement.nodes)))
     return weights_bytes(agreement) + search_bytes(agreement) + max(steps)

@@ -69,6 +69,8 @@ class Opened:
     parts: Parts
     unchecked: bool
     """Whether three nodes computed for a while."""
+    outcome: str | None = None
+    """What is proved of it, if it is an exact solution."""
     sealed: list[SealedParts | None] = field(default_factory=list)
     """Per node its boxes for the owners, of those that answered."""
 
@@ -250,6 +252,7 @@ class SealedSearch:
             self._last,
             parts,
             self._coordinator.loss.has_happened,
+            joined.outcome,
             sealed if self._coordinator.agreement.for_owners else [],
         )
 

@@ -277,7 +277,14 @@ class SecureSealedSearch:
         opened = engine.wait(engine.submit(self._search.open(until=until)), until=until)
         if not engine.agreement.for_owners:
             engine.ledger.add(
-                OpenedPlan(self._number, opened.plan, opened.value, opened.parts, opened.unchecked)
+                OpenedPlan(
+                    self._number,
+                    opened.plan,
+                    opened.value,
+                    opened.parts,
+                    opened.unchecked,
+                    opened.outcome,
+                )
             )
             return opened
         # First the boxes, which are as good as the plan: the ledger says that they are here.
@@ -291,6 +298,7 @@ class SecureSealedSearch:
                 opened.parts,
                 heads,
                 opened.unchecked,
+                opened.outcome,
             )
         )
         if not engine.owners:

@@ -76,6 +76,8 @@ class OpenedPlan(_Entry, frozen=True, tag="plan"):
     parts: Parts
     unchecked: bool = False
     """Whether three nodes computed for a while on the way to it."""
+    outcome: str | None = None
+    """What is proved of it, if it is an exact solution."""
 
 
 class OwnersPlan(_Entry, frozen=True, tag="plan for owners"):
@@ -91,6 +93,8 @@ class OwnersPlan(_Entry, frozen=True, tag="plan for owners"):
     """Per node, what binds it to its parts and boxes; none of a node that was away."""
     unchecked: bool = False
     """Whether three nodes computed for a while on the way to it."""
+    outcome: str | None = None
+    """What is proved of it, if it is an exact solution."""
 
 
 LedgerEntry = EvaluationAnswer | RevealedBest | ImprovementBits | OpenedPlan | OwnersPlan

@@ -13,11 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.agreement.sealed import schedule_of, table_of
+from tacit.engine.agreement.exact import ForestCourse
+from tacit.engine.agreement.sealed import course_of, plan_word, words_before_plan
 from tacit.engine.agreement.terms import Agreement
 from tacit.engine.records.ledger import Parts
 from tacit.errors import AbortError
 from tacit.mpc import from_ring, held_by
+from tacit.mpc.forest import Outcome
+
+WITHOUT_PLAN = ("none", "infeasible")
+"""Outcomes that come without a plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,31 +33,57 @@ class JoinedPlan:
     plan: list[int]
     value: int | None
     """Where the agreement discloses it."""
+    outcome: str | None = None
+    """What is proved, of an exact solution."""
 
 
 def join_parts(agreement: Agreement, search: int, parts: Parts, /) -> JoinedPlan:
     """Add up the nodes' parts; an `AbortError` names the node whose part does not fit."""
-    with_value = agreement.objectives[0].best == "value"
-    whole = _joined(agreement, search, parts, words=agreement.problem.rows + with_value)
+    heads = _heads(agreement)
+    whole = _joined(agreement, search, parts, words=agreement.problem.rows + heads)
     values = _sum(agreement, search, whole)
-    if not agreement.known_problem.have_the_form(values[None, with_value:]):
+    value, outcome = _read_heads(agreement, search, values[:heads])
+    if outcome in WITHOUT_PLAN:
+        return JoinedPlan(whole, [], None, outcome)
+    if not agreement.known_problem.have_the_form(values[None, heads:]):
         raise AbortError("the nodes", "opened something that is not a plan")
-    plan = [int(item) for item in values[with_value:]]
-    return JoinedPlan(whole, plan, int(values[0]) if with_value else None)
+    return JoinedPlan(whole, [int(item) for item in values[heads:]], value, outcome)
 
 
 def join_value(agreement: Agreement, search: int, parts: Parts, /) -> JoinedPlan:
-    """The value of a plan for its owners, where the agreement discloses it; of the plan nothing."""
-    if agreement.objectives[0].best != "value":
+    """What is disclosed of a plan for its owners: its value, or what is proved; of it nothing."""
+    heads = _heads(agreement)
+    if not heads:
         if any(sent for each in parts for _, sent in each):
             raise AbortError("the nodes", "sent a value where none is disclosed")
         return JoinedPlan([], [], None)
-    whole = _joined(agreement, search, parts, words=1)
-    return JoinedPlan(whole, [], int(_sum(agreement, search, whole)[0]))
+    whole = _joined(agreement, search, parts, words=heads)
+    return JoinedPlan(whole, [], *_read_heads(agreement, search, _sum(agreement, search, whole)))
+
+
+def _heads(agreement: Agreement) -> int:
+    """How many words are opened besides the columns of the rows."""
+    hidden = 0 if agreement.objectives[0].best == "value" else 1
+    return words_before_plan(agreement) - hidden
+
+
+def _read_heads(
+    agreement: Agreement, search: int, heads: NDArray[np.int64]
+) -> tuple[int | None, str | None]:
+    """The value, where it is disclosed, and what is proved, where that is computed."""
+    told = agreement.objectives[0].best == "value"
+    course = course_of(agreement, search, seed=0)
+    if not isinstance(course, ForestCourse):
+        return (int(heads[0]) if told else None), None
+    try:
+        outcome = Outcome(int(heads[-1]))
+    except ValueError:
+        raise AbortError("the nodes", "opened something that is not an outcome") from None
+    return (course.value_of(int(heads[0])) if told else None), outcome.name.lower()
 
 
 def _word(agreement: Agreement, search: int) -> np.dtype[Any]:
-    return table_of(schedule_of(agreement, search, seed=0)).word
+    return plan_word(agreement, search)
 
 
 def _sum(agreement: Agreement, search: int, whole: list[bytes]) -> NDArray[np.int64]:

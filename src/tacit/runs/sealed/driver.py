@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 import numpy as np
 
 from tacit.disclosure import SEALED
-from tacit.errors import MpcError
+from tacit.errors import MpcError, NoPlanError
 from tacit.problems import Problem
 from tacit.runs.driver import Disclosed, Outcome, Progress, end_of
 from tacit.runs.limits import Limits, StopReason
@@ -17,6 +17,7 @@ from tacit.runs.result import History
 from tacit.runs.sealed.pace import MOST_IN_BATCH, Pace
 from tacit.runs.sealed.searching import OpenedPlan, SealedSearching
 from tacit.runs.summarize import plan_set
+from tacit.search import ExactParameters
 from tacit.search.moves import SealedParameters
 
 
@@ -49,7 +50,7 @@ class SealedDriver:
     problem: Problem
     searches: Sequence[SealedSearching]
     limits: Limits
-    parameters: SealedParameters
+    parameters: SealedParameters | ExactParameters
     weightings: Sequence[Sequence[int]]
     engine: str = "simulated"
     spare: float = 0.0
@@ -129,9 +130,25 @@ class SealedDriver:
 
     def _open(self) -> None:
         opened = self._search.open(until=self._pace.until)
+        if opened.outcome is not None:
+            self._say_what_is_proved(opened)
         self._opened.append(opened)
-        if opened.generation == 0:
+        if opened.generation == 0 and opened.outcome is None:
             self.notes.append("no generation was finished in time; the plan is a random one")
+
+    def _say_what_is_proved(self, opened: OpenedPlan) -> None:
+        if opened.outcome == "infeasible":
+            raise NoPlanError("it is proved that every plan has a forbidden pair; allow more pairs")
+        if opened.outcome == "none":
+            raise NoPlanError(
+                "no plan without forbidden pairs was found in time; take more time or phases, or "
+                "method=search"
+            )
+        if opened.outcome != "optimum":
+            self.notes.append(
+                "the plan is not proved to be the optimum: the phases ended before; take more "
+                "phases, or scaling=true for costs with structure, and more time"
+            )
 
     def finish(self, _reason: StopReason, /) -> None:
         """Open the plan of the last search, or of the one that was interrupted."""
@@ -199,8 +216,14 @@ class SealedDriver:
                 actual_best=None,
             ),
             ends=[end for each in courses for end in each.ends],
+            proved=self._is_proved(),
             notes=[*self.notes, *self._nodes_said(), *self._forbidden_pairs(known.plans)],
         )
+
+    def _is_proved(self) -> bool | None:
+        if not isinstance(self.parameters, ExactParameters):
+            return None
+        return all(each.outcome == "optimum" for each in self._opened)
 
     def _nodes_said(self) -> list[str]:
         """What whoever reads the result must know of the nodes, where there are any."""

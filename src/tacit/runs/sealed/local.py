@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tacit.disclosure import BestMode, Sealed
@@ -12,10 +13,11 @@ from tacit.problems import Problem
 from tacit.runs.engine_choice import UNLIMITED, Announce, EngineChoice, engine_on_nodes
 from tacit.runs.limits import Limits
 from tacit.runs.sealed.driver import SealedDriver
-from tacit.runs.sealed.searching import SimulatedSealedSearch
-from tacit.runs.settings import Checkpointing
+from tacit.runs.sealed.searching import SealedSearching, SimulatedSealedSearch
+from tacit.runs.settings import AnySealed, Checkpointing
 from tacit.runs.weightings import default_weightings
-from tacit.search.moves import ONE_PARENT_IMPROVES, SealedParameters
+from tacit.search import ExactParameters
+from tacit.search.moves import ONE_PARENT_IMPROVES
 
 if TYPE_CHECKING:
     from tacit.engine.agreement import PinnedSearch
@@ -28,7 +30,7 @@ FOR_OWNERS = (
 @contextmanager
 def local_sealed(
     problem: Problem,
-    parameters: SealedParameters,
+    parameters: AnySealed,
     limits: Limits,
     choice: EngineChoice,
     announce: Announce,
@@ -42,10 +44,11 @@ def local_sealed(
     check_sealed_limits(problem, limits)
     factors = [tuple(each) for each in weightings or default_weightings(problem)]
     _check(problem, parameters, choice, saving, factors)
+    limits = _within_phases(problem, parameters, limits, factors[0])
     if choice.engine == "simulated":
         # On nodes the seed follows from the inputs instead.
         twins = [
-            SimulatedSealedSearch(problem, parameters, each, seed=seed, stream=k)
+            _simulated(problem, parameters, each, seed=seed, stream=k)
             for k, each in enumerate(factors)
         ]
         yield SealedDriver(problem, twins, limits, parameters, factors)
@@ -75,6 +78,28 @@ def local_sealed(
         yield driver
 
 
+def _within_phases(
+    problem: Problem, parameters: AnySealed, limits: Limits, weighting: Sequence[int]
+) -> Limits:
+    """No more generations than the exact solver has phases."""
+    if not isinstance(parameters, ExactParameters):
+        return limits
+    from tacit.runs.sealed.exact import course_for
+
+    phases = len(course_for(problem, parameters, weighting).phases)
+    return replace(limits, generations=min(phases, limits.generations or phases))
+
+
+def _simulated(
+    problem: Problem, parameters: AnySealed, weighting: Sequence[int], *, seed: int, stream: int
+) -> SealedSearching:
+    if not isinstance(parameters, ExactParameters):
+        return SimulatedSealedSearch(problem, parameters, weighting, seed=seed, stream=stream)
+    from tacit.runs.sealed.exact import SimulatedExact
+
+    return SimulatedExact(problem, parameters, weighting, seed=seed, stream=stream)
+
+
 def check_sealed_limits(problem: Problem, limits: Limits, /) -> None:
     """Refuse what a sealed search cannot know or do."""
     if limits.target is not None or limits.stall is not None:
@@ -93,7 +118,7 @@ def check_sealed_limits(problem: Problem, limits: Limits, /) -> None:
 
 def _check(
     problem: Problem,
-    parameters: SealedParameters,
+    parameters: AnySealed,
     choice: EngineChoice,
     saving: Checkpointing,
     weightings: Sequence[Sequence[int]],
@@ -105,7 +130,13 @@ def _check(
         )
     if choice.reveal_best:
         raise ParameterError("a sealed search opens its best plan anyway; leave reveal_best out")
-    if parameters.parents > 1 and problem.objectives[0].best_mode is BestMode.IMPROVEMENT:
-        raise ParameterError(ONE_PARENT_IMPROVES)
+    if problem.objectives[0].best_mode is BestMode.IMPROVEMENT:
+        if isinstance(parameters, ExactParameters):
+            raise ParameterError(
+                "the exact solver has no plans on the way that could improve; disclose its value "
+                "or nothing"
+            )
+        if parameters.parents > 1:
+            raise ParameterError(ONE_PARENT_IMPROVES)
     if any(len(each) != len(problem.objectives) for each in weightings):
         raise ParameterError(f"a weighting needs {len(problem.objectives)} factors, as in 3:1")

@@ -34,6 +34,11 @@ class OpenedPlan(Protocol):
         """After so many generations."""
         ...
 
+    @property
+    def outcome(self) -> str | None:
+        """What is proved of it, where it is an exact solution."""
+        ...
+
 
 @dataclass(frozen=True)
 class SealedPlan:
@@ -42,6 +47,7 @@ class SealedPlan:
     plan: list[int]
     value: int | None
     generation: int
+    outcome: str | None = None
 
 
 class SealedSearching(Protocol):

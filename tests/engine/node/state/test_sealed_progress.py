@@ -22,7 +22,6 @@ from tacit.engine.wire.messages import Advance
 from tacit.engine.wire.peer_messages import Bind
 from tacit.errors import RefusedError
 from tacit.mpc import ArithmeticShare
-from tacit.mpc.sealed.state import SealedState
 from tests.engine.agreed_cluster import run
 from tests.engine.fixtures import example_cast
 
@@ -47,7 +46,7 @@ def store_in(folder: Path) -> SlowStore:
 def state(generation: int) -> Kept:
     words = np.zeros((1, 2, 3), dtype=np.uint32)
     table, best, plan = (ArithmeticShare({1: w, 2: w}) for w in (words, words[0, :1], words[0, 0]))
-    return Kept(generation, Attempt.of(generation, 1, 1), SealedState(table, best, plan))
+    return Kept(generation, Attempt.of(generation, 1, 1), [table, best, plan])
 
 
 def test_whoever_is_cancelled_leaves_no_thread_that_writes(tmp_path: Path) -> None:

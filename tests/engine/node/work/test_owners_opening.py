@@ -27,7 +27,6 @@ from tacit.engine.wire.messages import OpenPlan
 from tacit.engine.wire.peer_messages import Bind, Bound
 from tacit.errors import PeerTimeoutError, RefusedError
 from tacit.mpc import ArithmeticShare
-from tacit.mpc.sealed import SealedState
 from tests.engine.agreed_cluster import run
 from tests.engine.owners_cast import OwnersCast, owners_cast
 
@@ -49,7 +48,7 @@ class Cluster:
                 for c, part in shares[node].parts.items()
             }
             plan = ArithmeticShare(with_value)
-            state = SealedState(plan.map(lambda p: p.reshape(1, 1, -1)), plan, plan)
+            state = [plan]
             mine = {c: keys[c] for c in with_value}
             self.kept.append(Kept(9, ATTEMPT, state, mine))
             self.held.append(self.restarted(folder / str(node), node))

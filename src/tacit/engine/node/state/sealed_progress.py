@@ -9,7 +9,7 @@ before a part of it is out; what is computed meanwhile ends first, and nothing f
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -25,38 +25,59 @@ from tacit.engine.wire.attempt import Attempt, decode_attempt, encode_attempt
 from tacit.engine.wire.messages import Advance
 from tacit.engine.wire.request import advance_hash
 from tacit.mpc import ArithmeticShare
-from tacit.mpc.sealed import SealedState
 
 KEPT_STATES = 2
 KEPT_RUNS = 16
 """Runs of generations that are remembered as they were begun."""
 
 
-class StoredState(Stored, frozen=True, tag="sealed state/2"):
-    """A state as a file has it: this node's components of the tables and of the plans."""
+class StoredShare(msgspec.Struct, frozen=True, array_like=True):
+    """What this node has of a shared array, as a file has it."""
 
-    generation: int
-    attempt: Attempt = msgspec.field(name="name")
     word: int
     """Bytes per word."""
     size: tuple[int, ...]
-    """Of the tables: parents, lines, columns."""
-    table: dict[int, bytes]
-    best: dict[int, bytes]
-    plan: dict[int, bytes]
+    parts: dict[int, bytes]
+
+    @classmethod
+    def of(cls, share: ArithmeticShare, /) -> StoredShare:
+        """A share to be written."""
+        parts = {c: np.ascontiguousarray(part).tobytes() for c, part in share.parts.items()}
+        return cls(share.dtype.itemsize, share.shape, parts)
+
+    def read(self) -> ArithmeticShare:
+        """The share again."""
+        word = f"<u{self.word}"
+        return ArithmeticShare(
+            {c: np.frombuffer(part, word).reshape(self.size) for c, part in self.parts.items()}
+        )
+
+
+class StoredState(Stored, frozen=True, tag="sealed state/3"):
+    """A state as a file has it."""
+
+    generation: int
+    attempt: Attempt = msgspec.field(name="name")
+    shares: list[StoredShare]
     plan_keys: dict[int, bytes] = msgspec.field(default_factory=dict)
     """Where the plan is for its owners only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The state after a generation, and the attempt that it comes from."""
+    """The state after a generation, or a phase, and the attempt that it comes from."""
 
     generation: int
     attempt: Attempt
-    state: SealedState
+    shares: Sequence[ArithmeticShare]
+    """All that is needed to go on; last the plan that may be opened."""
     plan_keys: Mapping[int, bytes] = field(default_factory=dict)
     """Per component a key that all its holders drew, and nobody else: for commitments to it."""
+
+    @property
+    def plan(self) -> ArithmeticShare:
+        """The plan that may be opened."""
+        return self.shares[-1]
 
 
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=encode_attempt)
@@ -64,22 +85,8 @@ _READ = msgspec.msgpack.Decoder(StoredState, dec_hook=decode_attempt)
 
 
 def _to_bytes(kept: Kept) -> bytes:
-    state = kept.state
-
-    def parts(share: ArithmeticShare) -> dict[int, bytes]:
-        return {c: np.ascontiguousarray(part).tobytes() for c, part in share.parts.items()}
-
-    stored = StoredState(
-        kept.generation,
-        kept.attempt,
-        state.table.dtype.itemsize,
-        state.table.shape,
-        parts(state.table),
-        parts(state.best),
-        parts(state.plan),
-        dict(kept.plan_keys),
-    )
-    return _ENCODER.encode(stored)
+    shares = [StoredShare.of(share) for share in kept.shares]
+    return _ENCODER.encode(StoredState(kept.generation, kept.attempt, shares, dict(kept.plan_keys)))
 
 
 def _from_bytes(data: bytes) -> Kept | None:
@@ -87,16 +94,8 @@ def _from_bytes(data: bytes) -> Kept | None:
         stored = _READ.decode(data)
     except msgspec.ValidationError:
         return None  # of an earlier version, whose runs do not go on
-
-    def share(parts: dict[int, bytes], *shape: int) -> ArithmeticShare:
-        word = f"<u{stored.word}"
-        return ArithmeticShare(
-            {c: np.frombuffer(part, dtype=word).reshape(shape) for c, part in parts.items()}
-        )
-
-    table, best = share(stored.table, *stored.size), share(stored.best, stored.size[0], -1)
-    state = SealedState(table, best, share(stored.plan, -1))
-    return Kept(stored.generation, stored.attempt, state, stored.plan_keys)
+    shares = [share.read() for share in stored.shares]
+    return Kept(stored.generation, stored.attempt, shares, stored.plan_keys)
 
 
 class SealedProgress:
@@ -134,7 +133,7 @@ class SealedProgress:
     def of_three(self) -> list[Attempt]:
         """The attempts whose states three nodes of four have."""
         full = len(self._store.agreement.nodes) - 1
-        return [kept.attempt for kept in self._kept if len(kept.state.plan.parts) < full]
+        return [kept.attempt for kept in self._kept if len(kept.plan.parts) < full]
 
     @property
     def available(self) -> list[Attempt]:

@@ -16,6 +16,7 @@ import secrets
 import numpy as np
 
 from tacit.engine.agreement.plan_parts import PlanContext, PlanHeads, seal_plan
+from tacit.engine.agreement.sealed import words_before_plan
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.plan_boxes import StoredParts
 from tacit.engine.node.state.sealed_progress import Kept
@@ -42,7 +43,7 @@ def context_of_plan(agreement_state: AgreementState, search: int, kept: Kept, /)
     """Which plan a state has, and who holds it."""
     nodes = len(agreement_state.agreement.nodes)
     # A state of all nodes stays one, whoever was lost since.
-    of_all = len(kept.state.plan.parts) == nodes - 1
+    of_all = len(kept.plan.parts) == nodes - 1
     members = left_without(nodes, None if of_all else agreement_state.epochs.lost)
     return PlanContext(agreement_state.hash, search, str(kept.attempt), members)
 
@@ -56,13 +57,14 @@ async def sealed_parts(
     context = context_of_plan(agreement_state, search, kept)
 
     def seal() -> StoredParts:
-        plan = kept.state.plan.parts
-        rows = {component: part[1:] for component, part in plan.items()}
+        plan = kept.plan.parts
+        heads = words_before_plan(agreement)
+        rows = {component: part[heads:] for component, part in plan.items()}
         sealed = seal_plan(agreement, context, node.number, rows, kept.plan_keys, signing=signing)
-        value = []
-        if agreement.objectives[0].best == "value":
+        value, first = [], 0 if agreement.objectives[0].best == "value" else 1
+        if first < heads:
             held = context.held_by(node.number)
-            value = [np.ascontiguousarray(plan[c][:1]).tobytes() for c in held]
+            value = [np.ascontiguousarray(plan[c][first:heads]).tobytes() for c in held]
         return StoredParts(kept.attempt, sealed, value)
 
     return await agreement_state.plan_boxes[search].sealed(kept.attempt, seal)

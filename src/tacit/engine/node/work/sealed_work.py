@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterator
 
 import numpy as np
 
-from tacit.engine.agreement.sealed import (
-    largest_message,
-    schedule_of,
-    sealed_terms,
-    shape_of,
-    table_of,
-)
+from tacit.engine.agreement.sealed import course_of
 from tacit.engine.agreement.working_memory import generations_bytes
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.sealed_progress import Kept, SealedProgress
@@ -26,6 +19,7 @@ from tacit.engine.node.work.owners_opening import (
     draw_plan_keys,
 )
 from tacit.engine.node.work.plan_binding import confirm_binding, open_for_owners
+from tacit.engine.node.work.sealed_methods import method_for, value_shares
 from tacit.engine.node.work.session import (
     ComputingNode,
     compute_away,
@@ -40,51 +34,8 @@ from tacit.engine.wire.messages import Advance, OpenPlan
 from tacit.engine.wire.recording_mux import RecordingMux, sent_digest
 from tacit.engine.wire.replies import GenerationsDone, PlanOpened
 from tacit.engine.wire.request import advance_hash, context_of
-from tacit.mpc import ArithmeticShare, Context, public_word, scale
-from tacit.mpc.sealed import SealedState, Step, secret_start, state_sizes
-from tacit.mpc.sealed import advance as compute
+from tacit.mpc import ArithmeticShare, Context
 from tacit.mpc.transport import Mux
-from tacit.search.moves import Schedule
-
-LARGE_MESSAGE = 1 << 18
-"""With larger ones, steps take more than a few milliseconds each."""
-
-
-def value_shares(agreement_state: AgreementState, search: int, /) -> ArithmeticShare:
-    """Shares of the value of each cell under the weighting of a search, a line per item."""
-    agreement, problem = agreement_state.agreement, agreement_state.agreement.problem
-    factors = sealed_terms(agreement).weightings[search]
-    values = [
-        scale(
-            agreement_state.inputs.weights(objective),
-            factor if agreement.objectives[objective].sense == "maximize" else -factor,
-        )
-        for objective, factor in enumerate(factors)
-    ]
-    whole = values[0]
-    for each in values[1:]:
-        whole += each
-    if problem.forbidden:
-        _forbid(whole, agreement_state, search)
-    known = agreement.known_problem
-    if known.between_places:
-        return whole
-    return whole.map(lambda part: np.ascontiguousarray(part.T[known.sealed_items]))
-
-
-def _forbid(values: ArithmeticShare, agreement_state: AgreementState, search: int) -> None:
-    """Give forbidden pairs their public value, as component 0."""
-    pairs = np.array(agreement_state.agreement.problem.forbidden)
-    low = public_word(shape_of(agreement_state.agreement, search).low)
-    for component, part in values.parts.items():
-        part[pairs[:, 0], pairs[:, 1]] = low if component == 0 else np.uint64(0)
-
-
-def _steps(schedule: Schedule, request: Advance) -> Iterator[Step]:
-    factor, bits = schedule.gain_factor, schedule.key_bits
-    for number in range(request.first, request.first + request.count):
-        now = schedule.generation(number, horizon=request.horizon)
-        yield Step(now.moves, now.offsets, factor, bits, now.parent_pairs)
 
 
 async def advance(
@@ -120,28 +71,26 @@ async def _advance(
             before = progress.begin(request, attempt, most=most)
     handover.log(agreement_state, attempt)
     seed = await in_thread(agreement_state.inputs.search_seed)
-    schedule = await in_thread(schedule_of, agreement_state.agreement, request.search, seed=seed)
-    about = table_of(schedule)
+    course = await in_thread(course_of, agreement_state.agreement, request.search, seed=seed)
+    method = method_for(agreement_state, request.search, course)
     shows = agreement_state.agreement.objectives[0].best == "improvement" and not starts
     sent = RecordingMux(platform)
 
     def fit(share: ArithmeticShare) -> ArithmeticShare:
         return fit_to_epoch(share, node, agreement_state, request.epoch)
 
-    async def work() -> SealedState:
-        if starts:
-            values = fit(value_shares(agreement_state, request.search))
-            columns = agreement_state.agreement.known_problem.sealed_items
-            return await secret_start(session, values, about, label="start", columns=columns)
-        steps = _steps(schedule, request)
-        old = [] if before is None else before.state.shares
-        held = await handover.to_all(session, old, state_sizes(about))
-        state = SealedState(*map(fit, held))
-        return await compute(session, state, steps, about, disclose_improvements=shows)
+    def values() -> ArithmeticShare:
+        return fit(value_shares(agreement_state, request.search))
 
-    # The start goes over the whole table, generations over a few lines of it at a time.
-    away = starts or largest_message(schedule) > LARGE_MESSAGE
-    size = generations_bytes(schedule, nodes=len(agreement_state.agreement.nodes))
+    async def work() -> list[ArithmeticShare]:
+        if starts:
+            return await method.start(session, values)
+        old = [] if before is None else before.shares
+        held = await handover.to_all(session, old, method.sizes)
+        return await method.advance(session, values, [*map(fit, held)], request, told=shows)
+
+    away = method.is_long(starts=starts)
+    size = generations_bytes(course, nodes=len(agreement_state.agreement.nodes))
     async with (
         memory_for(node, agreement_state, size, context, sent),
         node_session(
@@ -155,7 +104,7 @@ async def _advance(
             signed=request.signed,
         ) as session,
     ):
-        state = await compute_away(node, agreement_state, work, away=away)
+        shares = await compute_away(node, agreement_state, work, away=away)
         keys = draw_plan_keys(session) if agreement_state.agreement.for_owners else {}
     if shows:
         salt = secrets.token_bytes(16)
@@ -163,7 +112,7 @@ async def _advance(
             request.first + 1, attempt, salt.hex(), sent.digest(salt), request.search
         )
         agreement_state.store.log.append(event)
-    await progress.keep(Kept(request.first + request.count, attempt, state, keys))
+    await progress.keep(Kept(request.first + request.count, attempt, shares, keys))
     return GenerationsDone(id=request.id, sent=session.sent, rounds=session.depth, seed=seed)
 
 
@@ -187,7 +136,7 @@ async def open_plan(
     kept = await progress.begin_open(request.attempt)
     if agreement_state.agreement.for_owners:
         return await open_for_owners(node, agreement_state, request, kept)
-    plan = kept.state.plan
+    plan = kept.plan
     await confirm_binding(node, agreement_state, request.search, request.attempt)
     first = 0 if agreement_state.agreement.objectives[0].best == "value" else 1
     parts = [

@@ -1,0 +1,89 @@
+"""The public course of an exact solver that an agreement names: sizes, bounds and phases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.errors import AgreementError, ParameterError
+from tacit.mpc import ArithmeticShare
+from tacit.mpc.forest import Coins, ForestShape, Layout, Phase, largest_epsilon, plain, scaled
+from tacit.mpc.protocols.tournament import levels_for, tournament
+from tacit.problems import Problem
+from tacit.search import ExactParameters
+from tacit.search.moves import PublicShape
+
+
+@dataclass(frozen=True)
+class ForestCourse:
+    """One exact solution: all that is public of it."""
+
+    layout: Layout
+    shape: ForestShape
+    phases: tuple[Phase, ...]
+    high: int
+    """The largest value of a cell."""
+    seed: int
+    stream: int
+
+    @property
+    def coins(self) -> Coins:
+        """The tie-breaks."""
+        return Coins(self.seed, (self.stream,))
+
+    @property
+    def largest_message(self) -> int:
+        """Bytes of a table, or of one bit per bit of the comparisons of a level."""
+        size = self.shape.size
+        levels = tournament(self.shape.sizes(size + 1), levels_for(size + 1))
+        pairs = max(level.pairs for level in levels)
+        return max(size * size * self.shape.word.itemsize, pairs * self.shape.key_bits // 8)
+
+    def costs(self, values: ArithmeticShare, /) -> ArithmeticShare:
+        """The forest's scaled costs, from shares of rows x columns of values."""
+        wide = values.map(lambda part: part[None])
+        # All that counts of the bounds is the largest value: the smallest costs nothing.
+        return self.layout.costs(wide, [(0, self.high)], self.shape, maximize=True)
+
+    def clear_costs(self, values: NDArray[np.int64], /) -> NDArray[np.int64]:
+        """The same of values that are here."""
+        whole = self.costs(ArithmeticShare({0: values.astype(np.uint64)}))
+        costs: NDArray[np.int64] = whole.parts[0][0].astype(np.int64)
+        return costs
+
+    def value_of(self, total: int, /) -> int:
+        """The value of a plan, from the scaled sum of its costs."""
+        return self.layout.rows * self.high - total // self.shape.scale
+
+
+def forest_course(
+    problem: Problem,
+    public: PublicShape,
+    parameters: ExactParameters,
+    /,
+    *,
+    seed: int,
+    stream: int,
+) -> ForestCourse:
+    """The course for a problem whose cells have this range."""
+    if public.kind != "assignment":
+        raise AgreementError(
+            f"the exact solver is for assignments, not for the kind {problem.kind!r}; "
+            "leave method out, or say method=search"
+        )
+    layout = Layout(
+        rows=public.rows,
+        columns=tuple(int(item) for item in problem.sealed_items),
+        spread=public.unit,
+        forbidden=problem.forbidden,
+    )
+    size, phases = layout.size, parameters.phases
+    schedule = scaled(size, public.unit, phases) if parameters.scaling else plain(size, phases)
+    try:
+        shape = layout.shape(largest_epsilon=largest_epsilon(schedule))
+    except ParameterError as error:
+        raise AgreementError(str(error)) from None
+    high = public.low + public.spread
+    return ForestCourse(layout, shape, schedule, high, seed, stream)

@@ -1,0 +1,31 @@
+"""The settings of an exact sealed solver, as an agreement pins them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tacit.errors import ParameterError
+
+MOST_PHASES = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExactParameters:
+    """How long the forest grows: all of it is public and fixed beforehand.
+
+    With `scaling` epsilon falls from the largest cost to 1 before the `phases` at epsilon 1, which
+    structured costs need and others do not.
+
+    >>> ExactParameters(phases=0)
+    Traceback (most recent call last):
+    tacit.errors.ParameterError: phases is 0; give 1 to 1000
+    """
+
+    method: Literal["exact"] = "exact"
+    phases: int = 12
+    scaling: bool = False
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.phases <= MOST_PHASES:
+            raise ParameterError(f"phases is {self.phases}; give 1 to {MOST_PHASES}")

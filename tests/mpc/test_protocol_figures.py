@@ -10,6 +10,7 @@ import pytest
 
 from tacit.mpc import epoch
 from tacit.mpc.cost import Cost
+from tacit.mpc.forest import Layout, Phase, first_duals, outcome, phases, plain
 from tacit.mpc.protocols import (
     b2a,
     choose,
@@ -21,6 +22,7 @@ from tacit.mpc.protocols import (
     shuffle,
 )
 from tacit.mpc.protocols.tournament import tournament
+from tacit.mpc.shares import CLUSTER_SIZES
 
 DOCS = Path(__file__).parents[2] / "docs" / "protocols"
 BYTE, LABEL = np.dtype(np.uint8), np.dtype(np.uint32)
@@ -89,3 +91,21 @@ def test_the_least_of_groups(
     cells = [f"{cost.rounds} | {cost.bytes_per_node:,}" for cost in costs]
     line = f"| {name} | {levels} | {pairs:,} | {' | '.join(cells)} |"
     assert line in (DOCS / "minimum.md").read_text()
+
+
+@pytest.mark.parametrize(("nodes", "name"), [(3, "three nodes"), (4, "four nodes")])
+def test_a_sealed_forest(nodes: int, name: str) -> None:
+    page = (DOCS / "sealed-forest.md").read_text()
+    layout, schedule = Layout(100, range(100), 1000), plain(100, 12)
+    shape = layout.shape()
+    cost = first_duals.cost(nodes, shape)
+    for phase in schedule:
+        cost = cost.then(phases.cost(nodes, phase, shape))
+    cost = cost.then(outcome.cost(nodes, layout, shape))
+    assert f"| {name} | {cost.rounds:,} | {cost.bytes_per_node:,} |" in page
+    if nodes == min(CLUSTER_SIZES):
+        assert cost.rounds <= 2_300
+        assert cost.bytes_per_node <= 90_000_000
+    each = [phases.cost(nodes, Phase(2, steps, 1), shape).rounds for steps in (2, 3)]
+    step = each[1] - each[0]
+    assert f"{name} {each[0] - 2 * step} + {step} L" in page

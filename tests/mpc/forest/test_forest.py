@@ -6,9 +6,24 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
 
-from tacit.mpc.forest import Outcome, checked, plain, scaled
-from tacit.mpc.shares import reconstruct
+from tacit.errors import ParameterError
+from tacit.mpc.forest import (
+    ClearForest,
+    Coins,
+    Layout,
+    Outcome,
+    advance,
+    checked,
+    finish_in_the_clear,
+    plain,
+    scaled,
+    start,
+)
+from tacit.mpc.local import deal_integers, run_parties
+from tacit.mpc.ring import to_ring
+from tacit.mpc.shares import ArithmeticShare, reconstruct
 from tests.mpc.both import check_cost, three_and_four
 from tests.mpc.forest.families import FAMILIES, family
 from tests.mpc.forest.problems import Problem, in_ring, opened
@@ -116,3 +131,51 @@ def test_a_long_schedule_proves_the_optimum(name: str) -> None:
         _, answer = problem(name, seed, 10, count=30).clear()
         wanted = Outcome.INFEASIBLE if name == "infeasible" else Outcome.OPTIMUM
         assert answer.outcome is wanted
+
+
+def test_phases_may_be_done_in_sessions_of_their_own() -> None:
+    asked = problem("uniform", 3, 5, count=3)
+    dealt = deal_integers(asked.weights)
+    costs = [asked.shared_costs(share) for share in dealt]
+    states = run_parties(lambda s: start(s, costs[s.me], asked.shape, asked.coins)).results
+    for phase in asked.schedule:
+        before = states
+        for _ in range(2):  # the second time as after a crash
+            states = run_parties(
+                lambda s: advance(s, before[s.me], costs[s.me], [phase], asked.shape, asked.coins)  # noqa: B023
+            ).results
+    state, _ = asked.clear()
+    prices = reconstruct([s.prices for s in states])[0]
+    assert np.array_equal(prices, in_ring(state.prices, asked.shape))
+
+
+def test_layouts_with_more_rows_than_places_are_refused() -> None:
+    with pytest.raises(ParameterError, match="3 rows do not fit 2 places"):
+        Layout(3, range(2), 9)
+
+
+def test_the_largest_weights_may_be_wanted() -> None:
+    weights = np.random.default_rng(2).integers(-20, 21, (1, 5, 5))
+    layout = Layout(5, range(5), 40)
+    shape = layout.shape()
+    share = ArithmeticShare({0: to_ring(weights)})
+    costs = layout.costs(share, [(-20, 20)], shape, maximize=True).parts[0][0].astype(np.int64)
+    forest = ClearForest(costs, shape, Coins(1))
+    state = forest.advance(forest.start(), plain(5, 12))
+    answer = finish_in_the_clear(state, costs, layout, shape)
+    rows, columns = linear_sum_assignment(weights[0], maximize=True)
+    assert answer.outcome is Outcome.OPTIMUM
+    assert weights[0][np.arange(5), answer.plan].sum() == weights[0][rows, columns].sum()
+
+
+@pytest.mark.slow
+def test_100_rows_are_proved_within_2300_rounds() -> None:
+    costs = np.random.default_rng(1).integers(0, 1001, (1, 100, 100))
+    asked = Problem(costs, plain(100, 12))
+    run = asked.on_shares()
+    outcome, *plan = opened([answer.plan for _, answer in run.results])[0]
+    assert outcome == Outcome.OPTIMUM
+    assert asked.value(np.array(plan)) == asked.optimum()
+    check_cost(run, asked.declared(3))
+    assert run.rounds <= 2_300
+    assert max(run.sent) <= 90_000_000

@@ -52,7 +52,22 @@ async def finish(
     layout: Layout,
     shape: ForestShape,
 ) -> Answer:
-    """The plan and what is proved of it."""
+    """The plan and what is proved of it.
+
+    >>> from tacit.mpc.forest import Coins, advance, plain, start
+    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
+    >>> weights = deal_integers([[[7, 1], [2, 3]]])
+    >>> layout = Layout(rows=2, columns=(0, 1), spread=9)
+    >>> shape = layout.shape()
+    >>> async def node(s):
+    ...     costs = layout.costs(weights[s.me], [(0, 9)], shape)
+    ...     state = await start(s, costs, shape, Coins(1))
+    ...     state = await advance(s, state, costs, plain(2, 2), shape, Coins(1))
+    ...     return (await finish(s, state, costs, layout, shape)).plan
+    >>> outcome, *plan = reveal(run_parties(node).results)[0].tolist()
+    >>> Outcome(outcome).name, plan
+    ('OPTIMUM', [1, 0])
+    """
     k, word = shape.weightings, shape.word
     matching = await completion.complete(session, state, shape)
     proved = await certificate.prove(session, costs, matching, state, layout.forbidden_cells, shape)

@@ -44,6 +44,19 @@ async def advance(
 
     A phase depends on the state before it and on public values alone, so it may be done in a
     session of its own, and again.
+
+    >>> from tacit.mpc.forest.first_duals import start
+    >>> from tacit.mpc.forest.schedule import plain
+    >>> from tacit.mpc.local import deal_integers, run_parties
+    >>> from tacit.mpc.shares import reconstruct
+    >>> costs = deal_integers([[[21, 3], [6, 9]]])  # scaled by 3
+    >>> shape, coins = ForestShape(2, spread=7), Coins(1)
+    >>> async def node(s):
+    ...     state = await start(s, costs[s.me], shape, coins)
+    ...     return await advance(s, state, costs[s.me], plain(2, 2), shape, coins)
+    >>> reconstruct([state.matched for state in run_parties(node).results])[0]
+    array([[0, 1],
+           [1, 0]], dtype=uint8)
     """
     substreams = session.substreams(_SUBSTREAMS)
     for phase in phases:

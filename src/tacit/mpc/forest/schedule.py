@@ -85,14 +85,13 @@ def scaled(size: int, spread: int, last: int) -> tuple[Phase, ...]:
 
 
 def _falling(size: int, spread: int) -> Iterator[int]:
-    scale = size + 1
-    epsilon = spread * scale
-    while epsilon > 1:
-        least = max(2, epsilon)
-        while gcd(least, scale) != 1:
-            least += 1
-        yield least
-        epsilon //= FALL
+    scale, by = size + 1, 1
+    while spread * scale > by:
+        epsilon = max(2, spread * scale // by)
+        while gcd(epsilon, scale) != 1:
+            epsilon += 1
+        yield epsilon
+        by *= FALL
 
 
 def largest_epsilon(schedule: Sequence[Phase]) -> int:

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tacit.errors import AbortError, MismatchError, PeerError
 from tacit.mpc import signed_letters
@@ -287,3 +289,13 @@ def test_honest_nodes_say_one_thing_of_each_place_and_all_the_same() -> None:
 def test_what_no_node_would_say_is_no_statement(data: bytes) -> None:
     with pytest.raises(ValueError, match="statement"):
         Statement.decode(data)
+
+
+@given(st.binary(max_size=200), st.integers(0, 3))
+def test_any_bytes_are_one_statement_or_none(data: bytes, groups: int) -> None:
+    for each in (data, bytes(39) + bytes([groups]) + data):
+        try:
+            made = Statement.decode(each)
+        except ValueError:
+            continue
+        assert made.encode() == each

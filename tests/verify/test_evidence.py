@@ -70,6 +70,12 @@ def test_evidence_that_proves_something_else_is_none(
         check_evidence(CAST.agreement, logs(**lines))
 
 
+def test_what_one_makes_up_does_not_hide_what_others_prove() -> None:
+    lines = logs(node1=[failed(LIE)], node3=[failed(LIE, TRUTH)])
+    with pytest.raises(LogError, match=r"node 1 shows evidence that is none: .*; node 1 or node 2"):
+        check_evidence(CAST.agreement, lines)
+
+
 def test_evidence_of_another_run_or_that_was_changed_is_none() -> None:
     with pytest.raises(LogError, match="of another run"):
         check_evidence(ANOTHER.agreement, logs(node3=[failed(LIE, TRUTH)]))

@@ -12,7 +12,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tacit.engine.agreement import Agreement
-from tacit.engine.records import Log, RequestFailed, RequestRefused, check_log, read_ledger
+from tacit.engine.records import (
+    Log,
+    NodeReturned,
+    RequestFailed,
+    RequestRefused,
+    check_log,
+    read_ledger,
+)
 from tacit.errors import LogError, PlatformError, SealError, TrustError
 from tacit.participant.account.client import PlatformClient
 from tacit.participant.account.profile import Profile
@@ -155,9 +162,12 @@ def _mismatches(logs: Sequence[Log]) -> list[str]:
         for event in log
         if isinstance(event, RequestFailed) and event.voucher and not event.evidence
     }
+    # What three left was not checked, so that honest nodes may differ when the fourth is back.
+    back = any(isinstance(event, NodeReturned) for log in logs for event in log)
+    earlier = ", or one of those did that computed alone before" if back else ""
     return [
         f"node {node} says that {sender} sent it something else than {voucher} vouched for: one of "
-        "these three departs from the protocol; nothing was computed from it"
+        f"these three departs from the protocol{earlier}; nothing was computed from it"
         for node, sender, voucher in found
     ]
 

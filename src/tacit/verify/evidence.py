@@ -24,17 +24,21 @@ from tacit.errors import LogError
 def check_evidence(agreement: Agreement, logs: Sequence[Log], /) -> str:
     """Whom the logs of all nodes, in their order, prove to have departed; empty if nobody.
 
-    A `LogError` names a node that shows as evidence what proves nothing.
+    A `LogError` names nodes that show as evidence what proves nothing, beside what is proven.
     """
     shown: dict[bytes, None] = {}
+    made_up: list[str] = []
     for node, log in enumerate(logs):
         for event in log:
             if isinstance(event, RequestFailed | NodeNamed) and event.evidence:
                 try:
                     shown |= dict.fromkeys(_checked(agreement, node, event))
                 except (LogError, ValueError) as error:
-                    raise LogError(f"node {node} shows evidence that is none: {error}") from None
-    return describe_suspects(suspects(read_evidence(agreement, shown))) if shown else ""
+                    made_up.append(f"node {node} shows evidence that is none: {error}")
+    words = describe_suspects(suspects(read_evidence(agreement, shown))) if shown else ""
+    if made_up:
+        raise LogError("; ".join([*dict.fromkeys(made_up), *([words] if words else [])]))
+    return words
 
 
 def _checked(agreement: Agreement, node: int, event: RequestFailed | NodeNamed) -> list[bytes]:

@@ -261,7 +261,7 @@ class Coordinator:
         `digest` is the hash that names the request.
         """
         members = self.loss.members
-        request = msgspec.structs.replace(request, signed=self.naming.signed)
+        request = msgspec.structs.replace(request, signed=self._signs)
         records = {at: RecordingMux(client.mux) for at, client in enumerate(members)}
         context = context_of(request, digest)
         asked: list[asyncio.Future[R]] = []
@@ -279,6 +279,11 @@ class Coordinator:
             raise
         received = {client.number: records[at].received() for at, client in enumerate(members)}
         return result, asked, [received.get(client.number, []) for client in self.clients]
+
+    @property
+    def _signs(self) -> bool:
+        """Whether nodes sign: where three have computed, honest ones may contradict each other."""
+        return self.naming.signed and not self.loss.has_happened
 
     async def cancel(self, asked: Iterable[asyncio.Future[Any]], /) -> None:
         """Have the nodes stop what they were asked for and have not answered."""

@@ -69,8 +69,14 @@ def test_what_the_platform_made_up_removes_nobody(kept: AgreementState) -> None:
         kept.epochs.check_proven(1, 3, forged)
 
 
-def test_after_a_loss_and_a_return_nobody_is_done_without(kept: AgreementState) -> None:
+def test_after_a_loss_and_a_return_nothing_is_signed_and_nobody_done_without(
+    kept: AgreementState,
+) -> None:
+    """What three left was not checked, so that honest nodes may contradict each other."""
+    kept.epochs.check_signs()
     for event in (NodeLost(3, 2), NodeReturned(5, 2)):
         kept.epochs.replay(event)
+        with pytest.raises(RefusedError, match="nothing is signed since"):
+            kept.epochs.check_signs()
     with pytest.raises(RefusedError, match="happens once"):
         kept.epochs.check_proven(1, 3, PROOF)

@@ -117,6 +117,14 @@ class Epochs:
         if left != {lost}:
             raise refuse(f"that proves nothing about node {lost} alone: {describe_suspects(left)}")
 
+    def check_signs(self) -> None:
+        """Refuse to sign once three nodes have computed: nobody checked what they left.
+
+        One of them may have lied unnoticed, so that honest nodes contradict each other since.
+        """
+        if self.lost is not None:
+            raise refuse("three nodes computed for a while, unchecked; nothing is signed since")
+
     def check_all_can_go_on(self) -> None:
         """Refuse to let a lost node back in that cheated."""
         if self.evidence:

@@ -115,6 +115,8 @@ async def node_session(
     timeout = node.config.timeout_seconds
     signer = None
     if signed and epoch.nodes == max(CLUSTER_SIZES):
+        async with refusals_told(node, context, platform):
+            agreement_state.epochs.check_signs()
         agreement = agreement_state.agreement
         signer = FrameSigner(agreement, node.own_keys.signing(agreement))
     if away:

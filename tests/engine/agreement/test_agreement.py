@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from tacit.engine.agreement import sealed
 from tacit.engine.agreement.check import check_agreement
 from tacit.engine.agreement.signatures import check_signatures
 from tacit.engine.agreement.terms import Agreement, agreement_hash, canonical, read_agreement
 from tacit.errors import AgreementError
 from tests.engine.fixtures import example_cast
+from tests.verify.test_recorded_lies import recorded
 
 
 @pytest.fixture
@@ -97,3 +99,18 @@ def test_a_kind_with_a_long_name_is_unknown_and_not_kept(agreement: Agreement) -
     with pytest.raises(AgreementError, match="unknown here") as refused:
         check_agreement(replace(agreement, problem=problem))
     assert len(str(refused.value)) < 1000
+
+
+def test_a_sealed_state_fits_a_message_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node that is back gets tables and plans together, which is more than any other message."""
+    agreement = recorded("sealed")[0]
+    about = sealed.table_of(sealed.schedule_of(agreement, 0, seed=0))
+    line = (about.rows + 1) * about.word.itemsize
+    tables, plans = about.parents * about.columns * line, (about.parents + 1) * line
+    # As where tables are so large that no comparison takes more.
+    monkeypatch.setattr(sealed, "largest_message", lambda _: tables)
+    monkeypatch.setattr(sealed, "ROOM", tables + plans)
+    sealed.check_sealed(agreement)
+    monkeypatch.setattr(sealed, "ROOM", tables + plans - 1)
+    with pytest.raises(AgreementError, match="would take a message"):
+        sealed.check_sealed(agreement)

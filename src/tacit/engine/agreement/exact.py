@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import AgreementError, ParameterError
-from tacit.mpc import ArithmeticShare
+from tacit.mpc import ArithmeticShare, Size
 from tacit.mpc.forest import Coins, ForestShape, Layout, Phase, largest_epsilon, plain, scaled
 from tacit.mpc.protocols.tournament import levels_for, tournament
 from tacit.problems import Problem
@@ -32,6 +32,13 @@ class ForestCourse:
     def coins(self) -> Coins:
         """The tie-breaks."""
         return Coins(self.seed, (self.stream,))
+
+    @property
+    def state_sizes(self) -> list[Size]:
+        """Of the matching, prices, profits, what is kept, and the plan."""
+        shape, rows = self.shape, self.layout.rows
+        line = (shape.weightings, shape.size)
+        return [(size, shape.word) for size in (shape.square, line, line, line, (rows + 2,))]
 
     @property
     def largest_message(self) -> int:

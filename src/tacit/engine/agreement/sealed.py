@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from math import gcd
+from math import gcd, prod
 from typing import Any
 
 import msgspec
@@ -19,7 +19,7 @@ from tacit.engine.agreement.frame_sizes import ROOM
 from tacit.engine.agreement.terms import Agreement, PinnedSearch
 from tacit.errors import AgreementError, ParameterError, ProblemError
 from tacit.mpc import RING_BITS
-from tacit.mpc.sealed import TableShape
+from tacit.mpc.sealed import TableShape, state_sizes
 from tacit.search import ExactParameters
 from tacit.search.moves import (
     ONE_PARENT_IMPROVES,
@@ -159,7 +159,12 @@ def _check_sizes(course: Course, search: int) -> None:
             f"search {search} compares {needed} bits, the ring has {RING_BITS}; scale the "
             "weights or the weighting down"
         )
-    most = largest_message(course)
+    # A node that was lost and is back gets the whole state at once.
+    sizes = (
+        course.state_sizes if isinstance(course, ForestCourse) else state_sizes(table_of(course))
+    )
+    state = sum(prod(size) * word.itemsize for size, word in sizes)
+    most = max(largest_message(course), state)
     if most > ROOM:
         raise AgreementError(
             f"search {search} would take a message of {most >> 20} MB; {ROOM >> 20} MB fit: take "

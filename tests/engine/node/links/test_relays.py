@@ -164,6 +164,19 @@ def test_each_pair_has_one_link_through_a_node(identities: list[Identity]) -> No
     run(work())
 
 
+def test_a_peer_fills_no_log_with_relays(identities: list[Identity]) -> None:
+    async def work() -> None:
+        async with nodes(identities, (0, 1), (1, 2)) as made:
+            for number in range(200):
+                made.links[1].relays.hear(2, RelayWanted(number, 0))
+                await asyncio.sleep(0)
+                await asyncio.sleep(0)
+            assert made.links[1].relays.passing == 1
+            assert 50 < len(made.said(1)) < 120
+
+    run(work())
+
+
 def test_who_swallows_links_is_asked_last(
     identities: list[Identity], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,9 +11,12 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from tacit.engine.identity.config import NodeConfig
 from tacit.engine.node.links.peer_line import PeerLine
 from tacit.engine.records.events import Event, RelayBegun, RelayEnded
+from tacit.engine.records.line_limit import LineLimit
 from tacit.engine.wire.peer_messages import RelayComes, RelayWanted
 from tacit.errors import MpcError, PeerError
 from tacit.mpc import party_name
@@ -57,6 +60,7 @@ class Relays:
         self._passages: dict[tuple[int, int], asyncio.Task[None]] = {}
         self._arriving: dict[int, asyncio.Task[None]] = {}
         self._tried_last: dict[int, int] = {}
+        self._lines_left = LineLimit(burst=100, per_minute=10)
 
     @property
     def passing(self) -> int:
@@ -70,6 +74,12 @@ class Relays:
                 self._wanted(peer, said)
             case RelayComes():
                 self._comes(peer, said)
+
+    def _note(self, event: RelayBegun | RelayEnded) -> None:
+        """Write down what goes through us; a peer may cause so many lines."""
+        left_out = self._lines_left.admit()
+        if left_out is not None:
+            self._log(replace(event, left_out=left_out) if left_out else event)
 
     def _direct(self, peer: int) -> PeerLine | None:
         line = self._lines.get(peer)
@@ -167,14 +177,14 @@ class Relays:
             passage = Passage(one, other)
             await there.say(RelayComes(number, origin))
             begun = True
-            self._log(RelayBegun(peer=name, what=f"to {to}"))
+            self._note(RelayBegun(peer=name, what=f"to {to}"))
             why = await passage.run()
-            self._log(RelayEnded(peer=name, what=f"to {to}, {passage.passed} bytes: {why}"))
+            self._note(RelayEnded(peer=name, what=f"to {to}, {passage.passed} bytes: {why}"))
             begun = False
         except (MpcError, PeerError):
             return
         finally:
             if begun:
-                self._log(RelayEnded(peer=name, what=f"to {to}: ended here"))
+                self._note(RelayEnded(peer=name, what=f"to {to}: ended here"))
             if self._passages.get((origin, said.to)) is asyncio.current_task():
                 del self._passages[origin, said.to]

@@ -143,10 +143,8 @@ class ExactMethod:
 
     @property
     def sizes(self) -> list[Size]:
-        """Of the matching, prices, profits, what is kept, and the plan."""
-        shape, rows = self.course.shape, self.course.layout.rows
-        line = (shape.weightings, shape.size)
-        return [(size, shape.word) for size in (shape.square, line, line, line, (rows + 2,))]
+        """Of the shares of a state."""
+        return self.course.state_sizes
 
     def is_long(self, *, starts: bool) -> bool:  # noqa: ARG002 - its steps are all alike
         """Minima over whole tables."""

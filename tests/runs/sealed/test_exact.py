@@ -1,0 +1,117 @@
+"""`solve` with the exact solver: the optimum, proved, for all kinds of assignments."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+
+from tacit.errors import AgreementError, NoPlanError, ParameterError
+from tacit.problems import (
+    Assignment,
+    Objective,
+    Problem,
+    generate_assignment,
+    generate_capacitated,
+    generate_delays,
+    generate_tour,
+)
+from tacit.runs import Limits, Result, SealedDriver, drive
+from tacit.runs.sealed.exact import SimulatedExact
+from tacit.search import ExactParameters, weighted_values
+from tests.runs.flat import solve_with
+
+PHASES = 40
+
+
+def exact(problem: Problem, best: str = "value", **changes: object) -> Result:
+    settings = {"method": "exact", "phases": PHASES, **changes}
+    return solve_with(problem, disclose="sealed", best=best, engine="simulated", changes=settings)
+
+
+def with_decimals() -> Problem:
+    weights = np.random.default_rng(3).integers(0, 9999, (9, 9))
+    objective = Objective("late", weights, sense="minimize", scale=100, weight_bound=10_000)
+    return Assignment(name="decimals", rows=9, columns=9, objectives=(objective,))
+
+
+def with_forbidden(*, proven: bool = False) -> Problem:
+    forbidden = np.random.default_rng(6).random((8, 10)) < 0.4
+    if proven:
+        forbidden[:3, 2:] = True
+    weights = np.random.default_rng(5).integers(0, 99, (8, 10))
+    return Assignment(
+        name="some",
+        rows=8,
+        columns=10,
+        objectives=(Objective("pay", weights),),
+        forbidden=forbidden,
+        proven=proven,
+    )
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        generate_assignment(1, rows=15),
+        generate_assignment(2, rows=6, columns=13),
+        generate_capacitated(3, rows=10, columns=4),
+        generate_delays(4, flights=8, slots=12),
+        with_decimals(),
+        with_forbidden(),
+    ],
+    ids=lambda problem: problem.name,
+)
+@pytest.mark.parametrize("scaling", [False, True])
+def test_the_optimum_is_found_and_proved(problem: Problem, scaling: bool) -> None:
+    found = exact(problem, scaling=scaling)
+    assert found.proved is True
+    assert found.percent_of_optimum == 100
+    assert found.notes == []
+    assert found.value is not None
+    assert found.best_known.disclosed == found.value
+
+
+def test_one_plan_for_each_weighting() -> None:
+    problem = generate_assignment(3, rows=8, objectives=2)
+    weightings = [(1, 0), (1, 1), (0, 1)]
+    found = solve_with(
+        problem,
+        disclose="sealed",
+        engine="simulated",
+        changes={"method": "exact"},
+        weightings=weightings,
+    )
+    assert found.proved is True
+    for factors, plan in zip(weightings, found.best_known.plans, strict=True):
+        values = weighted_values(problem, factors)
+        rows, columns = linear_sum_assignment(values, maximize=True)
+        assert values[range(8), plan].sum() == values[rows, columns].sum()
+
+
+def test_what_is_not_proved_is_said() -> None:
+    found = exact(generate_assignment(1, rows=15), phases=1)
+    assert found.proved is False
+    assert "not proved to be the optimum" in found.notes[0]
+    assert sorted(found.plan) == list(range(15))
+
+
+def test_where_every_plan_is_forbidden_there_is_none() -> None:
+    settings = ExactParameters(phases=PHASES)
+    limits = Limits(generations=PHASES)
+    problem = with_forbidden(proven=True)
+    search = SimulatedExact(problem, settings, (1,), seed=1, stream=0)
+    driver = SealedDriver(problem, [search], limits, settings, [(1,)])
+    with pytest.raises(NoPlanError, match="proved that every plan has a forbidden pair"):
+        drive(driver)
+
+
+def test_what_the_exact_solver_cannot_do() -> None:
+    with pytest.raises(AgreementError, match="for assignments"):
+        exact(generate_tour(1, cities=6))
+    with pytest.raises(ParameterError, match="could improve"):
+        exact(generate_assignment(1, rows=5), best="improvement")
+    with pytest.raises(ParameterError, match="use one of search, exact"):
+        exact(generate_assignment(1, rows=5), method="magic")
+    with pytest.raises(ParameterError, match="'block' is not a setting"):
+        exact(generate_assignment(1, rows=5), block=4)

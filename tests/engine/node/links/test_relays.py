@@ -193,6 +193,28 @@ def test_who_swallows_links_is_asked_last(
     run(work())
 
 
+def test_a_third_that_stops_is_left_for_another(
+    identities: list[Identity], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(peer_links, "ANSWER_SECONDS", 0.3)
+
+    async def swallow(*_: object, **__: object) -> None:
+        """It passes nothing on any more, and says nothing."""
+
+    async def work() -> None:
+        async with nodes(identities, (0, 1), (1, 2), (0, 3), (2, 3)) as made:
+            assert await made.reach(2, 0) == 1
+            monkeypatch.setattr(made.links[1].current()[0].link, "send", swallow)
+            for me, peer in ((0, 2), (2, 0)):
+                made.links[me].check(party_name(peer))
+            async with asyncio.timeout(10):
+                while 0 in made.links[2].current() or 2 in made.links[0].current():
+                    await asyncio.sleep(0.01)
+            assert await made.reach(2, 0) == 3
+
+    run(work())
+
+
 def test_nobody_else_is_passed_on_or_let_in(identities: list[Identity]) -> None:
     async def work() -> None:
         async with nodes(identities, (0, 1), (1, 2)) as made:

@@ -12,8 +12,8 @@ import msgspec
 from tacit.disclosure import Sealed
 from tacit.errors import ParameterError
 from tacit.problems import Problem
-from tacit.search import ExactParameters, SearchParameters, preset_named
-from tacit.search.moves import SealedParameters, sealed_parameters_for
+from tacit.search import SearchParameters, preset_named
+from tacit.search.moves import ExactParameters, SealedParameters, sealed_parameters_for
 
 AnySealed = SealedParameters | ExactParameters
 Settings = SearchParameters | SealedParameters

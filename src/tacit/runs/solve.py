@@ -22,7 +22,8 @@ from tacit.runs.result import Result, Timing
 from tacit.runs.sealed.local import local_sealed
 from tacit.runs.settings import Settings, SolveSettings, as_settings
 from tacit.runs.summarize import summarize
-from tacit.search import ExactParameters, SearchParameters
+from tacit.search import SearchParameters
+from tacit.search.moves import ExactParameters
 
 DEFAULT_GENERATIONS = 500
 LARGEST_REFERENCE = 4_000_000

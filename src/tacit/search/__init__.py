@@ -12,7 +12,6 @@ from tacit.lazy import lazily
 
 if TYPE_CHECKING:
     from tacit.search.evolution import Evolution, GenerationWords, WordBudget
-    from tacit.search.exact import ExactParameters
     from tacit.search.operators.crossover import crossover_named
     from tacit.search.operators.initial import random_permutations
     from tacit.search.operators.mutation import mutation_named

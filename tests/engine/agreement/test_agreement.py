@@ -11,6 +11,7 @@ from tacit.engine.agreement.check import check_agreement
 from tacit.engine.agreement.signatures import check_signatures
 from tacit.engine.agreement.terms import Agreement, agreement_hash, canonical, read_agreement
 from tacit.errors import AgreementError
+from tacit.search.moves import Schedule
 from tests.engine.fixtures import example_cast
 from tests.verify.test_recorded_lies import recorded
 
@@ -104,7 +105,9 @@ def test_a_kind_with_a_long_name_is_unknown_and_not_kept(agreement: Agreement) -
 def test_a_sealed_state_fits_a_message_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """A node that is back gets tables and plans together, which is more than any other message."""
     agreement = recorded("sealed")[0]
-    about = sealed.table_of(sealed.schedule_of(agreement, 0, seed=0))
+    course = sealed.course_of(agreement, 0, seed=0)
+    assert isinstance(course, Schedule)
+    about = sealed.table_of(course)
     line = (about.rows + 1) * about.word.itemsize
     tables, plans = about.parents * about.columns * line, (about.parents + 1) * line
     # As where tables are so large that no comparison takes more.

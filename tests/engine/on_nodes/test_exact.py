@@ -17,7 +17,7 @@ from tacit.problems import Assignment, Objective, Problem
 from tacit.runs import EngineChoice, Limits, solve
 from tacit.runs.sealed.exact import SimulatedExact
 from tacit.runs.sealed.searching import SealedPlan
-from tacit.search import ExactParameters
+from tacit.search.moves import ExactParameters
 from tests.engine.agreed_cluster import AgreedCluster, run
 from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed
 from tests.support.mending import mend

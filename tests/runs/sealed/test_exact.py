@@ -18,7 +18,8 @@ from tacit.problems import (
 )
 from tacit.runs import Limits, Result, SealedDriver, drive
 from tacit.runs.sealed.exact import SimulatedExact
-from tacit.search import ExactParameters, weighted_values
+from tacit.search import weighted_values
+from tacit.search.moves import ExactParameters
 from tests.runs.flat import solve_with
 
 PHASES = 40
@@ -66,7 +67,7 @@ def with_forbidden(*, proven: bool = False) -> Problem:
 def test_the_optimum_is_found_and_proved(problem: Problem, scaling: bool) -> None:
     found = exact(problem, scaling=scaling)
     assert found.proved is True
-    assert found.percent_of_optimum == 100
+    assert found.value == [found.optimum]
     assert found.notes == []
     assert found.value is not None
     assert found.best_known.disclosed == found.value

@@ -9,11 +9,18 @@ from numpy.typing import NDArray
 
 from tacit.errors import AgreementError, ParameterError
 from tacit.mpc import ArithmeticShare, Size
-from tacit.mpc.forest import Coins, ForestShape, Layout, Phase, largest_epsilon, plain, scaled
-from tacit.mpc.protocols.tournament import levels_for, tournament
+from tacit.mpc.forest import (
+    Coins,
+    ForestShape,
+    Layout,
+    Phase,
+    largest_epsilon,
+    most_compared,
+    plain,
+    scaled,
+)
 from tacit.problems import Problem
-from tacit.search import ExactParameters
-from tacit.search.moves import PublicShape
+from tacit.search.moves import ExactParameters, PublicShape
 
 
 @dataclass(frozen=True)
@@ -43,9 +50,7 @@ class ForestCourse:
     @property
     def largest_message(self) -> int:
         """Bytes of a table, or of one bit per bit of the comparisons of a level."""
-        size = self.shape.size
-        levels = tournament(self.shape.sizes(size + 1), levels_for(size + 1))
-        pairs = max(level.pairs for level in levels)
+        size, pairs = self.shape.size, most_compared(self.shape)
         return max(size * size * self.shape.word.itemsize, pairs * self.shape.key_bits // 8)
 
     def costs(self, values: ArithmeticShare, /) -> ArithmeticShare:

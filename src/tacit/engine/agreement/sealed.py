@@ -20,9 +20,9 @@ from tacit.engine.agreement.terms import Agreement, PinnedSearch
 from tacit.errors import AgreementError, ParameterError, ProblemError
 from tacit.mpc import RING_BITS
 from tacit.mpc.sealed import TableShape, state_sizes
-from tacit.search import ExactParameters
 from tacit.search.moves import (
     ONE_PARENT_IMPROVES,
+    ExactParameters,
     PublicShape,
     Schedule,
     SealedParameters,

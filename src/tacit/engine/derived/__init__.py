@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         with_public_weights,
     )
     from tacit.engine.derived.allowance import check_nodes_allow, objection
+    from tacit.engine.derived.clear_exact import ClearExact
     from tacit.engine.derived.derived_search import DerivedSearch, Population
 else:
     __getattr__ = lazily(__name__)

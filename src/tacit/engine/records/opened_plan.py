@@ -21,9 +21,6 @@ from tacit.errors import AbortError
 from tacit.mpc import from_ring, held_by
 from tacit.mpc.forest import Outcome
 
-WITHOUT_PLAN = ("none", "infeasible")
-"""Outcomes that come without a plan."""
-
 
 @dataclass(frozen=True, slots=True)
 class JoinedPlan:
@@ -43,11 +40,12 @@ def join_parts(agreement: Agreement, search: int, parts: Parts, /) -> JoinedPlan
     whole = _joined(agreement, search, parts, words=agreement.problem.rows + heads)
     values = _sum(agreement, search, whole)
     value, outcome = _read_heads(agreement, search, values[:heads])
-    if outcome in WITHOUT_PLAN:
-        return JoinedPlan(whole, [], None, outcome)
+    if outcome is not None and not outcome.has_plan:
+        return JoinedPlan(whole, [], None, outcome.name.lower())
     if not agreement.known_problem.have_the_form(values[None, heads:]):
         raise AbortError("the nodes", "opened something that is not a plan")
-    return JoinedPlan(whole, [int(item) for item in values[heads:]], value, outcome)
+    plan = [int(item) for item in values[heads:]]
+    return JoinedPlan(whole, plan, value, None if outcome is None else outcome.name.lower())
 
 
 def join_value(agreement: Agreement, search: int, parts: Parts, /) -> JoinedPlan:
@@ -58,7 +56,8 @@ def join_value(agreement: Agreement, search: int, parts: Parts, /) -> JoinedPlan
             raise AbortError("the nodes", "sent a value where none is disclosed")
         return JoinedPlan([], [], None)
     whole = _joined(agreement, search, parts, words=heads)
-    return JoinedPlan(whole, [], *_read_heads(agreement, search, _sum(agreement, search, whole)))
+    value, outcome = _read_heads(agreement, search, _sum(agreement, search, whole))
+    return JoinedPlan(whole, [], value, None if outcome is None else outcome.name.lower())
 
 
 def _heads(agreement: Agreement) -> int:
@@ -69,7 +68,7 @@ def _heads(agreement: Agreement) -> int:
 
 def _read_heads(
     agreement: Agreement, search: int, heads: NDArray[np.int64]
-) -> tuple[int | None, str | None]:
+) -> tuple[int | None, Outcome | None]:
     """The value, where it is disclosed, and what is proved, where that is computed."""
     told = agreement.objectives[0].best == "value"
     course = course_of(agreement, search, seed=0)
@@ -79,7 +78,7 @@ def _read_heads(
         outcome = Outcome(int(heads[-1]))
     except ValueError:
         raise AbortError("the nodes", "opened something that is not an outcome") from None
-    return (course.value_of(int(heads[0])) if told else None), outcome.name.lower()
+    return (course.value_of(int(heads[0])) if told else None), outcome
 
 
 def _word(agreement: Agreement, search: int) -> np.dtype[Any]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tacit.mpc.forest.coins import Coins
     from tacit.mpc.forest.first_duals import start
     from tacit.mpc.forest.layout import Layout
+    from tacit.mpc.forest.minima import most_compared
     from tacit.mpc.forest.outcome import Answer, Outcome, finish
     from tacit.mpc.forest.phases import advance
     from tacit.mpc.forest.schedule import Phase, checked, largest_epsilon, plain, scaled

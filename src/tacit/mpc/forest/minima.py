@@ -15,6 +15,7 @@ from tacit.mpc.cost import Cost
 from tacit.mpc.forest.shape import ForestShape
 from tacit.mpc.protocols import minimum
 from tacit.mpc.protocols.minimum import Found, find_least, with_ties
+from tacit.mpc.protocols.tournament import levels_for, tournament
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare
 
@@ -81,3 +82,14 @@ def cost(nodes: int, shape: ForestShape, candidates: int) -> Cost:
 def cost_of_marks(nodes: int, shape: ForestShape, candidates: int) -> Cost:
     """The cost of marks of where they stood."""
     return minimum.cost_of_marks(nodes, shape.sizes(candidates), np.dtype(np.uint8))
+
+
+def most_compared(shape: ForestShape) -> int:
+    """The most comparisons that any round of a forest has.
+
+    >>> most_compared(ForestShape(100, spread=1000))
+    25000
+    """
+    candidates = shape.size + 1
+    levels = tournament(shape.sizes(candidates), levels_for(candidates))
+    return max(level.pairs for level in levels)

@@ -34,6 +34,11 @@ class Outcome(IntEnum):
     OPTIMUM = 3
     """There is a plan, and it is proved to be the optimum."""
 
+    @property
+    def has_plan(self) -> bool:
+        """Whether there is a plan."""
+        return self >= Outcome.FEASIBLE
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:

@@ -17,8 +17,7 @@ from tacit.runs.result import History
 from tacit.runs.sealed.pace import MOST_IN_BATCH, Pace
 from tacit.runs.sealed.searching import OpenedPlan, SealedSearching
 from tacit.runs.summarize import plan_set
-from tacit.search import ExactParameters
-from tacit.search.moves import SealedParameters
+from tacit.search.moves import ExactParameters, SealedParameters
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""The exact solver in the clear: the nodes' twin, and how many phases a course has."""
+"""The exact solver as its driver sees it, simulated, and the course that it takes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from tacit.disclosure import BestMode
 from tacit.engine.agreement import ForestCourse, forest_course
-from tacit.mpc.forest import ClearForest, finish_in_the_clear
+from tacit.engine.derived import ClearExact
 from tacit.problems import Problem
 from tacit.runs.sealed.searching import SealedPlan
-from tacit.search import ExactParameters, weighted_values
-from tacit.search.moves import public_shape
+from tacit.search import weighted_values
+from tacit.search.moves import ExactParameters, public_shape
 
 
 def course_for(
@@ -28,7 +28,7 @@ def course_for(
 
 
 class SimulatedExact:
-    """The same phases with the weights that are all here."""
+    """The same phases as on nodes, with the weights that are all here."""
 
     opened = False
 
@@ -42,12 +42,15 @@ class SimulatedExact:
         seed: int,
         stream: int,
     ) -> None:
-        self.seed, self.generation = seed, 0
-        self._course = course_for(problem, parameters, weighting, seed=seed, stream=stream)
-        self._costs = self._course.clear_costs(weighted_values(problem, weighting))
-        self._forest = ClearForest(self._costs, self._course.shape, self._course.coins)
-        self._state = self._forest.start()
+        self.seed = seed
+        course = course_for(problem, parameters, weighting, seed=seed, stream=stream)
+        self._twin = ClearExact(course, weighted_values(problem, weighting))
         self._shows_value = problem.objectives[0].best_mode is BestMode.VALUE
+
+    @property
+    def generation(self) -> int:
+        """How many phases are done."""
+        return self._twin.phase
 
     def advance(
         self,
@@ -58,17 +61,10 @@ class SimulatedExact:
         until: float | None,  # noqa: ARG002 - never waits
     ) -> list[bool]:
         """Some phases; there is nothing to tell."""
-        phases = self._course.phases[self.generation : self.generation + count]
-        self._state = self._forest.advance(self._state, phases)
-        self.generation += count
+        self._twin.advance(count)
         return []
 
     def open(self, *, until: float | None) -> SealedPlan:  # noqa: ARG002 - never waits
         """The completed plan, and what is proved of it."""
-        course = self._course
-        answer = finish_in_the_clear(self._state, self._costs, course.layout, course.shape)
-        outcome = answer.outcome.name.lower()
-        if outcome in ("none", "infeasible"):
-            return SealedPlan([], None, self.generation, outcome)
-        value = course.value_of(answer.total) if self._shows_value else None
-        return SealedPlan(answer.plan.tolist(), value, self.generation, outcome)
+        plan, value, outcome = self._twin.answer()
+        return SealedPlan(plan, value if self._shows_value else None, self.generation, outcome)

@@ -16,8 +16,7 @@ from tacit.runs.sealed.driver import SealedDriver
 from tacit.runs.sealed.searching import SealedSearching, SimulatedSealedSearch
 from tacit.runs.settings import AnySealed, Checkpointing
 from tacit.runs.weightings import default_weightings
-from tacit.search import ExactParameters
-from tacit.search.moves import ONE_PARENT_IMPROVES
+from tacit.search.moves import ONE_PARENT_IMPROVES, ExactParameters
 
 if TYPE_CHECKING:
     from tacit.engine.agreement import PinnedSearch

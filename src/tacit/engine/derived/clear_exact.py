@@ -1,0 +1,34 @@
+"""The exact solver in the clear: the nodes' twin, of weights that are all here."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.engine.agreement import ForestCourse
+from tacit.mpc.forest import ClearForest, finish_in_the_clear
+
+
+class ClearExact:
+    """The same phases, over the integers; `values` are those of each row and column."""
+
+    def __init__(self, course: ForestCourse, values: NDArray[np.int64], /) -> None:
+        self.course, self.phase = course, 0
+        self._costs = course.clear_costs(values)
+        self._forest = ClearForest(self._costs, course.shape, course.coins)
+        self._state = self._forest.start()
+
+    def advance(self, count: int, /) -> None:
+        """Some phases."""
+        phases = self.course.phases[self.phase : self.phase + count]
+        self._state = self._forest.advance(self._state, phases)
+        self.phase += count
+
+    def answer(self) -> tuple[list[int], int | None, str]:
+        """The completed plan, its value, and what is proved; without a plan neither."""
+        course = self.course
+        found = finish_in_the_clear(self._state, self._costs, course.layout, course.shape)
+        outcome = found.outcome.name.lower()
+        if not found.outcome.has_plan:
+            return [], None, outcome
+        return found.plan.tolist(), course.value_of(found.total), outcome

@@ -29,6 +29,7 @@ from tacit.engine.agreement.terms import Agreement, canonical, read_agreement
 from tacit.engine.local.engine import all_sign
 from tacit.errors import AgreementError, SealError
 from tacit.mpc import held_by
+from tacit.problems import generate_assignment
 from tests.engine.fixtures import example_cast
 from tests.engine.owners_cast import OwnersCast, owners_cast
 from tests.engine.sealed_agreed_cluster import symmetric_tour
@@ -75,19 +76,31 @@ def test_any_plan_comes_through(items: list[int], away: int) -> None:
     assert whole_plan(cast.agreement, 0, sealed, cast.participants) == cast.plan
 
 
-@cases
-def test_all_boxes_have_one_size(cast: OwnersCast) -> None:
-    uneven = [[0, 1, 2, 3], [4], [5]]
+def with_rows(agreement: Agreement, rows: list[list[int]]) -> Agreement:
+    """The same agreement with other rows for its owners."""
+    terms = agreement.objectives[0]
     owners = [
-        msgspec.structs.replace(each, rows=rows)
-        for each, rows in zip(cast.agreement.objectives[0].owners, uneven, strict=True)
+        msgspec.structs.replace(each, rows=own)
+        for each, own in zip(terms.owners, rows, strict=True)
     ]
-    terms = msgspec.structs.replace(cast.agreement.objectives[0], owners=owners)
-    agreement = msgspec.structs.replace(cast.agreement, objectives=[terms])
-    sealed = OwnersCast(
-        cast.participants, cast.nodes, agreement, cast.plan, members=cast.members
-    ).sealed()
-    assert len({len(box) for each in present(sealed) for box in each.boxes}) == 1
+    changed = msgspec.structs.replace(terms, owners=owners)
+    return msgspec.structs.replace(agreement, objectives=[changed])
+
+
+@pytest.mark.parametrize("nodes", [3, 4])
+def test_all_boxes_have_one_size(nodes: int) -> None:
+    many = owners_cast(
+        nodes,
+        problem=generate_assignment(2, rows=60, participants=3),
+        plan=[*range(60)],
+        on_loss="three" if nodes == 4 else "wait",
+    )
+    uneven = with_rows(many.agreement, [[*range(58)], [58], [59]])
+    cast = OwnersCast(many.participants, many.nodes, uneven, many.plan)
+    for each in (cast, *([cast.lost(2)] if nodes == 4 else [])):
+        sealed = present(each.sealed())
+        assert len({len(box) for node in sealed for box in node.boxes}) == 1
+        assert whole_plan(uneven, 0, each.sealed(), each.participants) == each.plan
 
 
 @cases
@@ -226,6 +239,74 @@ def test_a_node_cannot_seal_in_the_name_of_another() -> None:
     part = THREE.parts(NORTH, [None, forged])[0]
     with pytest.raises(SealError, match="node 1: what is in the box is not signed by the node"):
         open_part(THREE.agreement, 0, NORTH, part, key=THREE.participants[NORTH])
+
+
+def sealed_as_if(agreement: Agreement, *, to: int) -> CarriedPart:
+    """What node 0 seals by another agreement, in the context of the true one, and for whom."""
+    keys = {c: secrets.token_bytes(32) for c in range(3)}
+    sealed = seal_plan(
+        agreement,
+        THREE.context,
+        0,
+        THREE.shares()[0].parts,
+        keys,
+        signing=THREE.nodes[0].signing,
+    )
+    hashes = sealed.box_hashes
+    return CarriedPart(0, sealed.boxes[to], [hashes[to], *hashes[1:]], sealed.commitments)
+
+
+def test_a_node_cannot_give_a_participant_the_part_of_another() -> None:
+    first, second, *others = THREE.agreement.participants
+    swapped = [
+        msgspec.structs.replace(first, sealing_key=second.sealing_key),
+        msgspec.structs.replace(second, sealing_key=first.sealing_key),
+        *others,
+    ]
+    agreement = msgspec.structs.replace(THREE.agreement, participants=swapped)
+    with pytest.raises(SealError, match=r"node 0: .* or for another participant"):
+        open_part(
+            THREE.agreement,
+            0,
+            NORTH,
+            sealed_as_if(agreement, to=1),
+            key=THREE.participants[NORTH],
+        )
+    more_rows = with_rows(THREE.agreement, [[0, 1, 2], [3], [4, 5]])
+    with pytest.raises(SealError, match="node 0: the box does not go with the commitments"):
+        open_part(
+            THREE.agreement,
+            0,
+            NORTH,
+            sealed_as_if(more_rows, to=0),
+            key=THREE.participants[NORTH],
+        )
+
+
+def test_what_is_put_together_must_be_rows_of_a_plan() -> None:
+    for wrong in ([3, 3, 7, 2, 5, 1], [8, 0, 7, 2, 5, 1]):
+        cast = OwnersCast(THREE.participants, THREE.nodes, THREE.agreement, wrong)
+        with pytest.raises(SealError, match="are not rows of a plan"):
+            cast.own(NORTH, cast.parts(NORTH, cast.sealed()))
+
+
+def test_others_than_the_agreed_nodes_hold_no_plan() -> None:
+    for members in ((0, 1, 5), (0, 1, 1)):
+        odd = msgspec.structs.replace(FOUR.context, members=members)
+        keys = {c: secrets.token_bytes(32) for c in range(3)}
+        three = FOUR.lost(3).shares()[0].parts
+        sealed = seal_plan(FOUR.agreement, odd, 0, three, keys, signing=FOUR.nodes[0].signing)
+        with pytest.raises(SealError, match="held by other nodes than were agreed on"):
+            open_part(
+                FOUR.agreement,
+                0,
+                NORTH,
+                FOUR.parts(NORTH, [sealed])[0],
+                key=FOUR.participants[NORTH],
+            )
+    # Three of four may have gone on without one that is proven to have cheated.
+    waits = owners_cast(4).lost(1)
+    assert waits.own(NORTH, waits.parts(NORTH, waits.sealed())).columns == waits.rows(NORTH)
 
 
 # A cheating platform.

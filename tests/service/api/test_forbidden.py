@@ -40,6 +40,7 @@ PARTICIPANT_ONLY = {
     "POST /runs/{run_id}/signature",
     "POST /runs/{run_id}/submission",
     "GET /runs/{run_id}/submission",
+    "GET /runs/{run_id}/parts",
     "POST /runs/{run_id}/withdraw",
 }
 NOT_FOR_VIEWERS = OPERATOR_ONLY | PARTICIPANT_ONLY | {"POST /runs/{run_id}/logs"}

@@ -184,3 +184,9 @@ def test_of_a_sealed_run_time_and_generations_are_shown() -> None:
     assert disclosed_so_far(objectives, 1, 0) == [
         "Only the plan was opened. Nothing else was disclosed."
     ]
+    assert disclosed_so_far(objectives, 1, 0, for_owners=True) == [
+        "Only the plan was opened to its owners alone. Nothing else was disclosed."
+    ]
+    assert "the plan in the end" in terms_list(run, population=0)
+    run["terms"]["plan"] = "owners"
+    assert "that there is a plan, and nothing of it" in terms_list(run, population=0)

@@ -46,6 +46,12 @@ FOUND: dict[str, Any] = {
             "finished",
             "node 1: gone",
         ),
+        (
+            Report(stage="ended", stopped="deadline", for_owners=True),
+            False,
+            "finished",
+            "the deadline came",
+        ),
         (Report(stage="ready"), True, "interrupted", "before there was a plan"),
         (
             Report(stage="failed", error="node 1: gone", can_retry=True),
@@ -75,7 +81,7 @@ def test_an_end_and_its_reason(report: Report, is_due: bool, state: str, reason:
     answer = answer_of(report, example_cast().agreement, is_due=is_due)
     assert answer.state is State(state)
     assert reason in answer.reason
-    assert (answer.result is not None) == bool(report.plans)
+    assert (answer.result is not None) == bool(report.plans or report.for_owners)
 
 
 def test_a_sealed_run_has_a_plan_or_can_be_resumed() -> None:

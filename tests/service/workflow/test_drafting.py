@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from tacit.engine.agreement.participant_keys import sealing_public
 from tacit.engine.agreement.sealed import sealed_terms
 from tacit.engine.agreement.terms import Agreement
+from tacit.engine.identity.keys import Keys
 from tacit.errors import TacitError
 from tacit.search import SearchParameters
 from tacit.search.moves import SealedParameters, sealed_parameters_for
@@ -38,7 +40,7 @@ def sealed_run(*, objectives: int = 1, best: str | None = None, **changes: Any) 
 
 
 def agreed(terms: RunTerms) -> Agreement:
-    owners = {name: f"{number:064x}" for number, name in enumerate(terms.participants, start=10)}
+    owners = {name: Keys.new(name).signing_public for name in terms.participants}
     nonce, platform = f"{1:032x}", f"{9:064x}"
     nodes = [node_of_nobody(k, nonce, platform) for k in range(1, 4)]
     return agreement_of_terms(terms, keys=owners, nodes=nodes, platform=platform, nonce=nonce)
@@ -51,6 +53,20 @@ def test_an_agreement_names_every_setting_of_the_search() -> None:
     changed = example_terms().model_dump()
     changed["parameters"]["ties"] = "first"
     assert agreed(RunTerms.model_validate(changed)).search.parameters["ties"] == "first"
+
+
+def test_a_plan_is_for_its_owners_where_the_terms_say_so() -> None:
+    assert not agreed(sealed_run()).for_owners
+    terms = checked_terms(sealed_run(plan="owners"))
+    agreement = agreed(terms)
+    assert agreement.for_owners
+    for each in agreement.participants:
+        assert each.sealing_key == sealing_public(each.signing_key)
+    open_search = RunTerms.model_validate({**example_terms().model_dump(), "plan": "owners"})
+    with pytest.raises(TacitError, match="only a sealed search can keep its plan"):
+        checked_terms(open_search)
+    with pytest.raises(ValidationError, match="plan"):
+        sealed_run(plan="nobody")
 
 
 def test_a_sealed_search_tells_nothing_of_its_best_unless_asked_to() -> None:

@@ -276,12 +276,15 @@ def _opened(agreement: Agreement, part: CarriedPart, key: Ed25519PrivateKey) -> 
 
 
 def _check_members(agreement: Agreement, body: _Body) -> None:
-    """A plan is held by all nodes, or by all but one where that was agreed."""
+    """A plan is held by all nodes, or by three of four, where one was lost or has cheated.
+
+    Two boxes at least must say so, and of four nodes one of any two is honest.
+    """
     everyone = range(len(agreement.nodes))
     members = body.context.members
     lost = len(everyone) - len(members)
     known = [*members] == sorted({*members} & {*everyone})
-    if not known or body.node not in members or lost not in (0, int(agreement.on_loss == "three")):
+    if not known or body.node not in members or lost not in (0, len(everyone) - 3):
         raise SealError(f"node {body.node}: the plan is held by other nodes than were agreed on")
 
 

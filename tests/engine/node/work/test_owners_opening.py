@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from pathlib import Path
 from types import SimpleNamespace
@@ -173,6 +174,24 @@ def test_boxes_are_the_same_after_a_crash_at_any_point(tmp_path: Path) -> None:
         cluster.held[0] = cluster.restarted(tmp_path / "0", 0)
         with pytest.raises(RefusedError, match="in the log and gone from the disk"):
             await cluster.heads(0)
+
+    run(work())
+
+
+def test_whoever_is_cancelled_leaves_the_boxes_that_the_log_names(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path, 3)
+
+    async def work() -> None:
+        sealing = asyncio.ensure_future(cluster.heads(0))
+        await asyncio.sleep(0)
+        sealing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await sealing
+        held = cluster.held[0]
+        (named,) = [each for each in held.store.log.recent() if isinstance(each, PlanSealed)]
+        assert (await cluster.heads(0)).boxes == named.boxes
+        cluster.held[0] = cluster.restarted(tmp_path / "0", 0)
+        assert (await cluster.heads(0)).boxes == named.boxes
 
     run(work())
 

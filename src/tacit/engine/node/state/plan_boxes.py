@@ -16,6 +16,7 @@ from tacit.engine.agreement.plan_parts import SealedParts
 from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.state.store import Store
 from tacit.engine.node.state.stored import Stored
+from tacit.engine.node.state.to_the_end import to_the_end
 from tacit.engine.records.events import PlanReleased, PlanSealed
 from tacit.engine.wire.attempt import Attempt, decode_attempt, encode_attempt
 
@@ -55,7 +56,13 @@ class PlanBoxes:
         return parts if parts is not None and parts.attempt == attempt else None
 
     async def sealed(self, attempt: Attempt, seal: Callable[[], StoredParts], /) -> StoredParts:
-        """The parts of the plan that this node is bound to; they are sealed if they were not."""
+        """The parts of the plan that this node is bound to; they are sealed if they were not.
+
+        Whoever is cancelled meanwhile leaves no thread behind that writes other ones later.
+        """
+        return await to_the_end(self._sealed(attempt, seal))
+
+    async def _sealed(self, attempt: Attempt, seal: Callable[[], StoredParts]) -> StoredParts:
         async with self._sealing:
             parts = self._load()
             if parts is None and self._logged is not None:

@@ -18,7 +18,7 @@
 
 (*) Encrypted under the agreement's sealing key, as the inputs are: without that key nothing here
 is a secret, and it is erased when the agreement has ended. Inputs, states and what was disclosed go
-then too; the agreement and its log stay.
+then too; the agreement, its log and the boxes of a plan for its owners stay.
 
 Every evaluation is appended to the log before it is computed, which survives the death of the
 process; for power cuts there is the lease.

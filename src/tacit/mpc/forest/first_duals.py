@@ -13,6 +13,7 @@ from tacit.mpc.forest.coins import PROFITS, ROOTS, START, Coins
 from tacit.mpc.forest.minima import line_minima
 from tacit.mpc.forest.shape import ForestShape
 from tacit.mpc.forest.state import ForestState
+from tacit.mpc.letters import Letter
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare
 
@@ -60,3 +61,8 @@ def cost(nodes: int, shape: ForestShape) -> Cost:
     """The cost of the first duals."""
     each = minima.cost(nodes, shape, shape.size)
     return each.then(each)
+
+
+def first_letters(nodes: int, shape: ForestShape) -> list[Letter]:
+    """The letters of the first round, with which greetings go."""
+    return minima.first_letters(nodes, shape, shape.size)

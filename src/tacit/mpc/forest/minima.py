@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from tacit.mpc.cost import Cost
 from tacit.mpc.forest.shape import ForestShape
-from tacit.mpc.protocols import minimum
+from tacit.mpc.letters import Letter
+from tacit.mpc.protocols import minimum, shuffle
 from tacit.mpc.protocols.minimum import Found, find_least, with_ties
 from tacit.mpc.protocols.tournament import levels_for, tournament
 from tacit.mpc.session import Session
@@ -77,6 +78,12 @@ def cost(nodes: int, shape: ForestShape, candidates: int) -> Cost:
     return minimum.cost(
         nodes, shape.sizes(candidates), bits=shape.key_bits, dtype=shape.word, columns=2
     )
+
+
+def first_letters(nodes: int, shape: ForestShape, candidates: int) -> list[Letter]:
+    """The letters of the first round."""
+    lines = sum(shape.sizes(candidates))
+    return shuffle.first_letters(nodes, (lines, 2), shape.word)
 
 
 def cost_of_marks(nodes: int, shape: ForestShape, candidates: int) -> Cost:

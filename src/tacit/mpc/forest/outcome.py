@@ -16,7 +16,8 @@ from tacit.mpc.forest import certificate, completion
 from tacit.mpc.forest.layout import Layout
 from tacit.mpc.forest.shape import ForestShape
 from tacit.mpc.forest.state import ForestState
-from tacit.mpc.protocols import b2a, bit_products, pairwise
+from tacit.mpc.letters import Letter
+from tacit.mpc.protocols import b2a, bit_products, pairwise, shuffle
 from tacit.mpc.protocols.bit_products import both
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, concatenate
@@ -111,3 +112,8 @@ def cost(nodes: int, layout: Layout, shape: ForestShape) -> Cost:
     total = completion.cost(nodes, shape).then(certificate.cost(nodes, shape))
     total = total.then(bit_products.cost(nodes, k)).then(b2a.cost(nodes, 3 * k, word))
     return total.then(pairwise.cost(nodes, k * (layout.rows + 2), itemsize=word.itemsize))
+
+
+def first_letters(nodes: int, shape: ForestShape) -> list[Letter]:
+    """The letters of the first round, with which greetings go."""
+    return shuffle.first_letters(nodes, (2 * shape.weightings * shape.size, 1), shape.word)

@@ -19,13 +19,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from tacit.mpc.cost import Cost
-from tacit.mpc.forest import augment, filtering, paths, potentials, trees
+from tacit.mpc.forest import augment, filtering, minima, paths, potentials, trees
 from tacit.mpc.forest.coins import Coins
 from tacit.mpc.forest.potentials import SortedColumns
 from tacit.mpc.forest.schedule import Phase
 from tacit.mpc.forest.shape import ForestShape
 from tacit.mpc.forest.state import ForestState
 from tacit.mpc.handover import Handover
+from tacit.mpc.letters import Letter
+from tacit.mpc.protocols import pairwise
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare
 
@@ -128,3 +130,10 @@ def cost(nodes: int, phase: Phase, shape: ForestShape) -> Cost:
     match = match.then(augment.cost_of_choosing(nodes, shape)).beside(reached.only_rounds)
     match = match.then(augment.cost(nodes, shape))
     return total.then(sort.beside(duals).beside(reached).beside(match))
+
+
+def first_letters(nodes: int, phase: Phase, shape: ForestShape) -> list[Letter]:
+    """The letters of the first round, with which greetings go."""
+    if phase.falls:
+        return pairwise.reshare_letters(nodes, (shape.weightings * shape.size,), shape.word)
+    return minima.first_letters(nodes, shape, shape.size)

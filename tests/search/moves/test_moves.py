@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tacit.errors import ParameterError
+from tacit.problems import generate_named
+from tacit.runs import Limits, solve
 from tacit.search.moves import MoveSet, PublicShape, Schedule, SealedParameters
 from tacit.search.moves.noise import gumbel_noise, gumbel_quantiles, noise_span
 
@@ -152,9 +154,30 @@ def test_the_temperature_falls_and_rises_again_with_cycles() -> None:
     assert [twice.heat_step(g, 100) for g in (0, 49, 50, 99, 100)] == [0, 1003, 0, 1003, 1024]
 
 
+def test_a_run_ends_without_noise_where_that_is_set() -> None:
+    shape = PublicShape("assignment", rows=9, columns=9, low=0, spread=1000)
+    parameters = SealedParameters(block=3, heat_end=100, descent_percent=10)
+    schedule = Schedule(shape, parameters, seed=1)
+    ties = np.tile(np.arange(schedule.children - 1, -1, -1), 3)
+    descends = [np.array_equal(schedule.generation(g, horizon=50).offsets, ties) for g in range(55)]
+    assert descends == [g >= 45 for g in range(55)]
+
+
+def test_costs_with_a_long_tail_are_searched_to_the_end() -> None:
+    # All but a few costs are small beside the largest possible one, so a temperature that is a
+    # part of that one must fall far.
+    problem = generate_named("delays", 4, rows=30, columns=36)
+    found = solve(
+        problem, disclose="sealed", limits=Limits(generations=500), engine="simulated", seed=1
+    )
+    assert found.percent_of_optimum is not None
+    assert found.percent_of_optimum < 101
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
+        ({"descent_percent": 101}, "give 0 to 100"),
         ({"block": 1}, "no moves"),
         ({"block": 99}, "give 0 to 12"),
         ({"children": 0}, "give 1 to"),

@@ -27,7 +27,8 @@ class SealedParameters:
     blocks are disjoint, so each of them makes its own step in every generation. With 0 there
     is one block of all positions and `children` moves are drawn, as there always are for a tour.
     The temperature falls from `heat_start` to `heat_end`, in ten-thousandths of the largest
-    weight, `cycles` times over a run.
+    weight, `cycles` times over a run. The last `descent_percent` of it have no noise: whatever the
+    weights are, small as they may be beside the largest possible one, the run ends by descending.
 
     Each of several `parents` evolves independently. Every `meet_every` generations the parents are
     paired, and both of a pair continue from the better one.
@@ -48,6 +49,7 @@ class SealedParameters:
     heat_start: int = 300
     heat_end: int = 30
     cycles: int = 1
+    descent_percent: int = 0
     parents: int = 1
     meet_every: int = 20
     """0 for no parent selection."""
@@ -61,6 +63,7 @@ class SealedParameters:
             ("heat_start", 1, HEAT_UNIT),
             ("heat_end", 1, HEAT_UNIT),
             ("cycles", 1, 100),
+            ("descent_percent", 0, 100),
             ("parents", 1, MOST_PARENTS),
             ("meet_every", 0, 1_000_000),
         ):
@@ -89,4 +92,4 @@ def sealed_parameters_for(moves: str | None, /) -> SealedParameters:
         return SealedParameters(
             children=299, window_percent=66, swap_percent=40, heat_start=800, heat_end=25
         )
-    return SealedParameters(block=7, heat_start=280, heat_end=50)
+    return SealedParameters(block=7, heat_start=280, heat_end=1, descent_percent=10)

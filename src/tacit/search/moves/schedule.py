@@ -133,10 +133,16 @@ class Schedule:
         >>> Schedule(shape, SealedParameters(cycles=2), seed=1).heat_step(60, 100)
         204
         """
-        whole = self.parameters.cycles * HEAT_STEPS * generation // max(horizon, 1)
+        cooling = horizon * (100 - self.parameters.descent_percent) // 100
+        whole = self.parameters.cycles * HEAT_STEPS * generation // max(cooling, 1)
         if whole >= self.parameters.cycles * HEAT_STEPS:
             return HEAT_STEPS
         return whole % HEAT_STEPS
+
+    def _temperature_in(self, number: int, horizon: int) -> int:
+        step = self.heat_step(number, horizon)
+        descends = step == HEAT_STEPS and self.parameters.descent_percent > 0
+        return 0 if descends else self._temperature(step)
 
     def generation(self, number: int, /, *, horizon: int) -> Generation:
         """The children of one generation, counted from 0."""
@@ -147,8 +153,7 @@ class Schedule:
             width=self.shape.width,
         )
         count = moves.blocks * moves.children
-        temperature = self._temperature(self.heat_step(number, horizon))
-        noise = gumbel_noise(_raw(bits, count), temperature)
+        noise = gumbel_noise(_raw(bits, count), self._temperature_in(number, horizon))
         ties = np.arange(moves.children - 1, -1, -1, dtype=np.int64)
         offsets = (noise << self._tie_bits) + np.tile(ties, moves.blocks)
         pairs = moves.children > 1 and self.selects_parents(number)

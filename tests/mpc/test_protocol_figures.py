@@ -10,7 +10,17 @@ import pytest
 
 from tacit.mpc import epoch
 from tacit.mpc.cost import Cost
-from tacit.mpc.protocols import b2a, choose, less_than, opening, pairwise, range_check, shuffle
+from tacit.mpc.protocols import (
+    b2a,
+    choose,
+    less_than,
+    minimum,
+    opening,
+    pairwise,
+    range_check,
+    shuffle,
+)
+from tacit.mpc.protocols.tournament import tournament
 
 DOCS = Path(__file__).parents[2] / "docs" / "protocols"
 BYTE, LABEL = np.dtype(np.uint8), np.dtype(np.uint32)
@@ -56,3 +66,26 @@ def test_a_comparison(nodes: int, name: str) -> None:
     cost = less_than.cost(nodes, 44_850, 0, bits=28)
     line = f"| {name} | {cost.rounds} | {cost.bytes_per_node:,} |"
     assert line in (DOCS / "comparison.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes", "columns", "levels"),
+    [
+        ("100 groups of 101, with values", (101,) * 100, 2, 2),
+        ("14 groups of 92", (92,) * 14, None, 2),
+        ("one of 300, all pairs", (300,), None, 1),
+        ("one of 300", (300,), None, 2),
+        ("one of 3,200", (3200,), None, 3),
+    ],
+)
+def test_the_least_of_groups(
+    name: str, sizes: tuple[int, ...], columns: int | None, levels: int
+) -> None:
+    costs = [
+        minimum.cost(nodes, sizes, bits=27, dtype=LABEL, columns=columns, levels=levels)
+        for nodes in (3, 4)
+    ]
+    pairs = sum(level.pairs for level in tournament(sizes, levels))
+    cells = [f"{cost.rounds} | {cost.bytes_per_node:,}" for cost in costs]
+    line = f"| {name} | {levels} | {pairs:,} | {' | '.join(cells)} |"
+    assert line in (DOCS / "minimum.md").read_text()

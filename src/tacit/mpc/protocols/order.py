@@ -5,7 +5,7 @@ So no node knows all of an order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,3 +68,23 @@ def draw_block_order(
         words = session.words(f"{label}.p", component, (blocks, children))
         known[component] = (first + np.argsort(words, axis=1, kind="stable")).reshape(-1)
     return SecretPermutation(known)
+
+
+def draw_group_order(session: Session, sizes: Sequence[int], *, label: str) -> SecretPermutation:
+    """The same for groups that need not have one size.
+
+    >>> from tacit.mpc.local import run_parties
+    >>> async def node(s):
+    ...     return draw_group_order(s, [1, 2], label="o").known[s.held[0]].tolist()
+    >>> [sorted(order[1:]) for order in run_parties(node).results]
+    [[1, 2], [1, 2], [1, 2]]
+    """
+    if len(set(sizes)) == 1:
+        return draw_block_order(session, len(sizes), sizes[0], label=label)
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    return SecretPermutation(
+        {
+            component: np.lexsort((session.words(f"{label}.p", component, len(group)), group))
+            for component in session.held
+        }
+    )

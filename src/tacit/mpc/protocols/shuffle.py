@@ -70,6 +70,8 @@ async def labels_to_shares(
 ) -> ArithmeticShare:
     """Replicated shares of public labels of shuffled positions, in the original order.
 
+    They are in the ring of the labels' words.
+
     >>> from tacit.mpc.local import reveal, run_parties
     >>> from tacit.mpc.protocols.order import draw_order
     >>> async def node(s):
@@ -78,9 +80,32 @@ async def labels_to_shares(
     >>> reveal(run_parties(node).results)
     array([6])
     """
-    stages = Stages(session, order, ArithmeticShare, label, back=True)
+    return ArithmeticShare(await _labels_back(session, labels, order, ArithmeticShare, label))
+
+
+async def labels_to_bit_shares(
+    session: Session, labels: Array, order: SecretPermutation, *, label: str
+) -> BitShare:
+    """The same as bits, which may be as narrow as a byte.
+
+    >>> from tacit.mpc.local import run_parties
+    >>> from tacit.mpc.protocols.order import draw_order
+    >>> from tacit.mpc.shares import reconstruct
+    >>> async def node(s):
+    ...     order = draw_order(s, 1, label="o")
+    ...     return await labels_to_bit_shares(s, np.array([1], np.uint8), order, label="out")
+    >>> reconstruct(run_parties(node).results)
+    array([1], dtype=uint8)
+    """
+    return BitShare(await _labels_back(session, labels, order, BitShare, label))
+
+
+async def _labels_back(
+    session: Session, labels: Array, order: SecretPermutation, kind: type[Share], label: str
+) -> dict[int, Array]:
+    stages = Stages(session, order, kind, label, back=True)
     stages.begin_public(labels)
-    return ArithmeticShare(await stages.to_shares())
+    return await stages.to_shares()
 
 
 async def unshuffle_to_coordinator(
@@ -157,9 +182,9 @@ def first_letters(nodes: int, shape: Shape, dtype: np.dtype[Any] = WORD) -> list
     return stage_letters(nodes, rounds_of(nodes, False, False)[0], False, shape, dtype)
 
 
-def cost_to_shares(nodes: int, n: int) -> Cost:
+def cost_to_shares(nodes: int, n: int, dtype: np.dtype[Any] = WORD) -> Cost:
     """The cost of n public labels to shares."""
-    return _cost_of(nodes, rounds_of(nodes, True, True), True, (n,), WORD)
+    return _cost_of(nodes, rounds_of(nodes, True, True), True, (n,), dtype)
 
 
 def cost_to_coordinator(

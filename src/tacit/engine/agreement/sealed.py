@@ -16,7 +16,7 @@ from tacit.engine.agreement.frame_sizes import ROOM
 from tacit.engine.agreement.terms import Agreement, PinnedSearch
 from tacit.errors import AgreementError, ParameterError, ProblemError
 from tacit.mpc import RING_BITS
-from tacit.mpc.sealed import TableShape
+from tacit.mpc.sealed import TableShape, most_compared
 from tacit.search.moves import (
     ONE_PARENT_IMPROVES,
     PublicShape,
@@ -145,7 +145,7 @@ def _bits_compared(schedule: Schedule) -> int:
 def largest_message(schedule: Schedule, /) -> int:
     """Bytes of the tables at the start, or of one bit per bit of a comparison."""
     about = table_of(schedule)
-    comparisons = schedule.blocks * (schedule.children * (schedule.children - 1) // 2)
+    comparisons = most_compared(schedule.blocks, schedule.children, levels=about.levels)
     cells = about.parents * about.columns * (about.rows + 1)
     return max(cells * about.word.itemsize, comparisons * _bits_compared(schedule) // 8)
 
@@ -168,5 +168,7 @@ def schedule_of(agreement: Agreement, search: int, /, *, seed: int) -> Schedule:
 def table_of(schedule: Schedule, /) -> TableShape:
     """What the protocols need to know of the table."""
     shape = schedule.shape
-    bits = schedule.key_bits, schedule.total_bits
-    return TableShape(shape.kind, shape.rows, shape.columns, *bits, schedule.parameters.parents)
+    bits, parameters = (schedule.key_bits, schedule.total_bits), schedule.parameters
+    return TableShape(
+        shape.kind, shape.rows, shape.columns, *bits, parameters.parents, parameters.levels
+    )

@@ -23,14 +23,57 @@ from tacit.mpc.shares import ArithmeticShare
 
 
 def _changes(marks: NDArray[Any], moves: Moves, word: np.dtype[Any]) -> NDArray[Any]:
-    """A - I of every block, of one component."""
+    """A - I of every block, of one component.
+
+    A run adds its mark along a diagonal of A, down and right, or down and left if it is read
+    backwards, and subtracts it along the main diagonal.
+    """
     blocks, size = moves.positions.shape
-    s = marks.astype(word)[moves.moved_child]
-    line = (moves.moved_child // moves.children * size + moves.moved_to) * size
-    change = np.zeros(blocks * size * size, dtype=word)
-    np.add.at(change, line + moves.moved_from, s)
-    np.subtract.at(change, line + moves.moved_to, s)
-    return change.reshape(blocks, size, size)
+    runs = moves.runs
+    s = marks.astype(word)[runs.child]
+    # A line and two columns more, for what is behind the ends.
+    width = size + 2
+    first = runs.child // moves.children * (size + 1) * width + 1
+
+    def cells(line: NDArray[Any], column: NDArray[Any]) -> NDArray[Any]:
+        found: NDArray[Any] = first + line * width + column
+        return found
+
+    ends = runs.to + runs.length
+    begin = cells(runs.to, runs.source)
+    behind = cells(ends, runs.source + runs.step * runs.length)
+    right = runs.step > 0
+    left = ~right
+    total = blocks * (size + 1) * width
+    changes = _sums_along(
+        width + 1,
+        total,
+        added=[(begin[right], s[right]), (cells(ends, ends), s)],
+        taken=[(behind[right], s[right]), (cells(runs.to, runs.to), s)],
+    )
+    changes += _sums_along(
+        width - 1, total, added=[(begin[left], s[left])], taken=[(behind[left], s[left])]
+    )
+    return changes.reshape(blocks, size + 1, width)[:, :-1, 1:-1]
+
+
+Entries = list[tuple[NDArray[Any], NDArray[Any]]]
+
+
+def _sums_along(step: int, total: int, *, added: Entries, taken: Entries) -> NDArray[Any]:
+    """Running sums over every `step`-th cell of so many.
+
+    What is added where a run begins and taken behind its end fills all that lies between. As lines
+    of `step` cells, a diagonal is a column.
+    """
+    word = added[0][1].dtype
+    cells = np.zeros(-(-total // step) * step, dtype=word)
+    for at, value in added:
+        np.add.at(cells, at, value)
+    for at, value in taken:
+        np.subtract.at(cells, at, value)
+    sums: NDArray[Any] = np.cumsum(cells.reshape(-1, step), axis=0, dtype=word)
+    return sums.reshape(-1)[:total]
 
 
 async def take_winners(
@@ -48,8 +91,10 @@ async def take_winners(
     >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> table, marks = deal_integers([[[5, 1, 0], [2, 7, 1]]]), deal_integers([0, 1])
     >>> swap = SimpleNamespace(positions=np.array([[0, 1]]), children=2,
-    ...                        moved_child=np.array([1, 1]), moved_to=np.array([0, 1]),
-    ...                        moved_from=np.array([1, 0]))
+    ...                        runs=SimpleNamespace(child=np.array([1, 1]), to=np.array([0, 1]),
+    ...                                             source=np.array([1, 0]),
+    ...                                             length=np.array([1, 1]),
+    ...                                             step=np.array([1, 1])))
     >>> shape = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
     >>> reveal(run_parties(lambda s: take_winners(s, table[s.me], marks[s.me], swap, shape,
     ...                                        label="u")).results)

@@ -8,9 +8,9 @@ from tacit.errors import ParameterError
 
 HEAT_UNIT = 10_000
 """Temperatures are given in units of the largest weight divided by this."""
-MOST_CHILDREN = 1_000
-"""All pairs of a block's children are compared, so more of them would not fit a message."""
-MOST_BLOCK = 12
+MOST_CHILDREN = 10_000
+MOST_BLOCK = 20
+MOST_LEVELS = 3
 MOST_PARENTS = 16
 ONE_PARENT_IMPROVES = (
     "improvements can be disclosed for a search with one parent only; set parents to 1, or "
@@ -29,6 +29,9 @@ class SealedParameters:
     The temperature falls from `heat_start` to `heat_end`, in ten-thousandths of the largest
     weight, `cycles` times over a run. The last `descent_percent` of it have no noise: whatever the
     weights are, small as they may be beside the largest possible one, the run ends by descending.
+
+    A block's winner is found in so many `levels`: with one, all pairs of its children are compared
+    in the fewest rounds; with more, far fewer pairs.
 
     Each of several `parents` evolves independently. Every `meet_every` generations the parents are
     paired, and both of a pair continue from the better one.
@@ -50,6 +53,7 @@ class SealedParameters:
     heat_end: int = 30
     cycles: int = 1
     descent_percent: int = 0
+    levels: int = 1
     parents: int = 1
     meet_every: int = 20
     """0 for no parent selection."""
@@ -64,6 +68,7 @@ class SealedParameters:
             ("heat_end", 1, HEAT_UNIT),
             ("cycles", 1, 100),
             ("descent_percent", 0, 100),
+            ("levels", 1, MOST_LEVELS),
             ("parents", 1, MOST_PARENTS),
             ("meet_every", 0, 1_000_000),
         ):

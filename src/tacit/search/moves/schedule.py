@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from tacit.errors import ParameterError
 from tacit.search.moves import assignment, tour
-from tacit.search.moves.move_set import Indices, MoveSet, of_all_parents
+from tacit.search.moves.move_set import MoveSet, of_all_parents
 from tacit.search.moves.noise import HEAT_STEPS, gumbel_noise, noise_span, temperature_at
 from tacit.search.moves.parameters import HEAT_UNIT, SealedParameters
+from tacit.search.moves.runs import Indices
 from tacit.search.moves.shape import PublicShape
 
 FINE_BITS = 10

@@ -13,7 +13,7 @@ from tacit.disclosure import Sealed
 from tacit.errors import ParameterError
 from tacit.problems import Problem
 from tacit.search import SearchParameters, preset_named
-from tacit.search.moves import SealedParameters, sealed_parameters_for
+from tacit.search.moves import SealedParameters, fitted_parameters
 
 Settings = SearchParameters | SealedParameters
 AnySettings = TypeVar("AnySettings", bound=Settings)
@@ -57,7 +57,7 @@ class SolveSettings:
     def parameters_for(self, problem: Problem, /) -> Settings:
         """The parameters of the search for a problem."""
         if is_sealed(problem):
-            given = self.parameters or sealed_parameters_for(problem.sealed_moves)
+            given = self.parameters or fitted_parameters(problem)
             if self.preset or self.algorithm or not isinstance(given, SealedParameters):
                 raise ParameterError(
                     "a sealed search has settings of its own; leave preset, algorithm and the "

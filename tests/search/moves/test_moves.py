@@ -63,6 +63,7 @@ def schedules(draw: st.DrawFn) -> Schedule:
         block=draw(st.sampled_from([0, 2, 3, 6])),
         children=draw(st.integers(1, 40)),
         window_percent=draw(st.sampled_from([1, 30, 66, 100])),
+        windows=draw(st.sampled_from([1, 1, 2, 3])),
         swap_percent=draw(st.sampled_from([0, 50, 100])),
         cycles=draw(st.integers(1, 3)),
     )

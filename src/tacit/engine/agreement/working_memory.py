@@ -11,6 +11,8 @@ from tacit.engine.agreement.sealed import count_searches, largest_message, sched
 from tacit.engine.agreement.terms import Agreement
 from tacit.search.moves import Schedule
 
+CHILD_BYTES = 256
+"""Of a child of a sealed search: where its gain comes from, what it moves, its key."""
 BATCH_FACTOR = {3: 14, 4: 28}
 """The memory of a comparison's steps, in messages of it, by the number of nodes."""
 BOX_FACTOR = 5
@@ -54,7 +56,8 @@ def evaluation_bytes(agreement: Agreement, objective: int, /) -> int:
 
 def generations_bytes(schedule: Schedule, /, *, nodes: int) -> int:
     """The secret start of a sealed search, or a batch of its generations."""
-    return BATCH_FACTOR[nodes] * largest_message(schedule)
+    children = schedule.blocks * schedule.children
+    return BATCH_FACTOR[nodes] * largest_message(schedule) + CHILD_BYTES * children
 
 
 def search_bytes(agreement: Agreement, /) -> int:

@@ -22,57 +22,63 @@ from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare
 
 
-def _changes(marks: NDArray[Any], moves: Moves, word: np.dtype[Any]) -> NDArray[Any]:
-    """A - I of every block, of one component.
+def _changes(marks: ArithmeticShare, moves: Moves, word: np.dtype[Any]) -> ArithmeticShare:
+    """A - I of every block.
 
     A run adds its mark along a diagonal of A, down and right, or down and left if it is read
     backwards, and subtracts it along the main diagonal.
     """
     blocks, size = moves.positions.shape
     runs = moves.runs
-    s = marks.astype(word)[runs.child]
     # A line and two columns more, for what is behind the ends.
     width = size + 2
     first = runs.child // moves.children * (size + 1) * width + 1
-
-    def cells(line: NDArray[Any], column: NDArray[Any]) -> NDArray[Any]:
-        found: NDArray[Any] = first + line * width + column
-        return found
-
-    ends = runs.to + runs.length
-    begin = cells(runs.to, runs.source)
-    behind = cells(ends, runs.source + runs.step * runs.length)
-    right = runs.step > 0
-    left = ~right
     total = blocks * (size + 1) * width
-    changes = _sums_along(
-        width + 1,
-        total,
-        added=[(begin[right], s[right]), (cells(ends, ends), s)],
-        taken=[(behind[right], s[right]), (cells(runs.to, runs.to), s)],
-    )
-    changes += _sums_along(
-        width - 1, total, added=[(begin[left], s[left])], taken=[(behind[left], s[left])]
-    )
-    return changes.reshape(blocks, size + 1, width)[:, :-1, 1:-1]
+    begin, stays = first + runs.to * width + runs.source, first + runs.to * (width + 1)
+    right = runs.step > 0
+    is_long = bool((runs.length > 1).any())
+    behind = begin + runs.length * np.where(right, width + 1, width - 1)
+    stays_behind = stays + runs.length * (width + 1)
+
+    def filled(component: NDArray[Any]) -> NDArray[Any]:
+        s = component.astype(word)[runs.child]
+        if not is_long:
+            change = _added(total, [(begin, s)], [(stays, s)])
+        else:
+            ahead = _added(
+                total,
+                [(begin[right], s[right]), (stays_behind, s)],
+                [(behind[right], s[right]), (stays, s)],
+            )
+            back = _added(total, [(begin[~right], s[~right])], [(behind[~right], s[~right])])
+            change = _sums_along(ahead, width + 1) + _sums_along(back, width - 1)
+        return change.reshape(blocks, size + 1, width)[:, :-1, 1:-1]
+
+    return marks.map(filled)
 
 
 Entries = list[tuple[NDArray[Any], NDArray[Any]]]
 
 
-def _sums_along(step: int, total: int, *, added: Entries, taken: Entries) -> NDArray[Any]:
-    """Running sums over every `step`-th cell of so many.
-
-    What is added where a run begins and taken behind its end fills all that lies between. As lines
-    of `step` cells, a diagonal is a column.
-    """
-    word = added[0][1].dtype
-    cells = np.zeros(-(-total // step) * step, dtype=word)
+def _added(total: int, added: Entries, taken: Entries) -> NDArray[Any]:
+    """So many cells with these numbers added and those subtracted."""
+    cells = np.zeros(total, dtype=added[0][1].dtype)
     for at, value in added:
         np.add.at(cells, at, value)
     for at, value in taken:
         np.subtract.at(cells, at, value)
-    sums: NDArray[Any] = np.cumsum(cells.reshape(-1, step), axis=0, dtype=word)
+    return cells
+
+
+def _sums_along(cells: NDArray[Any], step: int) -> NDArray[Any]:
+    """Running sums over every `step`-th cell: with lines of so many, a diagonal is a column.
+
+    What is added where a run begins and taken behind its end fills all that lies between.
+    """
+    total = len(cells)
+    whole = np.zeros(-(-total // step) * step, dtype=cells.dtype)
+    whole[:total] = cells
+    sums: NDArray[Any] = np.cumsum(whole.reshape(-1, step), axis=0, dtype=cells.dtype)
     return sums.reshape(-1)[:total]
 
 
@@ -101,7 +107,7 @@ async def take_winners(
     array([[[2, 7, 1],
             [5, 1, 0]]])
     """
-    changes = marks.map(lambda part: _changes(part, moves, table.dtype))
+    changes = _changes(marks, moves, table.dtype)
     parent, at = np.divmod(moves.positions, shape.columns)
     made = table.map(np.copy)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
+    from tacit.search.moves.fitting import fitted_parameters
     from tacit.search.moves.move_set import MoveSet
     from tacit.search.moves.parameters import (
         ONE_PARENT_IMPROVES,

@@ -11,6 +11,7 @@ HEAT_UNIT = 10_000
 MOST_CHILDREN = 10_000
 MOST_BLOCK = 20
 MOST_LEVELS = 3
+MOST_WINDOWS = 8
 MOST_PARENTS = 16
 ONE_PARENT_IMPROVES = (
     "improvements can be disclosed for a search with one parent only; set parents to 1, or "
@@ -47,6 +48,8 @@ class SealedParameters:
     children: int = 299
     window_percent: int = 100
     """Tours: the share of consecutive positions that may change in a generation."""
+    windows: int = 1
+    """Tours: with several, that many blocks of as many children each share the tour evenly."""
     swap_percent: int = 50
     """Percentage of swaps, not 3-cycles, among drawn moves; tours: of inversions, not or-opt."""
     heat_start: int = 300
@@ -63,6 +66,7 @@ class SealedParameters:
             ("block", 0, MOST_BLOCK),
             ("children", 1, MOST_CHILDREN - 1),
             ("window_percent", 1, 100),
+            ("windows", 1, MOST_WINDOWS),
             ("swap_percent", 0, 100),
             ("heat_start", 1, HEAT_UNIT),
             ("heat_end", 1, HEAT_UNIT),
@@ -88,7 +92,9 @@ SEALED_PRESETS = {"sealed-ap": "assignment", "sealed-tsp": "tour"}
 
 
 def sealed_parameters_for(moves: str | None, /) -> SealedParameters:
-    """The tuned settings for these moves (docs/search.md describes how they were found).
+    """The settings of the presets, tuned on independent weights and cities on a map.
+
+    What a search takes where nothing is said is `fitted_parameters`.
 
     >>> sealed_parameters_for("assignment").block
     7
@@ -97,4 +103,4 @@ def sealed_parameters_for(moves: str | None, /) -> SealedParameters:
         return SealedParameters(
             children=299, window_percent=66, swap_percent=40, heat_start=800, heat_end=25
         )
-    return SealedParameters(block=7, heat_start=280, heat_end=1, descent_percent=10)
+    return SealedParameters(block=7, heat_start=280, heat_end=50)

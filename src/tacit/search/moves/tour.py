@@ -40,10 +40,12 @@ def tour_moves(
     inversions: int,
     symmetric: bool,
     width: int,
+    offset: int = 0,
 ) -> MoveSet:
     """Random moves of a window's positions, inversions first; the table has `width` columns.
 
-    `words` are one, and three per child. A window of one position has no moves.
+    `words` are one, and three per child. A window of one position has no moves. The window begins
+    so many positions behind the drawn one.
 
     >>> words = np.arange(31, dtype=np.uint64) << np.uint64(59)
     >>> moves = tour_moves(words, cities=6, window=5, children=10, inversions=5, symmetric=True,
@@ -53,7 +55,7 @@ def tour_moves(
     """
     high = (words >> np.uint64(32)).astype(np.int64)
     # The window, with the position before it and the one behind it, which stay.
-    arc = (np.arange(window + 2) + ((high[0] * cities) >> 32)) % cities
+    arc = (np.arange(window + 2) + offset + ((high[0] * cities) >> 32)) % cities
     if window < 2:
         children = inversions = 0
     drawn = high[1 : 1 + 3 * children].reshape(3, children)

@@ -28,7 +28,7 @@ from tacit.problems import (
 )
 from tacit.runs import changed, default_weightings, parse_weighting
 from tacit.search import SearchParameters, preset_named
-from tacit.search.moves import sealed_parameters_for
+from tacit.search.moves import fitted_parameters
 from tacit.service.api.terms import RunTerms, public_of_terms
 
 CANDIDATES_PER_SECOND = 30_000.0
@@ -104,7 +104,7 @@ def _search_of_terms(terms: RunTerms, problem: Problem) -> tuple[PinnedSearch, l
             raise ParameterError("a sealed search has no populations; leave distinct_min out")
         if terms.preset is not None:
             raise ParameterError("a sealed search has settings of its own; leave the preset out")
-        settings = changed(sealed_parameters_for(problem.sealed_moves), terms.parameters)
+        settings = changed(fitted_parameters(problem), terms.parameters)
         given = [parse_weighting(text) for text in terms.weightings]
         return pin_sealed(settings, given or default_weightings(problem)), [1, 1]
     if terms.weightings:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from tacit.problems import Problem
 from tacit.search.moves.parameters import SealedParameters
 
-LARGEST_BLOCK = 17
+LARGEST_BLOCK = 18
 """Larger blocks find more per generation, which then takes longer than it is worth."""
 FEW_BLOCKS = 8
 """With more of them a third level saves more comparisons than its rounds cost."""
@@ -23,7 +23,7 @@ def fitted_parameters(problem: Problem, /) -> SealedParameters:
     >>> fitted_parameters(generate_assignment(1, rows=100)).block
     16
     >>> fitted_parameters(generate_assignment(1, rows=30, columns=36)).block
-    12
+    18
     """
     if problem.sealed_moves == "tour":
         return SealedParameters(

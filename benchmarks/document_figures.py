@@ -144,6 +144,10 @@ def _search() -> Iterator[Held]:
         ("NSGA-II, 150, assignment 100 x 100 with two objectives", "nsga2"),
     ):
         yield Held("docs/search.md", row, (2,), 1, f"{ratios[name]:.0f}")
+    for row, found in content_of("sealed-families")["percent"].items():
+        for column, values in enumerate(found.values(), start=1):
+            shown = ", ".join(f"{value:.2f}" for value in values)
+            yield Held("docs/search.md", row, (4,), column, shown)
     quality = content_of("sealed-generations")
     for table, columns in (("by_generations", 4), ("by_parents", 4)):
         for row, values in quality[table].items():

@@ -29,7 +29,7 @@ from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.local.engine import open_engine
 from tacit.problems import Problem, generate_assignment, shipped_problem
 from tacit.runs import EngineChoice, solve
-from tacit.search.moves import SealedParameters, sealed_parameters_for
+from tacit.search.moves import SealedParameters, fitted_parameters
 
 WARM_UP = 10
 
@@ -49,7 +49,7 @@ def all_work(*, latency: float, parents: int | None) -> list[Work]:
     assignment, tour = generate_assignment(1), shipped_problem("kroD100")
     tuned, tuned_tour = (
         settings if parents is None else replace(settings, parents=parents)
-        for settings in map(sealed_parameters_for, ("assignment", "tour"))
+        for settings in map(fitted_parameters, (assignment, tour))
     )
     one_block = SealedParameters(block=0, children=299, heat_start=600, heat_end=20)
     return [

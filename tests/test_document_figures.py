@@ -17,10 +17,11 @@ from tacit.engine.node.work import plan_binding, session
 from tacit.experiments.execution.sealed_pace import generation_cost, schedule_for
 from tacit.mpc import Best, FitnessBound, Spec
 from tacit.mpc.disclose.node import cost as evaluation_cost
+from tacit.mpc.protocols.tournament import tournament
 from tacit.mpc.transport import HEADER_BYTES, early, mux
 from tacit.problems import generate_assignment, shipped_problem
 from tacit.runs.sealed.pace import OPENING_SECONDS
-from tacit.search.moves import SealedParameters, sealed_parameters_for
+from tacit.search.moves import SealedParameters, fitted_parameters, sealed_parameters_for
 from tacit.service.api import middleware
 from tacit.service.execution import worker
 from tacit.service.server import connections
@@ -87,16 +88,18 @@ def test_the_cost_of_sealed_generations_is_the_declared_one() -> None:
     text = (ROOT / "docs/protocols/sealed-search.md").read_text()
     one_block = SealedParameters(block=0, children=299, heat_start=600, heat_end=20)
     assignment = generate_assignment(1)
+    tour = shipped_problem("kroD100")
     for row, problem, parameters in (
+        ("assignment, 6 blocks of 1,241, two levels", assignment, fitted_parameters(assignment)),
+        ("tour, 2 blocks of 501, two levels", tour, fitted_parameters(tour)),
         ("assignment, 14 blocks of 92", assignment, sealed_parameters_for("assignment")),
         ("assignment, one parent and 299 children", assignment, one_block),
-        ("tour, one parent and 299 children", shipped_problem("kroD100"),
-         sealed_parameters_for("tour")),
-    ):  # fmt: skip
+        ("tour, one parent and 299 children", tour, sealed_parameters_for("tour")),
+    ):
         schedule = schedule_for(problem, parameters)
         each, on_four = (generation_cost(schedule, nodes=nodes) for nodes in (3, 4))
-        moves = schedule.generation(0, horizon=1).moves
-        compared = len(moves.positions) * moves.children * (moves.children - 1) // 2
+        plan = tournament((schedule.children,) * schedule.blocks, parameters.levels)
+        compared = sum(level.pairs for level in plan)
         cells = r"([\d,]+) \| \d+ \| (\d+) \| ([\d.]+) \| (\d+ \| [\d.]+)"
         found = re.search(rf"^\| {row} \| {cells} \|$", text, re.M)
         assert found is not None, row
@@ -104,7 +107,7 @@ def test_the_cost_of_sealed_generations_is_the_declared_one() -> None:
         assert found[2] == f"{each.rounds:.0f}"
         assert found[3] == f"{each.megabytes:.2f}"
         assert found[4] == f"{on_four.rounds:.0f} | {on_four.megabytes:.2f}"
-        if "14 blocks" in row:
+        if "6 blocks" in row:
             readme = " ".join((ROOT / "README.md").read_text().split())
             cited = f"the cost: {each.rounds:.0f} rounds and {each.megabytes:.1f} MB per generation"
             assert cited in readme

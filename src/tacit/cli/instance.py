@@ -55,7 +55,8 @@ def new(
         Drawn,
         typer.Argument(
             help="ap (one objective), moap (several), tour, delays, capacitated, routing; or an "
-            "assignment with structured costs: effects, low-rank, euclidean, slots, ties."
+            "assignment with structured costs: effects, low-rank, rank-one, euclidean, slots, "
+            "sparse, ties."
         ),
     ],
     size: Annotated[

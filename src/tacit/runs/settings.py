@@ -13,7 +13,7 @@ from tacit.disclosure import Sealed
 from tacit.errors import ParameterError
 from tacit.problems import Problem
 from tacit.search import SearchParameters, preset_named
-from tacit.search.moves import ExactParameters, SealedParameters, sealed_parameters_for
+from tacit.search.moves import ExactParameters, SealedParameters, fitted_parameters
 
 AnySealed = SealedParameters | ExactParameters
 Settings = SearchParameters | SealedParameters
@@ -65,7 +65,7 @@ class SolveSettings:
                     "a sealed search has settings of its own; leave preset, algorithm and the "
                     "parameters of the genetic search out"
                 )
-            return sealed_settings(problem.sealed_moves, self.changes, given)
+            return sealed_settings(problem, self.changes, given)
         chosen = self.parameters or preset_named(self.preset or default_preset(problem))
         if not isinstance(chosen, SearchParameters) or self.weightings is not None:
             raise ParameterError("the run is not sealed; leave the settings of a sealed search out")
@@ -90,11 +90,12 @@ def is_sealed(problem: Problem, /) -> bool:
 
 
 def sealed_settings(
-    moves: str | None, changes: Mapping[str, Any], given: AnySealed | None = None, /
+    problem: Problem, changes: Mapping[str, Any], given: AnySealed | None = None, /
 ) -> AnySealed:
     """The settings of a sealed run: `method` is search or exact, the others are of the method.
 
-    >>> sealed_settings("assignment", {"method": "exact", "phases": 20}).phases
+    >>> from tacit.problems import generate_assignment
+    >>> sealed_settings(generate_assignment(1), {"method": "exact", "phases": 20}).phases
     20
     """
     usual = "exact" if isinstance(given, ExactParameters) else "search"
@@ -104,7 +105,7 @@ def sealed_settings(
         return changed(given if isinstance(given, ExactParameters) else ExactParameters(), rest)
     if method != "search":
         raise ParameterError(f"method is {method!r}; use one of search, exact")
-    search = given if isinstance(given, SealedParameters) else sealed_parameters_for(moves)
+    search = given if isinstance(given, SealedParameters) else fitted_parameters(problem)
     return changed(search, rest)
 
 

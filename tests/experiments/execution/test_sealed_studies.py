@@ -173,7 +173,7 @@ def test_a_set_stands_beside_the_presets_where_the_paper_has_none(small: Path) -
 
 BAD = {
     "space = { block = [2, 3, 4]": ("space = { tournament = [2]", "'tournament' is not a setting"),
-    "block = [2, 3, 4]": ("block = [2, 13]", "a set with block = 13: block is 13; give 0 to 12"),
+    "block = [2, 3, 4]": ("block = [2, 21]", "a set with block = 21: block is 21; give 0 to 20"),
     "[2, 3, 4], heat_start = [100, 300]": (
         "[2, 3], heat_start = [300, 100], heat_end = [5, 200]",
         "a set with heat_start = 100 and heat_end = 200: the temperature rises",

@@ -50,8 +50,10 @@ class Search:
     @property
     def about(self) -> TableShape:
         shape, schedule = self.schedule.shape, self.schedule
-        bits = schedule.key_bits, schedule.total_bits
-        return TableShape(shape.kind, shape.rows, shape.columns, *bits, schedule.parameters.parents)
+        bits, parameters = (schedule.key_bits, schedule.total_bits), schedule.parameters
+        return TableShape(
+            shape.kind, shape.rows, shape.columns, *bits, parameters.parents, parameters.levels
+        )
 
     def dealt(self, nodes: int) -> list[ArithmeticShare]:
         return deal_integers(self.values if self.about.is_tour else self.values.T, nodes=nodes)

@@ -20,6 +20,12 @@ from tests.mpc.sealed.searches import Search
 SEARCHES = {
     "blocks": Search.random("assignment", 12, 12, block=4),
     "drawn": Search.random("assignment", 9, 9, children=20),
+    "two levels": Search.random("assignment", 12, 12, block=4, levels=2),
+    "three levels": Search.random("tour", 9, 9, children=40, levels=3),
+    "two windows": Search.random("tour", 12, 12, children=20, windows=2, levels=2),
+    "directed windows of parents": Search.random(
+        "tour", 9, 9, children=8, windows=2, directed=1, parents=2, meet_every=2
+    ),
     "imbalanced": Search.random("assignment", 5, 14, block=3),
     "wide": Search.random("assignment", 6, 6, spread=10**12, block=3),
     "wide totals": Search.random("assignment", 64, 64, spread=2**25 - 1, block=2),

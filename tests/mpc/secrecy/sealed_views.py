@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tacit.mpc.sealed import winners
+from tacit.mpc.protocols.tournament import Level
 from tacit.mpc.sealed.moves import TableShape
 from tacit.mpc.shares import ArithmeticShare
 from tests.mpc.secrecy.letters_seen import Arrived
@@ -49,11 +49,11 @@ def corrected_p(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> float:
 def opened_signs(nodes: int) -> Iterator[Callable[[], list[int]]]:
     """What gives the signs that were opened since it was called last."""
     seen: list[list[int]] = []
-    largest = winners._largest
+    found = Level.winners
 
-    def noted(less: NDArray[np.uint8], children: int) -> NDArray[np.intp]:
+    def noted(level: Level, less: NDArray[np.uint8], *, largest: bool) -> NDArray[np.intp]:
         seen.append([int(bit) for bit in less.reshape(-1)])
-        return largest(less, children)
+        return found(level, less, largest=largest)
 
     def opened() -> list[int]:
         bits = [bit for signs in seen[::nodes] for bit in signs]  # every node saw them
@@ -61,5 +61,5 @@ def opened_signs(nodes: int) -> Iterator[Callable[[], list[int]]]:
         return bits
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(winners, "_largest", noted)
+        patch.setattr(Level, "winners", noted)
         yield opened

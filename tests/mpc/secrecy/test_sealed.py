@@ -20,6 +20,7 @@ from tacit.mpc.sealed.state import SealedState, as_plans
 from tacit.mpc.sealed.update import take_winners
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare
+from tacit.search.moves.runs import Runs
 from tests.mpc.both import three_and_four
 from tests.mpc.sealed.searches import Search
 from tests.mpc.secrecy.enumeration import Protocol, Setting, check_masks, spread
@@ -147,9 +148,8 @@ class Swap:
     positions = np.array([[0, 1]])
     children = 2
     plus = minus = np.zeros((2, 1), dtype=np.intp)
-    moved_child = np.array([1, 1])
-    moved_to = np.array([0, 1])
-    moved_from = np.array([1, 0])
+    turns = np.zeros((0, 2), dtype=np.intp)
+    runs = Runs.single([1, 1], [0, 1], [1, 0])
 
 
 def in_ring(secret: list[int]) -> NDArray[np.uint64]:

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import ParameterError
 from tacit.problems import Assignment, generate_family, generate_named, optimum
-from tacit.problems.generate.families import FAMILIES, RANK
+from tacit.problems.generate.families import FAMILIES, POSSIBLE, RANK
 
 
 def drawn(name: str, seed: int = 3) -> tuple[Assignment, NDArray[np.int64]]:
@@ -38,6 +38,21 @@ def test_low_rank_is_low() -> None:
     _, weights = drawn("low-rank")
     sizes = np.linalg.svd(weights.astype(float), compute_uv=False)
     assert sizes[RANK - 1] > 20 > 10 > sizes[RANK]
+
+
+def test_rank_one_pairs_large_with_small() -> None:
+    _, weights = drawn("rank-one")
+    sizes = np.linalg.svd(weights.astype(float), compute_uv=False)
+    assert sizes[0] > 500 > 10 > sizes[1]
+
+
+def test_sparse_rows_have_few_possible_columns_and_a_plan() -> None:
+    problem, weights = drawn("sparse")
+    assert problem.forbidden is not None
+    possible = (~problem.forbidden).sum(axis=1)
+    assert (possible >= POSSIBLE).all()
+    assert (possible <= POSSIBLE + 1).all()
+    assert (weights[problem.forbidden] == problem.objectives[0].weight_bound).all()
 
 
 def test_distances_obey_the_triangle_inequality() -> None:

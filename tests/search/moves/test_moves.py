@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tacit.errors import ParameterError
+from tacit.problems import generate_named
+from tacit.runs import Limits, solve
 from tacit.search.moves import MoveSet, PublicShape, Schedule, SealedParameters
 from tacit.search.moves.noise import gumbel_noise, gumbel_quantiles, noise_span
 
@@ -61,6 +63,7 @@ def schedules(draw: st.DrawFn) -> Schedule:
         block=draw(st.sampled_from([0, 2, 3, 6])),
         children=draw(st.integers(1, 40)),
         window_percent=draw(st.sampled_from([1, 30, 66, 100])),
+        windows=draw(st.sampled_from([1, 1, 2, 3])),
         swap_percent=draw(st.sampled_from([0, 50, 100])),
         cycles=draw(st.integers(1, 3)),
     )
@@ -104,8 +107,10 @@ def test_blocks_are_disjoint_and_a_generation_repeats(schedule: Schedule, number
     positions = first.moves.positions.reshape(-1)
     assert len(set(positions.tolist())) == len(positions)
     assert np.array_equal(first.offsets, second.offsets)
-    for name in ("positions", "plus", "minus", "moved_child", "moved_to", "moved_from"):
+    for name in ("positions", "plus", "minus", "turns"):
         assert np.array_equal(getattr(first.moves, name), getattr(second.moves, name))
+    for one, other in zip(first.moves.runs.expanded(), second.moves.runs.expanded(), strict=True):
+        assert np.array_equal(one, other)
 
 
 def test_every_row_takes_part_and_every_swap_is_there() -> None:
@@ -152,11 +157,32 @@ def test_the_temperature_falls_and_rises_again_with_cycles() -> None:
     assert [twice.heat_step(g, 100) for g in (0, 49, 50, 99, 100)] == [0, 1003, 0, 1003, 1024]
 
 
+def test_a_run_ends_without_noise_where_that_is_set() -> None:
+    shape = PublicShape("assignment", rows=9, columns=9, low=0, spread=1000)
+    parameters = SealedParameters(block=3, heat_end=100, descent_percent=10)
+    schedule = Schedule(shape, parameters, seed=1)
+    ties = np.tile(np.arange(schedule.children - 1, -1, -1), 3)
+    descends = [np.array_equal(schedule.generation(g, horizon=50).offsets, ties) for g in range(55)]
+    assert descends == [g >= 45 for g in range(55)]
+
+
+def test_costs_with_a_long_tail_are_searched_to_the_end() -> None:
+    # All but a few costs are small beside the largest possible one, so a temperature that is a
+    # part of that one must fall far.
+    problem = generate_named("delays", 4, rows=30, columns=36)
+    found = solve(
+        problem, disclose="sealed", limits=Limits(generations=500), engine="simulated", seed=1
+    )
+    assert found.percent_of_optimum is not None
+    assert found.percent_of_optimum < 101
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
+        ({"descent_percent": 101}, "give 0 to 100"),
         ({"block": 1}, "no moves"),
-        ({"block": 99}, "give 0 to 12"),
+        ({"block": 99}, "give 0 to 20"),
         ({"children": 0}, "give 1 to"),
         ({"heat_start": 1, "heat_end": 2}, "let it fall"),
     ],

@@ -14,7 +14,7 @@ from tacit.engine.agreement.terms import Agreement
 from tacit.engine.identity.keys import Keys
 from tacit.errors import TacitError
 from tacit.search import SearchParameters
-from tacit.search.moves import SealedParameters, sealed_parameters_for
+from tacit.search.moves import SealedParameters, fitted_parameters
 from tacit.service.api.routes.status import Generate, generated_terms
 from tacit.service.api.terms import RunTerms
 from tacit.service.workflow.drafting import (
@@ -73,7 +73,7 @@ def test_a_sealed_search_tells_nothing_of_its_best_unless_asked_to() -> None:
     agreement = agreed(sealed_run())
     assert agreement.sealed
     assert (agreement.objectives[0].best, agreement.limits.evaluations) == ("nothing", 500)
-    assert sealed_terms(agreement).parameters == sealed_parameters_for("assignment")
+    assert sealed_terms(agreement).parameters == fitted_parameters(agreement.known_problem)
     assert sealed_terms(agreement).weightings == ((1,),)
     assert agreed(sealed_run(best="value")).objectives[0].best == "value"
     assert population_of_terms(sealed_run()) == 0

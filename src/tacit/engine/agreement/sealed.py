@@ -19,7 +19,7 @@ from tacit.engine.agreement.frame_sizes import ROOM
 from tacit.engine.agreement.terms import Agreement, PinnedSearch
 from tacit.errors import AgreementError, ParameterError, ProblemError
 from tacit.mpc import RING_BITS
-from tacit.mpc.sealed import TableShape, state_sizes
+from tacit.mpc.sealed import TableShape, most_compared, state_sizes
 from tacit.search.moves import (
     ONE_PARENT_IMPROVES,
     ExactParameters,
@@ -182,7 +182,7 @@ def largest_message(schedule: Course, /) -> int:
     if isinstance(schedule, ForestCourse):
         return schedule.largest_message
     about = table_of(schedule)
-    comparisons = schedule.blocks * (schedule.children * (schedule.children - 1) // 2)
+    comparisons = most_compared(schedule.blocks, schedule.children, levels=about.levels)
     cells = about.parents * about.columns * (about.rows + 1)
     return max(cells * about.word.itemsize, comparisons * _bits_compared(schedule) // 8)
 
@@ -224,5 +224,7 @@ def words_before_plan(agreement: Agreement, /) -> int:
 def table_of(schedule: Schedule, /) -> TableShape:
     """What the protocols need to know of the table."""
     shape = schedule.shape
-    bits = schedule.key_bits, schedule.total_bits
-    return TableShape(shape.kind, shape.rows, shape.columns, *bits, schedule.parameters.parents)
+    bits, parameters = (schedule.key_bits, schedule.total_bits), schedule.parameters
+    return TableShape(
+        shape.kind, shape.rows, shape.columns, *bits, parameters.parents, parameters.levels
+    )

@@ -9,7 +9,10 @@ from __future__ import annotations
 from tacit.engine.agreement.frame_sizes import largest_batch
 from tacit.engine.agreement.sealed import Course, count_searches, course_of, largest_message
 from tacit.engine.agreement.terms import Agreement
+from tacit.search.moves import Schedule
 
+CHILD_BYTES = 256
+"""Of a child of a sealed search: where its gain comes from, what it moves, its key."""
 BATCH_FACTOR = {3: 14, 4: 28}
 """The memory of a comparison's steps, in messages of it, by the number of nodes."""
 BOX_FACTOR = 5
@@ -53,7 +56,8 @@ def evaluation_bytes(agreement: Agreement, objective: int, /) -> int:
 
 def generations_bytes(course: Course, /, *, nodes: int) -> int:
     """The secret start of a sealed search, or a batch of its generations or phases."""
-    return BATCH_FACTOR[nodes] * largest_message(course)
+    children = course.blocks * course.children if isinstance(course, Schedule) else 0
+    return BATCH_FACTOR[nodes] * largest_message(course) + CHILD_BYTES * children
 
 
 def search_bytes(agreement: Agreement, /) -> int:

@@ -156,10 +156,9 @@ class PlatformAnnealing:
     def _children(self, moves: MoveSet) -> NDArray[np.int32]:
         """The parent, then all children that differ from it, block by block."""
         contents = np.tile(self.content, (moves.blocks * moves.children, 1))
-        block = moves.moved_child // moves.children
-        to = moves.positions[block, moves.moved_to]
-        source = moves.positions[block, moves.moved_from]
-        contents[moves.moved_child, to] = self.content[source]
+        child, to, source = moves.runs.expanded()
+        block = child // moves.children
+        contents[child, moves.positions[block, to]] = self.content[moves.positions[block, source]]
         differs = np.arange(len(contents)) % moves.children > 0
         differs[0] = True
         return self._plans(contents[differs])

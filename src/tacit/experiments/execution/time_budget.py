@@ -42,7 +42,7 @@ class TimeBudget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         >>> budget = TimeBudget(40, sealed=SealedPace(0.001, 0.04))
         >>> [budget.generations("sealed", generate_assignment(1), SealedParameters(block=size))
         ...  for size in (4, 6)]
-        [2974, 2136]
+        [2987, 2152]
         """
         if isinstance(settings, SearchParameters):
             return self.last_generation(disclosure)

@@ -4,6 +4,7 @@
 
     start       the items in a secret order                         2 rounds (a tour: 4)
     generation  winners: shuffle, compare, indicators as shares     2 + (1 + log2 bits) + 2
+                         (one comparison per level)
                 update: the parent becomes its winning children     1 (a tour: 2)
                 best: keep the better of parent and best so far     beside the last two steps
                 parent selection, every few generations             1
@@ -26,5 +27,6 @@ if TYPE_CHECKING:
     from tacit.mpc.sealed.moves import Step, TableShape
     from tacit.mpc.sealed.start import secret_start
     from tacit.mpc.sealed.state import SealedState, state_sizes
+    from tacit.mpc.sealed.winners import most_compared
 else:
     __getattr__ = lazily(__name__)

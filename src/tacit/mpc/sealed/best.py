@@ -87,8 +87,9 @@ async def settle(
         bits=shape.settle_bits,
         label=label,
     )
-    s = in_ring(await marks(session), word)
-    plan = await pairwise.product(session, s, both, np.matmul, label=f"{label}.plan")
+    plan = await pairwise.product(
+        session, await marks(session), both, np.matmul, label=f"{label}.plan"
+    )
     return plan, better
 
 
@@ -107,10 +108,10 @@ def cost_of_keeping(nodes: int, shape: TableShape, *, pairs: int = 0) -> Cost:
 
 def cost_to_settle(nodes: int, shape: TableShape) -> Cost:
     """The cost of the last comparison and its selection."""
-    size, count = shape.word.itemsize, 2 * shape.parents
-    found = winners.cost(nodes, 1, count, shape.parents, bits=shape.settle_bits, itemsize=size)
-    return found.then(winners.cost_of_marks(nodes, 1, count)).then(
-        pairwise.cost(nodes, shape.rows + 1, itemsize=size)
+    word, count = shape.word, 2 * shape.parents
+    found = winners.cost(nodes, 1, count, shape.parents, bits=shape.settle_bits, word=word)
+    return found.then(winners.cost_of_marks(nodes, 1, count, word)).then(
+        pairwise.cost(nodes, shape.rows + 1, itemsize=word.itemsize)
     )
 
 

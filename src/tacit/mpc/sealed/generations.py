@@ -38,8 +38,11 @@ async def advance(
     >>> from types import SimpleNamespace
     >>> swap = SimpleNamespace(positions=np.array([[0, 1]]), children=2,
     ...                        plus=np.array([[0, 0], [3, 1]]), minus=np.array([[0, 0], [0, 4]]),
-    ...                        moved_child=np.array([1, 1]), moved_to=np.array([0, 1]),
-    ...                        moved_from=np.array([1, 0]))
+    ...                        turns=np.zeros((0, 2), dtype=int),
+    ...                        runs=SimpleNamespace(child=np.array([1, 1]), to=np.array([0, 1]),
+    ...                                             source=np.array([1, 0]),
+    ...                                             length=np.array([1, 1]),
+    ...                                             step=np.array([1, 1])))
     >>> shape = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
     >>> table, plan = deal_integers([[[5, 1, 0], [20, 7, 1]]]), deal_integers([[12, 0, 1]])
     >>> async def node(s):
@@ -86,6 +89,7 @@ async def _generation(
         children=step.moves.children,
         bits=max(step.bits, shape.total_bits),
         label=label,
+        levels=shape.levels,
     )
 
     async def take(substream: Session) -> tuple[ArithmeticShare, ...]:
@@ -130,12 +134,19 @@ def cost(
     blocks, size = moves.positions.shape
     total = Cost.free(nodes)
     if moves.children > 1:
-        bits, itemsize = max(shape.key_bits, shape.total_bits), shape.word.itemsize
-        taken = winners.cost_of_marks(nodes, blocks, moves.children)
+        taken = winners.cost_of_marks(nodes, blocks, moves.children, shape.word)
         taken = taken.then(update.cost(nodes, blocks, size, shape))
         for count in islice(chain(pairs, repeat(0)), generations):
             signs = shape.parents + count
-            found = winners.cost(nodes, blocks, moves.children, signs, bits=bits, itemsize=itemsize)
+            found = winners.cost(
+                nodes,
+                blocks,
+                moves.children,
+                signs,
+                bits=max(shape.key_bits, shape.total_bits),
+                word=shape.word,
+                levels=shape.levels,
+            )
             kept = best.cost_of_keeping(nodes, shape, pairs=count)
             total = total.then(found).then(taken.beside(kept))
             total = total.then(best.cost_of_selection(nodes, count, shape))

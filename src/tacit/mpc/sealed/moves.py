@@ -11,6 +11,35 @@ from numpy.typing import NDArray
 Indices = NDArray[np.integer[Any]]
 
 
+class Runs(Protocol):
+    """Runs of neighbouring positions of a block, filled with what was in others; one per entry."""
+
+    @property
+    def child(self) -> Indices:
+        """The child that moves them."""
+        ...
+
+    @property
+    def to(self) -> Indices:
+        """The first position, counted inside the block."""
+        ...
+
+    @property
+    def source(self) -> Indices:
+        """Where what is there comes from."""
+        ...
+
+    @property
+    def length(self) -> Indices:
+        """How many positions."""
+        ...
+
+    @property
+    def step(self) -> Indices:
+        """1, or -1 where they are filled from a run that is read backwards."""
+        ...
+
+
 class Moves(Protocol):
     """The children of all blocks: which positions they permute, and which cells give their gain.
 
@@ -34,22 +63,17 @@ class Moves(Protocol):
 
     @property
     def minus(self) -> Indices:
-        """Cells that it subtracts; one line may serve all."""
+        """Cells that it subtracts."""
         ...
 
     @property
-    def moved_child(self) -> Indices:
-        """The child that makes a move, one entry per moved position."""
+    def turns(self) -> Indices:
+        """Pairs of cells whose differences, added up, make more cells behind those of the table."""
         ...
 
     @property
-    def moved_to(self) -> Indices:
-        """The position it moves to, counted inside the block."""
-        ...
-
-    @property
-    def moved_from(self) -> Indices:
-        """The position it moves from, counted inside the block."""
+    def runs(self) -> Runs:
+        """What moves where."""
         ...
 
 
@@ -74,7 +98,7 @@ class TableShape:
     """The public shape of the secret tables, one per parent.
 
     Each has `rows` columns of values and one of ids. `total_bits` hold a signed difference of two
-    plans' values, `key_bits` one of two keys of a step.
+    plans' values, `key_bits` one of two keys of a step. Winners are found in `levels`.
 
     >>> TableShape("tour", rows=5, columns=5, key_bits=20, total_bits=17).word
     dtype('uint32')
@@ -86,6 +110,7 @@ class TableShape:
     key_bits: int
     total_bits: int
     parents: int = 1
+    levels: int = 1
 
     @property
     def tie_bits(self) -> int:

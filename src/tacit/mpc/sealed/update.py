@@ -22,15 +22,64 @@ from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare
 
 
-def _changes(marks: NDArray[Any], moves: Moves, word: np.dtype[Any]) -> NDArray[Any]:
-    """A - I of every block, of one component."""
+def _changes(marks: ArithmeticShare, moves: Moves, word: np.dtype[Any]) -> ArithmeticShare:
+    """A - I of every block.
+
+    A run adds its mark along a diagonal of A, down and right, or down and left if it is read
+    backwards, and subtracts it along the main diagonal.
+    """
     blocks, size = moves.positions.shape
-    s = marks.astype(word)[moves.moved_child]
-    line = (moves.moved_child // moves.children * size + moves.moved_to) * size
-    change = np.zeros(blocks * size * size, dtype=word)
-    np.add.at(change, line + moves.moved_from, s)
-    np.subtract.at(change, line + moves.moved_to, s)
-    return change.reshape(blocks, size, size)
+    runs = moves.runs
+    # A line and two columns more, for what is behind the ends.
+    width = size + 2
+    first = runs.child // moves.children * (size + 1) * width + 1
+    total = blocks * (size + 1) * width
+    begin, stays = first + runs.to * width + runs.source, first + runs.to * (width + 1)
+    right = runs.step > 0
+    is_long = bool((runs.length > 1).any())
+    behind = begin + runs.length * np.where(right, width + 1, width - 1)
+    stays_behind = stays + runs.length * (width + 1)
+
+    def filled(component: NDArray[Any]) -> NDArray[Any]:
+        s = component.astype(word)[runs.child]
+        if not is_long:
+            change = _added(total, [(begin, s)], [(stays, s)])
+        else:
+            ahead = _added(
+                total,
+                [(begin[right], s[right]), (stays_behind, s)],
+                [(behind[right], s[right]), (stays, s)],
+            )
+            back = _added(total, [(begin[~right], s[~right])], [(behind[~right], s[~right])])
+            change = _sums_along(ahead, width + 1) + _sums_along(back, width - 1)
+        return change.reshape(blocks, size + 1, width)[:, :-1, 1:-1]
+
+    return marks.map(filled)
+
+
+Entries = list[tuple[NDArray[Any], NDArray[Any]]]
+
+
+def _added(total: int, added: Entries, taken: Entries) -> NDArray[Any]:
+    """So many cells with these numbers added and those subtracted."""
+    cells = np.zeros(total, dtype=added[0][1].dtype)
+    for at, value in added:
+        np.add.at(cells, at, value)
+    for at, value in taken:
+        np.subtract.at(cells, at, value)
+    return cells
+
+
+def _sums_along(cells: NDArray[Any], step: int) -> NDArray[Any]:
+    """Running sums over every `step`-th cell: with lines of so many, a diagonal is a column.
+
+    What is added where a run begins and taken behind its end fills all that lies between.
+    """
+    total = len(cells)
+    whole = np.zeros(-(-total // step) * step, dtype=cells.dtype)
+    whole[:total] = cells
+    sums: NDArray[Any] = np.cumsum(whole.reshape(-1, step), axis=0, dtype=cells.dtype)
+    return sums.reshape(-1)[:total]
 
 
 async def take_winners(
@@ -48,15 +97,17 @@ async def take_winners(
     >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> table, marks = deal_integers([[[5, 1, 0], [2, 7, 1]]]), deal_integers([0, 1])
     >>> swap = SimpleNamespace(positions=np.array([[0, 1]]), children=2,
-    ...                        moved_child=np.array([1, 1]), moved_to=np.array([0, 1]),
-    ...                        moved_from=np.array([1, 0]))
+    ...                        runs=SimpleNamespace(child=np.array([1, 1]), to=np.array([0, 1]),
+    ...                                             source=np.array([1, 0]),
+    ...                                             length=np.array([1, 1]),
+    ...                                             step=np.array([1, 1])))
     >>> shape = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
     >>> reveal(run_parties(lambda s: take_winners(s, table[s.me], marks[s.me], swap, shape,
     ...                                        label="u")).results)
     array([[[2, 7, 1],
             [5, 1, 0]]])
     """
-    changes = marks.map(lambda part: _changes(part, moves, table.dtype))
+    changes = _changes(marks, moves, table.dtype)
     parent, at = np.divmod(moves.positions, shape.columns)
     made = table.map(np.copy)
 

@@ -1,41 +1,33 @@
 """The winner of every block, as secret indicators of its children.
 
-The keys of each block are shuffled obliviously, all pairs inside a block are compared and the
-signs opened. The keys of a block are distinct and its order is uniform to every node, so what is
-opened is a uniformly random order per block, independent of the keys [hamada2012]. The largest is
-marked at its shuffled position, and the marks go back to the original ones as shares.
+The largest key of each block is found (`minimum`): the keys are shuffled obliviously, orders inside
+subgroups of each block are opened, then those of their winners, and marks of the largest go back to
+the original positions as shares. The keys of a block are distinct, so what is opened is a public
+function of uniformly random orders, independent of the keys [hamada2012].
 
-The rounds of a shuffle, a comparison and marks going back; about 2 bits per bit of a key and pair.
-The nodes learn a uniformly random order, that is, nothing. Blocks of c children cost c(c-1)/2
-comparisons each, so b blocks cost about b times less than one with all their children.
+The rounds of a shuffle, one comparison per level, and marks going back; about 2 bits per bit of a
+key and pair. With one level, all pairs of a block's c children are compared, c(c-1)/2; two levels
+need about c^(4/3). So few levels are cheap where rounds take the time, and many where comparisons
+do. The nodes learn a uniformly random order, that is, nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.mpc.cost import Cost
-from tacit.mpc.planes import cut
-from tacit.mpc.protocols import less_than, shuffle
-from tacit.mpc.protocols.halves import known_part
-from tacit.mpc.protocols.order import draw_block_order
-from tacit.mpc.rank.result import no_order
+from tacit.mpc.protocols import minimum
+from tacit.mpc.protocols.tournament import tournament
 from tacit.mpc.ring import public_word
 from tacit.mpc.sealed.moves import Step
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare
 
 Marks = Callable[[Session], Awaitable[ArithmeticShare]]
-
-
-@cache
-def _pairs(children: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    return np.triu_indices(children, 1)
 
 
 def child_keys(table: ArithmeticShare, step: Step) -> ArithmeticShare:
@@ -46,6 +38,10 @@ def child_keys(table: ArithmeticShare, step: Step) -> ArithmeticShare:
 
     def gains(component: NDArray[Any]) -> NDArray[Any]:
         flat = component.reshape(-1)
+        if len(moves.turns):
+            legs, back = moves.turns.T
+            sums = np.cumsum(flat[back] - flat[legs], dtype=word)
+            flat = np.concatenate([flat, np.zeros(1, dtype=word), sums])
         gain = flat.take(moves.plus).sum(axis=1, dtype=word)
         made: NDArray[Any] = (gain - flat.take(moves.minus).sum(axis=1, dtype=word)) * factor
         return made
@@ -61,11 +57,12 @@ async def find_winners(
     children: int,
     bits: int,
     label: str,
+    levels: int = 1,
 ) -> tuple[Marks, BitShare]:
-    """Compare all pairs of each block; the signs of the differences `kept` stay shares.
+    """Find the largest key of each block; the signs of the differences `kept` stay shares.
 
     The first result is one message short of the indicators, so that it can be sent in parallel
-    with something else.
+    with something else. They are in the ring of the keys.
 
     >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> keys = deal_integers([10, 30, 20, 9, 8, 7])
@@ -76,48 +73,52 @@ async def find_winners(
     >>> reveal(run_parties(node).results)
     array([0, 1, 0, 1, 0, 0])
     """
-    blocks = len(keys) // children
-    order = draw_block_order(session, blocks, children, label=f"{label}.order")
-    mixed = await shuffle.shuffle(session, keys, order, label=f"{label}.shuffle")
-    known = cut(known_part(session, mixed), bits=bits).reshape(blocks, children)
-    left, right = _pairs(children)
-    batch = await less_than.compare_known(
+    found = await minimum.find_least(
         session,
-        (known[:, left] - known[:, right]).reshape(-1),
-        known_part(session, kept),
+        keys,
+        _sizes(len(keys) // children, children),
         bits=bits,
-        label=f"{label}.less",
+        label=label,
+        kept=kept,
+        levels=levels,
+        largest=True,
     )
-    public = np.zeros(blocks * children, dtype=np.uint64)
-    public[_largest(batch.opened.reshape(blocks, -1), children)] = 1
 
     def marks(substream: Session) -> Awaitable[ArithmeticShare]:
-        return shuffle.labels_to_shares(substream, public, order, label=f"{label}.back")
+        return found.marks(substream, keys.dtype, label=f"{label}.back")
 
-    return marks, batch.kept
-
-
-def _largest(less: NDArray[np.uint8], children: int) -> NDArray[np.intp]:
-    """The position of each block's largest key, if the signs of its pairs form an order."""
-    blocks = len(less)
-    left, right = _pairs(children)
-    smaller = np.zeros((blocks, children, children), dtype=np.uint8)
-    smaller[:, left, right] = less
-    smaller[:, right, left] = 1 - less
-    ranks = smaller.sum(axis=2, dtype=np.uint16)
-    if (np.sort(ranks, axis=1) != np.arange(children)).any():
-        raise no_order()
-    largest: NDArray[np.intp] = np.arange(blocks) * children + ranks.argmin(axis=1)
-    return largest
+    return marks, found.kept
 
 
-def cost(nodes: int, blocks: int, children: int, kept: int, *, bits: int, itemsize: int) -> Cost:
+def _sizes(blocks: int, children: int) -> tuple[int, ...]:
+    return (children,) * blocks
+
+
+def most_compared(blocks: int, children: int, *, levels: int) -> int:
+    """How many pairs are compared at once, at most.
+
+    >>> most_compared(14, 92, levels=1), most_compared(14, 92, levels=2)
+    (58604, 3080)
+    """
+    plan = tournament(_sizes(blocks, children), levels)
+    return max(level.pairs for level in plan)
+
+
+def cost(
+    nodes: int,
+    blocks: int,
+    children: int,
+    kept: int,
+    *,
+    bits: int,
+    word: np.dtype[Any],
+    levels: int = 1,
+) -> Cost:
     """The cost of the comparison, up to the marks."""
-    pairs = blocks * (children * (children - 1) // 2)
-    mixing = shuffle.cost(nodes, (blocks * children,), np.dtype(f"u{itemsize}"))
-    return mixing.then(less_than.cost(nodes, pairs, kept, bits=bits))
+    sizes = _sizes(blocks, children)
+    return minimum.cost(nodes, sizes, bits=bits, dtype=word, kept=kept, levels=levels)
 
 
-def cost_of_marks(nodes: int, blocks: int, children: int) -> Cost:
+def cost_of_marks(nodes: int, blocks: int, children: int, word: np.dtype[Any]) -> Cost:
     """The cost of bringing the marks back."""
-    return shuffle.cost_to_shares(nodes, blocks * children)
+    return minimum.cost_of_marks(nodes, _sizes(blocks, children), word)

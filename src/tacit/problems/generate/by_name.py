@@ -16,11 +16,11 @@ from tacit.problems.model.problem import Problem
 
 Drawn = Literal[
     "ap", "moap", "tour", "delays", "capacitated", "routing",
-    "effects", "low-rank", "euclidean", "slots", "ties",
+    "effects", "low-rank", "rank-one", "euclidean", "slots", "sparse", "ties",
 ]  # fmt: skip
 StudyKind = Literal[
     "assignment", "tour", "capacitated", "routing", "delays",
-    "effects", "low-rank", "euclidean", "slots", "ties",
+    "effects", "low-rank", "rank-one", "euclidean", "slots", "sparse", "ties",
 ]  # fmt: skip
 
 

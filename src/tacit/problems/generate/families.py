@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 from tacit.disclosure import Disclosure, Exact
 from tacit.errors import ParameterError
 from tacit.problems.files.tsplib_distances import METRICS
-from tacit.problems.generate.generators import Seed, dealt_rows, seeded_generator, uniform_integers
+from tacit.problems.generate.generators import (
+    LARGEST_WEIGHT,
+    Seed,
+    dealt_rows,
+    seeded_generator,
+    uniform_integers,
+)
 from tacit.problems.model.assignment import Assignment
 from tacit.problems.model.objective import Objective, Sense
 
@@ -24,6 +30,8 @@ Weights = NDArray[np.int64]
 RANK = 3
 """Of the low-rank family."""
 LARGEST_TIED = 10
+POSSIBLE = 5
+"""How many columns a row draws in the family `sparse`, besides the one that makes a plan."""
 LARGEST_RATE = 100
 """What a slot of delay costs at most, in the family `slots`."""
 
@@ -53,6 +61,13 @@ def _low_rank(rng: np.random.Generator, rows: int, columns: int, up_to: int) -> 
     return Drawn(needs @ offers // max(RANK * up_to, 1), up_to)
 
 
+def _rank_one(rng: np.random.Generator, rows: int, columns: int, up_to: int) -> Drawn:
+    """What a row weighs times what a column costs: the best plan pairs large with small."""
+    weighs = uniform_integers(rng, rows, up_to=up_to)
+    costs = uniform_integers(rng, columns, up_to=up_to)
+    return Drawn(weighs[:, None] * costs // max(up_to, 1), up_to)
+
+
 def _euclidean(rng: np.random.Generator, rows: int, columns: int, up_to: int) -> Drawn:
     """The distances of points in a square, such as of vehicles and calls."""
     points = uniform_integers(rng, 2 * (rows + columns), up_to=up_to).reshape(-1, 2)
@@ -71,6 +86,17 @@ def _slots(rng: np.random.Generator, rows: int, columns: int, up_to: int) -> Dra
     return Drawn(np.where(delays < 0, bound, rates[:, None] * delays), bound, delays < 0)
 
 
+def _sparse(rng: np.random.Generator, rows: int, columns: int, up_to: int) -> Drawn:
+    """A few columns are possible for each row, and a hidden plan is among them."""
+    weights = uniform_integers(rng, rows * columns, up_to=up_to).reshape(rows, columns)
+    marks = uniform_integers(rng, (rows + 1) * columns, up_to=LARGEST_WEIGHT)
+    ranks = np.argsort(marks.reshape(rows + 1, columns), axis=1, kind="stable")
+    possible = np.zeros((rows, columns), dtype=np.bool_)
+    possible[np.arange(rows)[:, None], ranks[:rows, :POSSIBLE]] = True
+    possible[np.arange(rows), ranks[rows, :rows]] = True
+    return Drawn(np.where(possible, weights, up_to), up_to, ~possible)
+
+
 def _ties(rng: np.random.Generator, rows: int, columns: int, up_to: int) -> Drawn:
     """Few different weights, so that many plans are equally good."""
     most = min(up_to, LARGEST_TIED)
@@ -80,8 +106,10 @@ def _ties(rng: np.random.Generator, rows: int, columns: int, up_to: int) -> Draw
 FAMILIES: dict[str, tuple[Callable[[np.random.Generator, int, int, int], Drawn], Sense]] = {
     "effects": (_effects, "maximize"),
     "low-rank": (_low_rank, "maximize"),
+    "rank-one": (_rank_one, "minimize"),
     "euclidean": (_euclidean, "minimize"),
     "slots": (_slots, "minimize"),
+    "sparse": (_sparse, "minimize"),
     "ties": (_ties, "maximize"),
 }
 

@@ -13,7 +13,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.search.moves.move_set import Indices, MoveSet
+from tacit.search.moves.move_set import MoveSet
+from tacit.search.moves.runs import Indices, Runs
 
 TERMS = 3
 """The largest number of rows that a move changes."""
@@ -126,7 +127,9 @@ def _moves(positions: Indices, to: Indices, source: Indices, *, rows: int, width
         children=children,
         plus=plus,
         minus=minus,
-        moved_child=(first + child).reshape(-1),
-        moved_to=np.tile(to[child, entry], blocks),
-        moved_from=np.tile(source[child, entry], blocks),
+        runs=Runs.single(
+            (first + child).reshape(-1),
+            np.tile(to[child, entry], blocks),
+            np.tile(source[child, entry], blocks),
+        ),
     )

@@ -9,25 +9,22 @@ positions and cells are numbered through all of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-Indices = NDArray[np.integer[Any]]
+from tacit.search.moves.runs import Indices, Runs
 
 
 @dataclass(frozen=True, eq=False)
 class MoveSet:
     """All children of a generation.
 
-    A child is numbered block * children + its number in the block. `moved_child[e]` puts at
-    `moved_to[e]` what was at `moved_from[e]`; both count positions inside the block.
+    A child is numbered block * children + its number in the block.
 
     >>> swap = MoveSet(positions=np.array([[4, 7]]), children=2, plus=np.array([[0], [5]]),
-    ...                minus=np.array([[0], [6]]), moved_child=np.array([1, 1]),
-    ...                moved_to=np.array([0, 1]), moved_from=np.array([1, 0]))
+    ...                minus=np.array([[0], [6]]), runs=Runs.single([1, 1], [0, 1], [1, 0]))
     >>> to, source = swap.chosen(np.array([1]))
     >>> to, source
     (array([4, 7]), array([7, 4]))
@@ -40,10 +37,15 @@ class MoveSet:
     plus: Indices
     """Cells of the table, counted row by row, that a child's gain adds; one line per child."""
     minus: Indices
-    """Cells that it subtracts; one line for all where they are the same."""
-    moved_child: Indices
-    moved_to: Indices
-    moved_from: Indices
+    """Cells that it subtracts."""
+    runs: Runs
+    """What moves where, inside the block."""
+    turns: Indices = field(default_factory=lambda: np.zeros((0, 2), dtype=np.intp))
+    """Directed tours: along each parent's arc the cell of each leg, and of the leg back.
+
+    They make more cells, numbered behind those of the tables: one per leg, with what all legs up to
+    it, this one not included, gain when they are turned.
+    """
 
     @property
     def blocks(self) -> int:
@@ -55,40 +57,74 @@ class MoveSet:
 
         >>> table = np.array([[1, 2], [5, 9]])
         >>> MoveSet(np.array([[0, 1]]), 2, np.array([[0], [1]]), np.array([[0], [0]]),
-        ...         *(np.zeros(0, dtype=np.intp),) * 3).gains(table)
+        ...         Runs.single([], [], [])).gains(table)
         array([[0, 1]])
         """
-        flat = table.reshape(-1)
+        flat = self.with_turns(table.reshape(-1))
         gain = flat[self.plus].sum(axis=1) - flat[self.minus].sum(axis=1)
         result: NDArray[np.int64] = gain.reshape(self.blocks, self.children)
         return result
+
+    def with_turns(self, flat: NDArray[np.int64], /) -> NDArray[np.int64]:
+        """All cells in a line, those of the turns behind the others."""
+        if not len(self.turns):
+            return flat
+        legs, back = self.turns.T
+        sums = np.cumsum(flat[back] - flat[legs])
+        return np.concatenate([flat, [0], sums])
 
     def chosen(self, winners: Indices, /) -> tuple[Indices, Indices]:
         """Which positions get the content of which, if these children win in their blocks."""
         is_chosen = np.zeros(self.blocks * self.children, dtype=np.bool_)
         is_chosen[np.arange(self.blocks) * self.children + winners] = True
-        entries = is_chosen[self.moved_child]
-        block = self.moved_child[entries] // self.children
-        to = self.positions[block, self.moved_to[entries]]
-        return to, self.positions[block, self.moved_from[entries]]
+        child, to, source = self.runs[is_chosen[self.runs.child]].expanded()
+        block = child // self.children
+        return self.positions[block, to], self.positions[block, source]
 
 
 def of_all_parents(sets: Sequence[MoveSet], /, *, lines: int, width: int) -> MoveSet:
     """The children of several parents, whose tables of this many lines are stacked."""
+    return _stacked(sets, lines=lines, cells=lines * width, apart=True)
+
+
+def of_all_windows(sets: Sequence[MoveSet], /, *, cells: int) -> MoveSet:
+    """The children of several blocks of one parent, whose table has this many cells."""
+    return _stacked(sets, lines=0, cells=cells, apart=False)
+
+
+def _stacked(sets: Sequence[MoveSet], *, lines: int, cells: int, apart: bool) -> MoveSet:
+    """One set of several that have tables of their own, or share one."""
     if len(sets) == 1:
         return sets[0]
-    minus = [np.broadcast_to(each.minus, each.plus.shape) for each in sets]
-    cells = lines * width
+    step = cells if apart else 0
     return MoveSet(
         positions=_counted_on([each.positions for each in sets], lines),
         children=sets[0].children,
-        plus=_counted_on([each.plus for each in sets], cells),
-        minus=_counted_on(minus, cells),
-        moved_child=_counted_on(
-            [each.moved_child for each in sets], sets[0].blocks * sets[0].children
+        plus=_cells_counted_on([each.plus for each in sets], sets, cells, step),
+        minus=_cells_counted_on([each.minus for each in sets], sets, cells, step),
+        runs=Runs(
+            child=_counted_on(
+                [each.runs.child for each in sets], sets[0].blocks * sets[0].children
+            ),
+            to=np.concatenate([each.runs.to for each in sets]),
+            source=np.concatenate([each.runs.source for each in sets]),
+            length=np.concatenate([each.runs.length for each in sets]),
+            step=np.concatenate([each.runs.step for each in sets]),
         ),
-        moved_to=np.concatenate([each.moved_to for each in sets]),
-        moved_from=np.concatenate([each.moved_from for each in sets]),
+        turns=_counted_on([each.turns for each in sets], step),
+    )
+
+
+def _cells_counted_on(
+    parts: Sequence[Indices], sets: Sequence[MoveSet], cells: int, step: int
+) -> Indices:
+    """Cells of the tables, `step` apart; those of turns come behind all tables, as sums go on."""
+    legs = len(sets[0].turns)
+    return np.concatenate(
+        [
+            part + np.where(part < cells, k * step, (len(sets) - 1) * step + k * legs)
+            for k, part in enumerate(parts)
+        ]
     )
 
 

@@ -8,9 +8,10 @@ from tacit.errors import ParameterError
 
 HEAT_UNIT = 10_000
 """Temperatures are given in units of the largest weight divided by this."""
-MOST_CHILDREN = 1_000
-"""All pairs of a block's children are compared, so more of them would not fit a message."""
-MOST_BLOCK = 12
+MOST_CHILDREN = 10_000
+MOST_BLOCK = 20
+MOST_LEVELS = 3
+MOST_WINDOWS = 8
 MOST_PARENTS = 16
 ONE_PARENT_IMPROVES = (
     "improvements can be disclosed for a search with one parent only; set parents to 1, or "
@@ -27,7 +28,11 @@ class SealedParameters:
     blocks are disjoint, so each of them makes its own step in every generation. With 0 there
     is one block of all positions and `children` moves are drawn, as there always are for a tour.
     The temperature falls from `heat_start` to `heat_end`, in ten-thousandths of the largest
-    weight, `cycles` times over a run.
+    weight, `cycles` times over a run. The last `descent_percent` of it have no noise: whatever the
+    weights are, small as they may be beside the largest possible one, the run ends by descending.
+
+    A block's winner is found in so many `levels`: with one, all pairs of its children are compared
+    in the fewest rounds; with more, far fewer pairs.
 
     Each of several `parents` evolves independently. Every `meet_every` generations the parents are
     paired, and both of a pair continue from the better one.
@@ -43,11 +48,15 @@ class SealedParameters:
     children: int = 299
     window_percent: int = 100
     """Tours: the share of consecutive positions that may change in a generation."""
+    windows: int = 1
+    """Tours: with several, that many blocks of as many children each share the tour evenly."""
     swap_percent: int = 50
     """Percentage of swaps, not 3-cycles, among drawn moves; tours: of inversions, not or-opt."""
     heat_start: int = 300
     heat_end: int = 30
     cycles: int = 1
+    descent_percent: int = 0
+    levels: int = 1
     parents: int = 1
     meet_every: int = 20
     """0 for no parent selection."""
@@ -57,10 +66,13 @@ class SealedParameters:
             ("block", 0, MOST_BLOCK),
             ("children", 1, MOST_CHILDREN - 1),
             ("window_percent", 1, 100),
+            ("windows", 1, MOST_WINDOWS),
             ("swap_percent", 0, 100),
             ("heat_start", 1, HEAT_UNIT),
             ("heat_end", 1, HEAT_UNIT),
             ("cycles", 1, 100),
+            ("descent_percent", 0, 100),
+            ("levels", 1, MOST_LEVELS),
             ("parents", 1, MOST_PARENTS),
             ("meet_every", 0, 1_000_000),
         ):
@@ -80,7 +92,9 @@ SEALED_PRESETS = {"sealed-ap": "assignment", "sealed-tsp": "tour"}
 
 
 def sealed_parameters_for(moves: str | None, /) -> SealedParameters:
-    """The tuned settings for these moves (docs/search.md describes how they were found).
+    """The settings of the presets, tuned on independent weights and cities on a map.
+
+    What a search takes where nothing is said is `fitted_parameters`.
 
     >>> sealed_parameters_for("assignment").block
     7

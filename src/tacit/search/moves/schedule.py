@@ -9,11 +9,14 @@ from numpy.typing import NDArray
 
 from tacit.errors import ParameterError
 from tacit.search.moves import assignment, tour
-from tacit.search.moves.move_set import Indices, MoveSet, of_all_parents
+from tacit.search.moves.move_set import MoveSet, of_all_parents, of_all_windows
 from tacit.search.moves.noise import HEAT_STEPS, gumbel_noise, noise_span, temperature_at
 from tacit.search.moves.parameters import HEAT_UNIT, SealedParameters
+from tacit.search.moves.runs import Indices
 from tacit.search.moves.shape import PublicShape
 
+LEAST_WINDOW = 3
+"""Positions of a window of several, with the one behind it, which stays."""
 FINE_BITS = 10
 """Small weights are scaled up, so that the largest has at least this many bits."""
 
@@ -67,7 +70,8 @@ class Schedule:
     @property
     def blocks(self) -> int:
         """Blocks of all parents per generation, always the same."""
-        return self.parameters.parents * (self._pool // self._block if self._has_blocks else 1)
+        each = self._pool // self._block if self._has_blocks else self._windows
+        return self.parameters.parents * each
 
     @property
     def _has_blocks(self) -> bool:
@@ -84,9 +88,18 @@ class Schedule:
         return min(self.parameters.block, self._pool)
 
     @property
+    def _windows(self) -> int:
+        """Of a tour; in each at least two cities may change places."""
+        if self.shape.kind != "tour":
+            return 1
+        return max(1, min(self.parameters.windows, self.shape.rows // LEAST_WINDOW))
+
+    @property
     def _window(self) -> int:
-        """How many cities of a tour, in a row, may change in a generation."""
+        """How many cities of a tour, in a row, a block may change in a generation."""
         rows = self.shape.rows
+        if self._windows > 1:
+            return rows // self._windows - 1  # the position between two windows stays
         return min(-(-rows * self.parameters.window_percent // 100), rows - 1)
 
     @property
@@ -133,10 +146,16 @@ class Schedule:
         >>> Schedule(shape, SealedParameters(cycles=2), seed=1).heat_step(60, 100)
         204
         """
-        whole = self.parameters.cycles * HEAT_STEPS * generation // max(horizon, 1)
+        cooling = horizon * (100 - self.parameters.descent_percent) // 100
+        whole = self.parameters.cycles * HEAT_STEPS * generation // max(cooling, 1)
         if whole >= self.parameters.cycles * HEAT_STEPS:
             return HEAT_STEPS
         return whole % HEAT_STEPS
+
+    def _temperature_in(self, number: int, horizon: int) -> int:
+        step = self.heat_step(number, horizon)
+        descends = step == HEAT_STEPS and self.parameters.descent_percent > 0
+        return 0 if descends else self._temperature(step)
 
     def generation(self, number: int, /, *, horizon: int) -> Generation:
         """The children of one generation, counted from 0."""
@@ -147,8 +166,7 @@ class Schedule:
             width=self.shape.width,
         )
         count = moves.blocks * moves.children
-        temperature = self._temperature(self.heat_step(number, horizon))
-        noise = gumbel_noise(_raw(bits, count), temperature)
+        noise = gumbel_noise(_raw(bits, count), self._temperature_in(number, horizon))
         ties = np.arange(moves.children - 1, -1, -1, dtype=np.int64)
         offsets = (noise << self._tie_bits) + np.tile(ties, moves.blocks)
         pairs = moves.children > 1 and self.selects_parents(number)
@@ -167,15 +185,21 @@ class Schedule:
         shape, parameters = self.shape, self.parameters
         children, swaps = parameters.children, parameters.children * parameters.swap_percent // 100
         if shape.kind == "tour":
-            return tour.tour_moves(
-                _raw(bits, 1 + 3 * children),
-                cities=shape.rows,
-                window=self._window,
-                children=children,
-                inversions=swaps,
-                symmetric=shape.symmetric,
-                width=shape.width,
-            )
+            start = _raw(bits, 1)
+            windows = [
+                tour.tour_moves(
+                    np.concatenate([start, _raw(bits, 3 * children)]),
+                    cities=shape.rows,
+                    window=self._window,
+                    children=children,
+                    inversions=swaps,
+                    symmetric=shape.symmetric,
+                    width=shape.width,
+                    offset=k * (shape.rows // self._windows),
+                )
+                for k in range(self._windows)
+            ]
+            return of_all_windows(windows, cells=shape.columns * shape.width)
         size = {"rows": shape.rows, "columns": shape.columns, "width": shape.width}
         if self._has_blocks:
             words = _raw(bits, shape.columns)

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.search.moves.move_set import Indices, MoveSet
+from tacit.search.moves.move_set import MoveSet
+from tacit.search.moves.runs import Indices, Runs
 
 LONGEST_SEGMENT = 3
 """The largest number of cities that an or-opt move relocates."""
 TERMS = 3
-"""The largest number of legs that a move changes on a symmetric tour."""
+"""The largest number of legs that a move changes, but for those that it turns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,10 +40,12 @@ def tour_moves(
     inversions: int,
     symmetric: bool,
     width: int,
+    offset: int = 0,
 ) -> MoveSet:
     """Random moves of a window's positions, inversions first; the table has `width` columns.
 
-    `words` are one, and three per child. A window of one position has no moves.
+    `words` are one, and three per child. A window of one position has no moves. The window begins
+    so many positions behind the drawn one.
 
     >>> words = np.arange(31, dtype=np.uint64) << np.uint64(59)
     >>> moves = tour_moves(words, cities=6, window=5, children=10, inversions=5, symmetric=True,
@@ -52,25 +55,24 @@ def tour_moves(
     """
     high = (words >> np.uint64(32)).astype(np.int64)
     # The window, with the position before it and the one behind it, which stay.
-    arc = (np.arange(window + 2) + ((high[0] * cities) >> 32)) % cities
+    arc = (np.arange(window + 2) + offset + ((high[0] * cities) >> 32)) % cities
     if window < 2:
         children = inversions = 0
     drawn = high[1 : 1 + 3 * children].reshape(3, children)
     segment = _draw(drawn, window, inversions)
-    sources = _sources(segment, window + 2)
-    if symmetric:
-        plus, minus = _changed_legs(segment, arc, width)
-    else:
-        plus, minus = _all_legs(sources, arc, width)
-    child, to = np.nonzero(sources != np.arange(window + 2))
+    plus, minus = _changed_legs(segment, arc, width)
+    turns = np.zeros((0, 2), dtype=np.intp)
+    if not symmetric:
+        legs = np.stack([arc[:-1] * width + arc[1:], arc[1:] * width + arc[:-1]], axis=1)
+        turns = legs if children else turns
+        plus, minus = _with_turned_legs(segment, plus, minus, first=cities * width)
     return MoveSet(
         positions=arc[None, 1:-1],
         children=children + 1,
         plus=plus,
         minus=minus,
-        moved_child=child,
-        moved_to=to - 1,
-        moved_from=sources[child, to] - 1,
+        runs=_runs(segment),
+        turns=turns,
     )
 
 
@@ -95,25 +97,35 @@ def _draw(drawn: NDArray[np.int64], inner: int, inversions: int) -> _Segment:
     )
 
 
-def _sources(segment: _Segment, size: int) -> Indices:
-    """Per child and position of the arc its new content; the first line is the parent."""
-    x = np.arange(size, dtype=np.int16)[None]
-    i, e, m = (
-        each.astype(np.int16)[:, None] for each in (segment.first, segment.last, segment.after)
-    )
+def _runs(segment: _Segment) -> Runs:
+    """The segment at its new place, and what lies between its old and its new place."""
+    i, e, m = segment.first, segment.last, segment.after
+    child = np.arange(1, len(i) + 1)
     length = e - i + 1
+    stays = m == i - 1
+    forth = m > e
     # The new start of the segment: right after m, or so far before that it ends at m.
-    begin = np.where(m < i, m + 1, m - length + 1)
-    inside = (x >= begin) & (x < begin + length)
-    along = np.where(segment.reversed[:, None], e - (x - begin), i + (x - begin))
-    back, forth = (x >= begin + length) & (x <= e), (x >= i) & (x < begin)
-    rest = x - length * back + length * forth
-    sources = np.where(inside, along, rest)
-    return np.concatenate([x, sources]) if len(sources) else x
+    begin = np.where(forth, m - length + 1, m + 1)
+    moved = ~stays
+    between = Runs(
+        child=child,
+        to=np.where(forth, i, begin + length),
+        source=np.where(forth, e + 1, m + 1),
+        length=np.where(forth, m - e, i - m - 1),
+        step=np.ones_like(child),
+    )[moved]
+    return Runs(
+        child=np.concatenate([child, between.child]),
+        # The first position of the arc stays and is none of the block's.
+        to=np.concatenate([begin, between.to]) - 1,
+        source=np.concatenate([np.where(segment.reversed, e, i), between.source]) - 1,
+        length=np.concatenate([length, between.length]),
+        step=np.concatenate([np.where(segment.reversed, -1, 1), between.step]),
+    )
 
 
 def _changed_legs(segment: _Segment, arc: Indices, width: int) -> tuple[Indices, Indices]:
-    """The legs added and the legs removed, on a symmetric tour."""
+    """The legs added and the legs removed, but for legs that are turned."""
     i, e, m = segment.first, segment.last, segment.after
     stays = m == i - 1
     head, tail = np.where(segment.reversed, e, i), np.where(segment.reversed, i, e)
@@ -138,8 +150,17 @@ def _changed_legs(segment: _Segment, arc: Indices, width: int) -> tuple[Indices,
     )
 
 
-def _all_legs(sources: Indices, arc: Indices, width: int) -> tuple[Indices, Indices]:
-    """All legs of each child along the arc, and those of the parent."""
-    at = arc[sources]
-    ways = at[:, :-1] * width + at[:, 1:]
-    return ways, ways[:1]
+def _with_turned_legs(
+    segment: _Segment, plus: Indices, minus: Indices, *, first: int
+) -> tuple[Indices, Indices]:
+    """The same with the legs that a directed tour turns: the difference of two of their sums.
+
+    The sums are cells from `first` on.
+    """
+    turned = np.concatenate([[False], segment.reversed])
+    ends = (np.concatenate([[0], each]) + first for each in (segment.last, segment.first))
+    plus, minus = (
+        np.column_stack([cells, np.where(turned, end, 0)])
+        for cells, end in zip((plus, minus), ends, strict=True)
+    )
+    return plus, minus

@@ -103,7 +103,7 @@ def _search_of_terms(terms: RunTerms, problem: Problem) -> tuple[PinnedSearch, l
             raise ParameterError("a sealed search has no populations; leave distinct_min out")
         if terms.preset is not None:
             raise ParameterError("a sealed search has settings of its own; leave the preset out")
-        settings = sealed_settings(problem.sealed_moves, terms.parameters)
+        settings = sealed_settings(problem, terms.parameters)
         given = [parse_weighting(text) for text in terms.weightings]
         return pin_sealed(settings, given or default_weightings(problem)), [1, 1]
     if terms.weightings:

@@ -34,7 +34,14 @@ if TYPE_CHECKING:
         save_problem,
         shipped_problem,
     )
-    from tacit.runs import Limits, Result, SolveSettings, load_result, solve
+    from tacit.runs import (
+        Limits,
+        Result,
+        SolveSettings,
+        linear_sum_assignment,
+        load_result,
+        solve,
+    )
     from tacit.search import SearchParameters
 else:
     __getattr__ = lazily(__name__)

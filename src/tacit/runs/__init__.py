@@ -12,6 +12,7 @@ from tacit.runs.evaluating.evaluators import simulated_evaluator
 from tacit.runs.evaluating.local import simulated_driver
 from tacit.runs.history import GenerationView
 from tacit.runs.limits import Limits, StopReason
+from tacit.runs.linear_sum_assignment import linear_sum_assignment
 from tacit.runs.plots import check_plot_name, plot_result
 from tacit.runs.result import Result, load_result
 from tacit.runs.sealed.driver import SealedDriver

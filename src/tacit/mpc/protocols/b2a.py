@@ -7,26 +7,34 @@ one product follows. 2 rounds. Nobody learns anything. After [mohassel2018, Sect
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tacit.mpc.cost import Cost
+from tacit.mpc.letters import WORD
 from tacit.mpc.protocols.halves import HALVES, half_letters, half_pairs, known_part, share_halves
 from tacit.mpc.protocols.pairwise import known_pairs, reshare, reshare_letters
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare
 
-_TWO = np.uint64(2)
 
-
-def cost(nodes: int, n: int) -> Cost:
+def cost(nodes: int, n: int, *, itemsize: int = WORD.itemsize) -> Cost:
     """The cost for n bits."""
+    word = np.dtype(f"u{itemsize}")
     return Cost.of(
-        nodes, half_letters(nodes, (n,)), reshare_letters(nodes, (n,), pairs=half_pairs(nodes))
+        nodes,
+        half_letters(nodes, (n,), word),
+        reshare_letters(nodes, (n,), word, pairs=half_pairs(nodes)),
     )
 
 
-async def bits_to_arithmetic(session: Session, bits: BitShare, *, label: str) -> ArithmeticShare:
+async def bits_to_arithmetic(
+    session: Session, bits: BitShare, *, label: str, dtype: np.dtype[Any] = WORD
+) -> ArithmeticShare:
     """Shares of 0 or 1 in the ring, from XOR shares of 0 or 1 (one bit per element).
+
+    The ring is that of the words of `dtype`.
 
     >>> from tacit.mpc.local import reveal, run_parties
     >>> from tacit.mpc.shares import deal_bits
@@ -34,7 +42,7 @@ async def bits_to_arithmetic(session: Session, bits: BitShare, *, label: str) ->
     >>> reveal(run_parties(lambda s: bits_to_arithmetic(s, c[s.me], label="b2a")).results)
     array([1, 0])
     """
-    known = (known_part(session, bits) & np.uint8(1)).astype(np.uint64)
+    known = (known_part(session, bits) & np.uint8(1)).astype(dtype)
     u, v = await share_halves(session, known, ArithmeticShare, label=f"{label}.bits")
     first = HALVES[session.nodes][0]
     pairs = half_pairs(session.nodes)
@@ -43,7 +51,13 @@ async def bits_to_arithmetic(session: Session, bits: BitShare, *, label: str) ->
         a, b = (i, j) if i in first else (j, i)
         parts[i, j] = u[a] * v[b]
     product = await reshare(
-        session, parts, ArithmeticShare, known.shape, label=f"{label}.product", pairs=pairs
+        session,
+        parts,
+        ArithmeticShare,
+        known.shape,
+        label=f"{label}.product",
+        dtype=dtype,
+        pairs=pairs,
     )
-    both = {**u, **v}
-    return ArithmeticShare({c: both[c] - _TWO * part for c, part in product.parts.items()})
+    both, two = {**u, **v}, dtype.type(2)
+    return ArithmeticShare({c: both[c] - two * part for c, part in product.parts.items()})

@@ -65,6 +65,24 @@ async def shuffle(session: Session, x: S, order: SecretPermutation, *, label: st
     return type(x)(await stages.to_shares())
 
 
+async def unshuffle(session: Session, x: S, order: SecretPermutation, *, label: str) -> S:
+    """Shares of the rows at their original positions, with fresh components.
+
+    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
+    >>> from tacit.mpc.protocols.order import draw_order
+    >>> x = deal_integers([5, 6])
+    >>> async def node(s):
+    ...     order = draw_order(s, 2, label="o")
+    ...     mixed = await shuffle(s, x[s.me], order, label="there")
+    ...     return await unshuffle(s, mixed, order, label="back")
+    >>> reveal(run_parties(node).results)
+    array([5, 6])
+    """
+    stages = Stages(session, order, type(x), label, back=True)
+    stages.begin(x.parts)
+    return type(x)(await stages.to_shares())
+
+
 async def labels_to_shares(
     session: Session, labels: Array, order: SecretPermutation, *, label: str
 ) -> ArithmeticShare:
@@ -150,6 +168,11 @@ async def receive_unshuffled(
 def cost(nodes: int, shape: Shape, dtype: np.dtype[Any] = WORD) -> Cost:
     """The cost of a shuffle of rows."""
     return _cost_of(nodes, rounds_of(nodes, False, False), False, shape, dtype)
+
+
+def cost_back(nodes: int, shape: Shape, dtype: np.dtype[Any] = WORD) -> Cost:
+    """The cost of bringing rows back to their original positions as shares."""
+    return _cost_of(nodes, rounds_of(nodes, True, False), True, shape, dtype)
 
 
 def first_letters(nodes: int, shape: Shape, dtype: np.dtype[Any] = WORD) -> list[Letter]:

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit.mpc import epoch
+from tacit.mpc import FitnessBound, ParetoWidths, Spec, epoch
 from tacit.mpc.cost import Cost
+from tacit.mpc.pareto import disclosed
 from tacit.mpc.protocols import b2a, choose, less_than, opening, pairwise, range_check, shuffle
 
 DOCS = Path(__file__).parents[2] / "docs" / "protocols"
@@ -42,6 +43,15 @@ LINES: dict[tuple[str, str], Callable[[int], Cost]] = {
     ("shuffle.md", "the same, and the nodes are told"): lambda nodes: labels(nodes, told=True),
     ("shuffle.md", "labels of 64 bits to shares"): lambda nodes: shuffle.cost_to_shares(nodes, 300),
 }
+
+
+def pareto(objectives: int) -> Callable[[int], Cost]:
+    widths = ParetoWidths([FitnessBound(-100_000, 0)] * objectives, 300)
+    shown = Spec.parse("quantiles:20")
+    return lambda nodes: disclosed.cost(nodes, spec=shown, widths=widths, told=True)
+
+
+LINES |= {("pareto.md", name): pareto(k) for k, name in enumerate(("two", "three", "four"), 2)}
 
 
 @pytest.mark.parametrize(("page", "name"), LINES)

@@ -60,6 +60,8 @@ def crowded(draw: st.DrawFn) -> tuple[list[list[int]], list[FitnessBound]]:
 @settings(max_examples=20, deadline=None)
 @given(case=crowded())
 @example(case=([[0], [0]], [FitnessBound(0, 0)] * 2))
+@example(case=([[3, 5, 1, 5], [5, 2, 5, 0]], [FitnessBound(0, 6)] * 2))
+@example(case=([[5, 5, 1, 5], [6, 3, 6, 2], [6, 1, 6, 0]], [FitnessBound(0, 6)] * 3))
 @example(case=([[1, 1, 1], [2, 2, 2], [3, 3, 3]], [FitnessBound(0, 3)] * 3))
 def test_ties_and_duplicates(case: tuple[list[list[int]], list[FitnessBound]], nodes: int) -> None:
     check(*case, nodes)

@@ -116,14 +116,16 @@ class AgreedCluster:
     def signatures(self) -> dict[str, bytes]:
         return all_sign(self.agreement, self.keys)
 
-    def seal(self, participant: str, *, weights: NDArray[Any] | None = None) -> SealedRows:
-        matrix = self.problem.objectives[0].weights if weights is None else weights
+    def seal(
+        self, participant: str, objective: int = 0, *, weights: NDArray[Any] | None = None
+    ) -> SealedRows:
+        matrix = self.problem.objectives[objective].weights if weights is None else weights
         assert matrix is not None
-        rows = matrix[self.agreement.rows_of(participant, 0)]
-        return seal_rows(self.agreement, participant, 0, rows, key=self.keys[participant])
+        rows = matrix[self.agreement.rows_of(participant, objective)]
+        return seal_rows(self.agreement, participant, objective, rows, key=self.keys[participant])
 
     def sealed(self) -> list[SealedRows]:
-        return [self.seal(name) for name in self.keys]
+        return [self.seal(name, k) for k in self.agreement.confidential() for name in self.keys]
 
     def sealing_key(self, node: int) -> X25519PrivateKey:
         """What a node opens its boxes with, from its disk."""

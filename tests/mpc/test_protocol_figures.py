@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit.mpc import epoch
+from tacit.mpc import FitnessBound, ParetoWidths, Spec, epoch
 from tacit.mpc.cost import Cost
 from tacit.mpc.forest import Layout, Phase, first_duals, outcome, phases, plain
+from tacit.mpc.pareto import disclosed
 from tacit.mpc.protocols import (
     b2a,
     choose,
@@ -54,6 +55,15 @@ LINES: dict[tuple[str, str], Callable[[int], Cost]] = {
     ("shuffle.md", "the same, and the nodes are told"): lambda nodes: labels(nodes, told=True),
     ("shuffle.md", "labels of 64 bits to shares"): lambda nodes: shuffle.cost_to_shares(nodes, 300),
 }
+
+
+def pareto(objectives: int) -> Callable[[int], Cost]:
+    widths = ParetoWidths([FitnessBound(-100_000, 0)] * objectives, 300)
+    shown = Spec.parse("quantiles:20")
+    return lambda nodes: disclosed.cost(nodes, spec=shown, widths=widths, told=True)
+
+
+LINES |= {("pareto.md", name): pareto(k) for k, name in enumerate(("two", "three", "four"), 2)}
 
 
 @pytest.mark.parametrize(("page", "name"), LINES)

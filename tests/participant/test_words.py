@@ -43,6 +43,18 @@ def test_what_is_disclosed(agreement: Agreement) -> None:
     )
 
 
+def test_what_is_disclosed_of_all_objectives_together(agreement: Agreement) -> None:
+    pay = replace(agreement.objectives[0], disclosure="pareto:top:5", best="nothing")
+    both = replace(agreement, objectives=[pay, replace(pay, name="joy")], reveal_best=False)
+    words = search_words(both)
+    assert words.disclosed == [
+        "all objectives together, at each of at most 10 evaluations: which 5 of 100 plans, by how "
+        "many others are better in every objective and then by how much room there is around "
+        "each, are best, not by how much, nor in which order"
+    ]
+    assert any("Nobody has counted or measured" in each for each in words.inferred)
+
+
 def test_what_a_sealed_search_discloses(agreement: Agreement) -> None:
     pay = replace(agreement.objectives[0], disclosure="sealed", best="nothing")
     sealed = replace(agreement, objectives=[pay], search=pin_sealed(SealedParameters()))

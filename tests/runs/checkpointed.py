@@ -34,6 +34,10 @@ KINDS: dict[str, tuple[Problem, dict[str, Any]]] = {
         generate_assignment(7, rows=12, objectives=2),
         {"parameters": TWO, "disclose": {"weight 1": "top:5"}},
     ),
+    "pareto": (
+        generate_assignment(7, rows=12, objectives=2),
+        {"parameters": TWO, "disclose": "pareto:quantiles:5"},
+    ),
 }
 
 

@@ -64,10 +64,10 @@ class InterruptedEvaluator(SideBySide):
 
     def __init__(self, inner: SideBySide, at: int) -> None:
         super().__init__(inner.objectives)
-        self._left = at
+        self.inner, self._left = inner, at
 
     def evaluate(self, candidates: NDArray[np.int32], /, *, until: float | None) -> Evaluation:
-        told = super().evaluate(candidates, until=until)
+        told = self.inner.evaluate(candidates, until=until)
         if self._left == 0:
             raise KeyboardInterrupt
         self._left -= 1
@@ -114,7 +114,8 @@ def test_an_interrupted_run_goes_on_by_itself(kind: str, at: int) -> None:
     drive(whole)
     stopped = fresh_run(kind, partial(InterruptedEvaluator, at=at))
     assert drive(stopped) is StopReason.INTERRUPTED
-    stopped.evaluator = SideBySide(stopped.evaluator.objectives)
+    assert isinstance(stopped.evaluator, InterruptedEvaluator)
+    stopped.evaluator = stopped.evaluator.inner
     drive(stopped)
     assert stands_at(stopped) == stands_at(whole)
 

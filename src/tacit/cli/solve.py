@@ -49,6 +49,8 @@ tacit solve ap.json --disclose top:15 --record run.record
 
 tacit solve two.json --disclose delay=order --disclose pay=top:15
 
+tacit solve two.json --disclose pareto:quantiles:20 --deadline 40s
+
 tacit solve ap.json --disclose sealed --deadline 40s
 
 tacit solve ap.json --disclose sealed --set parents=4 --deadline 40s
@@ -73,7 +75,7 @@ def solve_command(
     disclose: Annotated[
         list[str] | None,
         search_option(
-            help="What an evaluation reveals: none, order, quantiles:K, buckets:K, top:K, above:P, or sealed (nothing but the plan in the end); for one objective NAME=..., repeatable."
+            help="What an evaluation reveals: none, order, quantiles:K, buckets:K, top:K, above:P; of several objectives together pareto:order, pareto:quantiles:K or pareto:top:K; or sealed (nothing but the plan in the end); for one objective NAME=..., repeatable."
         ),
     ] = None,
     best: Annotated[

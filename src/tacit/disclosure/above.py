@@ -26,6 +26,11 @@ class Above(Disclosure):
     method: ClassVar[str] = "above"
 
     @property
+    def tells_flags(self) -> bool:
+        """Always."""
+        return True
+
+    @property
     def text(self) -> str:
         """Such as `above:80`."""
         return f"{self.method}:{self.percent}"

@@ -34,6 +34,11 @@ class Disclosure(ABC):
     """What is disclosed of the best where nobody says."""
 
     @property
+    def tells_flags(self) -> bool:
+        """Whether it reveals true or false of each individual, and not a number."""
+        return False
+
+    @property
     @abstractmethod
     def text(self) -> str:
         """The method's text form in files and commands, such as `top:15`."""

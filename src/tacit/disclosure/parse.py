@@ -9,12 +9,13 @@ from tacit.disclosure.buckets import Buckets
 from tacit.disclosure.exact import Exact
 from tacit.disclosure.method import Disclosure
 from tacit.disclosure.order import Order
+from tacit.disclosure.pareto import PARETO, Pareto
 from tacit.disclosure.quantiles import Quantiles
 from tacit.disclosure.sealed import SEALED, Sealed
 from tacit.disclosure.top import Top
 from tacit.errors import DisclosureError
 
-BUILT_IN = ("none", "order", "quantiles", "buckets", "top", "above", SEALED)
+BUILT_IN = ("none", "order", "quantiles", "buckets", "top", "above", PARETO, SEALED)
 EXAMPLES = "none, order, quantiles:5, buckets:5, top:15 or above:90"
 
 PAPER_CONFIGURATIONS = (
@@ -69,12 +70,20 @@ def parse_disclosure(text: str, /) -> Disclosure:
 
     >>> parse_disclosure("quantiles:5")
     Quantiles(groups=5)
+    >>> parse_disclosure("pareto:top:60")
+    Pareto(shown=Top(count=60))
     >>> parse_disclosure("median")
     Traceback (most recent call last):
     tacit.errors.DisclosureError: 'median' is not a disclosure; use none, order, quantiles:5, \
 buckets:5, top:15 or above:90
     """
     method, colon, argument = text.strip().partition(":")
+    if method == PARETO:
+        if not argument:
+            raise DisclosureError(
+                "pareto needs what is shown of the score; use pareto:quantiles:20"
+            )
+        return Pareto(parse_disclosure(argument))
     plain: dict[str, type[Disclosure]] = {"none": Exact, "order": Order, SEALED: Sealed}
     if method in plain:
         if colon:

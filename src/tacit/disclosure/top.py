@@ -23,6 +23,11 @@ class Top(Disclosure):
     method: ClassVar[str] = "top"
 
     @property
+    def tells_flags(self) -> bool:
+        """Always."""
+        return True
+
+    @property
     def text(self) -> str:
         """Such as `top:15`."""
         return f"{self.method}:{self.count}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tacit.audit import explain_leakage
-from tacit.disclosure import leakage, split_disclosure
+from tacit.disclosure import PARETO, leakage, split_disclosure
 from tacit.engine.agreement import Agreement, ObjectiveTerms, sealed_terms
 
 
@@ -32,9 +32,9 @@ def search_words(agreement: Agreement, /) -> SearchWords:
 def _evaluating_words(agreement: Agreement) -> SearchWords:
     limits = agreement.limits
     disclosed = [
-        f"{agreement.objectives[k].name!r}, at each of at most {limits.evaluations:,} evaluations: "
+        f"{_named(agreement, k)}, at each of at most {limits.evaluations:,} evaluations: "
         + disclosure_words(agreement.objectives[k], limits.population_max)
-        for k in agreement.confidential()
+        for k in agreement.evaluated()
     ]
     if agreement.reveal_best:
         disclosed.append("once, at the end: which of the best plans that it found is truly best")
@@ -59,10 +59,19 @@ def _sealed_words(agreement: Agreement) -> SearchWords:
     )
 
 
+def _named(agreement: Agreement, objective: int) -> str:
+    if agreement.together:
+        return "all objectives together"
+    return repr(agreement.objectives[objective].name)
+
+
 def disclosure_words(terms: ObjectiveTerms, population: int, /) -> str:
     """What one evaluation of an objective discloses to the platform."""
-    kind, number = split_disclosure(terms.disclosure)
+    kind, number = split_disclosure(terms.disclosure.removeprefix(f"{PARETO}:"))
     plans = f"{population:,} plans"
+    if terms.together:
+        plans += ", by how many others are better in every objective and then by how much room "
+        plans += "there is around each,"
     shown = {
         "none": f"the total of each of {plans}, exactly",
         "order": f"the order of {plans} from best to worst, not by how much they differ",
@@ -142,6 +151,13 @@ def plan_words(agreement: Agreement, /) -> list[str]:
 def _counts_of_all(agreement: Agreement) -> list[str]:
     limits = agreement.limits
     secrets = agreement.problem.rows * agreement.problem.columns
+    if agreement.together:
+        return [
+            "An evaluation tells which plans come before which by all objectives together, and of "
+            "no objective by itself which of two plans is better. Nobody has counted or measured "
+            "what that gives away of single costs; what is expected above is that of the most "
+            "telling disclosure of one objective."
+        ]
     lines = [_counts(agreement.objectives[k], agreement) for k in agreement.confidential()]
     lines.append(
         "An equation tells by exactly how much one plan is better than another; an inequation "

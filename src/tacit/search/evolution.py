@@ -51,7 +51,7 @@ class Evolution:
             )
         self.problem = problem
         self.parameters = parameters
-        self._scheme = selection_scheme(parameters)
+        self._scheme = selection_scheme(parameters, together=problem.evaluates_together)
         self._ties = TieBreaker(parameters.ties)
         self._sorts = self._scheme.sorts(len(problem.objectives))
         self._crossover = crossover_named(parameters.crossover)

@@ -1,4 +1,4 @@
-"""The two ways Algorithm 1 selects: as a genetic algorithm or as NSGA-II."""
+"""The ways Algorithm 1 selects: as a genetic algorithm, as NSGA-II, or by disclosed groups."""
 
 from __future__ import annotations
 
@@ -125,12 +125,56 @@ class CrowdedComparison:
         )
 
 
-def selection_scheme(parameters: SearchParameters, /) -> SelectionScheme:
-    """The scheme that the parameters ask for.
+@dataclass(frozen=True)
+class DisclosedGroups:
+    """The scheme for a disclosed Pareto score: its groups are fronts that have crowding in them.
+
+    All objectives have the same estimate, minus the number of the group. Tournaments and truncation
+    go by it; who comes first in a group is drawn.
+    """
+
+    entrants: int
+
+    @property
+    def words_per_parent(self) -> int:
+        """One per entrant."""
+        return self.entrants
+
+    def sorts(self, objectives: int) -> int:  # noqa: ARG002 - they have one order together
+        """Truncation."""
+        return 1
+
+    def parents(self, state: SearchState, words: RandomWords) -> NDArray[np.int32]:
+        """The winners of tournaments."""
+        return tournament(np.ascontiguousarray(state.estimates[:, 0]), words)
+
+    def survivors(
+        self,
+        genomes: NDArray[np.int32],
+        estimates: NDArray[np.float64],
+        orders: Orders,
+        count: int,
+    ) -> SearchState:
+        """The best groups first; where each is a group of its own, the survivors are one front."""
+        kept = truncation(estimates[:, 0], count, orders[0])
+        is_order = len(np.unique(estimates[:, 0])) == len(estimates)
+        return SearchState(
+            generation=0,
+            genomes=genomes[kept],
+            estimates=estimates[kept],
+            front_of=np.where(is_order, 0, -estimates[kept, 0]).astype(np.int32),
+            crowding=np.zeros(len(kept)),
+        )
+
+
+def selection_scheme(parameters: SearchParameters, /, *, together: bool = False) -> SelectionScheme:
+    """The scheme that the parameters ask for; `together`: the objectives disclose one order.
 
     >>> selection_scheme(SearchParameters(tournament=4))
     TournamentAndTruncation(entrants=4)
     """
+    if together:
+        return DisclosedGroups(parameters.tournament)
     if parameters.algorithm == "nsga2":
         return CrowdedComparison()
     return TournamentAndTruncation(parameters.tournament)

@@ -40,5 +40,8 @@ def warm_up(problem: Problem, parameters: SearchParameters, /) -> float:
 def _twin(problem: Problem) -> Problem:
     """The same problem with weights, whether or not they are here, and nothing to prove."""
     weights = np.zeros((problem.rows, problem.columns), dtype=np.int64)
-    objectives = tuple(Objective(each.name, weights) for each in problem.objectives)
+    objectives = tuple(
+        Objective(each.name, weights, disclosure=each.disclosure, best_mode=each.best_mode)
+        for each in problem.objectives
+    )
     return replace(problem, objectives=objectives, proven=True)

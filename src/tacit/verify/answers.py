@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from tacit.engine.agreement import COUNTS, Agreement
 from tacit.engine.evaluators import disclosed_best
 from tacit.engine.records import EvaluationAnswer, LedgerEntry, Log, RevealBegun, RevealedBest
-from tacit.engine.wire import NO_ATTEMPT, Attempt
+from tacit.engine.wire import NO_ATTEMPT, Attempt, collect_answer
 from tacit.errors import LogError, PeerError, UnprovenError
-from tacit.mpc import Best, DisclosedValues, Session, collect, receive_again
+from tacit.mpc import Best, DisclosedValues, Session, receive_again
 from tacit.verify.answer_log import AnswerLog, Key, entry_key
 from tacit.verify.loss import to_the_end
 from tacit.verify.two_parts import are_two_parts, read_two_parts
@@ -139,7 +139,7 @@ def _check_may_be_disclosed(
     if not isinstance(entry, EvaluationAnswer | RevealedBest):
         raise LogError("the ledger has a sealed search, and none was agreed; it was changed")
     is_empty = isinstance(entry, EvaluationAnswer) and not entry.disclosed
-    if entry.objective not in agreement.confidential() or is_empty:
+    if entry.objective not in agreement.evaluated() or is_empty:
         raise LogError(
             f"the ledger has objective {entry.objective}, of which nothing is disclosed; the "
             "platform changed it"
@@ -248,7 +248,7 @@ def _told_again(
     parts = [dict(p) for node, p in enumerate(entry.parts) if node != entry.without]
 
     def receive(session: Session) -> Awaitable[DisclosedValues]:
-        return collect(session, count, spec=terms.spec, bound=bound, best=best)
+        return collect_answer(session, agreement, entry.objective, count)
 
     try:
         outcome = (

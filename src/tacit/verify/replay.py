@@ -70,7 +70,7 @@ def replay(
         # for again under another: the same population, so it discloses nothing else.
         if not _was_asked(agreement, search.plans, logged[number]):
             return Replay(len(logged), done, differs=not unanswered, best_known=known)
-        told = {k: answers.get((number, k)) for k in agreement.confidential()}
+        told = {k: answers.get((number, k)) for k in agreement.evaluated()}
         found = {
             k: search.told(k, np.array(entry.disclosed, dtype=np.int64), entry.best)
             for k, entry in told.items()

@@ -94,6 +94,11 @@ def labels_back(told: bool) -> Node:
     return node
 
 
+async def rows_shared(s: Session, share: Any) -> None:
+    order = draw_order(s, N, label="o")
+    await shuffle.unshuffle(s, share, order, label="s")
+
+
 async def labels_shared(s: Session, public: Any) -> None:
     order = draw_order(s, N, label="o")
     await shuffle.labels_to_shares(s, public, order, label="s")
@@ -228,3 +233,10 @@ def test_labels_to_shares(nodes: int) -> None:
     for node in range(nodes):
         alone = Back(labels_shared, nodes, [node], public=True, out=False)
         alone.check([np.array([0, 1], dtype=np.uint8)])
+
+
+@three_and_four
+def test_rows_back_to_shares(nodes: int) -> None:
+    for node in range(nodes):
+        alone = Back(rows_shared, nodes, [node], public=False, out=False)
+        alone.check(SECRETS)

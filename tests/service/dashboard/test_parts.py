@@ -26,7 +26,7 @@ from tacit.service.dashboard.pages.run_parts import (
 )
 from tacit.service.dashboard.pages.run_plan import plan_markup, summary
 from tacit.service.dashboard.pages.signing_in import own_path
-from tacit.service.dashboard.words import WAY, disclosed_so_far
+from tacit.service.dashboard.words import WAY, disclosed_so_far, disclosure_words
 
 EVIL = '<img src=x onerror="alert(1)">&\''
 values = st.floats(-1e9, 1e9) | st.integers(-(10**9), 10**9)
@@ -145,6 +145,12 @@ def test_links_lead_to_our_own_pages(path: str) -> None:
     shown = own_path(path)
     assert shown.startswith("/")
     assert not shown.startswith(("//", "/\\"))
+
+
+def test_a_disclosure_of_all_objectives_together_in_words() -> None:
+    assert disclosure_words("pareto:top:5") == (
+        "of all objectives together, which 5 plans of each generation are best"
+    )
 
 
 def test_what_was_disclosed_in_words() -> None:

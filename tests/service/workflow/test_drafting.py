@@ -125,3 +125,28 @@ def test_one_sealed_objective_beside_an_open_one_is_refused() -> None:
     terms["objectives"][1]["disclosure"] = "top:5"
     with pytest.raises(TacitError, match="seal all or none"):
         checked_terms(RunTerms.model_validate(terms))
+
+
+def pareto_run(*, objectives: int = 2, **changes: Any) -> RunTerms:
+    one = {"sense": "minimize", "weight_bound": 1000, "disclosure": "pareto:quantiles:20"}
+    draft = {
+        **example_terms().model_dump(),
+        "preset": None,
+        "parameters": {},
+        "objectives": [{"name": f"o{k}", **one} for k in range(objectives)],
+        **changes,
+    }
+    return RunTerms.model_validate(draft)
+
+
+def test_objectives_that_are_evaluated_together() -> None:
+    checked_terms(pareto_run())
+    agreement = agreed(pareto_run())
+    assert agreement.together
+    assert (agreement.confidential(), agreement.evaluated()) == ([0, 1], [0])
+    assert agreement.search.algorithm == "nsga2"
+    assert {each.best for each in agreement.objectives} == {"nothing"}
+    with pytest.raises(TacitError, match="of all objectives together"):
+        checked_terms(pareto_run(objectives=1))
+    with pytest.raises(TacitError, match="truly best"):
+        checked_terms(pareto_run(reveal_best=True))

@@ -211,8 +211,9 @@ def check_record(
     for objective, values in zip(record.objectives, disclosed, strict=True):
         if len(objective.disclosed_best) != len(record.sizes):
             raise InputError(f"{objective.name!r} does not disclose its best once per evaluation")
-        method = parse_disclosure(objective.disclosure).method
-        if method in ("top", "above") and not np.isin(values, (0, 1)).all():
+        disclosure = parse_disclosure(objective.disclosure)
+        method = disclosure.method
+        if disclosure.tells_flags and not np.isin(values, (0, 1)).all():
             raise InputError(f"{objective.name!r} discloses values other than true and false")
         if method != "none" and (values.min() < 0 or values.max() >= max(record.sizes) + 1):
             raise InputError(f"{objective.name!r} discloses ranks or groups that do not exist")

@@ -163,10 +163,14 @@ def _check_bounds(agreement: Agreement) -> None:
             raise AgreementError(
                 f"objective {terms.name!r}: write {terms.disclosure!r} in its plain form"
             )
+    if agreement.together and agreement.reveal_best:
+        raise AgreementError("of several objectives no plan is truly best; do not reveal one")
     for number in agreement.evaluated():
         terms = agreement.objectives[number]
         try:
             terms.spec.check(limits.population_min)
+            if agreement.together:
+                agreement.pareto_widths(limits.population_max)
             bound = agreement.fitness_bound(number)
             check_bound_fits(bound, limits.population_max, terms.spec)
             check_bound_fits(bound, limits.population_max, Spec.parse("top:1"))

@@ -39,6 +39,12 @@ def largest_batch(agreement: Agreement, objective: int) -> int:
     n, spec = agreement.limits.population_max, agreement.objectives[objective].spec
     if spec.kind == "none":
         return 8 * n
+    if agreement.together:
+        # All comparisons of one step; some go in messages of their own.
+        widths = agreement.pareto_widths(n)
+        kept = 2 * (widths.objectives - 1) * widths.dominance_bits
+        opened = widths.first_bits + sum(key_bits(each, n) for each in widths.bounds[1:])
+        return n * n // 2 * max(kept + opened, key_bits(widths.score_bound, n)) // 8 + 64 * n
     # Pivots need about n^(4/3) comparisons at a time, with luck fewer; twice that is safe.
     comparisons = n * n // 2 if n <= ALL_PAIRS_LIMIT else int(2 * float(n) ** (4 / 3))
     if spec.kind == "buckets":

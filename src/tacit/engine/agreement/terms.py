@@ -12,9 +12,9 @@ from typing import Literal
 
 import msgspec
 
-from tacit.disclosure import SEALED, parse_best_mode, parse_disclosure
+from tacit.disclosure import PARETO, SEALED, parse_best_mode, parse_disclosure
 from tacit.errors import AgreementError
-from tacit.mpc import FitnessBound, Spec
+from tacit.mpc import FitnessBound, ParetoWidths, Spec
 from tacit.problems import (
     Objective,
     Participant,
@@ -77,8 +77,13 @@ class ObjectiveTerms(_Part, frozen=True):
 
     @property
     def spec(self) -> Spec:
-        """The disclosure as the protocols take it."""
-        return Spec.parse(self.disclosure)
+        """The disclosure as the protocols take it; of a Pareto score, what is shown of it."""
+        return Spec.parse(self.disclosure.removeprefix(f"{PARETO}:"))
+
+    @property
+    def together(self) -> bool:
+        """Whether it is evaluated with all other objectives, and a Pareto score is disclosed."""
+        return self.disclosure.startswith(f"{PARETO}:")
 
     @property
     def sealed(self) -> bool:
@@ -174,8 +179,22 @@ class Agreement(_Part, frozen=True, dict=True, omit_defaults=True):
         return [k for k, terms in enumerate(self.objectives) if terms.confidential]
 
     def evaluated(self) -> list[int]:
-        """Of these, the ones whose populations the nodes evaluate for the platform."""
-        return [k for k in self.confidential() if not self.objectives[k].sealed]
+        """Of these, the ones whose populations the nodes evaluate for the platform.
+
+        Objectives that are evaluated together are asked for, counted and logged as the first.
+        """
+        numbers = [k for k in self.confidential() if not self.objectives[k].sealed]
+        return numbers[:1] if self.together else numbers
+
+    @property
+    def together(self) -> bool:
+        """Whether one evaluation is of all objectives, whose Pareto score is disclosed."""
+        return any(terms.together for terms in self.objectives)
+
+    def pareto_widths(self, candidates: int) -> ParetoWidths:
+        """The public sizes of a Pareto score of so many candidates."""
+        bounds = [self.fitness_bound(k) for k in range(len(self.objectives))]
+        return ParetoWidths(bounds, candidates)
 
     @property
     def sealed(self) -> bool:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.records.ledger import Parts
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
+from tacit.engine.wire.collected import collect_answer
 from tacit.engine.wire.messages import Evaluate, Reveal
 from tacit.engine.wire.replies import PopulationEvaluated
 from tacit.engine.wire.request import pack_candidates, request_hash
@@ -261,12 +262,8 @@ class Evaluations:
         )
 
         async def receive(session: Session) -> DisclosedValues:
-            return await collect(
-                session,
-                started.individuals,
-                spec=terms.spec,
-                bound=coordinator.agreement.fitness_bound(objective),
-                best="value" if terms.spec.kind == "none" else terms.best,
+            return await collect_answer(
+                session, coordinator.agreement, objective, started.individuals
             )
 
         outcome, replies, parts = await coordinator.attempt(request, digest, receive)

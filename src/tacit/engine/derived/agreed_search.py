@@ -102,8 +102,9 @@ class AgreedSearch:
 
     def tell(self, confidential: Mapping[int, ObjectiveEvaluation], /) -> Evaluation:
         """Take what the nodes disclosed of `plans`, and go on to the next population."""
+        together = self.problem.evaluates_together
         parts = [
-            confidential[k]
+            confidential[0 if together else k]
             if each.confidential
             else ClearObjective(self.problem, k).evaluate(self.plans, until=None)
             for k, each in enumerate(self.problem.objectives)

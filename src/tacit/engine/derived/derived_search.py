@@ -29,12 +29,12 @@ class Population:
 
     @cached_property
     def requests(self) -> dict[int, bytes]:
-        """Per confidential objective, the hash that names the request to evaluate it."""
+        """Per objective that is asked for, the hash that names the request to evaluate it."""
         packed = pack_candidates(self._agreement.known_problem, self.plans)
         return {
             k: request_hash("evaluate", terms.disclosure, terms.best, packed)
             for k, terms in enumerate(self._agreement.objectives)
-            if terms.confidential
+            if k in self._agreement.evaluated()
         }
 
 
@@ -46,7 +46,7 @@ class DerivedSearch:
     ) -> None:
         self._agreement = agreement
         self._search = AgreedSearch(agreement, seed, public)
-        self._objectives = agreement.confidential()
+        self._objectives = agreement.evaluated()
         self._pending: dict[int, ObjectiveEvaluation] = {}
         self.completed = 0
         """Populations of which every objective was answered."""

@@ -21,7 +21,7 @@ def as_evaluation(
 ) -> ObjectiveEvaluation:
     """What labels and best fitness mean; `best` is a value, a bit or nothing, as disclosed."""
     disclosed: NDArray[Any] = labels
-    if objective.disclosure.method in ("top", "above"):
+    if objective.disclosure.tells_flags:
         disclosed = labels.astype(np.bool_)
     known = None
     if objective.best_mode is BestMode.VALUE and best is not None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.disclosure import parse_disclosure
+from tacit.disclosure import BestMode, Pareto, parse_disclosure
 from tacit.errors import ParameterError
 from tacit.experiments.execution.job import Job
 from tacit.experiments.quality import (
@@ -98,7 +98,10 @@ def obfuscated(problem: Problem, job: Job, /) -> Problem:
     objectives = []
     for objective in problem.objectives:
         hidden = job.obfuscate is None or objective.name in job.obfuscate
-        objectives.append(replace(objective, confidential=hidden, disclosure=disclosure))
+        best = BestMode.NOTHING if isinstance(disclosure, Pareto) else objective.best_mode
+        objectives.append(
+            replace(objective, confidential=hidden, disclosure=disclosure, best_mode=best)
+        )
     if not any(objective.confidential for objective in objectives):
         raise ParameterError(f"nothing of {problem.name} is obfuscated; name an objective")
     return replace(problem, objectives=tuple(objectives))

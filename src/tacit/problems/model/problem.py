@@ -18,6 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.disclosure import Pareto
 from tacit.errors import ProblemError
 from tacit.problems.model.good_plans import climbed_plan
 from tacit.problems.model.objective import Objective, Sense
@@ -143,6 +144,11 @@ class Problem(ABC):
         Comparisons on nodes are only right within the bound that follows from it.
         """
         return self.plan_length
+
+    @property
+    def evaluates_together(self) -> bool:
+        """Whether one evaluation is of all objectives: a Pareto score is disclosed of them."""
+        return isinstance(self.objectives[0].disclosure, Pareto)
 
     @property
     def allowed(self) -> NDArray[np.bool_] | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tacit.disclosure import BestMode, Pareto
 from tacit.errors import ProblemError
 from tacit.problems.model.objective import FITNESS_BITS, Objective
 
@@ -39,6 +40,7 @@ def check_objectives(
     names = [objective.name for objective in objectives]
     if len(set(names)) < len(names):
         raise ProblemError(f"two objectives share a name in {names}; name them apart")
+    _check_together(objectives)
     for objective in objectives:
         if objective.weights is not None and objective.weights.shape != (rows, columns):
             shape = " x ".join(map(str, objective.weights.shape))
@@ -52,6 +54,23 @@ def check_objectives(
                 f"{objective.weight_bound} need more than {FITNESS_BITS} bits; use a smaller "
                 "scale or coarser weights"
             )
+
+
+def _check_together(objectives: tuple[Objective, ...]) -> None:
+    """Refuse a Pareto score of some of the objectives, or with something of each besides."""
+    together = {str(o.disclosure) for o in objectives if isinstance(o.disclosure, Pareto)}
+    if not together:
+        return
+    alike = all(o.confidential and str(o.disclosure) in together for o in objectives)
+    if len(objectives) < 2 or len(together) > 1 or not alike:
+        raise ProblemError(
+            f"{min(together)} is of all objectives together; give it to two or more, all of them "
+            "confidential, or to none"
+        )
+    if any(o.best_mode is not BestMode.NOTHING for o in objectives):
+        raise ProblemError(
+            f"{min(together)} discloses nothing of a best fitness; write nothing in its place"
+        )
 
 
 def whole_numbers(what: str, given: object, /, *, count: int, least: int) -> tuple[int, ...]:

@@ -110,7 +110,7 @@ def resumed(
             ledger=ledger,
         )
 
-    there = min(answered(folder / LEDGER, agreement.confidential()).values())
+    there = min(answered(folder / LEDGER, agreement.evaluated()).values())
     driver: AgreedEvaluating | None = None
     # The newest checkpoint that the ledger goes beyond, so that the last is asked anew: what it
     # evaluated last may have to be computed again on the nodes, and a checkpoint no longer knows

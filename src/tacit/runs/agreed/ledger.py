@@ -22,7 +22,7 @@ from tacit.disclosure import Estimator, estimator_named
 from tacit.engine.agreement import Agreement
 from tacit.engine.coordinator import SecureEngine, SecureObjective
 from tacit.engine.derived import agreed_parameters
-from tacit.engine.evaluators import ObjectiveEvaluation, SideBySide, as_evaluation
+from tacit.engine.evaluators import ObjectiveEvaluation, SideBySide, Together, as_evaluation
 from tacit.engine.records import EvaluationAnswer, RevealedBest, decode_entry
 from tacit.engine.wire import REVEAL_NUMBER, pack_candidates, request_hash
 from tacit.errors import LogError
@@ -119,26 +119,27 @@ def objectives_from(
     engine: SecureEngine | None = None,
 ) -> SideBySide:
     """What the ledger has answered after the first so many evaluations, then the nodes."""
-    return SideBySide(
-        tuple(
-            LedgerObjective(
-                agreement,
-                problem,
-                k,
-                estimator=estimator_named(estimator),
-                answers=answers_after(ledger, k, skip),
-                engine=engine,
-            )
-            for k in agreement.confidential()
+    evaluators = tuple(
+        LedgerObjective(
+            agreement,
+            problem,
+            k,
+            estimator=estimator_named(estimator),
+            answers=answers_after(ledger, k, skip),
+            engine=engine,
         )
+        for k in agreement.evaluated()
     )
+    if agreement.together:
+        return Together(evaluators[0], len(problem.objectives))
+    return SideBySide(evaluators)
 
 
 def run_from_ledger(
     agreement: Agreement, ledger: Path, /, *, seed: int, observe: Observer | None = None
 ) -> EvaluatingDriver:
     """Search once more as far as the ledger goes, without nodes."""
-    there = min(answered(ledger, agreement.confidential()).values())
+    there = min(answered(ledger, agreement.evaluated()).values())
     if not there:
         raise LogError(f"{ledger} has no answers; give the ledger of a run that has begun")
     problem, parameters = agreement.known_problem, agreed_parameters(agreement)

@@ -13,6 +13,8 @@ from tacit.engine.evaluators import (
     ObjectiveEvaluator,
     SideBySide,
     SimulatedObjective,
+    SimulatedPareto,
+    Together,
 )
 from tacit.problems import Problem
 from tacit.runs.engine_choice import UNLIMITED, Announce, EngineChoice, engine_on_nodes
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 def simulated_evaluator(problem: Problem, estimator: Estimator, /) -> SideBySide:
     """An evaluator in this process."""
+    if problem.evaluates_together:
+        return Together(SimulatedPareto(problem), len(problem.objectives))
     evaluators: list[ObjectiveEvaluator] = []
     for k, objective in enumerate(problem.objectives):
         if objective.confidential:
@@ -70,6 +74,10 @@ def evaluator_on_nodes(
         from tacit.engine.coordinator import SecureObjective
 
         estimator = estimator_named(parameters.estimator)
+        if problem.evaluates_together:
+            first = SecureObjective(engine, 0, estimator=estimator)
+            yield Together(first, len(problem.objectives))
+            return
         yield SideBySide(
             tuple(
                 SecureObjective(engine, k, estimator=estimator)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from tacit.disclosure import SEALED, split_disclosure
+from tacit.disclosure import PARETO, SEALED, split_disclosure
 
 STATES = {
     "draft": ("Draft", "Nobody has been invited yet."),
@@ -96,6 +96,9 @@ def ago(seconds: float, /) -> str:
 
 def disclosure_words(disclosure: str, /, *, for_owners: bool = False) -> str:
     """What one evaluation reveals under a disclosure; `for_owners` is the plan of a sealed one."""
+    if disclosure.startswith(f"{PARETO}:"):
+        shown = disclosure_words(disclosure.removeprefix(f"{PARETO}:"))
+        return f"of all objectives together, {shown}"
     method, k = split_disclosure(disclosure)
     if for_owners:
         return (

@@ -132,7 +132,7 @@ class Derivation:
             return await _in_thread(self._history, first)
 
     def _history(self, first: int) -> History:
-        objectives = len(self._store.agreement.confidential())
+        objectives = len(self._store.agreement.evaluated())
         populations: History = []
         for stored in self._store.answers.read():
             if not populations or len(populations[-1]) == objectives:

@@ -101,7 +101,12 @@ def check_disclosure(agreement: Agreement, asked: Asked, /) -> None:
     """Refuse another disclosure than the agreed one."""
     terms = agreement.objectives[asked.objective]
     if asked.objective not in agreement.evaluated():
-        raise refuse(f"{terms.name!r} is sealed: nothing of it is evaluated for anybody")
+        why = (
+            "is evaluated together with all objectives: ask for the first of them"
+            if terms.together
+            else "is sealed: nothing of it is evaluated for anybody"
+        )
+        raise refuse(f"{terms.name!r} {why}")
     if (asked.disclosure, asked.best) != (terms.disclosure, terms.best):
         raise refuse(
             f"{terms.name!r} may disclose {terms.disclosure} with the best as {terms.best}, "

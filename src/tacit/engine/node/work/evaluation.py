@@ -42,6 +42,7 @@ from tacit.mpc import (
     Size,
     Spec,
     concatenate,
+    evaluate_pareto,
     gather_sum,
 )
 from tacit.mpc import (
@@ -76,6 +77,8 @@ def _is_large(agreement_state: AgreementState, objective: int, plans: Plans) -> 
     """Whether a step of an evaluation may take longer than others should wait for."""
     terms, count = agreement_state.agreement.objectives[objective], len(plans)
     compared = count * count if terms.spec.kind != "none" else 0
+    if terms.together:  # each objective twice, and the score
+        compared *= 1 + 2 * len(agreement_state.agreement.objectives)
     if terms.spec.kind == "buckets":
         compared += count * terms.spec.parameter
     return plans.size > LARGE_ENTRIES or compared > LARGE_COMPARED
@@ -151,24 +154,34 @@ async def _evaluate(
     asked: Asked,
     platform: Mux,
 ) -> PopulationEvaluated:
-    objective, number = asked.objective, asked.number
-    counters, terms = agreement_state.counters, agreement_state.agreement.objectives[objective]
+    objective, number, agreement = asked.objective, asked.number, agreement_state.agreement
+    counters, terms = agreement_state.counters, agreement.objectives[objective]
     best = counters.bests.get(objective)
     context = context_of(request, asked.request)
     attempt = Attempt.of(number, request.epoch, request.attempt)
     async with counters.by_objective[objective].turn, refusals_told(node, context, platform):
+        for needed in agreement.confidential() if terms.together else []:
+            agreement_state.inputs.check_frozen(needed)
         asked = await _examined(agreement_state, asked)
         before = counters.best_before(objective, number, request.parent_attempt)
         counters.begin(asked, attempt=attempt, parent_attempt=request.parent_attempt)
     handover = Handover.find(node, agreement_state, request.epoch, request.parent_attempt, best)
     handover.log(agreement_state, attempt)
     sent = RecordingMux(platform)
-    bound = agreement_state.agreement.fitness_bound(objective)
+    bound = agreement.fitness_bound(objective)
 
     def fit(share: ArithmeticShare) -> ArithmeticShare:
         return fit_to_epoch(share, node, agreement_state, request.epoch)
 
     async def work() -> Evaluated:
+        if terms.together:
+            return await evaluate_pareto(
+                session,
+                [fit(_fitness(agreement_state, k, asked)) for k in agreement.confidential()],
+                spec=terms.spec,
+                widths=agreement.pareto_widths(len(asked.plans)),
+                told=agreement_state.derivation is not None,
+            )
         fitness = fit(_fitness(agreement_state, objective, asked))
         kept = [] if before is None else [before]
         kept = [fit(share) for share in await handover.to_all(session, kept, BEST_SIZE)]

@@ -1,0 +1,1 @@
+"""The Pareto score: one shared number per candidate, from its fitness in several objectives."""

@@ -1,0 +1,1 @@
+"""The Pareto score on shares."""

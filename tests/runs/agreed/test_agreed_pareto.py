@@ -1,0 +1,81 @@
+"""A run of several objectives in one evaluation, from an agreement on real nodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tacit.engine.agreement.terms import PinnedSearch, canonical
+from tacit.engine.coordinator.secure import SecureEngine
+from tacit.engine.derived import agreed_parameters
+from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.records.ledger import load_ledger
+from tacit.problems import generate_assignment
+from tacit.runs import Limits, with_disclosures
+from tacit.runs.agreed.agreed import LEDGER
+from tacit.runs.agreed.evaluating import search_up_to
+from tacit.verify.answers import Answers, check_answers
+from tacit.verify.replay import replay
+from tests.engine.agreed_cluster import AgreedCluster
+from tests.runs.agreed.agreed_process import Stored, open_run
+from tests.support.simulated import solve
+
+pytestmark = pytest.mark.processes
+
+EVALUATIONS = 9
+SEARCH = {"population": 10, "elites": 0, "reevaluate_parents": True, "tournament": 2}
+
+
+def prepared(nodes: LocalCluster, folder: Path) -> AgreedCluster:
+    made = generate_assignment(1, rows=6, objectives=2, participants=2)
+    agreed = AgreedCluster.draft(
+        nodes,
+        with_disclosures(made, "pareto:quantiles:4", None),
+        evaluations=EVALUATIONS,
+        distinct_min=1,
+        pinned=PinnedSearch("nsga2", dict(SEARCH), None, "derived"),
+    )
+    sealed = agreed.sealed()
+    with SecureEngine(agreed.agreement, nodes.config) as engine:
+        engine.start(agreed.signatures, sealed)
+    folder.mkdir()
+    owners = len(agreed.keys)
+    stored = Stored(
+        canonical(agreed.agreement),
+        agreed.signatures,
+        {k: [rows.manifest for rows in sealed[k * owners : (k + 1) * owners]] for k in range(2)},
+        str(nodes.folder / "cluster.toml"),
+    )
+    (folder / "agreed").write_bytes(msgspec.msgpack.encode(stored))
+    return agreed
+
+
+def test_a_run_goes_on_from_its_files_and_is_proven(cluster: LocalCluster, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    agreed = prepared(cluster, folder)
+    with open_run(folder) as run:
+        search_up_to(run, 3)
+        run.checkpoint()
+        search_up_to(run, 5)
+    with open_run(folder) as run:
+        assert run.now.evaluations == 5
+        search_up_to(run, EVALUATIONS)
+        seed, found = run.seed, run.plans()
+    twin = solve(
+        agreed.problem,
+        settings=agreed_parameters(agreed.agreement),
+        seed=seed,
+        limits=Limits(evaluations=EVALUATIONS),
+        engine="simulated",
+    )
+    assert found == twin.best_known.plans
+    logs = [agreed.log(node) for node in range(3)]
+    ledger = load_ledger(folder / LEDGER, sealed=False)
+    for log in logs:
+        assert replay(agreed.agreement, log, ledger).complete
+    # The last may still be unproven: nobody asked for another after it.
+    answers = check_answers(agreed.agreement, logs, ledger)
+    assert answers.confirmed + answers.unconfirmed == EVALUATIONS
+    assert answers in (Answers(EVALUATIONS, 0), Answers(EVALUATIONS - 1, 1))

@@ -73,6 +73,7 @@ SECTIONS: list[tuple[str, str, list[type]]] = [
             store.StoredBest,
             answer_file.StoredAnswer,
             sealed_progress.StoredState,
+            sealed_progress.StoredShare,
         ],
     ),
     (

@@ -80,7 +80,8 @@ def test_evidence_of_another_run_or_that_was_changed_is_none() -> None:
     with pytest.raises(LogError, match="of another run"):
         check_evidence(ANOTHER.agreement, logs(node3=[failed(LIE, TRUTH)]))
     changed = failed(LIE, TRUTH)
-    changed.evidence[0] = changed.evidence[0][:-2] + "00"
+    last = int(changed.evidence[0][-1], 16)
+    changed.evidence[0] = f"{changed.evidence[0][:-1]}{last ^ 1:x}"
     with pytest.raises(LogError, match="did not sign"):
         check_evidence(CAST.agreement, logs(node3=[changed]))
     changed.evidence[0] = "no hexadecimal"

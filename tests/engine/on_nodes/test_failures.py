@@ -256,7 +256,7 @@ def timed_run(
 
 
 def test_a_run_answers_by_the_deadline_when_a_node_hangs(own_cluster: LocalCluster) -> None:
-    result, late = timed_run(own_cluster, lambda: stop(own_cluster, 1), deadline=3.0)
+    result, late = timed_run(own_cluster, lambda: stop(own_cluster, 1), deadline=5.0)
     assert late < LATE
     assert result.stopped == "deadline"
     assert "node 1" in result.notes[0]

@@ -117,6 +117,12 @@ def _search_line(result: Result) -> str:
         return "exact"
     seconds = result.timing.seconds if result.timing else 0.0
     where = f"on {COUNTS[result.nodes]} nodes" if result.nodes else "in this process"
+    if result.proved is not None:
+        proved = "proved to be the optimum" if result.proved else "not proved to be the optimum"
+        return (
+            f"{result.algorithm}, exact: {result.generations} phases in {show_duration(seconds)} "
+            f"{where}, {proved}"
+        )
     return (
         f"{result.algorithm}, seed {result.seed}: {result.generations} generations in "
         f"{show_duration(seconds)} {where}, stopped by {result.stopped}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tacit.audit import explain_leakage
 from tacit.disclosure import PARETO, leakage, split_disclosure
-from tacit.engine.agreement import Agreement, ObjectiveTerms, sealed_terms
+from tacit.engine.agreement import Agreement, ObjectiveTerms, is_exact, sealed_terms
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,8 @@ def opened_words(agreement: Agreement, /) -> list[str]:
         what = f"{plans} plans, one for each agreed weighting of the objectives"
     total = "its total" if plans == 1 else "the weighted total of each"
     best = agreement.objectives[0].best
+    if is_exact(agreement):
+        what += f", and whether {'it is' if plans == 1 else 'each is'} proved to be the best of all"
     if best == "value":
         return [f"once, at the end: {what}, and {total}, as a number; nothing about any other plan"]
     lines = [
@@ -121,6 +123,8 @@ def owners_words(agreement: Agreement, /) -> list[str]:
     what = "that there is a plan" if plans == 1 else f"that there are {plans} plans"
     best = agreement.objectives[0].best
     total = "; and its total, as a number" if best == "value" else "; not its total"
+    if is_exact(agreement):
+        what += ", and whether it is proved to be the best of all"
     lines = [f"once, at the end: {what}, and nothing of it, not which row gets what{total}"]
     if best == "improvement":
         lines.append(

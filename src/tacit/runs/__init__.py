@@ -16,6 +16,7 @@ from tacit.runs.linear_sum_assignment import linear_sum_assignment
 from tacit.runs.plots import check_plot_name, plot_result
 from tacit.runs.result import Result, load_result
 from tacit.runs.sealed.driver import SealedDriver
+from tacit.runs.sealed.exact import phases_of
 from tacit.runs.sealed.searching import SimulatedSealedSearch
 from tacit.runs.settings import (
     Checkpointing,

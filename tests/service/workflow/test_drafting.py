@@ -14,7 +14,7 @@ from tacit.engine.agreement.terms import Agreement
 from tacit.engine.identity.keys import Keys
 from tacit.errors import TacitError
 from tacit.search import SearchParameters
-from tacit.search.moves import SealedParameters, fitted_parameters
+from tacit.search.moves import ExactParameters, SealedParameters, fitted_parameters
 from tacit.service.api.routes.status import Generate, generated_terms
 from tacit.service.api.terms import RunTerms
 from tacit.service.workflow.drafting import (
@@ -98,6 +98,12 @@ def test_settings_of_a_sealed_search_can_be_chosen() -> None:
     chosen = sealed_terms(agreed(sealed_run(parameters={"block": 4, "heat_start": 200})))
     assert isinstance(chosen.parameters, SealedParameters)
     assert (chosen.parameters.block, chosen.parameters.heat_start) == (4, 200)
+
+
+def test_the_exact_solver_can_be_chosen_and_has_its_phases() -> None:
+    drafted = agreed(sealed_run(parameters={"method": "exact", "phases": 9}))
+    assert sealed_terms(drafted).parameters == ExactParameters(phases=9)
+    assert drafted.limits.evaluations == 9
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,11 @@ def course_for(
     return forest_course(problem, shape, parameters, seed=seed, stream=stream)
 
 
+def phases_of(problem: Problem, parameters: ExactParameters, weighting: Sequence[int], /) -> int:
+    """How many phases there are: with scaling, as many as the range of the costs asks for."""
+    return len(course_for(problem, parameters, weighting).phases)
+
+
 class SimulatedExact:
     """The same phases as on nodes, with the weights that are all here."""
 

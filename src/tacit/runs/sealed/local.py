@@ -43,7 +43,7 @@ def local_sealed(
     check_sealed_limits(problem, limits)
     factors = [tuple(each) for each in weightings or default_weightings(problem)]
     _check(problem, parameters, choice, saving, factors)
-    limits = _within_phases(problem, parameters, limits, factors[0])
+    limits = _within_phases(problem, parameters, limits, factors)
     if choice.engine == "simulated":
         # On nodes the seed follows from the inputs instead.
         twins = [
@@ -78,14 +78,14 @@ def local_sealed(
 
 
 def _within_phases(
-    problem: Problem, parameters: AnySealed, limits: Limits, weighting: Sequence[int]
+    problem: Problem, parameters: AnySealed, limits: Limits, weightings: Sequence[Sequence[int]]
 ) -> Limits:
     """No more generations than the exact solver has phases."""
     if not isinstance(parameters, ExactParameters):
         return limits
-    from tacit.runs.sealed.exact import course_for
+    from tacit.runs.sealed.exact import phases_of
 
-    phases = len(course_for(problem, parameters, weighting).phases)
+    phases = min(phases_of(problem, parameters, each) for each in weightings)
     return replace(limits, generations=min(phases, limits.generations or phases))
 
 

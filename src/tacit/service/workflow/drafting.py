@@ -26,8 +26,15 @@ from tacit.problems import (
     kind_named,
     problem_without_weights,
 )
-from tacit.runs import changed, default_weightings, parse_weighting, sealed_settings
+from tacit.runs import (
+    changed,
+    default_weightings,
+    parse_weighting,
+    phases_of,
+    sealed_settings,
+)
 from tacit.search import SearchParameters, preset_named
+from tacit.search.moves import ExactParameters
 from tacit.service.api.terms import RunTerms, public_of_terms
 
 CANDIDATES_PER_SECOND = 30_000.0
@@ -79,11 +86,25 @@ def budget_of_terms(terms: RunTerms, /) -> int:
     Every evaluation gives something away, so where the terms leave it open, there are no more than
     the fastest nodes finish in time.
     """
+    if (phases := _phases_of_terms(terms)) is not None:
+        return min(phases, terms.limits.evaluations or phases)
     if terms.limits.evaluations is not None:
         return terms.limits.evaluations
     candidates = population_of_terms(terms)
     pace = min(MOST_PER_SECOND, CANDIDATES_PER_SECOND / max(1, candidates))
     return ceil(terms.deadline_seconds * pace)
+
+
+def _phases_of_terms(terms: RunTerms) -> int | None:
+    """The phases of the exact solver, where the terms name it."""
+    if population_of_terms(terms):
+        return None
+    problem = problem_of_terms(terms, proven=True)
+    settings = sealed_settings(problem, terms.parameters)
+    if not isinstance(settings, ExactParameters):
+        return None
+    given = [parse_weighting(text) for text in terms.weightings] or default_weightings(problem)
+    return min(phases_of(problem, settings, each) for each in given)
 
 
 def plans_of_terms(terms: RunTerms, /) -> int:

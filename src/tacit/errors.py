@@ -8,6 +8,7 @@
     │   ├── ProblemError          a problem that contradicts itself
     │   ├── DisclosureError       a disclosure that does not exist or does not fit
     │   └── ParameterError        a setting out of its range
+    ├── NoPlanError               there is no plan, or none was found in time
     ├── EngineError               the Privacy Engine says no, or cannot go on
     │   ├── AgreementError        an agreement contradicts itself, or somebody did not sign it
     │   ├── SealError             a sealed box or its manifest is not what it should be

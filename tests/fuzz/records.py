@@ -65,10 +65,13 @@ def ledgers() -> Iterator[Trial]:
         {"entry": "best", "objective": 0, "index": 1},
         {"entry": "improvements", "search": 0, "number": 1, "request": "", "improved": [1],
          "parts": PARTS},
-        {"entry": "plan", "search": 0, "plan": [0, 1], "value": None, "parts": PARTS},
+        {"entry": "plan", "search": 0, "plan": [0, 1], "value": None, "parts": PARTS,
+         "outcome": "optimum"},
+        {"entry": "plan for owners", "search": 0, "attempt": "1 2 3", "value": None, "parts": PARTS,
+         "heads": [{"commitments": ["ab", "cd"], "boxes": "ef"}, None, None]},
         {**first, "number": 1 << 63},
     ]  # fmt: skip
-    assert len(get_args(LedgerEntry)) == 4
+    assert len(get_args(LedgerEntry)) == 5
 
     @st.composite
     def examples(draw: st.DrawFn) -> tuple[bytes, bool]:

@@ -88,7 +88,7 @@ class AblationStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
     >>> study = shipped_ablation()
     >>> len(study.cells()), len(study.jobs())
-    (160, 784)
+    (160, 770)
     """
 
     name: str

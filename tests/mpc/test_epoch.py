@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -140,6 +141,9 @@ def test_masks_and_greetings_depend_on_the_state() -> None:
     epoch.masks(CONTEXT, b"one")
     with pytest.raises(MaskReuseError, match="computed before"):
         epoch.masks(CONTEXT, b"two")
+    # An attempt names one computation: asked for otherwise, it would leave another state so named.
+    with pytest.raises(MaskReuseError, match="computed before"):
+        epoch.masks(replace(CONTEXT, request=b"another"), b"one")
 
 
 @pytest.mark.parametrize(

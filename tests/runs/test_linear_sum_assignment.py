@@ -84,6 +84,25 @@ def test_what_scipy_refuses_and_what_shares_cannot_hold(matrix: Any, match: str)
         clear(matrix)
 
 
+def test_narrow_words_do_not_wrap() -> None:
+    costs = np.array([[-128, 0], [0, -1]], dtype=np.int8)
+    rows, columns = clear(costs, maximize=True)
+    assert costs[rows, columns].sum() == 0
+
+
+def test_costs_with_structure_take_more_phases_and_are_proved() -> None:
+    """Of rank one, most pairs forbidden: the first course finds no plan of some of these."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        costs = np.outer(rng.integers(0, 99, 24), rng.integers(0, 99, 24)).astype(float)
+        costs[rng.random(costs.shape) < 0.6] = INF
+        costs[range(24), rng.permutation(24)] = 5000
+        rows, columns = clear(costs)
+        assert (
+            costs[rows, columns].sum() == costs[scipy.optimize.linear_sum_assignment(costs)].sum()
+        )
+
+
 @pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0)])
 def test_nothing_to_assign(shape: tuple[int, int]) -> None:
     rows, columns = clear(np.empty(shape))

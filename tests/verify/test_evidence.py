@@ -70,6 +70,13 @@ def test_evidence_that_proves_something_else_is_none(
         check_evidence(CAST.agreement, logs(**lines))
 
 
+def test_a_node_that_is_named_without_evidence_is_not() -> None:
+    with pytest.raises(LogError, match="evidence that is none"):
+        check_evidence(CAST.agreement, logs(node1=[NodeNamed(7, 3, [])]))
+    lost, alone = NodeLost(7, 3), NodeNamed(7, 3, [])
+    assert "not checked" in describe_loss([[lost], [lost, alone], [lost], []])
+
+
 def test_what_one_makes_up_does_not_hide_what_others_prove() -> None:
     lines = logs(node1=[failed(LIE)], node3=[failed(LIE, TRUTH)])
     with pytest.raises(LogError, match=r"node 1 shows evidence that is none: .*; node 1 or node 2"):

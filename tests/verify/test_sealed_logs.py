@@ -5,12 +5,14 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from tacit.engine.agreement import PlanHeads
 from tacit.engine.agreement.terms import agreement_hash
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.records.events import GenerationsBegun, PlanBound, PlanSent
-from tacit.engine.records.ledger import ImprovementBits, LedgerEntry, OpenedPlan
+from tacit.engine.records.ledger import ImprovementBits, LedgerEntry, OpenedPlan, OwnersPlan
 from tacit.engine.wire.attempt import Attempt
 from tacit.errors import LogError
+from tacit.verify.owners import check_own_parts
 from tacit.verify.sealed import check_asked, check_opened
 from tests.engine.agreed_cluster import run
 from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed
@@ -79,6 +81,7 @@ def test_logs_and_ledger_are_compared(cluster: LocalCluster) -> None:
     forged = [[(k, [bytes(len(f)) for f in frames]) for k, frames in s] for s in bits.parts]
     lies: tuple[tuple[list[LedgerEntry], str], ...] = (
         ([msgspec.structs.replace(opening, plan=swapped)], "another plan than the ledger"),
+        ([msgspec.structs.replace(opening, outcome="optimum")], "another plan than the ledger"),
         ([msgspec.structs.replace(opening, parts=other)], "something that is not a plan"),
         ([msgspec.structs.replace(opening, parts=cut)], "not part of a plan"),
         ([opening, msgspec.structs.replace(opening, plan=swapped)], "two plans of one search"),
@@ -108,3 +111,11 @@ def test_logs_and_ledger_are_compared(cluster: LocalCluster) -> None:
     for entry in (opening, fewer_parts):
         with pytest.raises(LogError, match="another part of the plan"):
             check_opened(agreed.agreement, [*logs[:2], [*logs[2], other_part]], [bits, entry])
+
+
+def test_an_owner_to_whom_nothing_is_brought_notices() -> None:
+    heads = [PlanHeads(["ab", "cd"], "ef"), None, None]
+    entry = OwnersPlan(0, "9:1:1", None, [[], [], []], heads)
+    check_own_parts([entry], {0: {0: PlanHeads(["ab", "cd"], "ef")}})
+    with pytest.raises(LogError, match="brings no box"):
+        check_own_parts([entry], {})

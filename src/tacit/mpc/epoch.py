@@ -85,7 +85,7 @@ class Epoch:
         """The nodes that take part, by their numbers; components go by positions in this."""
         self._keys = dict(keys)
         self._transcript = transcript
-        self._used: set[bytes] = set()
+        self._used: set[Channel] = set()
 
     @property
     def closed(self) -> bool:
@@ -106,12 +106,13 @@ class Epoch:
         """The masks of one evaluation; a second call for the same one is rejected."""
         if self.closed:
             raise MaskReuseError("this epoch has ended; agree on new keys")
-        info = context.info()
-        if info in self._used:
+        # An attempt is one name for one computation, whatever is asked under it: two would leave
+        # states of the same name that differ.
+        if (name := context.channel(0)) in self._used:
             which = f"evaluation {context.evaluation}, attempt {context.attempt}"
             raise MaskReuseError(f"{which} was computed before; use the next attempt")
-        self._used.add(info)
-        about = b"evaluation" + info + hashlib.sha256(state).digest()
+        self._used.add(name)
+        about = b"evaluation" + context.info() + hashlib.sha256(state).digest()
         return KeyedMasks({c: expand(key, about) for c, key in self._keys.items()})
 
     def close(self) -> None:

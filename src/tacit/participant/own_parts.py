@@ -8,7 +8,14 @@ from __future__ import annotations
 
 import msgspec
 
-from tacit.engine.agreement import Agreement, CarriedPart, OwnPart, PlanHeads, put_together
+from tacit.engine.agreement import (
+    Agreement,
+    CarriedPart,
+    OwnPart,
+    PlanHeads,
+    count_searches,
+    put_together,
+)
 from tacit.errors import PlatformError, TrustError
 from tacit.participant.account.client import PlatformClient
 from tacit.participant.account.profile import Profile
@@ -34,6 +41,11 @@ def fetch_own_parts(
             f"the platform does not bring the boxes with your part of the plan ({error}); ask its "
             "operator"
         ) from None
+    if len(searches) != count_searches(agreement):
+        raise PlatformError(
+            f"the platform brings boxes of {len(searches)} plans, and {count_searches(agreement)} "
+            "were agreed on; ask its operator"
+        )
     key = profile.keys().signing
     found = [
         put_together(agreement, search, profile.account, parts, key=key)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.errors import ProblemError, TacitError
+from tacit.errors import NoPlanError, ProblemError, TacitError
 from tacit.problems import Assignment, Objective
 from tacit.runs.engine_choice import EngineChoice
 from tacit.runs.limits import Limits
@@ -36,7 +36,8 @@ def linear_sum_assignment(
     Takes and returns what `scipy.optimize.linear_sum_assignment` does: the rows, and the column of
     each, in ascending order of the rows. Pairs of infinite cost are forbidden. Of several optima it
     may find another than SciPy. The costs are shared among nodes on this machine, or those of
-    `engine`; none of them learns anything of them.
+    `engine`; which pairs are forbidden and how many bits the costs have is public, and how many
+    phases it takes until the optimum is proved.
 
     >>> linear_sum_assignment([[4, 1, 3], [2, 0, 5], [3, 2, 2]], engine="simulated")
     (array([0, 1, 2]), array([1, 0, 2]))
@@ -60,7 +61,7 @@ def _checked(matrix: ArrayLike, *, maximize: bool) -> NDArray[Any]:
         raise ValueError(f"expected a matrix containing numerical entries, got {costs.dtype}")
     if np.iscomplexobj(costs):
         raise ValueError("expected a matrix of real numbers, got complex ones")
-    if costs.dtype.kind in "bu":
+    if costs.dtype.kind in "bui":  # narrow words would wrap where they are negated
         costs = costs.astype(np.int64)
     costs = -costs if maximize else costs
     if costs.dtype.kind == "f" and (np.isnan(costs) | np.isneginf(costs)).any():
@@ -75,7 +76,10 @@ def _solve(costs: NDArray[Any], engine: str | EngineChoice) -> NDArray[np.intp]:
         raise ValueError("cost matrix is infeasible")
     weights = _whole(np.where(forbidden, costs[~forbidden].min(), costs))
     objective = Objective(
-        "cost", weights, sense="minimize", weight_bound=max(1, int(weights.max()))
+        "cost",
+        weights,
+        sense="minimize",
+        weight_bound=(1 << int(weights.max()).bit_length()) - 1 or 1,
     )
     try:
         problem = Assignment(
@@ -91,7 +95,12 @@ def _solve(costs: NDArray[Any], engine: str | EngineChoice) -> NDArray[np.intp]:
         raise
     for settings in COURSES:
         limits = Limits(deadline=3600.0)
-        found = solve(problem, disclose="sealed", settings=settings, limits=limits, engine=engine)
+        try:
+            found = solve(
+                problem, disclose="sealed", settings=settings, limits=limits, engine=engine
+            )
+        except NoPlanError:
+            continue  # none without a forbidden pair was found yet
         if found.proved:
             return np.array(found.plan, dtype=np.intp)
     raise TacitError("the optimum could not be proved within an hour; take tacit.solve")

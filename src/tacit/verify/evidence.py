@@ -30,7 +30,9 @@ def check_evidence(agreement: Agreement, logs: Sequence[Log], /) -> str:
     made_up: list[str] = []
     for node, log in enumerate(logs):
         for event in log:
-            if isinstance(event, RequestFailed | NodeNamed) and event.evidence:
+            if isinstance(event, NodeNamed) or (
+                isinstance(event, RequestFailed) and event.evidence
+            ):
                 try:
                     shown |= dict.fromkeys(_checked(agreement, node, event))
                 except (LogError, ValueError) as error:

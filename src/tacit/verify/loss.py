@@ -91,7 +91,8 @@ def describe_loss(logs: Sequence[Log], /) -> str:
     if lost is None:
         return ""
     events = [event for log in logs for event in log]
-    if any(isinstance(event, NodeNamed) for event in events):
+    # One node's word is none; whether the evidence is any, `check_evidence` tells.
+    if sum(any(isinstance(event, NodeNamed) for event in log) for log in logs) > 1:
         return f"computed by three since node {lost} was proven to cheat"
     back = any(isinstance(event, NodeReturned) for event in events)
     until = "until it was back " if back else "from then on "

@@ -59,12 +59,12 @@ def _check_entry(agreement: Agreement, logs: Sequence[Log], entry: OwnersPlan) -
     if entry.search not in searches or not len(entry.heads) == len(entry.parts) == nodes:
         raise LogError("the ledger has not kept what binds the nodes to the parts of a plan")
     try:
-        value = join_value(agreement, entry.search, entry.parts).value
+        joined = join_value(agreement, entry.search, entry.parts)
     except AbortError as error:
         raise LogError(
             f"the parts of the value in the ledger do not fit ({error}); it was changed"
         ) from None
-    if value != entry.value:
+    if (joined.value, joined.outcome) != (entry.value, entry.outcome):
         raise LogError("the nodes opened another value than the ledger says; it was changed")
     lost = next((node for log in logs if (node := lost_by(log)) is not None), None)
     roots: dict[int, tuple[int, str]] = {}
@@ -128,7 +128,8 @@ def _values(agreement: Agreement, entry: OwnersPlan) -> list[list[bytes]]:
 
 def check_own_parts(opened: Sequence[OwnersPlan], seen: Seen, /) -> None:
     """What a participant put its rows together from must be what the nodes were bound to."""
-    for search, by_node in seen.items():
+    for search in sorted({*seen, *(entry.search for entry in opened)}):
+        by_node = seen.get(search, {})
         entries = [entry for entry in opened if entry.search == search]
         for node, heads in by_node.items():
             if not any(entry.heads[node] in (heads, None) for entry in entries):

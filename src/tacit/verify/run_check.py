@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from tacit.engine.agreement import Agreement
 from tacit.engine.records import LedgerEntry, Log
@@ -28,18 +27,20 @@ def check_run(
 
     `logs` are of different nodes, `public` has the weights of public objectives.
     """
-    witness = throughout(logs)[0]
+    # Who was lost is looked up inside the checks: one log that lies about it is a finding, and
+    # hides no other.
     checks: dict[str, Callable[[], str]] = {
-        "populations": partial(check_populations, logs),
-        "answers": partial(check_disclosed, agreement, logs, ledger),
-        "search": partial(check_search, agreement, witness, ledger, claim, public=public),
+        "populations": lambda: check_populations(logs),
+        "answers": lambda: check_disclosed(agreement, logs, ledger),
+        "search": lambda: check_search(
+            agreement, throughout(logs)[0], ledger, claim, public=public
+        ),
     }
     if agreement.sealed:
-        logs = to_the_end(logs)
         checks = {
-            "populations": partial(sealed.check_asked, logs),
-            "answers": partial(sealed.check_opened, agreement, logs, ledger),
-            "search": partial(sealed.check_plan, logs, ledger, claim),
+            "populations": lambda: sealed.check_asked(to_the_end(logs)),
+            "answers": lambda: sealed.check_opened(agreement, to_the_end(logs), ledger),
+            "search": lambda: sealed.check_plan(to_the_end(logs), ledger, claim),
         }
     findings = [Finding.of(about, checks[about]) for about in ("populations", "answers")]
     if findings[-1].ok or findings[-1].unproven:  # wrong answers lead a search anywhere

@@ -148,7 +148,8 @@ def _confirm(agreement: Agreement, logs: Sequence[Log], entry: OpenedPlan) -> in
         raise LogError(
             f"the parts of the plan in the ledger do not fit ({error}); it was changed"
         ) from None
-    if (joined.plan, joined.value) != (entry.plan, entry.value):
+    said = entry.plan, entry.value, entry.outcome
+    if (joined.plan, joined.value, joined.outcome) != said:
         raise LogError("the nodes opened another plan than the ledger says; it was changed")
     # Two nodes send all components, so what another sent is known whether it was kept or not.
     hashes = [hashlib.sha256(component).digest() for component in joined.components]
@@ -306,7 +307,8 @@ def check_plan(logs: Sequence[Log], ledger: Sequence[LedgerEntry], claim: Claim,
             raise LogError("the platform shows a plan of which it should know nothing")
         if claim.own_trouble:
             raise LogError(claim.own_trouble)
-        check_own_parts(for_owners, claim.own_parts)
+        if claim.own_parts is not None:
+            check_own_parts(for_owners, claim.own_parts)
         generations = check_generations_asked(logs)
         return (
             "the nodes searched by themselves, and each owner's part is of their one plan after "

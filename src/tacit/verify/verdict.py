@@ -28,7 +28,7 @@ class Claim:
     generation: int | None = None
     shown: list[int] | None = None
     """The plan that this machine has shown before, if any."""
-    own_parts: Mapping[int, Mapping[int, PlanHeads]] = field(default_factory=dict)
+    own_parts: Mapping[int, Mapping[int, PlanHeads]] | None = None
     """Per search and node, what the boxes were bound to that this machine has opened."""
     own_trouble: str = ""
     """Why this machine could not put its own part of the plan together."""

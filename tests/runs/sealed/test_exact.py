@@ -16,7 +16,7 @@ from tacit.problems import (
     generate_delays,
     generate_tour,
 )
-from tacit.runs import Limits, Result, SealedDriver, drive
+from tacit.runs import Limits, Result, SealedDriver, drive, phases_of
 from tacit.runs.sealed.exact import SimulatedExact
 from tacit.search import weighted_values
 from tacit.search.moves import ExactParameters
@@ -116,3 +116,20 @@ def test_what_the_exact_solver_cannot_do() -> None:
         exact(generate_assignment(1, rows=5), method="magic")
     with pytest.raises(ParameterError, match="'block' is not a setting"):
         exact(generate_assignment(1, rows=5), block=4)
+
+
+def test_weightings_of_different_range_are_all_proved() -> None:
+    found = solve_with(
+        generate_assignment(3, rows=6, objectives=2),
+        disclose="sealed",
+        engine="simulated",
+        changes={"method": "exact", "scaling": True},
+        weightings=[(1, 0), (1000, 1)],
+    )
+    assert found.proved is True
+
+
+def test_a_problem_that_no_message_holds_is_refused_before_anything_is_built() -> None:
+    wide = generate_assignment(1, rows=2, columns=6000)
+    with pytest.raises(AgreementError, match="more than a message holds"):
+        phases_of(wide, ExactParameters(), (1,))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.engine.agreement.frame_sizes import ROOM
 from tacit.errors import AgreementError, ParameterError
 from tacit.mpc import ArithmeticShare, Size
 from tacit.mpc.forest import (
@@ -50,8 +51,10 @@ class ForestCourse:
     @property
     def largest_message(self) -> int:
         """Bytes of a table, or of one bit per bit of the comparisons of a level."""
-        size, pairs = self.shape.size, most_compared(self.shape)
-        return max(size * size * self.shape.word.itemsize, pairs * self.shape.key_bits // 8)
+        size, word = self.shape.size, self.shape.word.itemsize
+        compared = most_compared(self.shape) * self.shape.key_bits // 8
+        # The proof compares every reduced cost with both ends of its range, in whole words.
+        return max(size * size * word, compared, (2 * size * size + 4 * size + 1) * word)
 
     def costs(self, values: ArithmeticShare, /) -> ArithmeticShare:
         """The forest's scaled costs, from shares of rows x columns of values."""
@@ -84,6 +87,12 @@ def forest_course(
         raise AgreementError(
             f"the exact solver is for assignments, not for the kind {problem.kind!r}; "
             "leave method out, or say method=search"
+        )
+    places = len(problem.sealed_items)
+    if places * places * 8 > ROOM:
+        raise AgreementError(
+            f"the exact solver works on {places} x {places} numbers, more than a message holds; "
+            "take method=search, or a smaller problem"
         )
     layout = Layout(
         rows=public.rows,

@@ -13,6 +13,8 @@ from tacit.search.moves import Schedule
 
 CHILD_BYTES = 256
 """Of a child of a sealed search: where its gain comes from, what it moves, its key."""
+FOREST_FACTOR = 2
+"""A phase of the exact solver keeps several such steps at a time."""
 BATCH_FACTOR = {3: 14, 4: 28}
 """The memory of a comparison's steps, in messages of it, by the number of nodes."""
 BOX_FACTOR = 5
@@ -56,7 +58,9 @@ def evaluation_bytes(agreement: Agreement, objective: int, /) -> int:
 
 def generations_bytes(course: Course, /, *, nodes: int) -> int:
     """The secret start of a sealed search, or a batch of its generations or phases."""
-    children = course.blocks * course.children if isinstance(course, Schedule) else 0
+    if not isinstance(course, Schedule):
+        return FOREST_FACTOR * BATCH_FACTOR[nodes] * largest_message(course)
+    children = course.blocks * course.children
     return BATCH_FACTOR[nodes] * largest_message(course) + CHILD_BYTES * children
 
 

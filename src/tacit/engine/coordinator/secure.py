@@ -38,6 +38,7 @@ from tacit.engine.records.ledger import (
     OwnersPlan,
     RevealedBest,
 )
+from tacit.engine.records.opened_plan import WITHOUT_PLAN
 from tacit.engine.records.plan_parts import PlanParts
 from tacit.engine.wire.replies import LogPage
 from tacit.errors import EngineError, PeerTimeoutError, TacitError
@@ -301,7 +302,7 @@ class SecureSealedSearch:
                 opened.outcome,
             )
         )
-        if not engine.owners:
+        if not engine.owners or opened.outcome in WITHOUT_PLAN:
             return opened
         whole = whole_plan(engine.agreement, self._number, opened.sealed, engine.owners)
         return replace(opened, plan=whole)

@@ -100,7 +100,7 @@ class Node:
             frame_limit=FRAME_LIMIT,
             log=self.note,
             lost=self.end_epochs,
-            bind=lambda asked: bind_for_peer(self, asked),
+            bind=lambda asked, peer: bind_for_peer(self, asked, peer),
         )
         remove_leftovers(self._data)
         self.own_keys = OwnKeys(config, self._data)

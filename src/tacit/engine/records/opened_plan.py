@@ -21,6 +21,9 @@ from tacit.errors import AbortError
 from tacit.mpc import from_ring, held_by
 from tacit.mpc.forest import Outcome
 
+WITHOUT_PLAN = tuple(each.name.lower() for each in Outcome if not each.has_plan)
+"""Outcomes that come without a plan."""
+
 
 @dataclass(frozen=True, slots=True)
 class JoinedPlan:
@@ -57,6 +60,8 @@ def join_value(agreement: Agreement, search: int, parts: Parts, /) -> JoinedPlan
         return JoinedPlan([], [], None)
     whole = _joined(agreement, search, parts, words=heads)
     value, outcome = _read_heads(agreement, search, _sum(agreement, search, whole))
+    if outcome is not None and not outcome.has_plan:
+        value = None
     return JoinedPlan(whole, [], value, None if outcome is None else outcome.name.lower())
 
 

@@ -98,5 +98,5 @@ def most_compared(shape: ForestShape) -> int:
     25000
     """
     candidates = shape.size + 1
-    levels = tournament(shape.sizes(candidates), levels_for(candidates))
-    return max(level.pairs for level in levels)
+    levels = tournament((candidates,), levels_for(candidates))
+    return max(level.pairs for level in levels) * shape.weightings * shape.size

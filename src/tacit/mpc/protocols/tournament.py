@@ -11,7 +11,7 @@ The plan follows from the sizes alone. Subgroups differ in size by one at most.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,7 +128,7 @@ def levels_for(size: int) -> int:
     return 1 if size <= FEW else 2 if size <= MANY else 3
 
 
-@cache
+@lru_cache(maxsize=64)
 def tournament(sizes: tuple[int, ...], levels: int) -> tuple[Level, ...]:
     """The levels for groups of these sizes.
 

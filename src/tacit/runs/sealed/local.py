@@ -85,7 +85,7 @@ def _within_phases(
         return limits
     from tacit.runs.sealed.exact import phases_of
 
-    phases = min(phases_of(problem, parameters, each) for each in weightings)
+    phases = max(phases_of(problem, parameters, each) for each in weightings)
     return replace(limits, generations=min(phases, limits.generations or phases))
 
 

@@ -17,6 +17,7 @@ from tacit.engine.node.links.peer_links import PeerLinks
 from tacit.engine.node.platform_connection import PlatformConnection
 from tacit.engine.node.work.session import refusals_told
 from tacit.engine.records.events import Event, InternalError, LinkLost
+from tacit.engine.wire.attempt import Attempt
 from tacit.engine.wire.messages import (
     TALK,
     FetchLog,
@@ -34,7 +35,7 @@ from tests.engine.agreed_cluster import AgreedCluster, ask, populations, run
 # Links between nodes.
 
 
-async def bound_alike(asked: Bind) -> Bound:
+async def bound_alike(asked: Bind, _peer: str) -> Bound:
     return Bound(asked.number, asked.attempt)
 
 
@@ -114,6 +115,31 @@ def test_a_link_is_closed_only_if_the_peer_does_not_answer(
         return events
 
     assert run(work()) == ["connected node 1", "link lost node 1", "epochs ended"]
+
+
+def test_who_waits_to_bind_itself_answers_meanwhile_and_is_not_gone() -> None:
+    async def work() -> None:
+        computing = asyncio.Event()
+
+        async def bind_late(asked: Bind, _peer: str) -> Bound:
+            await computing.wait()
+            return Bound(asked.number, asked.attempt)
+
+        here, there = memory_pair("node 0", "node 1")
+        one, other = PeerLine(Mux(here), bound_alike), PeerLine(Mux(there), bind_late)
+        listening = [asyncio.ensure_future(line.listen()) for line in (one, other)]
+        binding = asyncio.ensure_future(one.bind(b"", 0, Attempt("4:1:1"), timeout=20))
+        await asyncio.sleep(0)
+        assert await one.answers(timeout=10)
+        assert not binding.done()
+        computing.set()
+        assert (await binding).attempt == "4:1:1"
+        for each in listening:
+            each.cancel()
+        for line in (one, other):
+            await line.mux.close()
+
+    run(work())
 
 
 class SlowToClose(MemoryLink):

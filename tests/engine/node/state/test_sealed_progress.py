@@ -133,7 +133,7 @@ def test_a_peer_binds_a_node_to_no_plan_that_is_not_here(tmp_path: Path) -> None
         progress = held.searches[0] = SealedProgress(held.store, 0)
         await progress.keep(state(4))
         told = [
-            await bind_for_peer(here, Bind(1, held.hash, 0, Attempt(attempt)))
+            await bind_for_peer(here, Bind(1, held.hash, 0, Attempt(attempt)), "node 1")
             for attempt in ("9:1:1", "", "4:1:1", "9:1:1")
         ]
         assert [said.attempt for said in told] == ["", "", "4:1:1", "4:1:1"]

@@ -21,7 +21,11 @@ from tacit.engine.node.state.sealed_progress import Kept, SealedProgress
 from tacit.engine.node.state.store import Store
 from tacit.engine.node.work import plan_binding
 from tacit.engine.node.work.owners_opening import differing, sealed_parts
-from tacit.engine.node.work.plan_binding import bind_for_peer, open_for_owners
+from tacit.engine.node.work.plan_binding import (
+    bind_for_peer,
+    confirm_binding,
+    open_for_owners,
+)
 from tacit.engine.records.events import PlanReleased, PlanSealed
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
 from tacit.engine.wire.messages import OpenPlan
@@ -228,7 +232,7 @@ def test_a_peer_hears_what_binds_us_to_our_boxes(tmp_path: Path) -> None:
         await held.searches[0].keep(cluster.kept[2])
         for attempt, answered in (("4:1:1", NO_ATTEMPT), (ATTEMPT, ATTEMPT)):
             asked = Bind(5, held.hash, 0, Attempt(attempt))
-            said = await bind_for_peer(cluster.node(2), asked)
+            said = await bind_for_peer(cluster.node(2), asked, "node 1")
             assert (said.number, said.attempt) == (5, answered)
             assert said.heads == (None if answered == NO_ATTEMPT else await cluster.heads(2))
         assert events(held) == ["open plan", "sealed plan"]
@@ -236,3 +240,25 @@ def test_a_peer_hears_what_binds_us_to_our_boxes(tmp_path: Path) -> None:
         assert kept.plan_keys == cluster.kept[2].plan_keys
 
     run(work())
+
+
+def test_a_peer_that_comes_over_several_links_confirms_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan_binding, "EPOCH_SECONDS", 0.5)
+    cluster = Cluster(tmp_path, 4)
+
+    class EverNew(dict[int, SaysThis]):
+        """Node 3 opens one link after the other."""
+
+        def items(self) -> Any:
+            return {3: SaysThis(Bound(1, ATTEMPT))}.items()
+
+    async def work() -> None:
+        held = cluster.held[0]
+        node = cluster.node(0)
+        node.peers.lines = EverNew
+        with pytest.raises(PeerTimeoutError, match="did not confirm"):
+            await confirm_binding(node, held, 0, ATTEMPT)
+
+    asyncio.run(work())

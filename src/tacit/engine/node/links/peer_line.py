@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TypeVar
 
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
@@ -23,15 +24,17 @@ from tacit.engine.wire.peer_messages import (
     decode_peer_message,
     encode_peer_message,
 )
-from tacit.errors import PeerError, PeerTimeoutError
+from tacit.errors import AbortError, PeerError, PeerTimeoutError
 from tacit.mpc.transport import Mux
 
 QUIET_SECONDS = 3600.0
 ANSWER_SECONDS = 5.0
+MOST_QUESTIONS = 256
+"""Answers that a peer may wait for at a time."""
 
 T = TypeVar("T")
 
-Binder = Callable[[Bind], Awaitable[Bound]]
+Binder = Callable[[Bind, str], Awaitable[Bound]]
 """Binds this node as a peer asks, and says to what it is bound."""
 
 
@@ -61,6 +64,7 @@ class PeerLine:
         self._talk = mux.open(TALK)
         self._asked: asyncio.Future[None] | None = None
         self._binding: dict[int, asyncio.Future[Bound]] = {}
+        self._answering: set[asyncio.Task[None]] = set()
         self._number = 0
 
     async def listen(self) -> str:
@@ -74,6 +78,8 @@ class PeerLine:
             except PeerError as error:
                 for number, waiting in self._binding.items():
                     _settle(waiting, Bound(number, NO_ATTEMPT))
+                for task in self._answering:
+                    task.cancel()
                 return error.what
 
     async def _heard(self, said: PeerMessage) -> None:
@@ -84,13 +90,23 @@ class PeerLine:
                 if self._asked is not None:
                     _settle(self._asked, None)
             case Bind():
-                await self._say(await self._bind(said), timeout=ANSWER_SECONDS)
+                # It may have to wait for a computation, and who is asked meanwhile must answer.
+                if len(self._answering) >= MOST_QUESTIONS:
+                    raise AbortError(self.mux.link.peer, "asks more than it waits for")
+                task = asyncio.create_task(self._answer(said))
+                self._answering.add(task)
+                task.add_done_callback(self._answering.discard)
             case Bound():
                 waiting = self._binding.get(said.number)
                 if waiting is not None:
                     _settle(waiting, said)
             case RelayWanted() | RelayComes():
                 self._relays(said)
+
+    async def _answer(self, asked: Bind) -> None:
+        # Who breaks the link meanwhile is heard by `listen`.
+        with suppress(PeerError):
+            await self._say(await self._bind(asked, self.mux.link.peer), timeout=ANSWER_SECONDS)
 
     async def say(self, message: RelayWanted | RelayComes, /) -> None:
         """Tell the peer of a link that goes through one of us."""

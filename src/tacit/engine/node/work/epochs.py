@@ -40,6 +40,7 @@ async def open_epoch(
     if request.without is None:
         epochs.check_all_can_go_on()
         await epochs.of_three.settled()
+        epochs.check_all_can_go_on()  # again, since it may have been proven meanwhile
     elif request.evidence:
         epochs.check_proven(request.without, node.number, request.evidence)
     else:

@@ -81,8 +81,9 @@ async def confirm_binding(
                     if how := differs(peer, said):
                         trouble = party_name(peer), how
                         continue
+                    # A peer counts once, over however many links it says so.
+                    missing -= peer not in confirmed
                     confirmed[peer] = said
-                    missing -= 1
                     if missing == 0:
                         latest = loop.time() + OBJECTION_SECONDS
     finally:
@@ -100,7 +101,7 @@ def _lines(node: ComputingNode, agreement_state: AgreementState) -> dict[int, Pe
     return {peer: line for peer, line in node.peers.lines().items() if peer != cheat}
 
 
-async def bind_for_peer(node: ComputingNode, asked: Bind, /) -> Bound:
+async def bind_for_peer(node: ComputingNode, asked: Bind, peer: str, /) -> Bound:
     """Bind this node as a peer asks; returns what it is bound to now, none if it cannot be.
 
     Only to a state that is here: otherwise a peer could end a search with a plan that nobody has.
@@ -109,6 +110,9 @@ async def bind_for_peer(node: ComputingNode, asked: Bind, /) -> Bound:
     agreement_state = node.agreement_states.get(asked.agreement)
     if agreement_state is None or agreement_state.ended:
         return nothing
+    epochs = agreement_state.epochs
+    if epochs.evidence and epochs.lost is not None and peer == party_name(epochs.lost):
+        return nothing  # it is proven to have cheated
     progress = agreement_state.searches.get(asked.search)
     if progress is None or (progress.opened is None and asked.attempt not in progress.names):
         return nothing

@@ -85,7 +85,7 @@ class Epoch:
         """The nodes that take part, by their numbers; components go by positions in this."""
         self._keys = dict(keys)
         self._transcript = transcript
-        self._used: set[Channel] = set()
+        self._used: set[bytes | Channel] = set()
 
     @property
     def closed(self) -> bool:
@@ -106,13 +106,15 @@ class Epoch:
         """The masks of one evaluation; a second call for the same one is rejected."""
         if self.closed:
             raise MaskReuseError("this epoch has ended; agree on new keys")
+        info = context.info()
         # An attempt is one name for one computation, whatever is asked under it: two would leave
         # states of the same name that differ.
-        if (name := context.channel(0)) in self._used:
+        names = (info, context.channel(0))
+        if any(name in self._used for name in names):
             which = f"evaluation {context.evaluation}, attempt {context.attempt}"
             raise MaskReuseError(f"{which} was computed before; use the next attempt")
-        self._used.add(name)
-        about = b"evaluation" + context.info() + hashlib.sha256(state).digest()
+        self._used.update(names)
+        about = b"evaluation" + info + hashlib.sha256(state).digest()
         return KeyedMasks({c: expand(key, about) for c, key in self._keys.items()})
 
     def close(self) -> None:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
+    from tacit.mpc.forest.after_search.clear import warm_start_in_the_clear
+    from tacit.mpc.forest.after_search.duals import STEPS, cost_of_warm_start, warm_start
     from tacit.mpc.forest.clear import ClearForest, ClearState
     from tacit.mpc.forest.clear_outcome import ClearAnswer, finish_in_the_clear
     from tacit.mpc.forest.coins import Coins
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from tacit.mpc.forest.minima import most_compared
     from tacit.mpc.forest.outcome import Answer, Outcome, finish
     from tacit.mpc.forest.phases import advance
-    from tacit.mpc.forest.schedule import Phase, checked, largest_epsilon, plain, scaled
+    from tacit.mpc.forest.schedule import Phase, checked, finishing, largest_epsilon, plain, scaled
     from tacit.mpc.forest.shape import ForestShape
     from tacit.mpc.forest.state import ForestState
 else:

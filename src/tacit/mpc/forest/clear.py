@@ -30,6 +30,8 @@ class ClearState:
     prices: Numbers
     profits: Numbers
     kept: NDArray[np.bool_]
+    first: Indices | None = None
+    """The column of each row in the plan with which the forest began, if it did."""
 
     @property
     def row_of(self) -> Indices:
@@ -38,6 +40,14 @@ class ClearState:
         matched = np.flatnonzero(self.column_of != _NOBODY)
         rows[self.column_of[matched]] = matched
         return rows
+
+
+def completed(column_of: Indices, /) -> Indices:
+    """Free rows take the free columns, by rank."""
+    whole = column_of.copy()
+    taken = np.isin(np.arange(len(whole)), whole)
+    whole[whole == _NOBODY] = np.flatnonzero(~taken)
+    return whole
 
 
 def _least(values: Numbers, ties: Indices) -> tuple[Numbers, Indices]:
@@ -75,15 +85,17 @@ class ClearForest:
     def advance(self, state: ClearState, phases: Iterable[Phase]) -> ClearState:
         """The state after these phases."""
         for phase in phases:
-            state = self._phase(self._filtered(state, phase) if phase.falls else state, phase)
+            state = self._phase(self.filtered(state, phase) if phase.falls else state, phase)
         return state
 
-    def _filtered(self, state: ClearState, phase: Phase) -> ClearState:
+    def filtered(self, state: ClearState, phase: Phase) -> ClearState:
+        """Rows that are further than epsilon from their best column go free."""
         rows = np.arange(len(state.column_of))
         own = self.costs[rows, state.column_of] - state.prices[state.column_of]
         far = own - state.profits > phase.epsilon
         column_of = np.where(far, _NOBODY, state.column_of)
-        return ClearState(column_of, state.prices, state.profits, np.zeros_like(state.kept))
+        kept = np.zeros_like(state.kept)
+        return ClearState(column_of, state.prices, state.profits, kept, state.first)
 
     def _paths(
         self, state: ClearState, phase: Phase
@@ -132,7 +144,7 @@ class ClearForest:
         for column in served.values():
             self._take(column, root, parent, row_of, column_of)
         waiting = (state.column_of == _NOBODY) & ~np.isin(np.arange(size), list(served))
-        return ClearState(column_of, prices, profits, reached & waiting[tree])
+        return ClearState(column_of, prices, profits, reached & waiting[tree], state.first)
 
     def _roots(self, reached: NDArray[np.bool_], root: Indices, parent: Indices | None) -> Indices:
         """The root of each reached column; of the others any row."""

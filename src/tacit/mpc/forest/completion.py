@@ -24,7 +24,7 @@ from tacit.mpc.forest.state import ForestState
 from tacit.mpc.protocols import b2a, bit_products, shuffle
 from tacit.mpc.protocols.bit_products import both, matrix_product
 from tacit.mpc.session import Session
-from tacit.mpc.shares import ArithmeticShare
+from tacit.mpc.shares import ArithmeticShare, BitShare
 
 
 def _key_bits(size: int) -> int:
@@ -45,34 +45,46 @@ def _keys(matching: NDArray[np.unsignedinteger]) -> NDArray[np.unsignedinteger]:
 
 async def complete(session: Session, state: ForestState, shape: ForestShape) -> ArithmeticShare:
     """Shares of a matching of all rows, columns x rows, as numbers of the ring."""
+    return await complete_matching(session, state.matched, state.matching, shape, label="complete")
+
+
+async def complete_matching(
+    session: Session,
+    matched: BitShare,
+    matching: ArithmeticShare,
+    shape: ForestShape,
+    *,
+    label: str,
+) -> ArithmeticShare:
+    """The same of a matching, given as bits and as numbers."""
     k, size, word = shape.weightings, shape.size, shape.word
     index = np.tile(np.arange(size), 2 * k).astype(word)[:, None]
     order, _, _ = await sort_lines(
         session,
-        state.matching.map(_keys).add_public(index),
+        matching.map(_keys).add_public(index),
         2 * k,
         bits=_key_bits(size),
-        label="complete",
+        label=label,
     )
     ranks = np.zeros((2 * k * size, size), dtype=np.uint8)
     ranks[order.places, np.tile(np.arange(size), 2 * k)] = 1
     lines = await shuffle.labels_to_bit_shares(
-        session, np.packbits(ranks, axis=1), order.secret, label="complete.back"
+        session, np.packbits(ranks, axis=1), order.secret, label=f"{label}.back"
     )
     ranked = lines.map(
         lambda part: np.unpackbits(part, axis=1, count=size).reshape(k, 2, size, size)
     )
-    free = state.matched.map(lambda part: np.bitwise_xor.reduce(part, axis=1))
+    free = matched.map(lambda part: np.bitwise_xor.reduce(part, axis=1))
     free = free.add_public(np.ones(1, dtype=np.uint8))
-    free_rows = await both(session, ranked[:, 0], free[:, :, None], label="complete.free")
+    free_rows = await both(session, ranked[:, 0], free[:, :, None], label=f"{label}.free")
     pairs = await matrix_product(
         session,
         ranked[:, 1],
         free_rows.map(lambda part: np.ascontiguousarray(part.swapaxes(1, 2))),
-        label="complete.pairs",
+        label=f"{label}.pairs",
     )
-    made = state.matched + pairs
-    return await b2a.bits_to_arithmetic(session, made, label="complete.matching", dtype=word)
+    made = matched + pairs
+    return await b2a.bits_to_arithmetic(session, made, label=f"{label}.matching", dtype=word)
 
 
 def cost(nodes: int, shape: ForestShape) -> Cost:

@@ -50,7 +50,7 @@ async def filter_rows(
     matched = await both(session, state.matched, stay, label=f"{name}.rows")
     matching = await b2a.bits_to_arithmetic(session, matched, label=f"{name}.matching", dtype=word)
     kept = state.kept.map(np.zeros_like)
-    return ForestState(matched, matching, state.prices, state.profits, kept)
+    return ForestState(matched, matching, state.prices, state.profits, kept, state.first)
 
 
 def cost(nodes: int, shape: ForestShape) -> Cost:

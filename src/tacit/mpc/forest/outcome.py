@@ -13,6 +13,7 @@ import numpy as np
 
 from tacit.mpc.cost import Cost
 from tacit.mpc.forest import certificate, completion
+from tacit.mpc.forest.after_search import better
 from tacit.mpc.forest.layout import Layout
 from tacit.mpc.forest.shape import ForestShape
 from tacit.mpc.forest.state import ForestState
@@ -76,6 +77,8 @@ async def finish(
     """
     k, word = shape.weightings, shape.word
     matching = await completion.complete(session, state, shape)
+    if state.first is not None:
+        matching = await better.cheaper(session, matching, state.first, costs, shape)
     proved = await certificate.prove(session, costs, matching, state, layout.forbidden_cells, shape)
     bounded = await both(session, proved.bounded, proved.feasible, label="finish.bounded")
     bits = concatenate([proved.optimal, proved.feasible, bounded])
@@ -106,10 +109,13 @@ async def finish(
     return Answer(beside(outcome, opened[:, :rows]), beside(bound, opened[:, rows:]))
 
 
-def cost(nodes: int, layout: Layout, shape: ForestShape) -> Cost:
+def cost(nodes: int, layout: Layout, shape: ForestShape, *, after_search: bool = False) -> Cost:
     """The cost of the end."""
     k, word = shape.weightings, shape.word
-    total = completion.cost(nodes, shape).then(certificate.cost(nodes, shape))
+    total = completion.cost(nodes, shape)
+    if after_search:
+        total = total.then(better.cost(nodes, shape))
+    total = total.then(certificate.cost(nodes, shape))
     total = total.then(bit_products.cost(nodes, k)).then(b2a.cost(nodes, 3 * k, word))
     return total.then(pairwise.cost(nodes, k * (layout.rows + 2), itemsize=word.itemsize))
 

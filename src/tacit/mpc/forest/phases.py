@@ -111,7 +111,7 @@ async def _phase(
     )
     prices, profits = results[1]
     (matched, matching), kept = results[3]
-    return ForestState(matched, matching, prices, profits, kept)
+    return ForestState(matched, matching, prices, profits, kept, state.first)
 
 
 def cost(nodes: int, phase: Phase, shape: ForestShape) -> Cost:

@@ -84,6 +84,15 @@ def scaled(size: int, spread: int, last: int) -> tuple[Phase, ...]:
     return checked([1, *steps[1:]], epsilons + [1] * last, size=size)
 
 
+def finishing(size: int, count: int) -> tuple[Phase, ...]:
+    """The phases of a forest that begins with a plan: so many, numbered from 1.
+
+    >>> [(phase.number, phase.steps) for phase in finishing(100, 2)]
+    [(1, 12), (2, 12)]
+    """
+    return checked([LONG] * (count + 1), [1] * (count + 1), size=size)[1:]
+
+
 def _falling(size: int, spread: int) -> Iterator[int]:
     scale, by = size + 1, 1
     while spread * scale > by:

@@ -21,3 +21,5 @@ class ForestState:
     """One for each row: its least cost minus price."""
     kept: ArithmeticShare
     """Whether a column is in the tree of a root that was not served; it stays there."""
+    first: ArithmeticShare | None = None
+    """The matching of the plan with which the forest began, if it did, as numbers of the ring."""

@@ -1,0 +1,50 @@
+"""The finish of a search over the integers: the specification of the one on shares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tacit.mpc.forest.after_search.duals import FREEING, STEPS
+from tacit.mpc.forest.after_search.matching import places_of
+from tacit.mpc.forest.clear import ClearForest, ClearState, Indices, completed
+from tacit.mpc.forest.layout import Layout
+
+
+def matching_of_plan(plan: Sequence[int], layout: Layout, /) -> Indices:
+    """The forest's column of each of its rows, from the column of each of the problem's rows.
+
+    >>> matching_of_plan([7, 7], Layout(rows=2, columns=(4, 7, 7), spread=1))
+    array([2, 0, 1])
+    """
+    names = np.unique(np.array(layout.columns))
+    column, before = places_of(layout)
+    used: dict[int, int] = {}
+    place_of_row = np.full(layout.size, -1)
+    for row, name in enumerate(plan):
+        # As the nodes compare: the last column that is not above it.
+        at = int(np.searchsorted(names, name, side="right")) - 1
+        rank = used.get(at, 0)
+        used[at] = rank + 1
+        place_of_row[row] = np.flatnonzero((column == at) & (before == rank))[0]
+    if not layout.columns_are_roots:
+        return place_of_row
+    row_of_place = np.full(layout.size, -1)
+    row_of_place[place_of_row[: layout.rows]] = np.arange(layout.rows)
+    return completed(row_of_place)
+
+
+def warm_start_in_the_clear(
+    forest: ClearForest, plan: Sequence[int], layout: Layout, /, *, steps: int = STEPS
+) -> ClearState:
+    """The state with which the forest goes on from a plan."""
+    first, costs = matching_of_plan(plan, layout), forest.costs
+    rows = np.arange(len(costs))
+    prices = costs.min(axis=0)
+    for _ in range(steps):
+        paid = costs[rows, first] - prices[first]
+        prices = (costs - paid[:, None]).min(axis=0)
+    profits = (costs - prices).min(axis=1)
+    whole = ClearState(first, prices, profits, np.zeros(len(costs), dtype=bool), first)
+    return forest.filtered(whole, FREEING)

@@ -1,0 +1,112 @@
+"""Prices for a matching: as much of it as possible becomes tight, and the rest goes free.
+
+::
+
+    v_j = least C_ij of column j
+    v_j = least over columns k of  v_k + C_ij - C_ik,  row i matched to k      (some steps)
+    b_i = least over columns of    C_ij - v_j
+    rows with C_ij - v_j - b_i above epsilon at their column j go free
+
+With enough steps and an optimum nothing goes free. A step is v = least over rows of C_ij - a_i,
+a_i = C_ik - v_k being what row i pays now, and b >= a. So prices differ by at most the bound, and
+every column has a row with r_ij = 0, as the forest's bounds ask for.
+
+A minimum per step and two more, a product, and the filter. Nobody learns anything.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.mpc.cost import Cost
+from tacit.mpc.forest import filtering, minima
+from tacit.mpc.forest.after_search import matching
+from tacit.mpc.forest.coins import FIRST_STEP, PROFITS, ROOTS, START, Coins
+from tacit.mpc.forest.first_duals import transposed
+from tacit.mpc.forest.layout import Layout
+from tacit.mpc.forest.minima import line_minima
+from tacit.mpc.forest.schedule import Phase
+from tacit.mpc.forest.shape import ForestShape
+from tacit.mpc.forest.state import ForestState
+from tacit.mpc.protocols import pairwise
+from tacit.mpc.session import Session
+from tacit.mpc.shares import ArithmeticShare, BitShare
+
+STEPS = 12
+"""More change little on families of costs of 30 to 100 rows."""
+FREEING = Phase(0, 1, 1, falls=True)
+"""What the filter needs to know: phases after it are numbered from 1."""
+
+
+async def warm_start(
+    session: Session,
+    ids: ArithmeticShare,
+    costs: ArithmeticShare,
+    layout: Layout,
+    shape: ForestShape,
+    coins: Coins,
+    *,
+    steps: int = STEPS,
+) -> ForestState:
+    """The forest's state with which it goes on from a plan; `ids` are weightings x rows.
+
+    Ids may have a narrower word than the forest, since they are compared and never added up.
+
+    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
+    >>> weights, ids = deal_integers([[[7, 1], [2, 3]]]), deal_integers([[1, 0]])
+    >>> layout = Layout(rows=2, columns=(0, 1), spread=9)
+    >>> shape, coins = layout.shape(), Coins(1)
+    >>> async def node(s):
+    ...     costs = layout.costs(weights[s.me], [(0, 9)], shape)
+    ...     return (await warm_start(s, ids[s.me], costs, layout, shape, coins)).matching
+    >>> reveal(run_parties(node).results)[0]
+    array([[0, 1],
+           [1, 0]])
+    """
+    size = shape.size
+    first = await matching.matching_of_ids(session, ids, layout, shape)
+    columns = transposed(costs)
+    found = await line_minima(
+        session, columns, coins.ties(START, ROOTS, size, size), shape, label="warm.prices"
+    )
+    table = await pairwise.product(session, first, costs, np.matmul, label="warm.table")
+    own = table.map(lambda part: np.diagonal(part, axis1=1, axis2=2))
+    between, prices = transposed(table - own[:, :, None]), found.values
+    for step in range(steps):
+        ties = coins.ties(START, FIRST_STEP + step, size, size)
+        further = between + prices[:, None, :]
+        prices = (await line_minima(session, further, ties, shape, label=f"warm.{step}")).values
+    found = await line_minima(
+        session,
+        costs - prices[:, None, :],
+        coins.ties(START, PROFITS, size, size),
+        shape,
+        label="warm.profits",
+    )
+    # The lowest bit of a sum is that of all lowest bits together.
+    bits = BitShare({c: _lowest_bits(part) for c, part in first.parts.items()})
+    nothing = np.zeros(shape.square[:2], dtype=shape.word)
+    kept = ArithmeticShare(dict.fromkeys(session.held, nothing))
+    whole = ForestState(bits, first, prices, found.values, kept, first)
+    return await filtering.filter_rows(session, costs, whole, FREEING, shape)
+
+
+def _lowest_bits(part: NDArray[Any]) -> NDArray[np.uint8]:
+    bits: NDArray[np.uint8] = (part & part.dtype.type(1)).astype(np.uint8)
+    return bits
+
+
+def cost_of_warm_start(
+    nodes: int, layout: Layout, shape: ForestShape, *, steps: int = STEPS
+) -> Cost:
+    """The cost of going on from a plan."""
+    total, one = matching.cost(nodes, layout, shape), minima.cost(nodes, shape, shape.size)
+    entries = shape.weightings * shape.size**2
+    total = total.then(one)
+    total = total.then(pairwise.cost(nodes, entries, itemsize=shape.word.itemsize))
+    for _ in range(steps + 1):
+        total = total.then(one)
+    return total.then(filtering.cost(nodes, shape))

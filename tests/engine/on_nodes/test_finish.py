@@ -106,6 +106,7 @@ def test_words_that_the_forest_needs_wide_are_wide_from_the_start(cluster: Local
     course = course_of(agreed.agreement, 0, seed=0)
     assert isinstance(course, FinishedCourse)
     assert course.forest.shape.word == np.uint64
+    assert course.table.word == np.uint64
     assert replace(course.table, wide=False).word == np.uint32
 
     async def work() -> None:

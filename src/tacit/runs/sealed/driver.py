@@ -78,7 +78,7 @@ class SealedDriver:
 
         courses = (finished_course(self.problem, parameters, each) for each in self.weightings)
         slowest = max((step_seconds(each) for each in courses), key=lambda each: each.phase)
-        return Finishing(parameters.finish, slowest.generation, slowest.phase)
+        return Finishing(parameters.finish, slowest.generation, slowest.phase, self._pace)
 
     @property
     def seed(self) -> int:
@@ -108,7 +108,7 @@ class SealedDriver:
         self._pace.until = None if self._end is None else now + (self._end - now) / left
         self._courses.append(Batches())
         if self._finishing is not None:
-            self._finishing.next_search(now=now, until=self._pace.until)
+            self._finishing.next_search(now=now)
 
     def advance(self) -> StopReason | None:
         """Have the nodes do a batch of generations."""
@@ -130,7 +130,7 @@ class SealedDriver:
         try:
             course.improved += search.advance(*batch, until=pace.latest)
         except MpcError as error:
-            return self._gave_up(error, pace)
+            return self._gave_up(error)
         now, count = time.monotonic(), search.generation - first
         course.add(first, count, batch[1])
         course.ends += [now - self._begun] * count
@@ -140,7 +140,7 @@ class SealedDriver:
     def _generations(self, done: int) -> tuple[int, int] | None:
         """The next generations, if there is time for them beside the finish."""
         if self._finishing is not None:
-            self._pace.held_back = self._finishing.seconds_for(self._pace)
+            self._pace.held_back = self._finishing.needed
         return self._pace.next_batch(done, now=time.monotonic())
 
     def _one_batch_of_finish(
@@ -149,23 +149,23 @@ class SealedDriver:
         first, start = search.generation, time.monotonic()
         turn = first if course.turn is None else course.turn
         # Where it would be too short, it does not begin.
-        worth = course.turn is not None or finishing.pace.until is None or self._pace.held_back
-        batch = finishing.next_batch(first - turn, now=start) if worth else None
-        if batch is None:
+        worth = course.turn is not None or self._pace.until is None or self._pace.held_back
+        count = finishing.next_batch(first - turn, now=start) if worth else 0
+        if not count:
             over = first - turn >= finishing.phases
             return StopReason.GENERATIONS if over else StopReason.DEADLINE
-        count, phases = batch
+        horizon = turn + finishing.phases
         try:
-            search.advance(count, turn + phases, until=finishing.pace.latest, turn=turn)
+            search.advance(count, horizon, until=self._pace.latest, turn=turn)
         except MpcError as error:
-            return self._gave_up(error, finishing.pace)
+            return self._gave_up(error)
         now, count, course.turn = time.monotonic(), search.generation - first, turn
         course.ends += [now - self._begun] * count
         finishing.measure(first - turn, count, now - start)
         return None
 
-    def _gave_up(self, error: MpcError, pace: Pace) -> StopReason:
-        until, reserve = pace.until, pace.reserve
+    def _gave_up(self, error: MpcError) -> StopReason:
+        until, reserve = self._pace.until, self._pace.reserve
         late = until is not None and time.monotonic() >= until - 2 * reserve
         # Generations that only just did not fit are nobody's fault.
         if not late or getattr(error, "peer", "") != "the nodes":

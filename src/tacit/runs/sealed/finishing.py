@@ -1,14 +1,14 @@
 """When a search turns to its finish, and how many phases come next: by the clock alone.
 
-It turns when the time that is left is what the finish needs. A phase was not measured by then: the
-cost model says how many generations it takes, and these were.
+It turns when the time that is left is what the finish needs. No phase was measured by then: the
+cost model says how many generations one takes, and these were.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tacit.runs.sealed.pace import SETTLING, Pace
+from tacit.runs.sealed.pace import Pace
 
 MARGIN = 1.3
 """By which a phase may take longer than it should."""
@@ -16,22 +16,23 @@ PART_OF_TIME = 2
 """A finish takes no more than this part of the time, and what does not fit is cut off."""
 FEWEST_PHASES = 4
 """Where fewer fit, the search goes on to the end."""
-BEGINNING = 1
-"""What the finish begins with takes, in phases."""
+MOST_IN_BATCH = 6
+"""A node that dies costs the batch that is under way."""
+BEGINNING, ENDING = 1.0, 0.25
+"""What the finish begins with takes, and the end of each batch, in phases."""
 
 
 @dataclass
 class Finishing:
-    """Plans the finishes of searches of the same pace, one after the other.
+    """Plans the finishes of searches of the same `pace`, one after the other.
 
-    >>> finishing = Finishing(phases=10, generation=0.02, phase=0.2)
-    >>> finishing.next_search(now=0.0, until=20.0)
-    >>> round(finishing.seconds_for(Pace(until=20.0, seconds=0.02)), 2)
-    3.12
-    >>> finishing.seconds_for(Pace(until=20.0, seconds=0.1, measured=True))  # five times slower
+    >>> finishing = Finishing(10, generation=0.02, phase=0.2, pace=Pace(until=20.0, seconds=0.02))
+    >>> finishing.next_search(now=0.0)
+    >>> round(finishing.needed, 2)
+    3.03
+    >>> finishing.pace.measure(0, 1, 0.2)  # five times slower
+    >>> finishing.needed
     10.0
-    >>> finishing.seconds_for(Pace(until=20.0, seconds=2.0, measured=True))
-    0.0
     """
 
     phases: int
@@ -39,35 +40,49 @@ class Finishing:
     """Seconds that a generation takes by the model."""
     phase: float
     """Seconds that a phase takes by the model."""
-    pace: Pace = field(init=False)
-    """Of phases."""
+    pace: Pace
+    """Of the generations."""
+    _measured: float | None = field(init=False, default=None)
     _time: float = field(init=False, default=0.0)
 
-    def __post_init__(self) -> None:
-        self.pace = Pace(generations=self.phases, seconds=self.phase)
+    def next_search(self, *, now: float) -> None:
+        """Another search begins, with the time that the pace says."""
+        self._time = 0.0 if self.pace.until is None else self.pace.until - now
 
-    def next_search(self, *, now: float, until: float | None) -> None:
-        """Another search begins, which has so much time."""
-        self.pace.until = until
-        self._time = 0.0 if until is None else until - now
+    @property
+    def seconds(self) -> float:
+        """What a phase takes."""
+        if self._measured is not None:
+            return self._measured
+        slower = self.pace.seconds / self.generation if self.pace.measured else 1.0
+        return self.phase * slower
 
-    def seconds_for(self, search: Pace, /) -> float:
+    @property
+    def needed(self) -> float:
         """How much time to leave for the finish; none where too few phases would fit."""
-        if search.until is None:
+        if self.pace.until is None:
             return 0.0
-        if search.measured and not self.pace.measured:
-            self.pace.seconds = self.phase * search.seconds / self.generation
-        each, most = self.pace.seconds, self._time / PART_OF_TIME
-        besides = BEGINNING + SETTLING
-        if most < (FEWEST_PHASES + besides) * each:
+        besides = BEGINNING + ENDING * (1 + self.phases / MOST_IN_BATCH)
+        most = self._time / PART_OF_TIME
+        if most < (FEWEST_PHASES + besides) * self.seconds:
             return 0.0
-        return min(MARGIN * (self.phases + besides) * each, most)
+        return min(MARGIN * (self.phases + besides) * self.seconds, most)
 
-    def next_batch(self, done: int, *, now: float) -> tuple[int, int] | None:
-        """How many phases come next, of how many; None to stop."""
-        begins = 0.0 if done else BEGINNING * self.pace.seconds
-        return self.pace.next_batch(done, now=now + begins)
+    def next_batch(self, done: int, *, now: float) -> int:
+        """How many phases come next; none to stop."""
+        count = min(self.phases - done, MOST_IN_BATCH)
+        if self.pace.latest is None or count < 1:
+            return max(0, count)
+        besides = ENDING + (0.0 if done else BEGINNING)
+        fits = int((self.pace.latest - now) / self.seconds - besides)
+        if fits < 1:
+            return 0
+        # The first one shows how long they take. Where not all fit, a slow batch may still end.
+        rest = fits if fits >= MARGIN * count else max(1, fits // 2)
+        return min(count, rest) if self._measured is not None else 1
 
     def measure(self, done: int, count: int, seconds: float) -> None:
         """Note what a batch took."""
-        self.pace.measure(done, count + (0 if done else BEGINNING), seconds)
+        took = max(1e-6, seconds / (count + ENDING + (0.0 if done else BEGINNING)))
+        before = took if self._measured is None else self._measured
+        self._measured = (before + took) / 2

@@ -1,0 +1,213 @@
+"""A search and its finish, simulated: what is proved, when it turns, and who gets one."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tacit.engine.derived import KnownTime
+from tacit.errors import AgreementError, ParameterError, PeerTimeoutError
+from tacit.problems import (
+    Problem,
+    generate_assignment,
+    generate_capacitated,
+    generate_delays,
+    generate_tour,
+)
+from tacit.runs import Limits, Result, StopReason, drive, sealed_settings, with_disclosures
+from tacit.runs.sealed.driver import SealedDriver
+from tacit.runs.sealed.finishing import BEGINNING, ENDING, PART_OF_TIME
+from tacit.runs.sealed.pace import OPENING_SECONDS, SETTLING
+from tacit.runs.sealed.searching import SealedPlan
+from tacit.search.moves import ExactParameters, SealedParameters
+from tests.runs.flat import solve_with
+
+PHASES = 12
+
+
+def solved(problem: Problem, best: str = "value", **changes: object) -> Result:
+    settings = {"block": 5, "finish": PHASES, **changes}
+    return solve_with(
+        problem, disclose="sealed", best=best, engine="simulated", changes=settings, generations=30
+    )
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        generate_assignment(1, rows=15),
+        generate_capacitated(3, rows=10, columns=4),
+        generate_delays(4, flights=8, slots=12),
+    ],
+    ids=lambda problem: problem.name,
+)
+def test_what_the_search_found_is_brought_to_the_optimum_and_proved(problem: Problem) -> None:
+    found = solved(problem)
+    assert found.proved is True
+    assert found.value == [found.optimum]
+    assert found.notes == []
+    assert found.best_known.disclosed == found.value
+    assert (found.generations, found.parameters["turns"]) == (30 + PHASES, [30])
+    assert len(found.history.generation) == 30 + PHASES
+
+
+def test_what_is_not_proved_is_said_and_no_worse_than_what_the_search_found() -> None:
+    problem = generate_delays(2, flights=20, slots=30)
+    found, before = (solved(problem, finish=finish) for finish in (1, 0))
+    assert found.proved is False
+    assert found.notes == [
+        "the plan is not proved to be the optimum: its finish ended before; take a longer finish, "
+        "and more time"
+    ]
+    assert before.proved is None
+    assert found.value is not None
+    assert before.value is not None
+    assert found.value[0] <= before.value[0]
+
+
+def test_what_has_no_finish() -> None:
+    with pytest.raises(AgreementError, match="set finish to 0: the exact solver is for assignm"):
+        solved(generate_tour(1, cities=6))
+    with pytest.raises(ParameterError, match="tells nothing of improvements"):
+        solved(generate_assignment(1, rows=5), best="improvement")
+    with pytest.raises(ParameterError, match="finish is 1001; give 0 to 1000"):
+        solved(generate_assignment(1, rows=5), finish=1001)
+
+
+class _Clock:
+    """A clock that only searches move."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = self.begun = 100.0
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+
+
+class _Paced:
+    """A search of known pace, whose phases take longer by a known factor."""
+
+    seed, opened = 0, False
+
+    def __init__(
+        self, clock: _Clock, *, generation: float, phase: float, turn: int | None = None
+    ) -> None:
+        self.generation, self.turn = turn or 0, turn
+        self.turned_at = 0.0
+        self._clock, self._pace = clock, (generation, phase)
+
+    def advance(
+        self, count: int, horizon: int, /, *, until: float | None, turn: int | None = None
+    ) -> list[bool]:
+        assert until is not None
+        if turn is not None and self.turn is None:
+            self.turn, self.turned_at = turn, self._clock.now - self._clock.begun
+        steps = float(count + SETTLING)
+        if turn is not None:
+            steps = count + ENDING + (BEGINNING if turn == self.generation else 0)
+        self._clock.now += steps * self._pace[turn is not None]
+        if self._clock.now > until:
+            self._clock.now = until
+            raise PeerTimeoutError("the nodes", "were not done in time")
+        assert horizon >= self.generation + count
+        self.generation += count
+        return []
+
+    def open(self, *, until: float | None) -> SealedPlan:
+        assert until is not None
+        assert self._clock.now <= until - OPENING_SECONDS
+        return SealedPlan([], None, self.generation, "feasible")
+
+    @property
+    def phases(self) -> int:
+        """How many are done."""
+        return 0 if self.turn is None else self.generation - self.turn
+
+
+def driven(*searches: _Paced, deadline: float) -> tuple[StopReason, list[str]]:
+    """Why the last of these searches stopped, and what was noted of all."""
+    problem = generate_assignment(1, rows=100)
+    settings = SealedParameters(block=16, levels=2, finish=PHASES)
+    weightings = [(1,)] * len(searches)
+    driver = SealedDriver(problem, searches, Limits(deadline=deadline), settings, weightings)
+    return drive(driver), driver.notes
+
+
+@pytest.mark.parametrize("slower", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize("off", [0.8, 1.0, 1.2])
+def test_it_turns_when_the_time_left_is_what_the_finish_needs(
+    slower: float, off: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the machine; the model may be off by a fifth."""
+    generation, phase = 0.026 * slower, 0.281 * slower * off
+    search = _Paced(_Clock(monkeypatch), generation=generation, phase=phase)
+    reason, _ = driven(search, deadline=30)
+    assert reason is StopReason.GENERATIONS
+    assert search.phases == PHASES
+    assert 30 - search.turned_at <= 1.5 * (PHASES + 3) * phase / off + 1
+
+
+def test_a_finish_that_does_not_fit_is_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    search = _Paced(_Clock(monkeypatch), generation=0.05, phase=1.0)
+    reason, notes = driven(search, deadline=12)
+    assert reason is StopReason.DEADLINE
+    assert 1 <= search.phases < PHASES
+    assert search.turned_at >= 12 / PART_OF_TIME - 1
+    assert "its finish ended before" in notes[0]
+
+
+def test_a_finish_of_hardly_any_phases_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    search = _Paced(_Clock(monkeypatch), generation=0.2, phase=2.2)
+    reason, notes = driven(search, deadline=8)
+    assert (reason, search.turn) == (StopReason.DEADLINE, None)
+    assert search.generation >= 25
+    assert "before its finish began" in notes[0]
+
+
+def test_a_search_that_has_turned_goes_on_with_its_finish(monkeypatch: pytest.MonkeyPatch) -> None:
+    search = _Paced(_Clock(monkeypatch), generation=0.02, phase=0.3, turn=7)
+    assert driven(search, deadline=30)[0] is StopReason.GENERATIONS
+    assert search.generation == 7 + PHASES
+
+
+def test_each_of_several_searches_has_its_finish(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = _Clock(monkeypatch)
+    searches = [_Paced(clock, generation=0.02, phase=0.2) for _ in range(3)]
+    driven(*searches, deadline=30)
+    assert [search.phases for search in searches] == [PHASES] * 3
+    assert all(search.turn for search in searches)
+
+
+def chosen(problem: Problem, deadline: float | None, **changes: object) -> int:
+    settings = sealed_settings(problem, changes, time=KnownTime(deadline=deadline))
+    assert isinstance(settings, SealedParameters)
+    return settings.finish
+
+
+def test_a_search_gets_the_finish_that_fits_its_time() -> None:
+    problem = generate_assignment(1, rows=100)
+    assert [chosen(problem, each) for each in (2, 5, 8, 20, None)] == [0, 0, 13, 24, 0]
+    small = generate_assignment(1, rows=30)
+    assert [chosen(small, each) for each in (2, 5)] == [0, 13]
+    assert chosen(problem, 20, method="search") == 0
+    assert chosen(problem, 20, finish=7) == 7
+    assert chosen(generate_tour(1, cities=9), 100) == 0
+    assert chosen(generate_assignment(1, rows=2, columns=6000), 1e6) == 0
+    assert isinstance(
+        sealed_settings(problem, {"method": "exact"}, time=KnownTime(deadline=9)), ExactParameters
+    )
+
+
+def test_improvements_and_few_agreed_steps_leave_none() -> None:
+    problem = generate_assignment(1, rows=30)
+
+    def finish(known: KnownTime, best: str = "nothing") -> int:
+        told = with_disclosures(problem, "sealed", best)
+        settings = sealed_settings(told, {}, time=known)
+        assert isinstance(settings, SealedParameters)
+        return settings.finish
+
+    assert finish(KnownTime(deadline=20, steps=1000)) == 24
+    assert finish(KnownTime(deadline=20, steps=30)) == 15
+    assert finish(KnownTime(deadline=20, steps=15)) == 0
+    assert finish(KnownTime(deadline=20), best="improvement") == 0
+    assert finish(KnownTime(deadline=20, nodes=4, delay=0.01)) == 0

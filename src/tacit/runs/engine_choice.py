@@ -62,10 +62,10 @@ class EngineChoice:
     @property
     def nodes(self) -> int:
         """How many nodes compute, where nodes do."""
-        from tacit.engine.identity import load_cluster_config
-
         if self.cluster is None:
             return self.local_nodes
+        from tacit.engine.identity import load_cluster_config
+
         return len(load_cluster_config(Path(self.cluster)).nodes)
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 
-from tacit.disclosure import Sealed
+from tacit.disclosure import BestMode, Sealed
 from tacit.errors import ParameterError
 from tacit.problems import Problem
+from tacit.runs.weightings import default_weightings
 from tacit.search import SearchParameters, preset_named
 from tacit.search.moves import ExactParameters, SealedParameters, fitted_parameters
+
+if TYPE_CHECKING:
+    from tacit.engine.derived import KnownTime
 
 AnySealed = SealedParameters | ExactParameters
 Settings = SearchParameters | SealedParameters
@@ -56,8 +60,10 @@ class SolveSettings:
     """One list of factors per plan, where a sealed search has several objectives."""
     checkpointing: Checkpointing = Checkpointing()
 
-    def parameters_for(self, problem: Problem, /) -> Settings | ExactParameters:
-        """The parameters of the search for a problem."""
+    def parameters_for(
+        self, problem: Problem, /, *, deadline: float | None = None, nodes: int = 3
+    ) -> Settings | ExactParameters:
+        """The parameters of the search for a problem on so many nodes, which has this time."""
         if is_sealed(problem):
             given = self.parameters
             if self.preset or self.algorithm or isinstance(given, SearchParameters):
@@ -65,7 +71,12 @@ class SolveSettings:
                     "a sealed search has settings of its own; leave preset, algorithm and the "
                     "parameters of the genetic search out"
                 )
-            return sealed_settings(problem, self.changes, given)
+            from tacit.engine.derived import KnownTime
+
+            time = KnownTime(deadline=deadline, nodes=nodes)
+            return sealed_settings(
+                problem, self.changes, given, time=time, weightings=self.weightings
+            )
         chosen = self.parameters or preset_named(self.preset or default_preset(problem))
         if not isinstance(chosen, SearchParameters) or self.weightings is not None:
             raise ParameterError("the run is not sealed; leave the settings of a sealed search out")
@@ -90,9 +101,17 @@ def is_sealed(problem: Problem, /) -> bool:
 
 
 def sealed_settings(
-    problem: Problem, changes: Mapping[str, Any], given: AnySealed | None = None, /
+    problem: Problem,
+    changes: Mapping[str, Any],
+    given: AnySealed | None = None,
+    /,
+    *,
+    time: KnownTime | None = None,
+    weightings: Sequence[Sequence[int]] | None = None,
 ) -> AnySealed:
     """The settings of a sealed run: `method` is search or exact, the others are of the method.
+
+    Where none is named, it is a search with the finish that fits the `time`.
 
     >>> from tacit.problems import generate_assignment
     >>> sealed_settings(generate_assignment(1), {"method": "exact", "phases": 20}).phases
@@ -105,8 +124,25 @@ def sealed_settings(
         return changed(given if isinstance(given, ExactParameters) else ExactParameters(), rest)
     if method != "search":
         raise ParameterError(f"method is {method!r}; use one of search, exact")
-    search = given if isinstance(given, SealedParameters) else fitted_parameters(problem)
-    return changed(search, rest)
+    if isinstance(given, SealedParameters):
+        return changed(given, rest)
+    search = changed(fitted_parameters(problem), rest)
+    if time is None or {"method", "finish"} & set(changes):
+        return search
+    tells = any(each.best_mode is BestMode.IMPROVEMENT for each in problem.objectives)
+    searches = weightings or default_weightings(problem)
+    return search if tells else replace(search, finish=_finish(problem, search, searches, time))
+
+
+def _finish(
+    problem: Problem,
+    search: SealedParameters,
+    weightings: Sequence[Sequence[int]],
+    time: KnownTime,
+) -> int:
+    from tacit.engine.derived import fitted_finish
+
+    return fitted_finish(problem, search, weightings, time)
 
 
 def default_preset(problem: Problem, /) -> str:

@@ -20,7 +20,7 @@ from tacit.runs.exact import solve_exactly
 from tacit.runs.limits import Limits
 from tacit.runs.result import Result, Timing
 from tacit.runs.sealed.local import local_sealed
-from tacit.runs.settings import Settings, SolveSettings, as_settings
+from tacit.runs.settings import Settings, SolveSettings, as_settings, is_sealed
 from tacit.runs.summarize import summarize
 from tacit.search import SearchParameters
 from tacit.search.moves import ExactParameters
@@ -101,7 +101,9 @@ def local_driver(
     seed: int,
 ) -> Iterator[SearchDriver]:
     """The search that a problem's disclosures ask for, ready to start."""
-    parameters, saving = settings.parameters_for(problem), settings.checkpointing
+    nodes = choice.nodes if is_sealed(problem) else choice.local_nodes
+    parameters = settings.parameters_for(problem, deadline=limits.deadline, nodes=nodes)
+    saving = settings.checkpointing
     if isinstance(parameters, SearchParameters):
         with local_evaluating(
             problem, parameters, limits, choice, announce, seed=seed, saving=saving

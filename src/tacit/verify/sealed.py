@@ -41,6 +41,8 @@ from tacit.verify.two_parts import are_two_parts, xor_of_two_parts
 from tacit.verify.verdict import Claim
 
 E = TypeVar("E", bound=Event)
+_Run = tuple[int, int, int, int | None]
+"""Generations that were asked for: the first, how many, of how many, and the turn before them."""
 
 
 def _of(kind: type[E], log: Log) -> list[E]:
@@ -78,8 +80,8 @@ def check_generations_asked(logs: Sequence[Log], /) -> int:
     return generations
 
 
-def _end(runs: Sequence[tuple[int, int, int]]) -> int:
-    return max((first + count for first, count, _ in runs), default=0)
+def _end(runs: Sequence[_Run]) -> int:
+    return max((first + count for first, count, *_ in runs), default=0)
 
 
 def _opened_after(logs: Sequence[Log], search: int) -> int | None:
@@ -115,19 +117,22 @@ def _check_nothing_left_out(
         )
 
 
-def _course(log: Log, *, gaps: bool) -> dict[int, list[tuple[int, int, int]]]:
+def _course(log: Log, *, gaps: bool) -> dict[int, list[_Run]]:
     """Per search the generations that were begun, repetitions left out.
 
     Without `gaps`, unless it builds on what others computed meanwhile.
     """
     handed = {event.attempt for event in _of(BuiltOnThree, log)} if gaps else set()
-    course: dict[int, list[tuple[int, int, int]]] = {}
+    course: dict[int, list[_Run]] = {}
     for event in _of(GenerationsBegun, log):
         runs = course.setdefault(event.search, [])
-        run = (event.first, event.count, event.horizon)
+        run = (event.first, event.count, event.horizon, event.turn)
         if run in runs:
             continue
         follows = run[0] == (runs[-1][0] + runs[-1][1] if runs else 0)
+        turned = runs[-1][3] if runs else None
+        # The finish begins where the search ended, once, and nothing else follows it.
+        follows = follows and event.turn in ((None, event.first) if turned is None else (turned,))
         if not follows and event.attempt not in handed:
             raise LogError(
                 f"generations after {run[0]} do not follow the earlier ones; ask its operator"
@@ -226,15 +231,22 @@ def check_asked(logs: Sequence[Log], /) -> str:
     The temperature follows from how many the platform says there will be. Whoever learns of
     improvements could steer by it; one that keeps to its deadline names numbers that settle down.
     """
-    horizons = list(dict.fromkeys(e.horizon for log in logs for e in _of(GenerationsBegun, log)))
-    if not horizons:
+    asked = [event for log in logs for event in _of(GenerationsBegun, log)]
+    horizons = list(dict.fromkeys(event.horizon for event in asked if event.turn is None))
+    if not asked:
         return "no generation was asked for"
     shown = [str(each) for each in horizons]
     if len(shown) > 8:
         shown = [*shown[:4], "...", *shown[-3:]]
+    ends: dict[tuple[int, int], int] = {}
+    for event in asked:
+        if event.turn is not None:
+            each = event.search, event.turn
+            ends[each] = max(ends.get(each, 0), event.first + event.count - event.turn)
+    finish = f", the last {sum(ends.values())} of them phases of the finish" if ends else ""
     return (
-        f"all nodes were asked for the same {check_generations_asked(logs)} generations; the "
-        f"temperature follows from how many the platform expected: {', '.join(shown)}"
+        f"all nodes were asked for the same {check_generations_asked(logs)} generations{finish}; "
+        f"the temperature follows from how many the platform expected: {', '.join(shown)}"
     )
 
 

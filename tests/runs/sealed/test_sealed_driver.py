@@ -30,13 +30,17 @@ class _Paced:
     """A search of known pace; what does not fit is given up when it should have been done."""
 
     seed, opened = 0, False
+    turn: int | None = None
 
     def __init__(self, clock: _Clock, pace: Callable[[float], float]) -> None:
         self.generation, self._clock, self._pace = 0, clock, pace
         self.horizons: list[int] = []
 
-    def advance(self, count: int, horizon: int, /, *, until: float | None) -> list[bool]:
+    def advance(
+        self, count: int, horizon: int, /, *, until: float | None, turn: int | None = None
+    ) -> list[bool]:
         assert until is not None
+        self.turn = turn
         for _ in range(count + SETTLING):
             self._clock.now += self._pace(self._clock.now - BEGUN)
         if self._clock.now > until:

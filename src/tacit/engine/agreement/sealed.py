@@ -6,7 +6,7 @@ An agreement names one search per weighting of its objectives; each opens one pl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields, replace
 from math import gcd, prod
 from typing import Any
 
@@ -15,17 +15,21 @@ import numpy as np
 
 from tacit.disclosure import SEALED
 from tacit.engine.agreement.exact import ForestCourse, forest_course
+from tacit.engine.agreement.finished import FinishedCourse, finishing_course
 from tacit.engine.agreement.frame_sizes import ROOM
 from tacit.engine.agreement.terms import Agreement, PinnedSearch
 from tacit.errors import AgreementError, ParameterError, ProblemError
-from tacit.mpc import RING_BITS
+from tacit.mpc import RING_BITS, Size
 from tacit.mpc.sealed import TableShape, most_compared, state_sizes
+from tacit.problems import Problem
 from tacit.search.moves import (
+    NO_IMPROVEMENTS_WITH_FINISH,
     ONE_PARENT_IMPROVES,
     ExactParameters,
     PublicShape,
     Schedule,
     SealedParameters,
+    named_settings,
     public_shape,
 )
 
@@ -35,7 +39,7 @@ NO_IMPROVEMENTS = (
     "the exact solver has no plans on the way that could improve; disclose its value or nothing"
 )
 AnySealed = SealedParameters | ExactParameters
-Course = Schedule | ForestCourse
+Course = Schedule | ForestCourse | FinishedCourse
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ def pin_sealed(
     '3:1 1:3'
     """
     written = " ".join(":".join(map(str, factors)) for factors in weightings)
-    return PinnedSearch(SEALED, {**asdict(parameters), "weightings": written}, None)
+    return PinnedSearch(SEALED, {**named_settings(parameters), "weightings": written}, None)
 
 
 def sealed_terms(agreement: Agreement, /) -> SealedTerms:
@@ -133,7 +137,7 @@ def check_sealed(agreement: Agreement, /) -> None:
         )
     courses = [course_of(agreement, k, seed=0) for k in range(len(terms.weightings))]
     for search, course in enumerate(courses):
-        _check_sizes(course, search)
+        check_sizes(course, search)
     # Weightings of a smaller range need fewer phases, and have nothing to do in the others.
     phases = max(
         (len(each.phases) for each in courses if isinstance(each, ForestCourse)), default=0
@@ -153,20 +157,22 @@ def check_improvements(parameters: AnySealed, *, told: bool) -> None:
         raise AgreementError(NO_IMPROVEMENTS)
     if parameters.parents > 1:
         raise AgreementError(ONE_PARENT_IMPROVES)
+    if parameters.finish:
+        raise AgreementError(NO_IMPROVEMENTS_WITH_FINISH)
 
 
-def _check_sizes(course: Course, search: int) -> None:
-    needed = _bits_compared(course) if isinstance(course, Schedule) else course.shape.key_bits
+def check_sizes(course: Course, search: int, /) -> None:
+    """Refuse a course whose numbers do not fit the ring, or whose messages no frame."""
+    needed = _bits_compared(course)
     if needed > RING_BITS:
         raise AgreementError(
             f"search {search} compares {needed} bits, the ring has {RING_BITS}; scale the "
             "weights or the weighting down"
         )
     # A node that was lost and is back gets the whole state at once.
-    sizes = (
-        course.state_sizes if isinstance(course, ForestCourse) else state_sizes(table_of(course))
+    state = max(
+        sum(prod(size) * word.itemsize for size, word in sizes) for sizes in _states_of(course)
     )
-    state = sum(prod(size) * word.itemsize for size, word in sizes)
     most = max(largest_message(course), state)
     if most > ROOM:
         raise AgreementError(
@@ -175,16 +181,37 @@ def _check_sizes(course: Course, search: int) -> None:
         )
 
 
-def _bits_compared(schedule: Schedule) -> int:
-    about = table_of(schedule)
-    return max(about.key_bits, about.settle_bits)
+def _states_of(course: Course) -> list[list[Size]]:
+    """The sizes of each kind of state that there is."""
+    match course:
+        case Schedule():
+            return [state_sizes(table_of(course))]
+        case ForestCourse():
+            return [course.state_sizes]
+    return [course.state_sizes(turned=turned) for turned in (False, True)]
 
 
-def largest_message(schedule: Course, /) -> int:
+def _bits_compared(course: Course) -> int:
+    match course:
+        case Schedule():
+            about = table_of(course)
+            return max(about.key_bits, about.settle_bits)
+        case ForestCourse():
+            return course.shape.key_bits
+    return max(_bits_compared(course.schedule), _bits_compared(course.forest))
+
+
+def largest_message(course: Course, /) -> int:
     """Bytes of the tables at the start, or of one bit per bit of a comparison."""
-    if isinstance(schedule, ForestCourse):
-        return schedule.largest_message
-    about = table_of(schedule)
+    match course:
+        case Schedule():
+            return _largest_of_search(course, table_of(course))
+        case ForestCourse():
+            return course.largest_message
+    return max(_largest_of_search(course.schedule, course.table), course.forest.largest_message)
+
+
+def _largest_of_search(schedule: Schedule, about: TableShape) -> int:
     comparisons = most_compared(schedule.blocks, schedule.children, levels=about.levels)
     cells = about.parents * about.columns * (about.rows + 1)
     return max(cells * about.word.itemsize, comparisons * _bits_compared(schedule) // 8)
@@ -200,23 +227,62 @@ def shape_of(agreement: Agreement, search: int, /) -> PublicShape:
 
 
 def course_of(agreement: Agreement, search: int, /, *, seed: int) -> Course:
-    """The public course of one search, or of one exact solution."""
+    """The public course of one search, with its finish if there is one, or of an exact solution."""
     parameters, shape = sealed_terms(agreement).parameters, shape_of(agreement, search)
+    problem = agreement.known_problem
     if isinstance(parameters, ExactParameters):
-        problem = agreement.known_problem
         return forest_course(problem, shape, parameters, seed=seed, stream=search)
-    return Schedule(shape, parameters, seed=seed, stream=search)
+    return search_course(problem, shape, parameters, seed=seed, stream=search)
+
+
+def search_course(
+    problem: Problem,
+    shape: PublicShape,
+    parameters: SealedParameters,
+    /,
+    *,
+    seed: int,
+    stream: int,
+) -> Schedule | FinishedCourse:
+    """The public course of a search of a problem, with its finish if there is one."""
+    schedule = Schedule(shape, parameters, seed=seed, stream=stream)
+    if not parameters.finish:
+        return schedule
+    forest = finishing_course(problem, shape, parameters.finish, seed=seed, stream=stream)
+    table = replace(table_of(schedule), wide=forest.shape.word.itemsize == 8)
+    return FinishedCourse(schedule, table, forest)
+
+
+def forest_of(course: Course, /) -> ForestCourse | None:
+    """The exact solver's part of a course, if there is one: it says what a plan looks like."""
+    match course:
+        case Schedule():
+            return None
+        case ForestCourse():
+            return course
+    return course.forest
 
 
 def plan_word(agreement: Agreement, search: int, /) -> np.dtype[Any]:
     """The words that the shares of a plan have."""
     course = course_of(agreement, search, seed=0)
-    return course.shape.word if isinstance(course, ForestCourse) else table_of(course).word
+    if isinstance(course, Schedule):
+        return table_of(course).word
+    return course.shape.word if isinstance(course, ForestCourse) else course.forest.shape.word
 
 
 def is_exact(agreement: Agreement, /) -> bool:
-    """Whether the optimum is computed, with what is proved of it."""
-    return agreement.sealed and isinstance(sealed_terms(agreement).parameters, ExactParameters)
+    """Whether the optimum is computed, perhaps after a search, with what is proved of it."""
+    if not agreement.sealed:
+        return False
+    parameters = sealed_terms(agreement).parameters
+    return isinstance(parameters, ExactParameters) or parameters.finish > 0
+
+
+def finish_of(agreement: Agreement, /) -> int:
+    """How many phases of the exact solver may follow a search."""
+    parameters = sealed_terms(agreement).parameters
+    return 0 if isinstance(parameters, ExactParameters) else parameters.finish
 
 
 def words_before_plan(agreement: Agreement, /) -> int:

@@ -6,6 +6,7 @@ matrix. A node refuses an agreement that needs more than its operator allows.
 
 from __future__ import annotations
 
+from tacit.engine.agreement.exact import ForestCourse
 from tacit.engine.agreement.frame_sizes import largest_batch
 from tacit.engine.agreement.sealed import Course, count_searches, course_of, largest_message
 from tacit.engine.agreement.terms import Agreement
@@ -58,10 +59,14 @@ def evaluation_bytes(agreement: Agreement, objective: int, /) -> int:
 
 def generations_bytes(course: Course, /, *, nodes: int) -> int:
     """The secret start of a sealed search, or a batch of its generations or phases."""
-    if not isinstance(course, Schedule):
-        return FOREST_FACTOR * BATCH_FACTOR[nodes] * largest_message(course)
-    children = course.blocks * course.children
-    return BATCH_FACTOR[nodes] * largest_message(course) + CHILD_BYTES * children
+    batch = BATCH_FACTOR[nodes] * largest_message(course)
+    if isinstance(course, ForestCourse):
+        return FOREST_FACTOR * batch
+    search = course if isinstance(course, Schedule) else course.schedule
+    needed = batch + CHILD_BYTES * search.blocks * search.children
+    if isinstance(course, Schedule):
+        return needed
+    return max(needed, generations_bytes(course.forest, nodes=nodes))
 
 
 def search_bytes(agreement: Agreement, /) -> int:

@@ -31,11 +31,13 @@ from tacit.mpc import Session, receive_opened
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Generations that are asked for together."""
+    """Generations that are asked for together, or phases of the finish."""
 
     first: int
     count: int
     horizon: int
+    turn: int | None = None
+    """After which generation the finish begins, if these are phases of it."""
 
     @property
     def end(self) -> int:
@@ -97,6 +99,12 @@ class SealedSearch:
         """How many generations all nodes have finished, as far as we know."""
         return self._last.number
 
+    @property
+    def turn(self) -> int | None:
+        """After which generation the finish began, if it has."""
+        turns = (batch.turn for batch in self._batches.values())
+        return next((turn for turn in turns if turn is not None), None)
+
     async def start(self, *, until: float | None) -> None:
         """Have the nodes draw the secret start, unless the search has begun before."""
 
@@ -118,17 +126,22 @@ class SealedSearch:
             for event in verify_log(page.log):
                 match event:
                     case GenerationsBegun(search=k) if k == self._search:
-                        self._batches[event.first] = Batch(event.first, event.count, event.horizon)
+                        self._batches[event.first] = Batch(
+                            event.first, event.count, event.horizon, event.turn
+                        )
                     case PlanBound(search=k) if k == self._search:
                         self.opened, self._common, self._last = True, event.attempt, event.attempt
 
-    async def advance(self, count: int, horizon: int, /, *, until: float | None) -> Advanced:
+    async def advance(
+        self, count: int, horizon: int, /, *, until: float | None, turn: int | None = None
+    ) -> Advanced:
         """Go on by so many generations; raises by the instant `until` if that did not work.
 
+        With a `turn` they are phases of the finish, which begins after that generation.
         What was begun before and not heard of is asked for again as it was, in place of this.
         """
         first = self.generation
-        batch = self._batches.setdefault(first, Batch(first, count, horizon))
+        batch = self._batches.setdefault(first, Batch(first, count, horizon, turn))
 
         async def once() -> Advanced:
             epoch = await self._coordinator.epoch()
@@ -174,6 +187,7 @@ class SealedSearch:
             epoch=epoch,
             attempt=attempt,
             parent_attempt=parent,
+            turn=batch.turn,
         )
         digest = advance_hash(request)
         self._common = None

@@ -254,9 +254,16 @@ class SecureSealedSearch:
         """Have the nodes draw the secret start."""
         self._engine.wait(self._engine.submit(self._search.start(until=until)), until=until)
 
-    def advance(self, count: int, horizon: int, /, *, until: float | None) -> list[bool]:
+    @property
+    def turn(self) -> int | None:
+        """After which generation the finish began, if it has."""
+        return self._search.turn
+
+    def advance(
+        self, count: int, horizon: int, /, *, until: float | None, turn: int | None = None
+    ) -> list[bool]:
         """Go on; returns whether each generation improved the best, if that was agreed."""
-        work = self._search.advance(count, horizon, until=until)
+        work = self._search.advance(count, horizon, until=until, turn=turn)
         done = self._engine.wait(self._engine.submit(work), until=until)
         if done.improved:
             self._engine.ledger.add(

@@ -17,5 +17,11 @@ if TYPE_CHECKING:
     from tacit.engine.derived.allowance import check_nodes_allow, objection
     from tacit.engine.derived.clear_exact import ClearExact
     from tacit.engine.derived.derived_search import DerivedSearch, Population
+    from tacit.engine.derived.finish_time import (
+        KnownTime,
+        finished_course,
+        fitted_finish,
+        step_seconds,
+    )
 else:
     __getattr__ = lazily(__name__)

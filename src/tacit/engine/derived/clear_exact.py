@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.engine.agreement import ForestCourse
-from tacit.mpc.forest import ClearForest, finish_in_the_clear
+from tacit.mpc.forest import ClearForest, finish_in_the_clear, warm_start_in_the_clear
 
 
 class ClearExact:
-    """The same phases, over the integers; `values` are those of each row and column."""
+    """The same phases, over the integers; `values` are those of each row and column.
 
-    def __init__(self, course: ForestCourse, values: NDArray[np.int64], /) -> None:
+    Where it finishes a search, it begins with the `plan` of that.
+    """
+
+    def __init__(
+        self,
+        course: ForestCourse,
+        values: NDArray[np.int64],
+        /,
+        *,
+        plan: NDArray[np.integer[Any]] | None = None,
+    ) -> None:
         self.course, self.phase = course, 0
         self._costs = course.clear_costs(values)
         self._forest = ClearForest(self._costs, course.shape, course.coins)
-        self._state = self._forest.start()
+        self._state = (
+            self._forest.start()
+            if plan is None
+            else warm_start_in_the_clear(self._forest, plan.tolist(), course.layout)
+        )
 
     def advance(self, count: int, /) -> None:
         """Some phases."""

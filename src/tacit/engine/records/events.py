@@ -214,6 +214,8 @@ class GenerationsBegun(Event, frozen=True, tag="generations"):
     attempt: Attempt = NO_ATTEMPT
     parent_attempt: Attempt = field(name="basis", default=NO_ATTEMPT)
     """The attempt whose state they start from."""
+    turn: int | None = None
+    """After which generation the finish of the search began, if these are phases of it."""
 
 
 class ImprovementsSent(Sent, frozen=True, tag="told improvements"):

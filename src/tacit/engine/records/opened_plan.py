@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.agreement.exact import ForestCourse
-from tacit.engine.agreement.sealed import course_of, plan_word, words_before_plan
+from tacit.engine.agreement.sealed import course_of, forest_of, plan_word, words_before_plan
 from tacit.engine.agreement.terms import Agreement
 from tacit.engine.records.ledger import Parts
 from tacit.errors import AbortError
@@ -76,8 +75,8 @@ def _read_heads(
 ) -> tuple[int | None, Outcome | None]:
     """The value, where it is disclosed, and what is proved, where that is computed."""
     told = agreement.objectives[0].best == "value"
-    course = course_of(agreement, search, seed=0)
-    if not isinstance(course, ForestCourse):
+    course = forest_of(course_of(agreement, search, seed=0))
+    if course is None:
         return (int(heads[0]) if told else None), None
     try:
         outcome = Outcome(int(heads[-1]))

@@ -141,7 +141,10 @@ class Reveal(Computation[BestRevealed], frozen=True, kw_only=True):
 
 
 class Advance(Computation[GenerationsDone], frozen=True, kw_only=True):
-    """Go on with a sealed search by `count` generations; by none, draw its secret start."""
+    """Go on with a sealed search by `count` generations; by none, draw its secret start.
+
+    After the `turn`, these are phases of its finish.
+    """
 
     search: Small
     first: Number
@@ -150,6 +153,8 @@ class Advance(Computation[GenerationsDone], frozen=True, kw_only=True):
     """How many generations there will be, as far as one knows: the temperature follows from it."""
     parent_attempt: Attempt
     """The attempt whose state counts; empty for the start."""
+    turn: Number | None = None
+    """After which generation the finish begins, or has begun; left out while the search goes on."""
 
 
 class OpenPlan(Request[PlanOpened], frozen=True, kw_only=True):

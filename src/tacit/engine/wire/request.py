@@ -66,6 +66,8 @@ def advance_hash(request: Advance, /) -> bytes:
     """What names a request for generations."""
     numbers = (request.search, request.first, request.count, request.horizon)
     words = "tacit request/2\nadvance\n" + "".join(f"{number}\n" for number in numbers)
+    if request.turn is not None:
+        words += f"turn {request.turn}\n"
     return hashlib.sha256(words.encode()).digest()
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tacit.mpc.forest.layout import Layout
     from tacit.mpc.forest.minima import most_compared
     from tacit.mpc.forest.outcome import Answer, Outcome, finish
-    from tacit.mpc.forest.phases import advance
+    from tacit.mpc.forest.phases import advance, cost
     from tacit.mpc.forest.schedule import Phase, checked, finishing, largest_epsilon, plain, scaled
     from tacit.mpc.forest.shape import ForestShape
     from tacit.mpc.forest.state import ForestState

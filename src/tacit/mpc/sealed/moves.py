@@ -111,6 +111,8 @@ class TableShape:
     total_bits: int
     parents: int = 1
     levels: int = 1
+    wide: bool = False
+    """Whether words have 64 bits in any case: as those of what goes on with the plan."""
 
     @property
     def tie_bits(self) -> int:
@@ -130,5 +132,5 @@ class TableShape:
     @property
     def word(self) -> np.dtype[Any]:
         """The word of the table's ring: 32 bits where they hold everything that is compared."""
-        wide = max(self.key_bits, self.settle_bits, self.columns.bit_length()) > 32
-        return np.dtype(np.uint64 if wide else np.uint32)
+        needed = max(self.key_bits, self.settle_bits, self.columns.bit_length())
+        return np.dtype(np.uint64 if self.wide or needed > 32 else np.uint32)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from tacit.engine.agreement import manifests_digest, sealed_terms, search_seed
+from tacit.engine.agreement import finish_of, manifests_digest, sealed_terms, search_seed
 from tacit.engine.coordinator import SecureEngine
 from tacit.engine.derived import agreed_parameters
 from tacit.engine.identity import ClusterConfig
@@ -77,10 +77,11 @@ def _sealed(agreed: Agreed, engine: SecureEngine) -> SearchDriver:
     until = time.monotonic() + ENTER_SECONDS
     for search in searches:
         search.start(until=until)
+    steps = agreed.agreement.limits.evaluations
     return SealedDriver(
         agreed.agreement.known_problem,
         searches,
-        Limits(generations=agreed.agreement.limits.evaluations),
+        Limits(generations=max(0, steps - finish_of(agreed.agreement))),
         terms.parameters,
         terms.weightings,
         engine="nodes",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -14,10 +14,11 @@ from tacit.problems import Problem
 from tacit.runs.driver import Disclosed, Outcome, Progress, end_of
 from tacit.runs.limits import Limits, StopReason
 from tacit.runs.result import History
+from tacit.runs.sealed.finishing import Finishing
 from tacit.runs.sealed.pace import MOST_IN_BATCH, Pace
 from tacit.runs.sealed.searching import OpenedPlan, SealedSearching
 from tacit.runs.summarize import plan_set
-from tacit.search.moves import ExactParameters, SealedParameters
+from tacit.search.moves import ExactParameters, SealedParameters, named_settings
 
 
 @dataclass
@@ -29,6 +30,8 @@ class Batches:
     improved: list[bool] = field(default_factory=list)
     ends: list[float] = field(default_factory=list)
     """When each generation was done, as far as batches tell."""
+    turn: int | None = None
+    """After which generation the finish began, if it did."""
 
     def add(self, first: int, count: int, horizon: int) -> None:
         """Add a batch, or lengthen the last one if it expected the same."""
@@ -60,11 +63,22 @@ class SealedDriver:
     def __post_init__(self) -> None:
         given = [n for n in (self.limits.generations, self.limits.evaluations) if n is not None]
         self._pace = Pace(min(given, default=None), most_in_batch=self.most_in_batch)
+        self._finishing = self._plan_finish()
         self._begun = time.monotonic()
         self._end: float | None = None
         self._courses: list[Batches] = []
         self._opened: list[OpenedPlan] = []
         self._finished = False
+
+    def _plan_finish(self) -> Finishing | None:
+        parameters = self.parameters
+        if isinstance(parameters, ExactParameters) or not parameters.finish:
+            return None
+        from tacit.engine.derived import finished_course, step_seconds
+
+        courses = (finished_course(self.problem, parameters, each) for each in self.weightings)
+        slowest = max((step_seconds(each) for each in courses), key=lambda each: each.phase)
+        return Finishing(parameters.finish, slowest.generation, slowest.phase)
 
     @property
     def seed(self) -> int:
@@ -93,6 +107,8 @@ class SealedDriver:
         now = time.monotonic()
         self._pace.until = None if self._end is None else now + (self._end - now) / left
         self._courses.append(Batches())
+        if self._finishing is not None:
+            self._finishing.next_search(now=now, until=self._pace.until)
 
     def advance(self) -> StopReason | None:
         """Have the nodes do a batch of generations."""
@@ -104,22 +120,52 @@ class SealedDriver:
     def _one_batch(self) -> StopReason | None:
         search, course, pace = self._search, self._courses[-1], self._pace
         first, start = search.generation, time.monotonic()
-        batch = None if search.opened else pace.next_batch(first, now=start)
+        course.turn = search.turn
+        batch = None if search.opened or course.turn is not None else self._generations(first)
+        if batch is None and self._finishing is not None and not search.opened:
+            return self._one_batch_of_finish(search, course, self._finishing)
         if batch is None:
             over = pace.generations is not None and first >= pace.generations
             return StopReason.GENERATIONS if over else StopReason.DEADLINE
         try:
             course.improved += search.advance(*batch, until=pace.latest)
         except MpcError as error:
-            return self._gave_up(error)
+            return self._gave_up(error, pace)
         now, count = time.monotonic(), search.generation - first
         course.add(first, count, batch[1])
         course.ends += [now - self._begun] * count
         pace.measure(first, count, now - start)
         return None
 
-    def _gave_up(self, error: MpcError) -> StopReason:
-        until, reserve = self._pace.until, self._pace.reserve
+    def _generations(self, done: int) -> tuple[int, int] | None:
+        """The next generations, if there is time for them beside the finish."""
+        if self._finishing is not None:
+            self._pace.held_back = self._finishing.seconds_for(self._pace)
+        return self._pace.next_batch(done, now=time.monotonic())
+
+    def _one_batch_of_finish(
+        self, search: SealedSearching, course: Batches, finishing: Finishing
+    ) -> StopReason | None:
+        first, start = search.generation, time.monotonic()
+        turn = first if course.turn is None else course.turn
+        # Where it would be too short, it does not begin.
+        worth = course.turn is not None or finishing.pace.until is None or self._pace.held_back
+        batch = finishing.next_batch(first - turn, now=start) if worth else None
+        if batch is None:
+            over = first - turn >= finishing.phases
+            return StopReason.GENERATIONS if over else StopReason.DEADLINE
+        count, phases = batch
+        try:
+            search.advance(count, turn + phases, until=finishing.pace.latest, turn=turn)
+        except MpcError as error:
+            return self._gave_up(error, finishing.pace)
+        now, count, course.turn = time.monotonic(), search.generation - first, turn
+        course.ends += [now - self._begun] * count
+        finishing.measure(first - turn, count, now - start)
+        return None
+
+    def _gave_up(self, error: MpcError, pace: Pace) -> StopReason:
+        until, reserve = pace.until, pace.reserve
         late = until is not None and time.monotonic() >= until - 2 * reserve
         # Generations that only just did not fit are nobody's fault.
         if not late or getattr(error, "peer", "") != "the nodes":
@@ -143,11 +189,14 @@ class SealedDriver:
                 "no plan without forbidden pairs was found in time; take more time or phases, or "
                 "method=search"
             )
-        if opened.outcome != "optimum":
-            self.notes.append(
-                "the plan is not proved to be the optimum: the phases ended before; take more "
-                "phases, or scaling=true for costs with structure, and more time"
-            )
+        if opened.outcome == "optimum":
+            return
+        why = "the phases ended before; take more phases, or scaling=true for costs with structure"
+        if self._finishing is not None:
+            why = "its finish ended before; take a longer finish"
+            if self._courses[-1].turn is None:
+                why = "the search ended before its finish began; take a shorter finish"
+        self.notes.append(f"the plan is not proved to be the optimum: {why}, and more time")
 
     def finish(self, _reason: StopReason, /) -> None:
         """Open the plan of the last search, or of the one that was interrupted."""
@@ -191,15 +240,17 @@ class SealedDriver:
         plans = np.array([each.plan for each in self._opened], dtype=np.int32)
         known = plan_set(self.problem, plans, self._opened[-1].generation, self.disclosed())
         courses = self._courses
+        turns = {"turns": [each.turn for each in courses]} if self._finishing else {}
         generations = [g for each in courses for g in range(1, len(each.ends) + 1)]
         bits: list[bool | None] = [bit for each in courses for bit in each.improved]
         bits = bits or [None] * len(generations)
         return Outcome(
             algorithm=SEALED,
             parameters={
-                **asdict(self.parameters),
+                **named_settings(self.parameters),
                 "weightings": [list(each) for each in self.weightings],
                 "schedule": [[list(batch) for batch in each.schedule] for each in courses],
+                **turns,
             },
             seed=self.seed,
             generations=sum(each.generation for each in self._opened),
@@ -220,7 +271,7 @@ class SealedDriver:
         )
 
     def _is_proved(self) -> bool | None:
-        if not isinstance(self.parameters, ExactParameters):
+        if not isinstance(self.parameters, ExactParameters) and not self.parameters.finish:
             return None
         return all(each.outcome == "optimum" for each in self._opened)
 

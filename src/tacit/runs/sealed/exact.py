@@ -36,6 +36,7 @@ class SimulatedExact:
     """The same phases as on nodes, with the weights that are all here."""
 
     opened = False
+    turn = None
 
     def __init__(
         self,
@@ -64,6 +65,7 @@ class SimulatedExact:
         /,
         *,
         until: float | None,  # noqa: ARG002 - never waits
+        turn: int | None = None,  # noqa: ARG002 - there is no search before
     ) -> list[bool]:
         """Some phases; there is nothing to tell."""
         self._twin.advance(count)

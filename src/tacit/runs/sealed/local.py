@@ -16,7 +16,7 @@ from tacit.runs.sealed.driver import SealedDriver
 from tacit.runs.sealed.searching import SealedSearching, SimulatedSealedSearch
 from tacit.runs.settings import AnySealed, Checkpointing
 from tacit.runs.weightings import default_weightings
-from tacit.search.moves import ONE_PARENT_IMPROVES, ExactParameters
+from tacit.search.moves import NO_IMPROVEMENTS_WITH_FINISH, ONE_PARENT_IMPROVES, ExactParameters
 
 if TYPE_CHECKING:
     from tacit.engine.agreement import PinnedSearch
@@ -59,12 +59,14 @@ def local_sealed(
         return pin_sealed(parameters, factors)
 
     given = [n for n in (limits.generations, limits.evaluations) if n is not None]
+    # Its phases come after the generations.
+    finish = 0 if isinstance(parameters, ExactParameters) else parameters.finish
     with engine_on_nodes(
         problem,
         choice,
         announce,
         search=pinned,
-        evaluations=min(given, default=UNLIMITED),
+        evaluations=min(given, default=UNLIMITED) + finish,
         population=(1, 1),
     ) as engine:
         searches = [engine.sealed(k) for k in range(len(factors))]
@@ -137,5 +139,7 @@ def _check(
             )
         if parameters.parents > 1:
             raise ParameterError(ONE_PARENT_IMPROVES)
+        if parameters.finish:
+            raise ParameterError(NO_IMPROVEMENTS_WITH_FINISH)
     if any(len(each) != len(problem.objectives) for each in weightings):
         raise ParameterError(f"a weighting needs {len(problem.objectives)} factors, as in 3:1")

@@ -41,6 +41,8 @@ class Pace:
     seconds: float = FIRST_GUESS
     """Per generation."""
     measured: bool = False
+    held_back: float = 0.0
+    """Seconds before the end that are for something else."""
 
     @property
     def reserve(self) -> float:
@@ -57,7 +59,8 @@ class Pace:
         usual = max(LEAST_IN_BATCH, min(int(BATCH_SECONDS / self.seconds), MOST_IN_BATCH))
         count, horizon = min(usual, self.most_in_batch), None
         if self.until is not None:
-            fits = int((self.until - self.reserve - now) / self.seconds) - SETTLING
+            left = self.until - self.reserve - self.held_back - now
+            fits = int(left / self.seconds) - SETTLING
             if fits < 1:
                 return None
             # The first one shows how long they take; the last ones are small.

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from tacit.disclosure import BestMode
+from tacit.errors import ParameterError
 from tacit.problems import Problem
-from tacit.search import ClearSealedSearch, value_table
+from tacit.search import ClearSealedSearch, value_table, weighted_values
 from tacit.search.moves import Schedule, SealedParameters, public_shape
+
+if TYPE_CHECKING:
+    from tacit.engine.derived import ClearExact
 
 _START_STREAM = 1 << 32
 
@@ -36,7 +40,7 @@ class OpenedPlan(Protocol):
 
     @property
     def outcome(self) -> str | None:
-        """What is proved of it, where it is an exact solution."""
+        """What is proved of it, where it is an exact solution or has a finish."""
         ...
 
 
@@ -68,8 +72,18 @@ class SealedSearching(Protocol):
         """What the public schedule follows from."""
         ...
 
-    def advance(self, count: int, horizon: int, /, *, until: float | None) -> list[bool]:
-        """Go on; tells whether each generation improved the best, if that was agreed."""
+    @property
+    def turn(self) -> int | None:
+        """After which generation the finish began, if it has."""
+        ...
+
+    def advance(
+        self, count: int, horizon: int, /, *, until: float | None, turn: int | None = None
+    ) -> list[bool]:
+        """Go on; tells whether each generation improved the best, if that was agreed.
+
+        With a `turn` these are phases of the finish, which begins after that generation.
+        """
         ...
 
     def open(self, *, until: float | None) -> OpenedPlan:
@@ -95,6 +109,9 @@ class SimulatedSealedSearch:
         values = value_table(problem, weighting)
         shape = public_shape(problem, weighting)
         self.seed = seed
+        self.turn: int | None = None
+        self._problem, self._weighting, self._shape = problem, weighting, shape
+        self._finish: ClearExact | None = None
         self._best_mode = problem.objectives[0].best_mode
         schedule = Schedule(shape, parameters, seed=seed, stream=stream)
         words = np.random.PCG64([seed, stream, _START_STREAM]).random_raw(
@@ -107,7 +124,7 @@ class SimulatedSealedSearch:
     @property
     def generation(self) -> int:
         """How many generations are done."""
-        return self.twin.generation
+        return self.twin.generation + (0 if self._finish is None else self._finish.phase)
 
     def advance(
         self,
@@ -116,12 +133,41 @@ class SimulatedSealedSearch:
         /,
         *,
         until: float | None,  # noqa: ARG002 - never waits
+        turn: int | None = None,
     ) -> list[bool]:
         """Go on; tells what the agreement would allow."""
+        if turn is not None:
+            self._finish = self._finish or self._begin_finish()
+            self._finish.advance(count)
+            return []
         improved = self.twin.advance(count, horizon=horizon)
         return improved if self._best_mode is BestMode.IMPROVEMENT else []
 
+    def _begin_finish(self) -> ClearExact:
+        """The forest, which begins with the plan that was found."""
+        from tacit.engine.agreement import FinishedCourse, search_course
+        from tacit.engine.derived import ClearExact
+
+        schedule = self.twin.schedule
+        course = search_course(
+            self._problem,
+            self._shape,
+            schedule.parameters,
+            seed=schedule.seed,
+            stream=schedule.stream,
+        )
+        if not isinstance(course, FinishedCourse):
+            raise ParameterError("this search has no finish; set finish to its phases")
+        self.turn = self.twin.generation
+        values = weighted_values(self._problem, self._weighting)
+        return ClearExact(course.forest, values, plan=self.twin.plan())
+
     def open(self, *, until: float | None) -> SealedPlan:  # noqa: ARG002 - never waits
-        """The best plan."""
-        value = self.twin.best_value if self._best_mode is BestMode.VALUE else None
-        return SealedPlan(self.twin.plan().tolist(), value, self.generation)
+        """The best plan, and with a finish what is proved of it."""
+        told = self._best_mode is BestMode.VALUE
+        if self._finish is not None:
+            plan, value, outcome = self._finish.answer()
+            return SealedPlan(plan, value if told else None, self.generation, outcome)
+        found = self.twin.best_value if told else None
+        proved = "feasible" if self.twin.schedule.parameters.finish else None
+        return SealedPlan(self.twin.plan().tolist(), found, self.generation, proved)

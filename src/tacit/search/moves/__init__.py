@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from tacit.search.moves.fitting import fitted_parameters
     from tacit.search.moves.move_set import MoveSet
     from tacit.search.moves.parameters import (
+        NO_IMPROVEMENTS_WITH_FINISH,
         ONE_PARENT_IMPROVES,
         SEALED_PRESETS,
         SealedParameters,
+        named_settings,
         sealed_parameters_for,
     )
     from tacit.search.moves.schedule import Generation, Schedule

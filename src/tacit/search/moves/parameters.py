@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tacit.errors import ParameterError
+from tacit.search.moves.exact import MOST_PHASES, ExactParameters
 
 HEAT_UNIT = 10_000
 """Temperatures are given in units of the largest weight divided by this."""
@@ -18,6 +19,11 @@ ONE_PARENT_IMPROVES = (
     "disclose the best value or nothing"
 )
 """Improvements and several parents exclude each other: each parent has its own best."""
+NO_IMPROVEMENTS_WITH_FINISH = (
+    "a search with a finish tells nothing of improvements; set finish to 0, or disclose the best "
+    "value or nothing"
+)
+"""What was told of the search would say how the plan that is proved came about."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +42,9 @@ class SealedParameters:
 
     Each of several `parents` evolves independently. Every `meet_every` generations the parents are
     paired, and both of a pair continue from the better one.
+
+    With a `finish`, so many phases of the exact solver follow the search at most. They begin with
+    its plan, and where they come to their end, the plan is proved to be the optimum.
 
     >>> SealedParameters(block=6).block
     6
@@ -60,6 +69,8 @@ class SealedParameters:
     parents: int = 1
     meet_every: int = 20
     """0 for no parent selection."""
+    finish: int = 0
+    """Phases of the exact solver after the search; assignments only."""
 
     def __post_init__(self) -> None:
         for name, low, high in (
@@ -75,6 +86,7 @@ class SealedParameters:
             ("levels", 1, MOST_LEVELS),
             ("parents", 1, MOST_PARENTS),
             ("meet_every", 0, 1_000_000),
+            ("finish", 0, MOST_PHASES),
         ):
             value = getattr(self, name)
             if not low <= value <= high:
@@ -87,6 +99,16 @@ class SealedParameters:
             )
 
 
+def named_settings(parameters: SealedParameters | ExactParameters, /) -> dict[str, int | str]:
+    """The settings by name; a finish only where there is one, as before there was any.
+
+    >>> "finish" in named_settings(SealedParameters())
+    False
+    """
+    return {name: value for name, value in vars(parameters).items() if (name, value) != _NO_FINISH}
+
+
+_NO_FINISH = ("finish", 0)
 SEALED_PRESETS = {"sealed-ap": "assignment", "sealed-tsp": "tour"}
 """Presets of sealed searches, by the moves whose settings they are."""
 

@@ -17,6 +17,7 @@ from tacit.engine.agreement import (
     pin_sealed,
     sign_offer,
 )
+from tacit.engine.derived import KnownTime
 from tacit.engine.identity import Keys
 from tacit.errors import ParameterError
 from tacit.problems import (
@@ -34,7 +35,7 @@ from tacit.runs import (
     sealed_settings,
 )
 from tacit.search import SearchParameters, preset_named
-from tacit.search.moves import ExactParameters
+from tacit.search.moves import ExactParameters, SealedParameters
 from tacit.service.api.terms import RunTerms, public_of_terms
 
 CANDIDATES_PER_SECOND = 30_000.0
@@ -100,11 +101,20 @@ def _phases_of_terms(terms: RunTerms) -> int | None:
     if population_of_terms(terms):
         return None
     problem = problem_of_terms(terms, proven=True)
-    settings = sealed_settings(problem, terms.parameters)
+    settings = _settings_of_terms(terms, problem)
     if not isinstance(settings, ExactParameters):
         return None
     given = [parse_weighting(text) for text in terms.weightings] or default_weightings(problem)
     return max(phases_of(problem, settings, each) for each in given)
+
+
+def _settings_of_terms(
+    terms: RunTerms, problem: Problem, nodes: int = 3
+) -> SealedParameters | ExactParameters:
+    """The settings of a sealed run; how long a finish it has, follows from its time."""
+    time = KnownTime(deadline=terms.deadline_seconds, nodes=nodes, steps=terms.limits.evaluations)
+    weightings = [parse_weighting(text) for text in terms.weightings]
+    return sealed_settings(problem, terms.parameters, time=time, weightings=weightings)
 
 
 def plans_of_terms(terms: RunTerms, /) -> int:
@@ -114,7 +124,9 @@ def plans_of_terms(terms: RunTerms, /) -> int:
     return len(terms.weightings) or len(default_weightings(problem_of_terms(terms, proven=True)))
 
 
-def _search_of_terms(terms: RunTerms, problem: Problem) -> tuple[PinnedSearch, list[int]]:
+def _search_of_terms(
+    terms: RunTerms, problem: Problem, nodes: int
+) -> tuple[PinnedSearch, list[int]]:
     """The search that is pinned, and how many plans an evaluation of it has, from and to."""
     if not population_of_terms(terms):
         searches = {each.disclosure == SEALED for each in terms.objectives}
@@ -124,7 +136,7 @@ def _search_of_terms(terms: RunTerms, problem: Problem) -> tuple[PinnedSearch, l
             raise ParameterError("a sealed search has no populations; leave distinct_min out")
         if terms.preset is not None:
             raise ParameterError("a sealed search has settings of its own; leave the preset out")
-        settings = sealed_settings(problem, terms.parameters)
+        settings = _settings_of_terms(terms, problem, nodes)
         given = [parse_weighting(text) for text in terms.weightings]
         return pin_sealed(settings, given or default_weightings(problem)), [1, 1]
     if terms.weightings:
@@ -149,7 +161,7 @@ def agreement_of_terms(
     The nodes have offered their sealing keys for this nonce and this platform.
     """
     problem = problem_of_terms(terms)
-    search, sizes = _search_of_terms(terms, problem)
+    search, sizes = _search_of_terms(terms, problem, len(nodes))
     return draft_agreement(
         problem,
         participants=keys,

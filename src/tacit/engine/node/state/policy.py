@@ -221,3 +221,23 @@ def check_generations(
             f"generations {first} to {first + count} do not follow those done before, which end "
             f"at {last}"
         )
+
+
+def check_turn(
+    turn: int | None, first: int, count: int, /, *, finish: int, turned: int | None
+) -> None:
+    """Refuse steps that contradict where the finish of a search began, or go beyond it.
+
+    They start from a state that was left after `turned`, None for one of the search.
+    """
+    if turned is not None and turn != turned:
+        raise refuse(f"the finish began after generation {turned}; nothing else follows")
+    if turn is None:
+        return
+    if turned is None and turn != first:
+        raise refuse(f"the finish of a search at generation {first} begins there, not at {turn}")
+    if first + count - turn > finish:
+        raise refuse(
+            f"the agreement allows {finish} phases after the search, these would be up to "
+            f"{first + count - turn}"
+        )

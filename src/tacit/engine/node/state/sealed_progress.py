@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import msgspec
 import numpy as np
 
-from tacit.engine.node.state.policy import check_generations, refuse
+from tacit.engine.node.state.policy import check_generations, check_turn, refuse
 from tacit.engine.node.state.store import Store
 from tacit.engine.node.state.stored import Stored
 from tacit.engine.node.state.to_the_end import to_the_end
@@ -61,6 +61,8 @@ class StoredState(Stored, frozen=True, tag="sealed state/3"):
     shares: list[StoredShare]
     plan_keys: dict[int, bytes] = msgspec.field(default_factory=dict)
     """Where the plan is for its owners only."""
+    turn: int | None = None
+    """After which generation the finish began, if this is a state of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,8 @@ class Kept:
     """All that is needed to go on; last the plan that may be opened."""
     plan_keys: Mapping[int, bytes] = field(default_factory=dict)
     """Per component a key that all its holders drew, and nobody else: for commitments to it."""
+    turn: int | None = None
+    """After which generation the finish began, if this is a state of it."""
 
     @property
     def plan(self) -> ArithmeticShare:
@@ -86,7 +90,8 @@ _READ = msgspec.msgpack.Decoder(StoredState, dec_hook=decode_attempt)
 
 def _to_bytes(kept: Kept) -> bytes:
     shares = [StoredShare.of(share) for share in kept.shares]
-    return _ENCODER.encode(StoredState(kept.generation, kept.attempt, shares, dict(kept.plan_keys)))
+    keys = dict(kept.plan_keys)
+    return _ENCODER.encode(StoredState(kept.generation, kept.attempt, shares, keys, kept.turn))
 
 
 def _from_bytes(data: bytes) -> Kept | None:
@@ -95,7 +100,7 @@ def _from_bytes(data: bytes) -> Kept | None:
     except msgspec.ValidationError:
         return None  # of an earlier version, whose runs do not go on
     shares = [share.read() for share in stored.shares]
-    return Kept(stored.generation, stored.attempt, shares, stored.plan_keys)
+    return Kept(stored.generation, stored.attempt, shares, stored.plan_keys, stored.turn)
 
 
 class SealedProgress:
@@ -183,7 +188,9 @@ class SealedProgress:
         self._store.log.append(StartDrawn(self._search, attempt))
         self._store.log.sync()
 
-    def begin(self, request: Advance, attempt: Attempt, /, *, most: int) -> Kept | None:
+    def begin(
+        self, request: Advance, attempt: Attempt, /, *, most: int, finish: int = 0
+    ) -> Kept | None:
         """Allow generations or refuse them; when this returns, they are on the disk as begun.
 
         Returns the state to go on from, None where the peers hand it over.
@@ -198,10 +205,16 @@ class SealedProgress:
         kept = None if parent in self.from_peers else self.state(parent)
         if parent.number != first:
             raise refuse(f"attempt '{parent}' ended at generation {parent.number}, not {first}")
+        # Of a state that the peers hand over, they know whether it is one of the finish.
+        told = request.turn is not None and request.turn < first
+        turned = (request.turn if told else None) if kept is None else kept.turn
+        check_turn(request.turn, first, count, finish=finish, turned=turned)
         digest = advance_hash(request).hex()
         if self._requests.get(first, digest) != digest:
             raise refuse(f"the generations after {first} were begun otherwise; ask for the same")
-        event = GenerationsBegun(self._search, first, count, horizon, digest, attempt, parent)
+        event = GenerationsBegun(
+            self._search, first, count, horizon, digest, attempt, parent, request.turn
+        )
         self._store.log.append(event)
         self._store.log.sync()
         self._began(event)

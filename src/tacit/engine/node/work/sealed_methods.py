@@ -1,4 +1,4 @@
-"""How nodes get from one secret state to the next: by search, or exactly.
+"""How nodes get from one secret state to the next: by search, exactly, or one after the other.
 
 A state is a list of shares, the last of them the plan that may be opened: its value, for an exact
 solution what is proved, and the column of each row.
@@ -13,14 +13,15 @@ from typing import Protocol
 import numpy as np
 
 from tacit.engine.agreement.exact import ForestCourse
+from tacit.engine.agreement.finished import FinishedCourse
 from tacit.engine.agreement.sealed import Course, largest_message, sealed_terms, shape_of, table_of
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.wire.messages import Advance
 from tacit.mpc import ArithmeticShare, BitShare, Session, Size, concatenate, public_word, scale
-from tacit.mpc.forest import ForestState, finish
+from tacit.mpc.forest import ForestState, Phase, finish, warm_start
 from tacit.mpc.forest import advance as grow
 from tacit.mpc.forest import start as first_duals
-from tacit.mpc.sealed import SealedState, Step, secret_start, state_sizes
+from tacit.mpc.sealed import SealedState, Step, TableShape, secret_start, state_sizes
 from tacit.mpc.sealed import advance as search
 from tacit.search.moves import Schedule
 
@@ -33,9 +34,8 @@ Values = Callable[[], ArithmeticShare]
 class Method(Protocol):
     """One way to a plan; it works on shares of the value of each row and column."""
 
-    @property
-    def sizes(self) -> list[Size]:
-        """Of the shares of a state."""
+    def sizes(self, request: Advance) -> list[Size]:
+        """Of the shares of the state that a request starts from."""
         ...
 
     def is_long(self, *, starts: bool) -> bool:
@@ -58,7 +58,10 @@ def method_for(agreement_state: AgreementState, number: int, course: Course, /) 
     """The method that an agreement names."""
     if isinstance(course, ForestCourse):
         return ExactMethod(course)
-    return SearchMethod(course, agreement_state, number)
+    if isinstance(course, FinishedCourse):
+        search = SearchMethod(course.schedule, course.table, agreement_state, number)
+        return FinishedMethod(course, search, ExactMethod(course.forest))
+    return SearchMethod(course, table_of(course), agreement_state, number)
 
 
 def value_shares(agreement_state: AgreementState, search: int, /) -> ArithmeticShare:
@@ -83,13 +86,13 @@ class SearchMethod:
     """Annealing: generations of children, of which the best continue."""
 
     schedule: Schedule
+    table: TableShape
     agreement_state: AgreementState
     number: int
 
-    @property
-    def sizes(self) -> list[Size]:
+    def sizes(self, request: Advance) -> list[Size]:  # noqa: ARG002 - all states are alike
         """Of the tables, the best plans and the plan."""
-        return state_sizes(table_of(self.schedule))
+        return state_sizes(self.table)
 
     def is_long(self, *, starts: bool) -> bool:
         """The start goes over the whole table, generations over a few lines of it at a time."""
@@ -102,8 +105,8 @@ class SearchMethod:
             self._forbid(lines)
         if not known.between_places:
             lines = lines.map(lambda part: np.ascontiguousarray(part.T[known.sealed_items]))
-        about, columns = table_of(self.schedule), known.sealed_items
-        state = await secret_start(session, lines, about, label="start", columns=columns)
+        columns = known.sealed_items
+        state = await secret_start(session, lines, self.table, label="start", columns=columns)
         return state.shares
 
     def _forbid(self, values: ArithmeticShare) -> None:
@@ -124,8 +127,8 @@ class SearchMethod:
         told: bool,
     ) -> Shares:
         """Some generations."""
-        about, steps = table_of(self.schedule), self._steps(request)
-        state = await search(session, SealedState(*held), steps, about, disclose_improvements=told)
+        state, steps = SealedState(*held), self._steps(request)
+        state = await search(session, state, steps, self.table, disclose_improvements=told)
         return state.shares
 
     def _steps(self, request: Advance) -> Iterator[Step]:
@@ -141,8 +144,7 @@ class ExactMethod:
 
     course: ForestCourse
 
-    @property
-    def sizes(self) -> list[Size]:
+    def sizes(self, request: Advance) -> list[Size]:  # noqa: ARG002 - all states are alike
         """Of the shares of a state."""
         return self.course.state_sizes
 
@@ -167,13 +169,18 @@ class ExactMethod:
     ) -> Shares:
         """Some phases."""
         course, costs = self.course, self.course.costs(values())
-        matching, prices, profits, kept, _ = held
-        # The lowest bit of a sum is that of all lowest bits together.
-        bits = {
-            c: (part & part.dtype.type(1)).astype(np.uint8) for c, part in matching.parts.items()
-        }
-        state = ForestState(BitShare(bits), matching, prices, profits, kept)
         phases = course.phases[request.first : request.first + request.count]
+        return await self.grow(session, forest_state(held), costs, phases)
+
+    async def grow(
+        self,
+        session: Session,
+        state: ForestState,
+        costs: ArithmeticShare,
+        phases: Sequence[Phase],
+    ) -> Shares:
+        """These phases, and the plan after them."""
+        course = self.course
         state = await grow(session, state, costs, phases, course.shape, course.coins)
         return await self._completed(session, state, costs)
 
@@ -182,4 +189,66 @@ class ExactMethod:
     ) -> Shares:
         answer = await finish(session, state, costs, self.course.layout, self.course.shape)
         plan = concatenate([answer.bound[0, 1:2], answer.plan[0]])
-        return [state.matching, state.prices, state.profits, state.kept, plan]
+        first = [] if state.first is None else [state.first]
+        return [state.matching, state.prices, state.profits, state.kept, *first, plan]
+
+
+def forest_state(held: Sequence[ArithmeticShare], /) -> ForestState:
+    """A forest as nodes keep it; one that finishes a search has the plan that it began with."""
+    matching, prices, profits, kept, *first, _ = held
+    # The lowest bit of a sum is that of all lowest bits together.
+    bits = {c: (part & part.dtype.type(1)).astype(np.uint8) for c, part in matching.parts.items()}
+    return ForestState(BitShare(bits), matching, prices, profits, kept, first[0] if first else None)
+
+
+@dataclass(frozen=True)
+class FinishedMethod:
+    """A search, and after the turn the forest, which begins with the plan of the search."""
+
+    course: FinishedCourse
+    search: SearchMethod
+    exact: ExactMethod
+
+    def sizes(self, request: Advance) -> list[Size]:
+        """Of a state of the search, or of the forest."""
+        turned = request.turn is not None and request.turn < request.first
+        return self.course.state_sizes(turned=turned)
+
+    def is_long(self, *, starts: bool) -> bool:
+        """As one of them is."""
+        return self.search.is_long(starts=starts) or self.exact.is_long(starts=starts)
+
+    async def start(self, session: Session, values: Values) -> Shares:
+        """That of the search."""
+        return self._searched(await self.search.start(session, values))
+
+    async def advance(
+        self,
+        session: Session,
+        values: Values,
+        held: Sequence[ArithmeticShare],
+        request: Advance,
+        *,
+        told: bool,
+    ) -> Shares:
+        """Some generations, or some phases."""
+        if request.turn is None:
+            return self._searched(
+                await self.search.advance(session, values, held, request, told=told)
+            )
+        course, costs = self.course.forest, self.course.forest.costs(values())
+        if request.first == request.turn:
+            # What stands before the columns of the rows is its cost, and what is proved.
+            columns = held[-1][None, 2:]
+            state = await warm_start(
+                session, columns, costs, course.layout, course.shape, course.coins
+            )
+        else:
+            state = forest_state(held)
+        done = request.first - request.turn
+        phases = course.phases[done : done + request.count]
+        return await self.exact.grow(session, state, costs, phases)
+
+    def _searched(self, shares: Shares) -> Shares:
+        *state, plan = shares
+        return [*state, self.course.plan_of(plan)]

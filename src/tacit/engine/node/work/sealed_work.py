@@ -7,9 +7,10 @@ import secrets
 
 import numpy as np
 
-from tacit.engine.agreement.sealed import course_of
+from tacit.engine.agreement.sealed import course_of, finish_of
 from tacit.engine.agreement.working_memory import generations_bytes
 from tacit.engine.node.state.agreement_state import AgreementState
+from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.state.sealed_progress import Kept, SealedProgress
 from tacit.engine.node.work.handing_over import Handover
 from tacit.engine.node.work.off_loop import in_thread
@@ -65,10 +66,13 @@ async def _advance(
         # Again, since it may have expired while others were at work.
         agreement_state.search(request.search)
         if starts:
+            if request.turn is not None:
+                raise refuse("a search starts before its finish begins; leave the turn out")
             progress.begin_start(attempt)
         else:
-            most = agreement_state.agreement.limits.evaluations
-            before = progress.begin(request, attempt, most=most)
+            agreement = agreement_state.agreement
+            most, finish = agreement.limits.evaluations, finish_of(agreement)
+            before = progress.begin(request, attempt, most=most, finish=finish)
     handover.log(agreement_state, attempt)
     seed = await in_thread(agreement_state.inputs.search_seed)
     course = await in_thread(course_of, agreement_state.agreement, request.search, seed=seed)
@@ -86,7 +90,7 @@ async def _advance(
         if starts:
             return await method.start(session, values)
         old = [] if before is None else before.shares
-        held = await handover.to_all(session, old, method.sizes)
+        held = await handover.to_all(session, old, method.sizes(request))
         return await method.advance(session, values, [*map(fit, held)], request, told=shows)
 
     away = method.is_long(starts=starts)
@@ -112,7 +116,7 @@ async def _advance(
             request.first + 1, attempt, salt.hex(), sent.digest(salt), request.search
         )
         agreement_state.store.log.append(event)
-    await progress.keep(Kept(request.first + request.count, attempt, shares, keys))
+    await progress.keep(Kept(request.first + request.count, attempt, shares, keys, request.turn))
     return GenerationsDone(id=request.id, sent=session.sent, rounds=session.depth, seed=seed)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from benchmarks import equal_time
+from benchmarks import equal_time, finish
 from tacit.disclosure import PAPER_CONFIGURATIONS, split_disclosure
 from tacit.experiments.paper import published
 
@@ -49,7 +49,24 @@ def content_of(name: str, /) -> Any:
 
 def held_cells() -> list[Held]:
     """Every cell that is held."""
-    return [*_readme(), *_equal_time(), *_nodes(), *_four(), *_attacks(), *_search(), *_sealed()]
+    return [
+        *_readme(),
+        *_equal_time(),
+        *_nodes(),
+        *_four(),
+        *_attacks(),
+        *_search(),
+        *_sealed(),
+        *_finish(),
+    ]
+
+
+def _finish() -> Iterator[Held]:
+    content = msgspec.json.decode((FIGURES / "finish.json").read_bytes(), type=finish.Content)
+    for line in finish.table(content)[2:]:
+        row, *cells = (each.strip() for each in line.strip("|").split("|"))
+        for column, text in enumerate(cells, start=1):
+            yield Held("docs/protocols/sealed-forest.md", row, (3,), column, text)
 
 
 def _readme() -> Iterator[Held]:

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from tacit.cli.instance_report import describe, print_description
-from tacit.disclosure import parse_disclosure
+from tacit.disclosure import SEALED, parse_disclosure
 from tacit.errors import InputError, ParameterError
 from tacit.problems import (
     Drawn,
@@ -95,7 +95,8 @@ def new(
         raise ParameterError(f"seed is {seed}; give 0 or more")
     if participants_dir is not None and count > 1:
         raise ParameterError("--participants-dir takes one problem; leave --count out")
-    draw = _drawing(kind, size, up_to, objectives, participants, disclose or ["none"])
+    usual = Problem.usual_disclosure if kind == "routing" else SEALED
+    draw = _drawing(kind, size, up_to, objectives, participants, disclose or [usual])
     rng = np.random.Generator(np.random.PCG64(seed))
     for number in range(1, count + 1):
         problem = draw(rng, number)

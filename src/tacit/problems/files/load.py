@@ -5,9 +5,11 @@ The package has six 100-city tours of TSPLIB (Reinelt 1991).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
 
+from tacit.disclosure import parse_disclosure
 from tacit.errors import FileError, ParameterError
 from tacit.files import naming_file
 from tacit.problems.files.decimals import is_power_of_ten
@@ -57,17 +59,18 @@ def load_problem(
     suffix = file.suffix.lower()
     if not _exists(file) and str(path) in shipped_names():
         _refuse_options(path, options | {"scale": scale is not None})
-        return shipped_problem(str(path))
+        return _as_usual(shipped_problem(str(path)))
     if suffix == ".json":
         _refuse_options(path, options | {"scale": scale is not None})
         return read_problem_file(file)
     if suffix in TSPLIB_SUFFIXES:
         _refuse_options(path, options | {"minimize": False})
-        return read_tsplib(file, scale=scale)
+        return _as_usual(read_tsplib(file, scale=scale))
     if suffix == ".npy" or suffix in CSV_SUFFIXES:
-        return _bare_assignment(
+        bare = _bare_assignment(
             file, minimize=minimize, scale=scale, forbidden=forbidden, header=header, ids=ids
         )
+        return _as_usual(bare)
     if _exists(file) and file.is_dir():
         raise FileError(path, None, "this is a folder", "name a file in it")
     if not _exists(file):
@@ -76,6 +79,16 @@ def load_problem(
         raise FileError(path, None, "there is no such file", remedy)
     what = f"problems are not read from {suffix!r} files" if suffix else "the file has no suffix"
     raise FileError(path, None, what, "give a .json, .csv, .npy, .tsp or .atsp file")
+
+
+def _as_usual(problem: Problem) -> Problem:
+    """What a file that cannot say it discloses of its objectives: what is usual for the kind."""
+    disclosure = parse_disclosure(problem.usual_disclosure)
+    objectives = [
+        replace(each, disclosure=disclosure, best_mode=disclosure.usual_best)
+        for each in problem.objectives
+    ]
+    return replace(problem, objectives=tuple(objectives))
 
 
 def _exists(path: Path) -> bool:

@@ -43,7 +43,8 @@ class ObjectiveEntry(msgspec.Struct, forbid_unknown_fields=True):
     name: str
     sense: Sense | None = None
     confidential: bool = True
-    disclosure: str = "none"
+    disclosure: str | None = None
+    """Left out, what is usual for the kind: sealed where that can be."""
     best: str | None = None
     scale: int | None = None
     weight_bound: Decimal | None = None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.disclosure import parse_best_mode, parse_disclosure
+from tacit.disclosure import SEALED, parse_best_mode, parse_disclosure
 from tacit.errors import FileError
 from tacit.files import naming_file
 from tacit.problems.files.csv_weights import WeightTable
@@ -95,7 +95,7 @@ class _Builder:
             bound = self._scaled(f"{place}.weight_bound", entry.weight_bound, scale, most)
         table = self._weights(f"{place}.weights", entry, scale, bound)
         with naming_file(self.path, f"{place}.disclosure"):
-            disclosure = parse_disclosure(entry.disclosure)
+            disclosure = parse_disclosure(entry.disclosure or self._usual_disclosure)
         with naming_file(self.path, f"{place}.best"):
             best_mode = parse_best_mode(disclosure.usual_best if entry.best is None else entry.best)
         # Distances come later, from the metric; until then a bound of 0 stands in.
@@ -111,6 +111,13 @@ class _Builder:
                 scale=scale,
                 weight_bound=(0 if awaits_distances else -1) if bound is None else bound,
             )
+
+    @property
+    def _usual_disclosure(self) -> str:
+        """That of objectives which do not say; a search is sealed for all of them or for none."""
+        all_secret = all(each.confidential for each in self.content.objectives)
+        silent = all(each.disclosure in (None, SEALED) for each in self.content.objectives)
+        return self.kind.usual_disclosure if all_secret and silent else Problem.usual_disclosure
 
     def _scaled(self, place: str, number: Decimal, scale: int, limit: int) -> int:
         try:

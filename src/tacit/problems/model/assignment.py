@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.disclosure import SEALED
 from tacit.errors import ProblemError, TacitError
 from tacit.jit import kernel, numba_is_here
 from tacit.problems.model.matching import feasible_assignment
@@ -30,6 +31,7 @@ class Assignment(Problem):
 
     kind: ClassVar[str] = "assignment"
     sealed_moves: ClassVar[str | None] = "assignment"
+    usual_disclosure: ClassVar[str] = SEALED
 
     def __post_init__(self) -> None:
         if self.rows < 1:

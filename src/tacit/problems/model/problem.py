@@ -64,6 +64,8 @@ class Problem(ABC):
     """The same on a platform."""
     sealed_moves: ClassVar[str | None] = None
     """By which moves a sealed search changes plans: "assignment", "tour", or it cannot."""
+    usual_disclosure: ClassVar[str] = "top:15"
+    """What is disclosed of objectives where nobody says."""
     heads: ClassVar[tuple[str, str]] = ("row", "column")
     """What the two numbers of an entry of `listed` are."""
     usual_sense: ClassVar[Sense] = "maximize"

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.disclosure import SEALED
 from tacit.jit import kernel, numba_is_here
 from tacit.problems.model.good_plans import good_tour
 from tacit.problems.model.objective import Sense
@@ -30,6 +31,7 @@ class Tour(Problem):
     preset: ClassVar[str] = "paper-tsp"
     service_preset: ClassVar[str] = "paper-tsp"
     sealed_moves: ClassVar[str | None] = "tour"
+    usual_disclosure: ClassVar[str] = SEALED
     heads: ClassVar[tuple[str, str]] = ("position", "city")
     usual_sense: ClassVar[Sense] = "minimize"
 

@@ -101,7 +101,7 @@ class ObjectiveTermsIn(Taken):
     sense: Literal["maximize", "minimize"]
     scale: Annotated[int, Field(ge=1, le=10**9)] = 1
     weight_bound: Annotated[int, Field(ge=0, le=2**48)]
-    disclosure: Annotated[str, StringConstraints(max_length=40)] = "top:15"
+    disclosure: Annotated[str, StringConstraints(max_length=40)] = "sealed"
     best: Literal["value", "improvement", "nothing"] = "nothing"
     """What is disclosed of the best value."""
     confidential: Literal[True] = True

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx
 
+from tacit.disclosure import SEALED
 from tacit.engine.agreement import COUNTS
 from tacit.engine.identity import load_keys
 from tacit.errors import EngineError
@@ -91,9 +92,9 @@ def run_demo(
     save_participants(problem, files)
     operator = Operator(platform, platform.invitation(OPERATOR, role="operator"))
     try:
-        rules = Rules("Morning slots", "top:15", "value", deadline_seconds, 100_000, 1.0)
+        rules = Rules("Morning slots", SEALED, "nothing", deadline_seconds, 0, 1.0)
         run = str(operator.call("/runs", run_terms(problem, rules))["id"])
-        say(f"run {run} drafted: {problem.rows} flights, {problem.columns} slots, top:15")
+        say(f"run {run} drafted: {problem.rows} flights, {problem.columns} slots, sealed")
         codes = operator.call(f"/runs/{run}/invite", {})["invitations"]
         if not isinstance(codes, dict):
             raise EngineError("the platform gave no invitations; look at its log")

@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Response
 from pydantic import Field, StringConstraints
 
-from tacit.disclosure import parse_disclosure
 from tacit.problems import generate_named
 from tacit.service.api.errors import error_responses
 from tacit.service.api.gate import ThePlatform, gated_router
@@ -29,7 +28,8 @@ class Generate(Taken):
     """Their names; left out, three are made up."""
     seed: Annotated[int, Field(ge=0, lt=2**53)] = 1
     weights_up_to: Annotated[int, Field(ge=1, le=10**6)] = 1000
-    disclosure: Annotated[str, StringConstraints(max_length=40)] = "top:15"
+    disclosure: Annotated[str, StringConstraints(max_length=40)] | None = None
+    """Left out, sealed where the kind can be, otherwise top:15."""
     deadline_seconds: Annotated[float, Field(gt=0, le=86_400)] = 60.0
 
 
@@ -43,12 +43,12 @@ def generated_terms(asked: Generate, /) -> RunTerms:
         up_to=asked.weights_up_to,
         sense="minimize",
         participants=3 if asked.participants is None else len(set(asked.participants)),
-        disclosures=(parse_disclosure(asked.disclosure),),
     )
     names = asked.participants or [each.name.replace(" ", "-") for each in problem.participants]
     names = list(dict.fromkeys(names))
     owners = dict(zip(names, (each.rows for each in problem.participants), strict=True))
-    draft = draft_of_problem(problem, owners, disclosure=asked.disclosure)
+    disclosure = asked.disclosure or problem.usual_disclosure
+    draft = draft_of_problem(problem, owners, disclosure=disclosure)
     return RunTerms.model_validate(
         {**draft, "name": problem.name, "deadline_seconds": asked.deadline_seconds}
     )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from nicegui import ui
 
-from tacit.disclosure import SEALED
+from tacit.disclosure import SEALED, split_disclosure
 from tacit.errors import TacitError
 from tacit.problems import Problem
 from tacit.service.dashboard.drafts import Rules, run_terms
@@ -47,7 +47,7 @@ class RulesForm:
             self._name = ui.input("Name of the run", value=problem.name).props("outlined dense")
             self._method = ui.select(
                 {key: method.text for key, method in METHODS.items()},
-                value="top",
+                value=split_disclosure(problem.usual_disclosure)[0],
                 label="An evaluation discloses",
                 on_change=self._method_changed,
             ).props("outlined dense")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tacit.engine.derived.derived_search import DerivedSearch, Population
     from tacit.engine.derived.finish_time import (
         KnownTime,
+        finish_rule,
         finished_course,
         fitted_finish,
         step_seconds,

@@ -15,6 +15,7 @@ from tacit.engine.agreement.sealed import check_sizes, search_course
 from tacit.engine.agreement.working_memory import generations_bytes
 from tacit.engine.identity.config import MOST_WORKING_MEGABYTES
 from tacit.errors import AgreementError
+from tacit.mpc.forest import Layout
 from tacit.mpc.forest import cost as phase_cost
 from tacit.mpc.sealed import cost as search_cost
 from tacit.problems import Problem
@@ -22,10 +23,6 @@ from tacit.search.moves import SealedParameters, public_shape
 
 ROUND_SECONDS = 0.0008
 MEGABYTE_SECONDS = 0.02
-LEAST_PHASES, MOST_PHASES = 10, 24
-"""Fewer prove few plans of a search that had time for a good one, more hardly any besides."""
-PART_OF_TIME = 2
-"""A finish takes no more than this part of the time: it goes on from what the search has found."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +46,28 @@ def step_seconds(course: FinishedCourse, /, *, nodes: int = 3, delay: float = 0.
         seconds(two.rounds - one.rounds, two.bytes_per_node - one.bytes_per_node),
         seconds(phase.rounds, phase.bytes_per_node),
     )
+
+
+@dataclass(frozen=True)
+class FinishRule:
+    """How long a finish is: fewer phases prove few plans, more hardly any besides."""
+
+    least: int
+    most: int
+    part: float
+    """Of the time, at most: the finish goes on from what the search has found."""
+
+
+def finish_rule(layout: Layout, /) -> FinishRule:
+    """What pays for a problem of this size, as measured on families of costs.
+
+    Where few pairs are allowed, the search finds little and the forest soon ends.
+    """
+    if layout.is_sparse:
+        few = 2 + layout.size // 20
+        return FinishRule(few, 3 * few, 0.75)
+    usual = 8 + layout.size // 10
+    return FinishRule(usual, 2 * usual, 0.5)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,15 +107,15 @@ def fitted_finish(
     >>> problem = generate_assignment(1, rows=100)
     >>> settings = SealedParameters(block=16, levels=2)
     >>> [fitted_finish(problem, settings, [(1,)], KnownTime(deadline=t)) for t in (5, 8, 20)]
-    [0, 13, 24]
+    [0, 0, 33]
     >>> fitted_finish(problem, settings, [(1,)], KnownTime(deadline=20, delay=0.01))
     0
     """
     if known.deadline is None or problem.sealed_moves != "assignment":
         return 0
-    least = replace(parameters, finish=LEAST_PHASES)
+    some = replace(parameters, finish=1)
     try:
-        courses = [finished_course(problem, least, each) for each in weightings]
+        courses = [finished_course(problem, some, each) for each in weightings]
         for course in courses:
             check_sizes(course, 0)
     except AgreementError:
@@ -108,8 +127,9 @@ def fitted_finish(
         step_seconds(course, nodes=known.nodes, delay=known.delay).phase for course in courses
     )
     each = known.deadline / len(weightings)
-    # What the finish begins with takes as long as a phase.
-    fits = int(each / PART_OF_TIME / slowest) - 1
+    rule = finish_rule(courses[0].forest.layout)
+    # What the finish begins with takes twice as long as a phase.
+    fits = int(each * rule.part / slowest) - 2
     if known.steps is not None:
-        fits = min(fits, known.steps // PART_OF_TIME)
-    return min(fits, MOST_PHASES) if fits >= LEAST_PHASES else 0
+        fits = min(fits, int(known.steps * rule.part))
+    return min(fits, rule.most) if fits >= rule.least else 0

@@ -22,6 +22,9 @@ from tacit.mpc.forest.shape import ForestShape
 from tacit.mpc.ring import to_ring
 from tacit.mpc.shares import ArithmeticShare
 
+MOSTLY = 0.75
+"""Of all pairs, where most are forbidden."""
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -61,6 +64,16 @@ class Layout:
     def is_restricted(self) -> bool:
         """Whether a pair is forbidden."""
         return self.forbidden is not None and bool(self.forbidden.any())
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether so few pairs are allowed that a search finds no good plans.
+
+        >>> few = ~np.eye(5, dtype=bool)
+        >>> Layout(5, range(5), 9, few).is_sparse, Layout(5, range(5), 9).is_sparse
+        (True, False)
+        """
+        return self.forbidden is not None and bool(self.forbidden.mean() > MOSTLY)
 
     @property
     def penalty(self) -> int:

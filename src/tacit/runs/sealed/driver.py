@@ -74,11 +74,14 @@ class SealedDriver:
         parameters = self.parameters
         if isinstance(parameters, ExactParameters) or not parameters.finish:
             return None
-        from tacit.engine.derived import finished_course, step_seconds
+        from tacit.engine.derived import finish_rule, finished_course, step_seconds
 
-        courses = (finished_course(self.problem, parameters, each) for each in self.weightings)
+        courses = [finished_course(self.problem, parameters, each) for each in self.weightings]
         slowest = max((step_seconds(each) for each in courses), key=lambda each: each.phase)
-        return Finishing(parameters.finish, slowest.generation, slowest.phase, self._pace)
+        part = finish_rule(courses[0].forest.layout).part
+        return Finishing(
+            parameters.finish, slowest.generation, slowest.phase, self._pace, part=part
+        )
 
     @property
     def seed(self) -> int:

@@ -12,13 +12,11 @@ from tacit.runs.sealed.pace import Pace
 
 MARGIN = 1.3
 """By which a phase may take longer than it should."""
-PART_OF_TIME = 2
-"""A finish takes no more than this part of the time, and what does not fit is cut off."""
 FEWEST_PHASES = 4
 """Where fewer fit, the search goes on to the end."""
 MOST_IN_BATCH = 6
 """A node that dies costs the batch that is under way."""
-BEGINNING, ENDING = 1.0, 0.25
+BEGINNING, ENDING = 2.0, 0.25
 """What the finish begins with takes, and the end of each batch, in phases."""
 
 
@@ -29,7 +27,7 @@ class Finishing:
     >>> finishing = Finishing(10, generation=0.02, phase=0.2, pace=Pace(until=20.0, seconds=0.02))
     >>> finishing.next_search(now=0.0)
     >>> round(finishing.needed, 2)
-    3.03
+    3.29
     >>> finishing.pace.measure(0, 1, 0.2)  # five times slower
     >>> finishing.needed
     10.0
@@ -42,6 +40,8 @@ class Finishing:
     """Seconds that a phase takes by the model."""
     pace: Pace
     """Of the generations."""
+    part: float = 0.5
+    """Of the time, at most, for the finish: what does not fit is cut off."""
     _measured: float | None = field(init=False, default=None)
     _time: float = field(init=False, default=0.0)
 
@@ -63,7 +63,7 @@ class Finishing:
         if self.pace.until is None:
             return 0.0
         besides = BEGINNING + ENDING * (1 + self.phases / MOST_IN_BATCH)
-        most = self._time / PART_OF_TIME
+        most = self._time * self.part
         if most < (FEWEST_PHASES + besides) * self.seconds:
             return 0.0
         return min(MARGIN * (self.phases + besides) * self.seconds, most)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tacit.mpc.forest.after_search.duals import FREEING, STEPS
+from tacit.mpc.forest.after_search.duals import FREEING, steps_for
 from tacit.mpc.forest.after_search.matching import places_of
 from tacit.mpc.forest.clear import ClearForest, ClearState, Indices, completed
 from tacit.mpc.forest.layout import Layout
@@ -36,13 +36,13 @@ def matching_of_plan(plan: Sequence[int], layout: Layout, /) -> Indices:
 
 
 def warm_start_in_the_clear(
-    forest: ClearForest, plan: Sequence[int], layout: Layout, /, *, steps: int = STEPS
+    forest: ClearForest, plan: Sequence[int], layout: Layout, /, *, steps: int | None = None
 ) -> ClearState:
     """The state with which the forest goes on from a plan."""
     first, costs = matching_of_plan(plan, layout), forest.costs
     rows = np.arange(len(costs))
     prices = costs.min(axis=0)
-    for _ in range(steps):
+    for _ in range(steps_for(layout) if steps is None else steps):
         paid = costs[rows, first] - prices[first]
         prices = (costs - paid[:, None]).min(axis=0)
     profits = (costs - prices).min(axis=1)

@@ -37,8 +37,15 @@ from tacit.mpc.shares import ArithmeticShare, BitShare
 
 STEPS = 20
 """Half as many leave twice the phases where costs have structure; more change little."""
+NO_STEPS = 0
+"""Where few pairs are allowed the search's plan is poor, and prices that follow it are worse."""
 FREEING = Phase(0, 1, 1, falls=True)
 """What the filter needs to know: phases after it are numbered from 1."""
+
+
+def steps_for(layout: Layout, /) -> int:
+    """How many steps prices take; follows from the mask, which is public."""
+    return NO_STEPS if layout.is_sparse else STEPS
 
 
 async def warm_start(
@@ -49,7 +56,7 @@ async def warm_start(
     shape: ForestShape,
     coins: Coins,
     *,
-    steps: int = STEPS,
+    steps: int | None = None,
 ) -> ForestState:
     """The forest's state with which it goes on from a plan; `ids` are weightings x rows.
 
@@ -75,7 +82,7 @@ async def warm_start(
     table = await pairwise.product(session, first, costs, np.matmul, label="warm.table")
     own = table.map(lambda part: np.diagonal(part, axis1=1, axis2=2))
     between, prices = transposed(table - own[:, :, None]), found.values
-    for step in range(steps):
+    for step in range(steps_for(layout) if steps is None else steps):
         ties = coins.ties(START, FIRST_STEP + step, size, size)
         further = between + prices[:, None, :]
         prices = (await line_minima(session, further, ties, shape, label=f"warm.{step}")).values
@@ -100,13 +107,13 @@ def _lowest_bits(part: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 def cost_of_warm_start(
-    nodes: int, layout: Layout, shape: ForestShape, *, steps: int = STEPS
+    nodes: int, layout: Layout, shape: ForestShape, *, steps: int | None = None
 ) -> Cost:
     """The cost of going on from a plan."""
     total, one = matching.cost(nodes, layout, shape), minima.cost(nodes, shape, shape.size)
     entries = shape.weightings * shape.size**2
     total = total.then(one)
     total = total.then(pairwise.cost(nodes, entries, itemsize=shape.word.itemsize))
-    for _ in range(steps + 1):
+    for _ in range(1 + (steps_for(layout) if steps is None else steps)):
         total = total.then(one)
     return total.then(filtering.cost(nodes, shape))

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         deal,
         held_by,
         party_name,
+        public_share,
         reconstruct,
     )
     from tacit.mpc.signed_letters import Signer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 
@@ -111,7 +111,7 @@ def sealed_settings(
 ) -> AnySealed:
     """The settings of a sealed run: `method` is search or exact, the others are of the method.
 
-    Where none is named, it is a search with the finish that fits the `time`.
+    Where nothing is named, it is what fits the `time`.
 
     >>> from tacit.problems import generate_assignment
     >>> sealed_settings(generate_assignment(1), {"method": "exact", "phases": 20}).phases
@@ -129,20 +129,13 @@ def sealed_settings(
     search = changed(fitted_parameters(problem), rest)
     if time is None or {"method", "finish"} & set(changes):
         return search
-    tells = any(each.best_mode is BestMode.IMPROVEMENT for each in problem.objectives)
-    searches = weightings or default_weightings(problem)
-    return search if tells else replace(search, finish=_finish(problem, search, searches, time))
+    if any(each.best_mode is BestMode.IMPROVEMENT for each in problem.objectives):
+        return search
+    from tacit.engine.derived import fitted_method
 
-
-def _finish(
-    problem: Problem,
-    search: SealedParameters,
-    weightings: Sequence[Sequence[int]],
-    time: KnownTime,
-) -> int:
-    from tacit.engine.derived import fitted_finish
-
-    return fitted_finish(problem, search, weightings, time)
+    fitted = fitted_method(problem, search, weightings or default_weightings(problem), time)
+    # Whoever sets something of a search wants one.
+    return search if rest and isinstance(fitted, ExactParameters) else fitted
 
 
 def default_preset(problem: Problem, /) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import numpy as np
 import pytest
 
 from tacit.engine.derived import KnownTime
@@ -16,9 +17,9 @@ from tacit.problems import (
     generate_named,
     generate_tour,
 )
-from tacit.runs import Limits, Result, StopReason, drive, sealed_settings, with_disclosures
+from tacit.runs import Limits, Result, StopReason, drive, sealed_settings, solve, with_disclosures
 from tacit.runs.sealed.driver import SealedDriver
-from tacit.runs.sealed.finishing import BEGINNING, ENDING
+from tacit.runs.sealed.finishing import ENDING
 from tacit.runs.sealed.pace import OPENING_SECONDS, SETTLING
 from tacit.runs.sealed.searching import SealedPlan
 from tacit.search.moves import ExactParameters, SealedParameters
@@ -104,7 +105,7 @@ class _Paced:
             self.turn, self.turned_at = turn, self._clock.now - self._clock.begun
         steps = float(count + SETTLING)
         if turn is not None:
-            steps = count + ENDING + (BEGINNING if turn == self.generation else 0)
+            steps = count + ENDING + (2 if turn == self.generation else 0)
         self._clock.now += steps * self._pace[turn is not None]
         if self._clock.now > until:
             self._clock.now = until
@@ -186,11 +187,9 @@ def chosen(problem: Problem, deadline: float | None, **changes: object) -> int:
 
 def test_a_search_gets_the_finish_that_fits_its_time() -> None:
     problem = generate_assignment(1, rows=100)
-    assert [chosen(problem, each) for each in (2, 5, 8, 20, None)] == [0, 0, 0, 33, 0]
+    assert [chosen(problem, each) for each in (2, 5, 8, 20, None)] == [0, 0, 12, 24, 0]
     small = generate_assignment(1, rows=30)
     assert [chosen(small, each) for each in (2, 5)] == [0, 12]
-    few = generate_named("sparse", 1, rows=100)
-    assert [chosen(few, each) for each in (2, 5)] == [0, 11]
     assert chosen(problem, 20, method="search") == 0
     assert chosen(problem, 20, finish=7) == 7
     assert chosen(generate_tour(1, cities=9), 100) == 0
@@ -198,6 +197,26 @@ def test_a_search_gets_the_finish_that_fits_its_time() -> None:
     assert isinstance(
         sealed_settings(problem, {"method": "exact"}, time=KnownTime(deadline=9)), ExactParameters
     )
+
+
+def test_where_few_pairs_are_allowed_nothing_is_searched() -> None:
+    few = generate_named("sparse", 1, rows=100)
+    phases = []
+    for deadline in (1, 5, 60):
+        settings = sealed_settings(few, {}, time=KnownTime(deadline=deadline))
+        assert isinstance(settings, ExactParameters)
+        phases.append(settings.phases)
+    assert phases == [2, 12, 22]
+    searched = sealed_settings(few, {"parents": 2}, time=KnownTime(deadline=5))
+    assert isinstance(searched, SealedParameters)
+
+
+def test_a_plan_is_feasible_however_early_the_exact_solver_ends() -> None:
+    few = generate_named("sparse", 3, rows=12)
+    exact = ExactParameters(phases=1)
+    found = solve(few, disclose="sealed", settings=exact, engine="simulated", deadline=9.0)
+    assert not found.proved
+    assert few.fault(np.array(found.plan, dtype=np.int32)[None]) is None
 
 
 def test_improvements_and_few_agreed_steps_leave_none() -> None:
@@ -209,8 +228,8 @@ def test_improvements_and_few_agreed_steps_leave_none() -> None:
         assert isinstance(settings, SealedParameters)
         return settings.finish
 
-    assert finish(KnownTime(deadline=20, steps=1000)) == 22
-    assert finish(KnownTime(deadline=20, steps=30)) == 15
-    assert finish(KnownTime(deadline=20, steps=20)) == 0
+    assert finish(KnownTime(deadline=20, steps=1000)) == 12
+    assert finish(KnownTime(deadline=20, steps=20)) == 10
+    assert finish(KnownTime(deadline=20, steps=10)) == 0
     assert finish(KnownTime(deadline=20), best="improvement") == 0
     assert finish(KnownTime(deadline=20, nodes=4, delay=0.01)) == 0

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.engine.agreement.frame_sizes import ROOM
 from tacit.errors import AgreementError, ParameterError
-from tacit.mpc import ArithmeticShare, Size
+from tacit.mpc import ArithmeticShare, Size, public_share
 from tacit.mpc.forest import (
     Coins,
     ForestShape,
+    ForestState,
     Layout,
     Phase,
     largest_epsilon,
+    matching_of_plan,
     most_compared,
     plain,
     scaled,
 )
-from tacit.problems import Problem
+from tacit.problems import Problem, feasible_assignment
 from tacit.search.moves import ExactParameters, PublicShape
 
 
@@ -35,6 +37,8 @@ class ForestCourse:
     """The largest value of a cell."""
     seed: int
     stream: int
+    fallback: tuple[int, ...] | None = None
+    """Any plan without forbidden pairs, where there are such: it follows from the mask alone."""
 
     @property
     def coins(self) -> Coins:
@@ -43,10 +47,12 @@ class ForestCourse:
 
     @property
     def state_sizes(self) -> list[Size]:
-        """Of the matching, prices, profits, what is kept, and the plan."""
+        """Of the matching, prices, profits, what is kept, a plan to fall back on, and the plan."""
         shape, rows = self.shape, self.layout.rows
         line = (shape.weightings, shape.size)
-        return [(size, shape.word) for size in (shape.square, line, line, line, (rows + 2,))]
+        first = [] if self.fallback is None else [shape.square]
+        sizes = [shape.square, line, line, line, *first, (rows + 2,)]
+        return [(size, shape.word) for size in sizes]
 
     @property
     def largest_message(self) -> int:
@@ -55,6 +61,15 @@ class ForestCourse:
         compared = most_compared(self.shape) * self.shape.key_bits // 8
         # The proof compares every reduced cost with both ends of its range, in whole words.
         return max(size * size * word, compared, (2 * size * size + 4 * size + 1) * word)
+
+    def with_fallback(self, state: ForestState, /, *, me: int, nodes: int) -> ForestState:
+        """A forest from nothing that has a plan however early it ends."""
+        if self.fallback is None:
+            return state
+        column_of = matching_of_plan(self.fallback, self.layout)
+        matching = np.zeros(self.shape.square, dtype=self.shape.word)
+        matching[:, column_of, np.arange(self.shape.size)] = 1
+        return replace(state, first=public_share(matching, ArithmeticShare, me=me, nodes=nodes))
 
     def costs(self, values: ArithmeticShare, /) -> ArithmeticShare:
         """The forest's scaled costs, from shares of rows x columns of values."""
@@ -107,4 +122,12 @@ def forest_course(
     except ParameterError as error:
         raise AgreementError(str(error)) from None
     high = public.low + public.spread
-    return ForestCourse(layout, shape, schedule, high, seed, stream)
+    return ForestCourse(layout, shape, schedule, high, seed, stream, _any_plan(problem))
+
+
+def _any_plan(problem: Problem) -> tuple[int, ...] | None:
+    if problem.forbidden is None or not problem.forbidden.any():
+        return None
+    items = problem.sealed_items
+    places = feasible_assignment(~problem.forbidden[:, items])
+    return None if places is None else tuple(int(item) for item in items[places])

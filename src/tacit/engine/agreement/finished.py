@@ -68,4 +68,5 @@ def finishing_course(
         )
     except AgreementError as error:
         raise AgreementError(f"no finish is possible, so set finish to 0: {error}") from None
-    return replace(course, phases=finishing(course.layout.size, phases))
+    # It falls back on the search's plan.
+    return replace(course, phases=finishing(course.layout.size, phases), fallback=None)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         KnownTime,
         finish_rule,
         finished_course,
-        fitted_finish,
+        fitted_method,
         step_seconds,
     )
 else:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.engine.agreement import ForestCourse
-from tacit.mpc.forest import ClearForest, finish_in_the_clear, warm_start_in_the_clear
+from tacit.mpc.forest import (
+    ClearForest,
+    ClearState,
+    finish_in_the_clear,
+    matching_of_plan,
+    warm_start_in_the_clear,
+)
 
 
 class ClearExact:
@@ -28,11 +35,15 @@ class ClearExact:
         self.course, self.phase = course, 0
         self._costs = course.clear_costs(values)
         self._forest = ClearForest(self._costs, course.shape, course.coins)
-        self._state = (
-            self._forest.start()
-            if plan is None
-            else warm_start_in_the_clear(self._forest, plan.tolist(), course.layout)
-        )
+        self._state = self._start() if plan is None else self._warm_start(plan.tolist())
+
+    def _start(self) -> ClearState:
+        fallback, layout = self.course.fallback, self.course.layout
+        first = None if fallback is None else matching_of_plan(fallback, layout)
+        return replace(self._forest.start(), first=first)
+
+    def _warm_start(self, plan: list[int]) -> ClearState:
+        return warm_start_in_the_clear(self._forest, plan, self.course.layout)
 
     def advance(self, count: int, /) -> None:
         """Some phases."""

@@ -15,11 +15,11 @@ from tacit.engine.agreement.sealed import check_sizes, search_course
 from tacit.engine.agreement.working_memory import generations_bytes
 from tacit.engine.identity.config import MOST_WORKING_MEGABYTES
 from tacit.errors import AgreementError
-from tacit.mpc.forest import Layout
+from tacit.mpc.forest import Layout, cost_of_warm_start
 from tacit.mpc.forest import cost as phase_cost
 from tacit.mpc.sealed import cost as search_cost
 from tacit.problems import Problem
-from tacit.search.moves import SealedParameters, public_shape
+from tacit.search.moves import ExactParameters, SealedParameters, public_shape
 
 ROUND_SECONDS = 0.0008
 MEGABYTE_SECONDS = 0.02
@@ -31,13 +31,17 @@ class StepSeconds:
 
     generation: float
     phase: float
+    beginning: float
+    """What comes before the first phase: matching and prices of the search's plan."""
 
 
 def step_seconds(course: FinishedCourse, /, *, nodes: int = 3, delay: float = 0.0) -> StepSeconds:
     """What steps take on nodes whose messages travel for `delay` seconds."""
     moves = course.schedule.generation(0, horizon=1).moves
     one, two = (search_cost(nodes, moves, count, course.table) for count in (1, 2))
-    phase = phase_cost(nodes, course.forest.phases[0], course.forest.shape)
+    forest = course.forest
+    phase = phase_cost(nodes, forest.phases[0], forest.shape)
+    before = cost_of_warm_start(nodes, forest.layout, forest.shape)
 
     def seconds(rounds: int, sent: int) -> float:
         return rounds * (ROUND_SECONDS + delay) + MEGABYTE_SECONDS * sent / 1e6
@@ -45,6 +49,7 @@ def step_seconds(course: FinishedCourse, /, *, nodes: int = 3, delay: float = 0.
     return StepSeconds(
         seconds(two.rounds - one.rounds, two.bytes_per_node - one.bytes_per_node),
         seconds(phase.rounds, phase.bytes_per_node),
+        seconds(before.rounds, before.bytes_per_node),
     )
 
 
@@ -61,12 +66,11 @@ class FinishRule:
 def finish_rule(layout: Layout, /) -> FinishRule:
     """What pays for a problem of this size, as measured on families of costs.
 
-    Where few pairs are allowed, the search finds little and the forest soon ends.
+    Where few pairs are allowed, the search finds little, and the forest soon ends by itself.
     """
     if layout.is_sparse:
-        few = 2 + layout.size // 20
-        return FinishRule(few, 3 * few, 0.75)
-    usual = 8 + layout.size // 10
+        return FinishRule(1, 6 + layout.size // 6, 0.9)
+    usual = 4 + layout.size // 12
     return FinishRule(usual, 2 * usual, 0.5)
 
 
@@ -94,42 +98,46 @@ def finished_course(
     return course
 
 
-def fitted_finish(
+def fitted_method(
     problem: Problem,
-    parameters: SealedParameters,
+    search: SealedParameters,
     weightings: Sequence[Sequence[int]],
     known: KnownTime,
     /,
-) -> int:
-    """How many phases a search gets as its finish; none where they do not pay.
+) -> SealedParameters | ExactParameters:
+    """The search with the finish that fits, or the exact solver where few pairs are allowed.
 
     >>> from tacit.problems import generate_assignment
     >>> problem = generate_assignment(1, rows=100)
-    >>> settings = SealedParameters(block=16, levels=2)
-    >>> [fitted_finish(problem, settings, [(1,)], KnownTime(deadline=t)) for t in (5, 8, 20)]
-    [0, 0, 33]
-    >>> fitted_finish(problem, settings, [(1,)], KnownTime(deadline=20, delay=0.01))
+    >>> search = SealedParameters(block=16, levels=2)
+    >>> [fitted_method(problem, search, [(1,)], KnownTime(deadline=t)).finish for t in (5, 20)]
+    [0, 24]
+    >>> fitted_method(problem, search, [(1,)], KnownTime(deadline=20, delay=0.01)).finish
     0
     """
     if known.deadline is None or problem.sealed_moves != "assignment":
-        return 0
-    some = replace(parameters, finish=1)
+        return search
+    some = replace(search, finish=1)
     try:
         courses = [finished_course(problem, some, each) for each in weightings]
         for course in courses:
             check_sizes(course, 0)
     except AgreementError:
-        return 0
+        return search
     needed = max(generations_bytes(course, nodes=known.nodes) for course in courses)
     if needed > MOST_WORKING_MEGABYTES * 1_000_000 // 2:
-        return 0
+        return search
+    layout = courses[0].forest.layout
+    rule = finish_rule(layout)
     slowest = max(
-        step_seconds(course, nodes=known.nodes, delay=known.delay).phase for course in courses
+        (step_seconds(course, nodes=known.nodes, delay=known.delay) for course in courses),
+        key=lambda each: each.phase,
     )
     each = known.deadline / len(weightings)
-    rule = finish_rule(courses[0].forest.layout)
-    # What the finish begins with takes twice as long as a phase.
-    fits = int(each * rule.part / slowest) - 2
+    fits = int((each * rule.part - slowest.beginning) / slowest.phase)
     if known.steps is not None:
         fits = min(fits, int(known.steps * rule.part))
-    return min(fits, rule.most) if fits >= rule.least else 0
+    phases = min(fits, rule.most)
+    if layout.is_sparse:
+        return ExactParameters(phases=max(1, phases))
+    return replace(search, finish=phases if phases >= rule.least else 0)

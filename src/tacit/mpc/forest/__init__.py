@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
-    from tacit.mpc.forest.after_search.clear import warm_start_in_the_clear
+    from tacit.mpc.forest.after_search.clear import matching_of_plan, warm_start_in_the_clear
     from tacit.mpc.forest.after_search.duals import STEPS, cost_of_warm_start, warm_start
     from tacit.mpc.forest.clear import ClearForest, ClearState
     from tacit.mpc.forest.clear_outcome import ClearAnswer, finish_in_the_clear

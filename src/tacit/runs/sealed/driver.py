@@ -80,7 +80,12 @@ class SealedDriver:
         slowest = max((step_seconds(each) for each in courses), key=lambda each: each.phase)
         part = finish_rule(courses[0].forest.layout).part
         return Finishing(
-            parameters.finish, slowest.generation, slowest.phase, self._pace, part=part
+            parameters.finish,
+            generation=slowest.generation,
+            phase=slowest.phase,
+            beginning=slowest.beginning,
+            pace=self._pace,
+            part=part,
         )
 
     @property

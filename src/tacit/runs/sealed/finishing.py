@@ -16,15 +16,16 @@ FEWEST_PHASES = 4
 """Where fewer fit, the search goes on to the end."""
 MOST_IN_BATCH = 6
 """A node that dies costs the batch that is under way."""
-BEGINNING, ENDING = 2.0, 0.25
-"""What the finish begins with takes, and the end of each batch, in phases."""
+ENDING = 0.25
+"""What the end of each batch takes, in phases."""
 
 
 @dataclass
 class Finishing:
     """Plans the finishes of searches of the same `pace`, one after the other.
 
-    >>> finishing = Finishing(10, generation=0.02, phase=0.2, pace=Pace(until=20.0, seconds=0.02))
+    >>> pace = Pace(until=20.0, seconds=0.02)
+    >>> finishing = Finishing(10, generation=0.02, phase=0.2, beginning=0.4, pace=pace)
     >>> finishing.next_search(now=0.0)
     >>> round(finishing.needed, 2)
     3.29
@@ -38,6 +39,8 @@ class Finishing:
     """Seconds that a generation takes by the model."""
     phase: float
     """Seconds that a phase takes by the model."""
+    beginning: float
+    """What comes before the first phase, by the model."""
     pace: Pace
     """Of the generations."""
     part: float = 0.5
@@ -48,6 +51,11 @@ class Finishing:
     def next_search(self, *, now: float) -> None:
         """Another search begins, with the time that the pace says."""
         self._time = 0.0 if self.pace.until is None else self.pace.until - now
+
+    @property
+    def _begins(self) -> float:
+        """In phases."""
+        return self.beginning / self.phase
 
     @property
     def seconds(self) -> float:
@@ -62,7 +70,7 @@ class Finishing:
         """How much time to leave for the finish; none where too few phases would fit."""
         if self.pace.until is None:
             return 0.0
-        besides = BEGINNING + ENDING * (1 + self.phases / MOST_IN_BATCH)
+        besides = self._begins + ENDING * (1 + self.phases / MOST_IN_BATCH)
         most = self._time * self.part
         if most < (FEWEST_PHASES + besides) * self.seconds:
             return 0.0
@@ -73,7 +81,7 @@ class Finishing:
         count = min(self.phases - done, MOST_IN_BATCH)
         if self.pace.latest is None or count < 1:
             return max(0, count)
-        besides = ENDING + (0.0 if done else BEGINNING)
+        besides = ENDING + (0.0 if done else self._begins)
         fits = int((self.pace.latest - now) / self.seconds - besides)
         if fits < 1:
             return 0
@@ -83,6 +91,6 @@ class Finishing:
 
     def measure(self, done: int, count: int, seconds: float) -> None:
         """Note what a batch took."""
-        took = max(1e-6, seconds / (count + ENDING + (0.0 if done else BEGINNING)))
+        took = max(1e-6, seconds / (count + ENDING + (0.0 if done else self._begins)))
         before = took if self._measured is None else self._measured
         self._measured = (before + took) / 2

@@ -156,6 +156,7 @@ class ExactMethod:
         """Nothing is matched, and the duals are feasible."""
         course, costs = self.course, self.course.costs(values())
         state = await first_duals(session, costs, course.shape, course.coins)
+        state = course.with_fallback(state, me=session.me, nodes=session.nodes)
         return await self._completed(session, state, costs)
 
     async def advance(

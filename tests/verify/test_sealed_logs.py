@@ -113,6 +113,26 @@ def test_logs_and_ledger_are_compared(cluster: LocalCluster) -> None:
             check_opened(agreed.agreement, [*logs[:2], [*logs[2], other_part]], [bits, entry])
 
 
+def test_a_finish_begins_once_where_the_search_ended() -> None:
+    def asked(*runs: tuple[int, int, int | None]) -> str:
+        events = [GenerationsBegun(0, first, count, 9, turn=turn) for first, count, turn in runs]
+        return check_asked([events] * 3)
+
+    told = asked((0, 4, None), (4, 2, 4), (6, 1, 4))
+    assert "the same 7 generations, the last 3 of them phases of the finish" in told
+    for runs in (
+        [(0, 4, None), (4, 2, 3)],
+        [(0, 4, None), (4, 2, 4), (6, 1, 6)],
+        [(0, 4, None), (4, 2, 4), (6, 1, None)],
+    ):
+        with pytest.raises(LogError, match="do not follow the earlier ones"):
+            asked(*runs)
+    other = [GenerationsBegun(0, 0, 4, 9), GenerationsBegun(0, 4, 2, 9)]
+    turned = [GenerationsBegun(0, 0, 4, 9), GenerationsBegun(0, 4, 2, 9, turn=4)]
+    with pytest.raises(LogError, match="different generations"):
+        check_asked([turned, turned, other])
+
+
 def test_an_owner_to_whom_nothing_is_brought_notices() -> None:
     heads = [PlanHeads(["ab", "cd"], "ef"), None, None]
     entry = OwnersPlan(0, "9:1:1", None, [[], [], []], heads)

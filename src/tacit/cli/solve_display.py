@@ -119,14 +119,21 @@ def _search_line(result: Result) -> str:
     where = f"on {COUNTS[result.nodes]} nodes" if result.nodes else "in this process"
     if result.proved is not None:
         proved = "proved to be the optimum" if result.proved else "not proved to be the optimum"
-        return (
-            f"{result.algorithm}, exact: {result.generations} phases in {show_duration(seconds)} "
-            f"{where}, {proved}"
-        )
+        steps = f"exact: {result.generations} phases"
+        if result.parameters.get("finish"):
+            phases = _phases_of_finish(result)
+            steps = f"{result.generations - phases} generations and {phases} phases of the finish"
+        return f"{result.algorithm}, {steps} in {show_duration(seconds)} {where}, {proved}"
     return (
         f"{result.algorithm}, seed {result.seed}: {result.generations} generations in "
         f"{show_duration(seconds)} {where}, stopped by {result.stopped}"
     )
+
+
+def _phases_of_finish(result: Result) -> int:
+    """What is not in a schedule of generations."""
+    schedules = result.parameters["schedule"]
+    return result.generations - sum(int(count) for each in schedules for _, count, _ in each)
 
 
 def _plan_line(result: Result, saved_to: Path | None) -> str:

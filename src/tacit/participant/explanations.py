@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tacit.audit import explain_leakage
 from tacit.disclosure import PARETO, leakage, split_disclosure
-from tacit.engine.agreement import Agreement, ObjectiveTerms, is_exact, sealed_terms
+from tacit.engine.agreement import Agreement, ObjectiveTerms, finish_of, is_exact, sealed_terms
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,17 @@ def _sealed_words(agreement: Agreement) -> SearchWords:
     return SearchWords(
         opened,
         node="Each node: nothing of any plan or cost; how many generations there were.",
-        limit=f"at most {agreement.limits.evaluations:,} generations, then one opening",
+        limit=f"at most {agreement.limits.evaluations:,} generations{_of_finish(agreement)}, then "
+        "one opening",
         checked="the nodes search by themselves, and tacit participant log checks what they opened",
         inferred=explain_leakage(agreement),
     )
+
+
+def _of_finish(agreement: Agreement) -> str:
+    """How many of the generations may be phases of the finish, where there is one."""
+    finish = finish_of(agreement)
+    return f", of which the last {finish} may compute the best plan of all" if finish else ""
 
 
 def _named(agreement: Agreement, objective: int) -> str:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from tacit.engine.agreement.participant_keys import sealing_public
-from tacit.engine.agreement.sealed import sealed_terms
+from tacit.engine.agreement.sealed import finish_of, is_exact, sealed_terms
 from tacit.engine.agreement.terms import Agreement
 from tacit.engine.identity.keys import Keys
 from tacit.errors import TacitError
+from tacit.participant.explanations import search_words
 from tacit.search import SearchParameters
 from tacit.search.moves import ExactParameters, SealedParameters, fitted_parameters
 from tacit.service.api.routes.status import Generate, generated_terms
@@ -73,7 +74,8 @@ def test_a_sealed_search_tells_nothing_of_its_best_unless_asked_to() -> None:
     agreement = agreed(sealed_run())
     assert agreement.sealed
     assert (agreement.objectives[0].best, agreement.limits.evaluations) == ("nothing", 500)
-    assert sealed_terms(agreement).parameters == fitted_parameters(agreement.known_problem)
+    fitted = fitted_parameters(agreement.known_problem)
+    assert sealed_terms(agreement).parameters == replace(fitted, finish=24)
     assert sealed_terms(agreement).weightings == ((1,),)
     assert agreed(sealed_run(best="value")).objectives[0].best == "value"
     assert population_of_terms(sealed_run()) == 0
@@ -106,9 +108,27 @@ def test_the_exact_solver_can_be_chosen_and_has_its_phases() -> None:
     assert drafted.limits.evaluations == 9
 
 
+def test_a_search_with_time_for_it_gets_a_finish_which_the_agreement_says() -> None:
+    small: dict[str, Any] = {"deadline_seconds": 20.0, "limits": {"evaluations": None}}
+    terms = checked_terms(sealed_run(**small))
+    # What is agreed on does not depend on whether the limits were left open.
+    for each in (sealed_run(**small), terms):
+        drafted = agreed(each)
+        assert (finish_of(drafted), is_exact(drafted)) == (24, True)
+        assert drafted.limits.evaluations == 20_000
+    assert drafted.search.parameters["finish"] == 24
+    assert "of which the last 24 may compute the best" in search_words(drafted).limit
+    plain = agreed(sealed_run(**small, parameters={"method": "search"}))
+    assert (finish_of(plain), is_exact(plain)) == (0, False)
+    assert "finish" not in plain.search.parameters
+    assert finish_of(agreed(sealed_run(**small, parameters={"finish": 3}))) == 3
+    assert finish_of(agreed(sealed_run(**{**small, "deadline_seconds": 1.0}))) == 0
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
+        ({"best": "improvement", "parameters": {"finish": 2}}, "tells nothing of improvements"),
         ({"preset": "tuned-ap"}, "leave the preset out"),
         ({"parameters": {"population": 20}}, "'population' is not a setting; use one of block"),
         ({"parameters": {"block": "six"}}, "block is 'six' .*; correct it"),

@@ -200,7 +200,7 @@ class StartDrawn(Event, frozen=True, tag="secret start"):
     attempt: Attempt
 
 
-class GenerationsBegun(Event, frozen=True, tag="generations"):
+class GenerationsBegun(Event, frozen=True, tag="generations", omit_defaults=True):
     """Generations of a sealed search."""
 
     search: int

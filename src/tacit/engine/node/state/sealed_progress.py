@@ -180,9 +180,11 @@ class SealedProgress:
             finally:
                 self._scope = None
 
-    def begin_start(self, attempt: Attempt, /) -> None:
+    def begin_start(self, attempt: Attempt, /, *, turn: int | None = None) -> None:
         """Allow a secret start, until the first generation has begun."""
         self._check_not_opened()
+        if turn is not None:
+            raise refuse("a search starts before its finish begins; leave the turn out")
         if self._ends:
             raise refuse("this search has begun; it does not start again")
         self._store.log.append(StartDrawn(self._search, attempt))

@@ -10,7 +10,6 @@ import numpy as np
 from tacit.engine.agreement.sealed import course_of, finish_of
 from tacit.engine.agreement.working_memory import generations_bytes
 from tacit.engine.node.state.agreement_state import AgreementState
-from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.state.sealed_progress import Kept, SealedProgress
 from tacit.engine.node.work.handing_over import Handover
 from tacit.engine.node.work.off_loop import in_thread
@@ -66,9 +65,7 @@ async def _advance(
         # Again, since it may have expired while others were at work.
         agreement_state.search(request.search)
         if starts:
-            if request.turn is not None:
-                raise refuse("a search starts before its finish begins; leave the turn out")
-            progress.begin_start(attempt)
+            progress.begin_start(attempt, turn=request.turn)
         else:
             agreement = agreement_state.agreement
             most, finish = agreement.limits.evaluations, finish_of(agreement)

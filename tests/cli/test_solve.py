@@ -24,7 +24,8 @@ from tests.support.simulated import solve
 RunTacit = Callable[..., "subprocess.CompletedProcess[str]"]
 
 WEIGHTS = "9,1,2\n3,8,1\n2,1,7\n"
-QUICK = ("--set", "population=20", "--set", "elites=2", "--generations", "15")
+SHOWN = ("--disclose", "none")
+QUICK = (*SHOWN, "--set", "population=20", "--set", "elites=2", "--generations", "15")
 
 
 @pytest.fixture
@@ -87,7 +88,7 @@ def test_an_npy_with_forbidden_pairs(run_here: RunTacit, tmp_path: Path) -> None
 
 
 def test_a_shipped_tour_by_name(run_here: RunTacit) -> None:
-    result = solved(run_here("solve", "kroD100", "--generations", "5", "--json"))
+    result = solved(run_here("solve", "kroD100", *SHOWN, "--generations", "5", "--json"))
     assert sorted(result["plan"]) == list(range(100))
     assert (result["optimum"], result["problem"]["kind"]) == (21294, "tour")
     assert result["parameters"]["crossover"] == "edge"
@@ -161,7 +162,7 @@ def test_out_and_plot_are_written_and_the_summary_names_them(
     run_tacit: RunTacit, csv: Path, tmp_path: Path
 ) -> None:
     out, plot = tmp_path / "result.json", tmp_path / "run.png"
-    run = run_tacit("solve", csv, *QUICK, "--out", out, "--plot", plot, "--disclose", "order")
+    run = run_tacit("solve", csv, *QUICK, "--out", out, "--plot", plot)
     assert (run.returncode, run.stderr) == (0, "")
     result = json.loads(out.read_text())
     assert result["plan"] == [0, 1, 2]
@@ -174,17 +175,15 @@ def test_out_and_plot_are_written_and_the_summary_names_them(
 
 def test_several_limits_and_a_target(run_here: RunTacit, csv: Path) -> None:
     limits = ("--deadline", "1m", "--target", "24", "--generations", "400", "--stall", "300")
-    result = solved(
-        run_here("solve", csv, "--set", "population=20", "--set", "elites=2", *limits, "--json")
-    )
+    result = solved(run_here("solve", csv, *QUICK[:6], *limits, "--json"))
     assert result["stopped"] == "target"
-    few = solved(run_here("solve", csv, "--evaluations", "3", "--json"))
+    few = solved(run_here("solve", csv, *SHOWN, "--evaluations", "3", "--json"))
     assert (few["stopped"], few["evaluations"]) == ("evaluations", 3)
 
 
 def test_a_checkpoint_is_resumed(run_here: RunTacit, csv: Path, tmp_path: Path) -> None:
     file = tmp_path / "run.checkpoint"
-    common = ("solve", csv, "--set", "population=20", "--set", "elites=2", "--json")
+    common = ("solve", csv, *QUICK[:6], "--json")
     solved(run_here(*common, "--generations", "4", "--checkpoint", file))
     resumed = solved(run_here(*common, "--generations", "9", "--resume", file))
     whole = solved(run_here(*common, "--generations", "9"))
@@ -265,7 +264,8 @@ def test_a_bad_file_is_refused_in_one_line(run_here: RunTacit, tmp_path: Path, n
 def test_a_bad_option_is_refused_in_one_line(
     run_here: RunTacit, csv: Path, arguments: list[str], fragments: list[str]
 ) -> None:
-    assert_refused(run_here("solve", csv, *arguments, cwd=csv.parent), *fragments)
+    shown = () if "--disclose" in arguments else SHOWN
+    assert_refused(run_here("solve", csv, *shown, *arguments, cwd=csv.parent), *fragments)
 
 
 def test_a_mistake_ends_the_process_with_one_line_and_exit_code_2(
@@ -339,9 +339,11 @@ def test_settings_of_a_sealed_search(run_here: RunTacit, csv: Path) -> None:
     assert found["plan"] == [0, 1, 2]
     for arguments, words in (
         ((*sealed, "--set", "parents=x"), "parents is 'x'"),
-        ((*sealed, "--set", "population=20"), "use one of block, children"),
+        ((*sealed, "--set", "sizes=20"), "use one of block, children"),
+        (("solve", csv, "--set", "population=20"), "choose another disclosure, such as top:15"),
+        (("solve", csv, "--preset", "paper-ap"), "choose another disclosure, such as top:15"),
         ((*sealed, "--set", "parents=99"), "give 1 to 16"),
-        (("solve", csv, "--set", "parents=3"), "use one of algorithm, population"),
+        (("solve", csv, *SHOWN, "--set", "parents=3"), "use one of algorithm, population"),
     ):
         refused = run_here(*arguments)
         assert refused.returncode == 2

@@ -69,7 +69,8 @@ class SolveSettings:
             if self.preset or self.algorithm or isinstance(given, SearchParameters):
                 raise ParameterError(
                     "a sealed search has settings of its own; leave preset, algorithm and the "
-                    "parameters of the genetic search out"
+                    "parameters of the genetic search out, or choose another disclosure, such as "
+                    "top:15"
                 )
             from tacit.engine.derived import KnownTime
 
@@ -117,6 +118,12 @@ def sealed_settings(
     >>> sealed_settings(generate_assignment(1), {"method": "exact", "phases": 20}).phases
     20
     """
+    of_populations = {each.name for each in fields(SearchParameters)} & set(changes)
+    if of_populations:
+        raise ParameterError(
+            f"{min(of_populations)!r} is a setting of the genetic search, and the run is sealed; "
+            "leave it out, or choose another disclosure, such as top:15"
+        )
     usual = "exact" if isinstance(given, ExactParameters) else "search"
     method = changes.get("method", usual)
     rest = {name: value for name, value in changes.items() if name != "method"}

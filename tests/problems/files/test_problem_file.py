@@ -37,8 +37,8 @@ def test_the_defaults(tmp_path: Path) -> None:
     assert (problem.name, problem.rows, problem.columns) == ("p", 2, 2)
     assert problem.participants == (Participant("owner", (0, 1)),)
     pay = problem.objectives[0]
-    assert (pay.sense, pay.confidential, pay.disclosure.text) == ("maximize", True, "none")
-    assert (pay.best_mode, pay.scale, pay.weight_bound) == (BestMode.VALUE, 1, 9)
+    assert (pay.sense, pay.confidential, pay.disclosure.text) == ("maximize", True, "sealed")
+    assert (pay.best_mode, pay.scale, pay.weight_bound) == (BestMode.NOTHING, 1, 9)
 
 
 def test_all_fields(tmp_path: Path) -> None:

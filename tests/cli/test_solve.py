@@ -348,3 +348,13 @@ def test_settings_of_a_sealed_search(run_here: RunTacit, csv: Path) -> None:
         refused = run_here(*arguments)
         assert refused.returncode == 2
         assert words in refused.stderr
+
+
+def test_a_search_with_a_finish_says_what_it_did_and_proved(run_here: RunTacit, csv: Path) -> None:
+    sealed = ("--disclose", "sealed", "--engine", "simulated", "--generations", "4")
+    run = run_here("solve", csv, *sealed, "--set", "finish=3")
+    assert run.returncode == 0, run.stderr
+    words = " ".join(run.stdout.split())
+    assert "4 generations and 3 phases of the finish in" in words
+    assert "proved to be the optimum" in words
+    assert "not proved" not in words

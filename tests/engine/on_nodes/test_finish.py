@@ -8,18 +8,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from tacit.engine.agreement.finished import FinishedCourse
 from tacit.engine.agreement.sealed import course_of, pin_sealed
 from tacit.engine.coordinator.sealed_search import Opened, SealedSearch
 from tacit.engine.local.cluster import LocalCluster
-from tacit.errors import MpcError, RefusedError
+from tacit.engine.records.ledger import OpenedPlan
+from tacit.errors import LogError, MpcError, RefusedError
 from tacit.problems import Assignment, Objective, Problem
 from tacit.runs import EngineChoice, Limits, SimulatedSealedSearch, solve
 from tacit.runs.sealed.searching import SealedPlan
 from tacit.search.moves import SealedParameters
 from tacit.search.sealed import ClearSealedSearch, value_table
-from tacit.verify.sealed import check_asked
+from tacit.verify.sealed import check_asked, check_opened
 from tests.engine.agreed_cluster import AgreedCluster, run
 from tests.engine.on_nodes.test_loss import back
 from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, start_of
@@ -182,7 +184,19 @@ def test_what_contradicts_the_turn_is_refused(cluster: LocalCluster) -> None:
             await refused(search, "began after generation 4", count=1, turn=5)
             await refused(search, "allows 5 phases", count=5, turn=4)
             await search.advance(4, 9, until=None, turn=4)
-            assert (await search.open(until=None)).outcome == "optimum"
+            opened = await search.open(until=None)
+            assert opened.outcome == "optimum"
+            checked(opened)
+
+    def checked(opened: Opened) -> None:
+        """The logs show what was opened, and that nothing less was proved."""
+        logs = [agreed.log(node) for node in range(3)]
+        entry = OpenedPlan(0, opened.plan, opened.value, opened.parts, outcome="optimum")
+        assert "only the plan was opened, as 3 parts" in check_opened(
+            agreed.agreement, logs, [entry]
+        )
+        with pytest.raises(LogError, match="another plan than the ledger"):
+            check_opened(agreed.agreement, logs, [structs.replace(entry, outcome="feasible")])
 
     async def refused(search: SealedSearch, why: str, *, count: int, turn: int | None) -> None:
         with pytest.raises(RefusedError, match=why):

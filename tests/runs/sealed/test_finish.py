@@ -171,6 +171,28 @@ def test_a_search_that_has_turned_goes_on_with_its_finish(monkeypatch: pytest.Mo
     assert search.generation == 7 + PHASES
 
 
+def test_what_was_begun_before_the_turn_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever takes a search up, with time for its finish alone, may find generations begun."""
+
+    class Begun(_Paced):
+        begun = 40
+
+        def advance(
+            self, count: int, horizon: int, /, *, until: float | None, turn: int | None = None
+        ) -> list[bool]:
+            if self.begun:
+                count, turn, self.begun = self.begun, None, 0
+            horizon = max(horizon, self.generation + count)
+            return super().advance(count, horizon, until=until, turn=turn)
+
+    search = Begun(_Clock(monkeypatch), generation=0.02, phase=0.28)
+    limits, problem = Limits(deadline=30, generations=0), generate_assignment(1, rows=100)
+    settings = SealedParameters(block=16, levels=2, finish=PHASES)
+    driver = SealedDriver(problem, [search], limits, settings, [(1,)])
+    assert drive(driver) is StopReason.GENERATIONS
+    assert (search.turn, search.phases) == (40, PHASES)
+
+
 def test_each_of_several_searches_has_its_finish(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = _Clock(monkeypatch)
     searches = [_Paced(clock, generation=0.02, phase=0.2) for _ in range(3)]

@@ -167,9 +167,13 @@ class SealedDriver:
             search.advance(count, horizon, until=self._pace.latest, turn=turn)
         except MpcError as error:
             return self._gave_up(error)
-        now, count, course.turn = time.monotonic(), search.generation - first, turn
+        now, count, course.turn = time.monotonic(), search.generation - first, search.turn
         course.ends += [now - self._begun] * count
-        finishing.measure(first - turn, count, now - start)
+        if course.turn is None:
+            # Generations that somebody had begun before were brought to their end instead.
+            course.add(first, count, horizon)
+        else:
+            finishing.measure(first - turn, count, now - start)
         return None
 
     def _gave_up(self, error: MpcError) -> StopReason:

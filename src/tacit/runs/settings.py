@@ -138,11 +138,9 @@ def sealed_settings(
         return search
     if any(each.best_mode is BestMode.IMPROVEMENT for each in problem.objectives):
         return search
-    from tacit.engine.derived import fitted_method
+    from tacit.engine.derived import fitted_search
 
-    fitted = fitted_method(problem, search, weightings or default_weightings(problem), time)
-    # Whoever sets something of a search wants one.
-    return search if rest and isinstance(fitted, ExactParameters) else fitted
+    return fitted_search(problem, search, weightings or default_weightings(problem), time)
 
 
 def default_preset(problem: Problem, /) -> str:

@@ -28,7 +28,7 @@ from tacit.mpc.forest import (
 from tacit.mpc.forest.after_search.clear import matching_of_plan
 from tacit.mpc.local import deal_integers, run_parties
 from tacit.mpc.session import Session
-from tacit.mpc.shares import reconstruct
+from tacit.mpc.shares import ArithmeticShare, public_share, reconstruct
 from tests.mpc.both import check_cost, three_and_four
 from tests.mpc.forest.families import FAMILIES, family
 from tests.mpc.forest.problems import Problem, in_ring, opened
@@ -49,31 +49,42 @@ def some_plan(asked: Problem, seed: int) -> list[int]:
 
 
 def in_the_clear(
-    asked: Problem, plan: list[int], *, steps: int = STEPS
+    asked: Problem, plan: list[int], *, steps: int = STEPS, fallback: list[int] | None = None
 ) -> tuple[ClearState, ClearAnswer]:
     costs = asked.clear_costs(0)
     forest = ClearForest(costs, asked.shape, Coins(asked.seed, [0]))
-    state = warm_start_in_the_clear(forest, plan, asked.layout, steps=steps)
+    state = warm_start_in_the_clear(forest, plan, asked.layout, steps=steps, fallback=fallback)
     state = forest.advance(state, asked.schedule)
     return state, finish_in_the_clear(state, costs, asked.layout, asked.shape)
 
 
-def check_shares(asked: Problem, plan: list[int], nodes: int) -> None:
+def check_shares(
+    asked: Problem, plan: list[int], nodes: int, fallback: list[int] | None = None
+) -> None:
     """Nodes have the state and the answer of the clear forest, at the declared cost."""
     dealt = deal_integers(asked.weights, nodes=nodes)
     ids = deal_integers([plan], nodes=nodes)
     layout, shape, coins = asked.layout, asked.shape, asked.coins
 
+    def public_matching(s: Session) -> ArithmeticShare:
+        matching = np.zeros(shape.square, dtype=shape.word)
+        column_of = matching_of_plan(fallback or [], layout)
+        matching[:, column_of, np.arange(shape.size)] = 1
+        return public_share(matching, ArithmeticShare, me=s.me, nodes=s.nodes)
+
     async def node(s: Session) -> tuple[ForestState, Answer]:
         costs = asked.shared_costs(dealt[s.me])
         narrow = ids[s.me].map(lambda part: part.astype(np.uint32))
-        state = await warm_start(s, narrow, costs, layout, shape, coins, steps=STEPS)
+        known = None if fallback is None else public_matching(s)
+        state = await warm_start(
+            s, narrow, costs, layout, shape, coins, steps=STEPS, fallback=known
+        )
         state = await advance(s, state, costs, asked.schedule, shape, coins)
         return state, await finish(s, state, costs, layout, shape)
 
     run = run_parties(node, nodes=nodes, timeout=60.0)
     states, answers = zip(*run.results, strict=True)
-    state, answer = in_the_clear(asked, plan)
+    state, answer = in_the_clear(asked, plan, fallback=fallback)
     for name in ("prices", "profits", "kept"):
         share = reconstruct([getattr(s, name) for s in states])[0]
         assert np.array_equal(share, in_ring(getattr(state, name), shape)), name
@@ -86,7 +97,8 @@ def check_shares(asked: Problem, plan: list[int], nodes: int) -> None:
     plans, bounds = opened([a.plan for a in answers]), opened([a.bound for a in answers])
     assert plans[0].tolist() == [answer.outcome, *answer.plan]
     assert bounds[0].tolist()[1:] == [answer.total, answer.gap]
-    declared = cost_of_warm_start(nodes, layout, shape, steps=STEPS)
+    known = fallback is not None
+    declared = cost_of_warm_start(nodes, layout, shape, steps=STEPS, has_fallback=known)
     for phase in asked.schedule:
         declared = declared.then(phases.cost(nodes, phase, shape))
     check_cost(run, declared.then(outcome.cost(nodes, layout, shape, after_search=True)))
@@ -96,6 +108,17 @@ def check_shares(asked: Problem, plan: list[int], nodes: int) -> None:
 def test_nodes_go_on_from_a_plan_as_the_clear_forest_does(name: str) -> None:
     asked = problem(name, 3, 5, count=1)
     check_shares(asked, some_plan(asked, 3), 3)
+
+
+@pytest.mark.parametrize("better", [False, True])
+def test_the_cheaper_of_two_plans_is_gone_on_from(better: bool) -> None:
+    asked = Problem(np.array([[[1, 9, 9], [9, 1, 9], [9, 9, 1]]]), finishing(3, 1))
+    good, bad = [0, 1, 2], [1, 2, 0]
+    plan, fallback = (bad, good) if better else (good, bad)
+    check_shares(asked, plan, 3, fallback)
+    state, _ = in_the_clear(asked, plan, fallback=fallback)
+    assert state.first is not None
+    assert state.first.tolist() == good
 
 
 @three_and_four

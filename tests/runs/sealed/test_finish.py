@@ -221,16 +221,9 @@ def test_a_search_gets_the_finish_that_fits_its_time() -> None:
     )
 
 
-def test_where_few_pairs_are_allowed_nothing_is_searched() -> None:
+def test_where_few_pairs_are_allowed_the_finish_has_most_of_the_time() -> None:
     few = generate_named("sparse", 1, rows=100)
-    phases = []
-    for deadline in (1, 5, 60):
-        settings = sealed_settings(few, {}, time=KnownTime(deadline=deadline))
-        assert isinstance(settings, ExactParameters)
-        phases.append(settings.phases)
-    assert phases == [2, 12, 22]
-    searched = sealed_settings(few, {"parents": 2}, time=KnownTime(deadline=5))
-    assert isinstance(searched, SealedParameters)
+    assert [chosen(few, deadline) for deadline in (2, 5, 60)] == [3, 10, 22]
 
 
 def test_a_plan_is_feasible_however_early_the_exact_solver_ends() -> None:
@@ -238,6 +231,10 @@ def test_a_plan_is_feasible_however_early_the_exact_solver_ends() -> None:
     exact = ExactParameters(phases=1)
     found = solve(few, disclose="sealed", settings=exact, engine="simulated", deadline=9.0)
     assert not found.proved
+    assert few.fault(np.array(found.plan, dtype=np.int32)[None]) is None
+    poor = SealedParameters(block=2, finish=1)
+    limits = Limits(generations=1)
+    found = solve(few, disclose="sealed", settings=poor, engine="simulated", limits=limits)
     assert few.fault(np.array(found.plan, dtype=np.int32)[None]) is None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,6 @@ from tacit.mpc import ArithmeticShare, Size, public_share
 from tacit.mpc.forest import (
     Coins,
     ForestShape,
-    ForestState,
     Layout,
     Phase,
     largest_epsilon,
@@ -62,14 +61,14 @@ class ForestCourse:
         # The proof compares every reduced cost with both ends of its range, in whole words.
         return max(size * size * word, compared, (2 * size * size + 4 * size + 1) * word)
 
-    def with_fallback(self, state: ForestState, /, *, me: int, nodes: int) -> ForestState:
-        """A forest from nothing that has a plan however early it ends."""
+    def shared_fallback(self, *, me: int, nodes: int) -> ArithmeticShare | None:
+        """The matching of that plan: with it there is a plan however early the forest ends."""
         if self.fallback is None:
-            return state
+            return None
         column_of = matching_of_plan(self.fallback, self.layout)
         matching = np.zeros(self.shape.square, dtype=self.shape.word)
         matching[:, column_of, np.arange(self.shape.size)] = 1
-        return replace(state, first=public_share(matching, ArithmeticShare, me=me, nodes=nodes))
+        return public_share(matching, ArithmeticShare, me=me, nodes=nodes)
 
     def costs(self, values: ArithmeticShare, /) -> ArithmeticShare:
         """The forest's scaled costs, from shares of rows x columns of values."""

@@ -34,9 +34,10 @@ class FinishedCourse:
 
         The forest keeps the plan that it began with beside its own matching.
         """
+        shape = self.forest.shape
         *forest, plan = self.forest.state_sizes
         if turned:
-            return [*forest, (self.forest.shape.square, self.forest.shape.word), plan]
+            return [*forest[:4], (shape.square, shape.word), plan]
         *search, _ = state_sizes(self.table)
         return [*search, plan]
 
@@ -68,5 +69,4 @@ def finishing_course(
         )
     except AgreementError as error:
         raise AgreementError(f"no finish is possible, so set finish to 0: {error}") from None
-    # It falls back on the search's plan.
-    return replace(course, phases=finishing(course.layout.size, phases), fallback=None)
+    return replace(course, phases=finishing(course.layout.size, phases))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         KnownTime,
         finish_rule,
         finished_course,
-        fitted_method,
+        fitted_search,
         step_seconds,
     )
 else:

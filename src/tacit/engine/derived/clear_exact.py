@@ -43,7 +43,8 @@ class ClearExact:
         return replace(self._forest.start(), first=first)
 
     def _warm_start(self, plan: list[int]) -> ClearState:
-        return warm_start_in_the_clear(self._forest, plan, self.course.layout)
+        course = self.course
+        return warm_start_in_the_clear(self._forest, plan, course.layout, fallback=course.fallback)
 
     def advance(self, count: int, /) -> None:
         """Some phases."""

@@ -19,7 +19,7 @@ from tacit.mpc.forest import Layout, cost_of_warm_start
 from tacit.mpc.forest import cost as phase_cost
 from tacit.mpc.sealed import cost as search_cost
 from tacit.problems import Problem
-from tacit.search.moves import ExactParameters, SealedParameters, public_shape
+from tacit.search.moves import SealedParameters, public_shape
 
 ROUND_SECONDS = 0.0008
 MEGABYTE_SECONDS = 0.02
@@ -69,7 +69,7 @@ def finish_rule(layout: Layout, /) -> FinishRule:
     Where few pairs are allowed, the search finds little, and the forest soon ends by itself.
     """
     if layout.is_sparse:
-        return FinishRule(1, 6 + layout.size // 6, 0.9)
+        return FinishRule(1, 6 + layout.size // 6, 0.75)
     usual = 4 + layout.size // 12
     return FinishRule(usual, 2 * usual, 0.5)
 
@@ -98,21 +98,21 @@ def finished_course(
     return course
 
 
-def fitted_method(
+def fitted_search(
     problem: Problem,
     search: SealedParameters,
     weightings: Sequence[Sequence[int]],
     known: KnownTime,
     /,
-) -> SealedParameters | ExactParameters:
-    """The search with the finish that fits, or the exact solver where few pairs are allowed.
+) -> SealedParameters:
+    """The search with the finish that fits the time.
 
     >>> from tacit.problems import generate_assignment
     >>> problem = generate_assignment(1, rows=100)
     >>> search = SealedParameters(block=16, levels=2)
-    >>> [fitted_method(problem, search, [(1,)], KnownTime(deadline=t)).finish for t in (5, 20)]
+    >>> [fitted_search(problem, search, [(1,)], KnownTime(deadline=t)).finish for t in (5, 20)]
     [0, 24]
-    >>> fitted_method(problem, search, [(1,)], KnownTime(deadline=20, delay=0.01)).finish
+    >>> fitted_search(problem, search, [(1,)], KnownTime(deadline=20, delay=0.01)).finish
     0
     """
     if known.deadline is None or problem.sealed_moves != "assignment":
@@ -140,6 +140,4 @@ def fitted_method(
     if known.steps is not None:
         fits = min(fits, int(known.steps * rule.part))
     phases = min(fits, rule.most)
-    if layout.is_sparse:
-        return ExactParameters(phases=max(1, phases))
     return replace(search, finish=phases if phases >= rule.least else 0)

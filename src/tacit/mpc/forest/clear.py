@@ -50,6 +50,12 @@ def completed(column_of: Indices, /) -> Indices:
     return whole
 
 
+def cheaper_of(now: Indices, other: Indices, costs: Numbers, /) -> Indices:
+    """Of two matchings the cheaper one, `now` where both cost the same."""
+    rows = np.arange(len(costs))
+    return other if costs[rows, other].sum() < costs[rows, now].sum() else now
+
+
 def _least(values: Numbers, ties: Indices) -> tuple[Numbers, Indices]:
     """The least value of each line and its place, of equal ones that with the least number."""
     apart = values - values[:, :1]  # prices drift, and may wrap; differences do not

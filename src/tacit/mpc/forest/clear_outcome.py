@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.mpc.forest.clear import ClearState, Indices, Numbers, completed
+from tacit.mpc.forest.clear import ClearState, Numbers, cheaper_of, completed
 from tacit.mpc.forest.layout import Layout
 from tacit.mpc.forest.outcome import Outcome
 from tacit.mpc.forest.shape import ForestShape
@@ -30,7 +30,7 @@ def finish_in_the_clear(
     size = shape.size
     column_of = completed(state.column_of)
     if state.first is not None:
-        column_of = _cheaper(column_of, state.first, costs)
+        column_of = cheaper_of(column_of, state.first, costs)
     matching = np.zeros((1, size, size), dtype=np.int64)
     matching[0, column_of, np.arange(size)] = 1
     reduced = costs - state.prices - state.profits[:, None]
@@ -43,8 +43,3 @@ def finish_in_the_clear(
     if not feasible:
         return ClearAnswer(outcome, np.zeros_like(plan), 0, 0)
     return ClearAnswer(outcome, plan, total, gap)
-
-
-def _cheaper(now: Indices, first: Indices, costs: Numbers) -> Indices:
-    rows = np.arange(len(costs))
-    return first if costs[rows, first].sum() < costs[rows, now].sum() else now

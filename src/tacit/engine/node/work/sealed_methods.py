@@ -7,7 +7,7 @@ solution what is proved, and the column of each row.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -156,7 +156,8 @@ class ExactMethod:
         """Nothing is matched, and the duals are feasible."""
         course, costs = self.course, self.course.costs(values())
         state = await first_duals(session, costs, course.shape, course.coins)
-        state = course.with_fallback(state, me=session.me, nodes=session.nodes)
+        first = course.shared_fallback(me=session.me, nodes=session.nodes)
+        state = replace(state, first=first)
         return await self._completed(session, state, costs)
 
     async def advance(
@@ -242,7 +243,13 @@ class FinishedMethod:
             # What stands before the columns of the rows is its cost, and what is proved.
             columns = held[-1][None, 2:]
             state = await warm_start(
-                session, columns, costs, course.layout, course.shape, course.coins
+                session,
+                columns,
+                costs,
+                course.layout,
+                course.shape,
+                course.coins,
+                fallback=course.shared_fallback(me=session.me, nodes=session.nodes),
             )
         else:
             state = forest_state(held)

@@ -37,18 +37,22 @@ async def cheaper(
     first: ArithmeticShare,
     costs: ArithmeticShare,
     shape: ForestShape,
+    *,
+    label: str = "better",
 ) -> ArithmeticShare:
     """The matching that costs less, `now` where both cost the same."""
     difference, word, bits = first - now, shape.word, _total_bits(shape)
     more = await pairwise.product(
-        session, difference, transposed(costs), _sum_over, label="better.totals"
+        session, difference, transposed(costs), _sum_over, label=f"{label}.totals"
     )
     known = cut(known_part(session, more), bits=bits)
-    signs = await less_than.compare_known(session, known[:0], known, bits=bits, label="better.less")
-    keep = await b2a.bits_to_arithmetic(session, signs.kept, label="better.bit", dtype=word)
+    signs = await less_than.compare_known(
+        session, known[:0], known, bits=bits, label=f"{label}.less"
+    )
+    keep = await b2a.bits_to_arithmetic(session, signs.kept, label=f"{label}.bit", dtype=word)
     chosen = await pairwise.product(
         session, keep.map(lambda part: part[:, None, None]), difference, np.multiply,
-        label="better.chosen",
+        label=f"{label}.chosen",
     )  # fmt: skip
     return now + chosen
 

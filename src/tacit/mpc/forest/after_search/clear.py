@@ -8,7 +8,7 @@ import numpy as np
 
 from tacit.mpc.forest.after_search.duals import FREEING, steps_for
 from tacit.mpc.forest.after_search.matching import places_of
-from tacit.mpc.forest.clear import ClearForest, ClearState, Indices, completed
+from tacit.mpc.forest.clear import ClearForest, ClearState, Indices, cheaper_of, completed
 from tacit.mpc.forest.layout import Layout
 
 
@@ -36,10 +36,18 @@ def matching_of_plan(plan: Sequence[int], layout: Layout, /) -> Indices:
 
 
 def warm_start_in_the_clear(
-    forest: ClearForest, plan: Sequence[int], layout: Layout, /, *, steps: int | None = None
+    forest: ClearForest,
+    plan: Sequence[int],
+    layout: Layout,
+    /,
+    *,
+    steps: int | None = None,
+    fallback: Sequence[int] | None = None,
 ) -> ClearState:
-    """The state with which the forest goes on from a plan."""
+    """The state with which the forest goes on from a plan, or from a cheaper one that is known."""
     first, costs = matching_of_plan(plan, layout), forest.costs
+    if fallback is not None:
+        first = cheaper_of(first, matching_of_plan(fallback, layout), costs)
     rows = np.arange(len(costs))
     prices = costs.min(axis=0)
     for _ in range(steps_for(layout) if steps is None else steps):

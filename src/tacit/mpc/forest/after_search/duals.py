@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from tacit.mpc.cost import Cost
 from tacit.mpc.forest import filtering, minima
-from tacit.mpc.forest.after_search import matching
+from tacit.mpc.forest.after_search import better, matching
 from tacit.mpc.forest.coins import FIRST_STEP, PROFITS, ROOTS, START, Coins
 from tacit.mpc.forest.first_duals import transposed
 from tacit.mpc.forest.layout import Layout
@@ -57,8 +57,11 @@ async def warm_start(
     coins: Coins,
     *,
     steps: int | None = None,
+    fallback: ArithmeticShare | None = None,
 ) -> ForestState:
     """The forest's state with which it goes on from a plan; `ids` are weightings x rows.
+
+    Where a matching is known to `fallback` on, the plan is the cheaper of both.
 
     Ids may have a narrower word than the forest, since they are compared and never added up.
 
@@ -75,6 +78,8 @@ async def warm_start(
     """
     size = shape.size
     first = await matching.matching_of_ids(session, ids, layout, shape)
+    if fallback is not None:
+        first = await better.cheaper(session, first, fallback, costs, shape, label="plan.better")
     columns = transposed(costs)
     found = await line_minima(
         session, columns, coins.ties(START, ROOTS, size, size), shape, label="warm.prices"
@@ -107,10 +112,17 @@ def _lowest_bits(part: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 def cost_of_warm_start(
-    nodes: int, layout: Layout, shape: ForestShape, *, steps: int | None = None
+    nodes: int,
+    layout: Layout,
+    shape: ForestShape,
+    *,
+    steps: int | None = None,
+    has_fallback: bool = False,
 ) -> Cost:
     """The cost of going on from a plan."""
     total, one = matching.cost(nodes, layout, shape), minima.cost(nodes, shape, shape.size)
+    if has_fallback:
+        total = total.then(better.cost(nodes, shape))
     entries = shape.weightings * shape.size**2
     total = total.then(one)
     total = total.then(pairwise.cost(nodes, entries, itemsize=shape.word.itemsize))

@@ -36,8 +36,8 @@ ENDS = ("finished", "interrupted", "failed", "cancelled")
 class LivePlatform(PlatformProcess):
     """Use it in a `with` statement: everything ends and goes with the block."""
 
-    def __init__(self, *, clusters: int = 1, slots: int = 4) -> None:
-        self._clusters, self._slots = clusters, slots
+    def __init__(self, *, clusters: int = 1, slots: int = 4, delay_ms: float = 0.0) -> None:
+        self._clusters, self._slots, self._delay = clusters, slots, delay_ms
         self._stack = ExitStack()
         self.process = None
         self.tokens: dict[str, str] = {}
@@ -54,7 +54,10 @@ class LivePlatform(PlatformProcess):
     def _open(self) -> None:
         made = tempfile.TemporaryDirectory(prefix="tacit-live-", dir=memory_folder())
         self.folder = Path(self._stack.enter_context(made))
-        self.clusters = [self._stack.enter_context(LocalCluster()) for _ in range(self._clusters)]
+        self.clusters = [
+            self._stack.enter_context(LocalCluster(delay_ms=self._delay))
+            for _ in range(self._clusters)
+        ]
         listen = free_addresses(1)[0]
         files = [cluster.folder / "cluster.toml" for cluster in self.clusters]
         self.config = write_settings(

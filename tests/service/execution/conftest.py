@@ -15,13 +15,15 @@ from tests.support.mending import mend
 from tests.support.processes import starts_processes
 
 LIVE = pytest.StashKey[LivePlatform]()
+DELAY_MS = 2.0
+"""Of the nodes' messages. Runs last until their deadlines; meanwhile others shall compute, too."""
 
 
 @pytest.fixture(scope="package")
 @starts_processes
 def live(pytestconfig: pytest.Config) -> Iterator[LivePlatform]:
     """Whoever kills a part of it starts it again."""
-    with LivePlatform(slots=2) as running:
+    with LivePlatform(slots=2, delay_ms=DELAY_MS) as running:
         pytestconfig.stash[LIVE] = running
         yield running
         del pytestconfig.stash[LIVE]

@@ -201,7 +201,7 @@ class LivePlatform(PlatformProcess):
         answer: dict[str, Any] = self.call("GET", f"/runs/{run_id}", who)
         return answer
 
-    def wait(self, run_id: str, *states: str, seconds: float = 60.0) -> dict[str, Any]:
+    def wait(self, run_id: str, *states: str, seconds: float = 120.0) -> dict[str, Any]:
         """The run as soon as it is in one of these states."""
         until = time.monotonic() + seconds
         while (run := self.run(run_id))["state"] not in states:

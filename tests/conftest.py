@@ -58,7 +58,7 @@ def run_tacit(tacit_script: str) -> RunTacit:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             cwd=cwd,
             # Wide enough that a message is never wrapped into several lines.
             env={**os.environ, "COLUMNS": "400"},

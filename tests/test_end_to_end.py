@@ -59,7 +59,7 @@ class Parties:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
         assert done.returncode == 0, (who, words, done.stdout, done.stderr)
@@ -95,14 +95,14 @@ def running(script: str, *words: str | Path, errors: Path) -> Iterator[subproces
     finally:
         process.send_signal(signal.SIGTERM)
         try:
-            process.wait(timeout=15)
+            process.wait(timeout=60)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
             raise
 
 
-def wait_for(what: Callable[[], Any], *, seconds: float = 20.0) -> Any:
+def wait_for(what: Callable[[], Any], *, seconds: float = 120.0) -> Any:
     until = time.monotonic() + seconds
     while True:
         with contextlib.suppress(httpx.TransportError):
@@ -214,7 +214,7 @@ def test_sign_submit_run_result_and_logs(parties: Parties, operator: httpx.Clien
     assert all("signed" in said for said in each(sign))
     assert operator.get(f"/runs/{run}").json()["state"] == "agreed"
     each(lambda name: parties.type(name, "participant", "submit", run, "costs.csv"))
-    wait_for(lambda: operator.get(f"/runs/{run}").json()["state"] == "finished", seconds=40)
+    wait_for(lambda: operator.get(f"/runs/{run}").json()["state"] == "finished")
 
     plans = each(lambda name: parties.type(name, "participant", "result", run, "--csv"))
     assert {len(plan.splitlines()) for plan in plans} == {10}
@@ -228,7 +228,7 @@ def test_sign_submit_run_result_and_logs(parties: Parties, operator: httpx.Clien
         assert "yours are as this machine sealed them" in said
         assert said.endswith("everything is as it was signed\n")
     outcome = operator.get(f"/runs/{run}/result").json()
-    assert outcome["late_by_seconds"] <= 0.1
+    assert outcome["late_by_seconds"] <= 0.5  # the machine may be busy with other tests
     agreement = read_agreement(operator.get(f"/runs/{run}/agreement").content)
     assert agreement.search.seed is None
     check_nothing_stored_in_the_clear(parties)

@@ -107,7 +107,7 @@ def on_time(run: dict[str, Any]) -> bool:
 def test_the_platform_runs_every_kind_of_problem(live: LivePlatform, problem: Problem) -> None:
     owned = {"north": range(0, problem.rows, 2), "south": range(1, problem.rows, 2)}
     run_id = live.new_run(
-        NAMES, deadline=1.0, **draft_of_problem(problem, owned, disclosure="top:5", best="value")
+        NAMES, deadline=2.0, **draft_of_problem(problem, owned, disclosure="top:5", best="value")
     )
     weights = problem.objectives[0].weights
     assert weights is not None
@@ -126,7 +126,7 @@ def test_the_platform_runs_every_kind_of_problem(live: LivePlatform, problem: Pr
 
 
 def test_rows_out_of_range_are_refused_and_may_be_sealed_again(live: LivePlatform) -> None:
-    run_id = live.new_run(NAMES, deadline=1.0)
+    run_id = live.new_run(NAMES, deadline=2.0)
     for name in NAMES:
         live.sign(run_id, name)
     agreement = live.agreement(run_id, "north")
@@ -181,7 +181,7 @@ def test_a_stopped_worker_and_a_hanging_node_delay_no_answer(live: LivePlatform)
 
 def test_the_platforms_death_interrupts_and_resume_goes_on_as_agreed(live: LivePlatform) -> None:
     run_id = submitted(live, deadline=3.0, best="improvement")
-    waiting = live.new_run(NAMES, deadline=1.0)
+    waiting = live.new_run(NAMES, deadline=2.0)
     live.sign(waiting, "north")
     wait_for_a_plan(live, run_id)
     workers = live.workers()
@@ -211,7 +211,7 @@ def test_the_platforms_death_interrupts_and_resume_goes_on_as_agreed(live: LiveP
 def test_a_killed_node_delays_no_answer_and_a_run_waits_for_it(live: LivePlatform) -> None:
     run_id = submitted(live, deadline=2.5)
     wait_for_a_plan(live, run_id)
-    waiting = live.new_run(NAMES, deadline=1.0)
+    waiting = live.new_run(NAMES, deadline=2.0)
     live.clusters[0].kill(2)
     for name in NAMES:
         live.sign(waiting, name)
@@ -225,7 +225,7 @@ def test_a_killed_node_delays_no_answer_and_a_run_waits_for_it(live: LivePlatfor
 
 
 def test_a_full_node_is_waited_for_and_no_participant_is_blamed(live: LivePlatform) -> None:
-    run_id = live.new_run(NAMES, deadline=1.0)
+    run_id = live.new_run(NAMES, deadline=2.0)
     for name in NAMES:
         live.sign(run_id, name)
     config = live.clusters[0].folder / "node-0.toml"

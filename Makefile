@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Tests start hundreds of interpreters; compiling all modules in each costs more than many tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo check test lint format typecheck quick unit debian bench bench-platform reproduce leakage figures lock release clean fuzz mutants
+.PHONY: help demo check test lint format typecheck quick unit debian kernels bench bench-platform reproduce leakage figures lock release clean fuzz mutants
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -19,7 +19,10 @@ demo: .venv/ready-service ## Three nodes, a platform, three airlines: one run to
 check: .venv/ready-dev ## What a change needs while it is made: lint, types, quick tests
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync lint typecheck quick
 
-test: lint typecheck unit ## Everything that must pass before a change lands
+# Types are checked while tests wait: that takes a minute of one core, which is not theirs.
+test: .venv/ready-dev ## Everything that must pass before a change lands
+	@$(MAKE) --no-print-directory --jobs 2 lint debian kernels
+	@$(MAKE) --no-print-directory --jobs 2 typecheck unit
 
 lint: .venv/ready-dev ## Lint and format check
 	@$(BIN)/ruff check --quiet .
@@ -29,14 +32,18 @@ format: .venv/ready-dev ## Format the code
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
 
 typecheck: .venv/ready-dev
-	@$(BIN)/mypy
+	@nice $(BIN)/mypy
 
 quick: .venv/ready-dev ## Tests and doctests without processes, browser and long searches
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not processes and not browser and not slow"
 
 # Three at a time on two cores: many tests wait for processes, clocks and sockets.
-unit: .venv/ready-dev debian ## Tests, doctests and examples
+unit: .venv/ready-dev debian kernels ## Tests, doctests and examples
 	@$(BIN)/python -m pytest -q -n 3 --dist worksteal
+
+# Compiled once and kept beside the sources: otherwise all nodes of a cluster compile the same at once.
+kernels: .venv/ready-dev
+	@$(BIN)/python -c 'from tacit.service.execution.preloaded import warm_up_all; warm_up_all()'
 
 fuzz: .venv/ready-dev ## Hostile frames, agreements, boxes, requests and files by the million (an hour); FUZZ="agreements --seed 3"
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz $(FUZZ)

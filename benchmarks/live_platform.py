@@ -5,10 +5,6 @@ For measurements and for tests that kill it.
 
 from __future__ import annotations
 
-import json
-import os
-import re
-import signal
 import subprocess
 import sys
 import tempfile
@@ -24,6 +20,7 @@ import httpx
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.platform_process import PlatformProcess
 from tacit.engine.agreement.sealing import seal_rows
 from tacit.engine.agreement.signatures import sign_agreement, sign_joining
 from tacit.engine.agreement.terms import Agreement, read_agreement
@@ -32,18 +29,17 @@ from tacit.engine.local.cluster import LocalCluster, free_addresses, memory_fold
 from tacit.participant.account.client import API, tls_context
 from tacit.service.server.settings import load_settings, write_settings
 
-START_SECONDS = 60.0
 OPERATOR = "operator"
 ENDS = ("finished", "interrupted", "failed", "cancelled")
 
 
-class LivePlatform:
+class LivePlatform(PlatformProcess):
     """Use it in a `with` statement: everything ends and goes with the block."""
 
-    def __init__(self, *, clusters: int = 1, slots: int = 4) -> None:
-        self._clusters, self._slots = clusters, slots
+    def __init__(self, *, clusters: int = 1, slots: int = 4, delay_ms: float = 0.0) -> None:
+        self._clusters, self._slots, self._delay = clusters, slots, delay_ms
         self._stack = ExitStack()
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process = None
         self.tokens: dict[str, str] = {}
         self.keys: dict[str, Keys] = {}
 
@@ -58,7 +54,10 @@ class LivePlatform:
     def _open(self) -> None:
         made = tempfile.TemporaryDirectory(prefix="tacit-live-", dir=memory_folder())
         self.folder = Path(self._stack.enter_context(made))
-        self.clusters = [self._stack.enter_context(LocalCluster()) for _ in range(self._clusters)]
+        self.clusters = [
+            self._stack.enter_context(LocalCluster(delay_ms=self._delay))
+            for _ in range(self._clusters)
+        ]
         listen = free_addresses(1)[0]
         files = [cluster.folder / "cluster.toml" for cluster in self.clusters]
         self.config = write_settings(
@@ -93,62 +92,6 @@ class LivePlatform:
         trace: TracebackType | None,
     ) -> None:
         self._stack.close()
-
-    # The process.
-
-    def start(self) -> float:
-        """Start the platform; the seconds until it answers."""
-        begun = time.monotonic()
-        with (self.folder / "platform.log").open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "tacit", "service", "run", "--config", self.config],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-        while True:
-            try:
-                if self.http.get("/health", timeout=1.0).is_success:
-                    return time.monotonic() - begun
-            except httpx.TransportError:
-                time.sleep(0.01)
-            if self.process.poll() is not None or time.monotonic() - begun > START_SECONDS:
-                code = self.process.poll()
-                raise RuntimeError(f"the platform did not start ({code}): {self.log()[-2000:]}")
-
-    def kill(self) -> None:
-        """End it as a crash would; nothing else is told."""
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait()
-            self.process = None
-
-    def cpu_seconds(self) -> float:
-        """What the main process has computed so far: how long it takes where nothing else runs."""
-        if self.process is None:
-            return 0.0
-        text = Path(f"/proc/{self.process.pid}/stat").read_text()
-        used = re.sub(r"\(.*\)", "", text).split()[12:14]
-        return sum(map(int, used)) / os.sysconf("SC_CLK_TCK")
-
-    def log(self) -> str:
-        return (self.folder / "platform.log").read_text()
-
-    def stored_late(self) -> dict[str, float]:
-        """How long after its deadline each run's answer was stored, as the platform logged it."""
-        lines = (line for line in self.log().splitlines() if '"run ended"' in line)
-        return {entry["run"]: entry["stored_late_by"] for entry in map(json.loads, lines)}
-
-    def workers(self) -> list[int]:
-        """The processes whose parent is the server that this platform's workers come from."""
-        if self.process is None:
-            return []
-        return [each for child in _children(self.process.pid) for each in _children(child)]
-
-    def stop_workers(self) -> None:
-        for each in self.workers():
-            os.kill(each, signal.SIGSTOP)
 
     # Everybody.
 
@@ -258,7 +201,7 @@ class LivePlatform:
         answer: dict[str, Any] = self.call("GET", f"/runs/{run_id}", who)
         return answer
 
-    def wait(self, run_id: str, *states: str, seconds: float = 60.0) -> dict[str, Any]:
+    def wait(self, run_id: str, *states: str, seconds: float = 120.0) -> dict[str, Any]:
         """The run as soon as it is in one of these states."""
         until = time.monotonic() + seconds
         while (run := self.run(run_id))["state"] not in states:
@@ -266,15 +209,3 @@ class LivePlatform:
                 raise RuntimeError(f"{run_id} is {run['state']}: {run['reason']}, not {states}")
             time.sleep(0.05)
         return run
-
-
-def _children(pid: int) -> list[int]:
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = re.sub(r"\(.*\)", "", stat.read_text()).split()
-        except OSError:
-            continue
-        if int(fields[2]) == pid:
-            found.append(int(fields[0]))
-    return found

@@ -173,8 +173,7 @@ def kill_again_and_again(live: LivePlatform, kills: int, *, seed: int) -> list[R
         try:
             rounds.append(one_round(live, chance, victim, best=best))
         except RuntimeError:
-            lines = [x for x in live.log().splitlines() if '"message":"request"' not in x]
-            print("\n".join(lines[-60:]), file=sys.stderr, flush=True)
+            print(live.last_lines(), file=sys.stderr, flush=True)
             raise
         print(asdict(rounds[-1]), file=sys.stderr, flush=True)
     return rounds

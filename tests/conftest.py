@@ -17,6 +17,7 @@ from tacit.engine.local.cluster import LocalCluster
 from tacit.problems import Assignment, Objective, Tour, generate_assignment, generate_tour
 from tacit.search import SearchParameters
 from tests.support.mending import mend
+from tests.support.nursery import NODE, nursery
 from tests.support.processes import starts_processes
 
 settings.register_profile(
@@ -57,7 +58,7 @@ def run_tacit(tacit_script: str) -> RunTacit:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             cwd=cwd,
             # Wide enough that a message is never wrapped into several lines.
             env={**os.environ, "COLUMNS": "400"},
@@ -84,6 +85,21 @@ def run_here(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
         return subprocess.CompletedProcess(command, int(ended.value.code or 0), *shown)
 
     return run
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nodes_from_the_nursery() -> Iterator[None]:
+    """Nodes of all clusters are real ones, but forked."""
+
+    def launch(self: LocalCluster, node: int) -> subprocess.Popen[bytes]:
+        path = self.folder / f"node-{node}"
+        with path.with_suffix(".err").open("ab") as errors:
+            return nursery().start(NODE, [f"{path}.toml", "--throw-away"], errors)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LocalCluster, "_launch", launch)
+        yield
+    nursery().close()
 
 
 @pytest.fixture(scope="session")

@@ -29,7 +29,7 @@ def cluster(tmp_path: Path) -> Path:
 def pinned(folder: Path) -> httpx.Client:
     context = ssl.create_default_context(cafile=str(folder / "service.pem"))
     context.check_hostname = False
-    return httpx.Client(verify=context, timeout=5)
+    return httpx.Client(verify=context, timeout=30)
 
 
 def test_init_invite_run_and_stop(run_tacit: RunTacit, cluster: Path, tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_init_invite_run_and_stop(run_tacit: RunTacit, cluster: Path, tmp_path: 
             )
         finally:
             process.send_signal(signal.SIGTERM)
-        process.wait(20)
+        process.wait(60)
     first, *lines = (tmp_path / "log").read_text().splitlines()
     assert first == f"the platform listens at https://{address}"
     entries = [json.loads(line) for line in lines]
@@ -71,7 +71,7 @@ def test_init_invite_run_and_stop(run_tacit: RunTacit, cluster: Path, tmp_path: 
 
 
 def wait_for(client: httpx.Client, url: str, process: subprocess.Popen[bytes]) -> None:
-    until = time.monotonic() + 40
+    until = time.monotonic() + 120
     while time.monotonic() < until and process.poll() is None:
         try:
             if client.get(url).status_code == 200:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from typing import Any
 
@@ -12,6 +11,7 @@ from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.node import process
 from tacit.engine.node.state.best_so_far import BestSoFar
 from tacit.engine.node.state.inputs import Inputs
+from tests.support.nursery import nursery
 
 POINTS: dict[str, tuple[type[Any], str]] = {
     "keep best": (BestSoFar, "keep"),
@@ -26,12 +26,8 @@ def restart_dying(cluster: LocalCluster, node: int, point: str) -> None:
     cluster.kill(node)
     path = cluster.folder / f"node-{node}.toml"
     with (cluster.folder / f"node-{node}.err").open("ab") as errors:
-        cluster.processes[node] = subprocess.Popen(
-            [sys.executable, "-m", "tests.engine.dying_node", point, str(path)],
-            stdin=subprocess.PIPE,
-            stdout=errors,
-            stderr=errors,
-            start_new_session=True,
+        cluster.processes[node] = nursery().start(
+            "tests.engine.dying_node", [point, str(path)], errors
         )
 
 

@@ -6,7 +6,6 @@ own piece, or of the hash by which it vouches for another's.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,6 +15,7 @@ from tacit.engine.node import process
 from tacit.mpc import session, signed_letters
 from tacit.mpc.letters import Letter, frames, others_of
 from tacit.mpc.transport import Buffer
+from tests.support.nursery import nursery
 
 LIES = ("piece", "hash", "pieces", "hash 2")
 """One of its own pieces, one hash, all of its pieces, or one hash of what node 2 sends."""
@@ -29,12 +29,8 @@ def restart_lying(cluster: LocalCluster, node: int, about: str, to: int) -> None
     cluster.kill(node)
     path = cluster.folder / f"node-{node}.toml"
     with (cluster.folder / f"node-{node}.err").open("ab") as errors:
-        cluster.processes[node] = subprocess.Popen(
-            [sys.executable, "-m", "tests.engine.lying_node", about, str(to), str(path)],
-            stdin=subprocess.PIPE,
-            stdout=errors,
-            stderr=errors,
-            start_new_session=True,
+        cluster.processes[node] = nursery().start(
+            "tests.engine.lying_node", [about, str(to), str(path)], errors
         )
 
 

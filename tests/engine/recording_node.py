@@ -16,6 +16,7 @@ from tacit.engine.node.work import epochs
 from tacit.mpc import Context, Epoch, agree_epoch
 from tacit.mpc.masks import KeyedMasks
 from tests.mpc.masks_drawn import MasksDrawn, recorded
+from tests.support.nursery import nursery
 
 
 class RecordingCluster(LocalCluster):
@@ -24,12 +25,8 @@ class RecordingCluster(LocalCluster):
     def _launch(self, node: int) -> subprocess.Popen[bytes]:
         path = self.folder / f"node-{node}.toml"
         with (self.folder / f"node-{node}.err").open("ab") as errors:
-            return subprocess.Popen(
-                [sys.executable, "-m", "tests.engine.recording_node", str(path), "--throw-away"],
-                stdin=subprocess.PIPE,
-                stdout=errors,
-                stderr=errors,
-                start_new_session=True,
+            return nursery().start(
+                "tests.engine.recording_node", [str(path), "--throw-away"], errors
             )
 
     def masks_drawn(self) -> MasksDrawn:

@@ -50,6 +50,6 @@ for problem, engine in (
 @pytest.mark.processes
 def test_nothing_is_compiled_once_the_clock_runs() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", PROBE], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", PROBE], capture_output=True, text=True, check=True, timeout=300
     )
     assert [json.loads(line) for line in done.stdout.splitlines()] == [{}] * 4, done.stderr

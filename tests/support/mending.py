@@ -7,7 +7,7 @@ import time
 
 from tacit.engine.local.cluster import LocalCluster
 
-UP_SECONDS = 20.0
+UP_SECONDS = 120.0
 
 
 def mend(cluster: LocalCluster) -> None:

@@ -49,7 +49,7 @@ def listening(settings: Settings, app: FastAPI) -> Iterator[None]:
     thread = threading.Thread(target=serve)
     thread.start()
     try:
-        until = time.monotonic() + 20
+        until = time.monotonic() + 120
         while not server.started and time.monotonic() < until and thread.is_alive():
             time.sleep(0.01)
         assert server.started

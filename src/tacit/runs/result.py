@@ -117,10 +117,13 @@ class Result(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
             Path(path).write_bytes(self.to_json() + b"\n")
 
 
+_READ = msgspec.json.Decoder(Result)
+
+
 def load_result(path: str | Path, /) -> Result:
     """Read a result back from its file."""
     try:
-        return msgspec.json.decode(read_bytes(path), type=Result)
+        return _READ.decode(read_bytes(path))
     except msgspec.DecodeError as error:
         what = f"is not a result ({error})"
         raise FileError(path, None, what, "give a file of tacit solve") from None

@@ -86,6 +86,11 @@ class SearchParameters:
         )
 
 
+# Once, before several threads meet it: msgspec looks at a type when it meets it first, and a thread
+# that meets one which another is just looking at crashes the process.
+msgspec.json.Decoder(SearchParameters)
+
+
 PRESETS = {
     "paper-ap": SearchParameters(),
     "paper-tsp": SearchParameters(

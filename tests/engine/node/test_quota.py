@@ -125,7 +125,7 @@ def test_a_full_node_refuses_but_still_shows_its_log_and_its_figures() -> None:
             sealed = agreed.seal(next(iter(agreed.keys)))
             async with agreed.coordinator() as coordinator:
                 connect = partial(coordinator.loss.connect, everybody=True)
-                await coordinator.persist(connect, until=time.monotonic() + 20)
+                await coordinator.persist(connect, until=time.monotonic() + 60)
                 with pytest.raises(RefusedError, match="0 MB are kept"):
                     await coordinator.ask_all(partial(coordinator.submission, sealed), within=10)
                 assert all(done.log for done in await coordinator.fetch_logs())

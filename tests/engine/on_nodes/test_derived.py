@@ -63,7 +63,7 @@ def honest_search(agreed: AgreedCluster) -> AgreedSearch:
 
 async def generation(search: AgreedSearch, evaluations: Evaluations) -> Evaluated:
     """One more generation, as an honest platform asks for it."""
-    told = await evaluations.evaluate(search.plans, until=time.monotonic() + 20)
+    told = await evaluations.evaluate(search.plans, until=time.monotonic() + 60)
     best = told.outcome.best_value
     search.tell({0: search.told(0, told.outcome.labels, best)})
     return told
@@ -101,7 +101,7 @@ def test_a_platform_can_ask_for_nothing_but_the_next_population(cluster: LocalCl
             assert (await generation(search, evaluations)).number == 1
             second = search.plans
             await generation(search, evaluations)
-            await evaluations.settle(until=time.monotonic() + 20)
+            await evaluations.settle(until=time.monotonic() + 60)
             epoch = await coordinator.epoch()
             await refused(coordinator, asked(agreed, epoch, 3, first), "not the population")
             await refused(coordinator, asked(agreed, epoch, 3, second), "answered before")
@@ -157,7 +157,7 @@ def test_nodes_keep_what_was_told_and_go_on_after_a_restart(
             search = honest_search(agreed)
             for _ in range(3):
                 told.append((await generation(search, evaluations)).outcome.labels.tolist())
-            await evaluations.settle(until=time.monotonic() + 20)
+            await evaluations.settle(until=time.monotonic() + 60)
             return search
 
     search = run(first())
@@ -180,7 +180,7 @@ def test_nodes_keep_what_was_told_and_go_on_after_a_restart(
             evaluations = Evaluations(coordinator, 0)
             for _ in range(2):
                 told.append((await generation(search, evaluations)).outcome.labels.tolist())
-            await evaluations.settle(until=time.monotonic() + 20)
+            await evaluations.settle(until=time.monotonic() + 60)
 
     run(then())
     for folder in stores:

@@ -62,7 +62,7 @@ def test_a_stopped_node_is_named_by_the_deadline_and_welcome_back(
                 await evaluations.evaluate(second, until=until)
             assert time.monotonic() - until < LATE
             go_on(own_cluster, node)
-            told = await evaluations.evaluate(third, until=time.monotonic() + 15)
+            told = await evaluations.evaluate(third, until=time.monotonic() + 60)
             assert told.outcome.labels.tolist() == expected(agreed, third)
 
     run(evaluate())
@@ -77,7 +77,7 @@ def test_a_killed_node_comes_back_with_nothing_lost(own_cluster: LocalCluster) -
         async with agreed.ready() as (_, evaluations):
             for number, each in enumerate(plans):
                 waiting = asyncio.ensure_future(
-                    evaluations.evaluate(each, until=time.monotonic() + 20)
+                    evaluations.evaluate(each, until=time.monotonic() + 60)
                 )
                 if number in (1, 2):  # in mid-evaluation
                     await asyncio.sleep(0.002 * number)
@@ -112,7 +112,7 @@ def test_all_nodes_killed_at_once_lose_nothing(own_cluster: LocalCluster) -> Non
                 own_cluster.kill(node)
             for node in range(3):
                 own_cluster.restart(node)
-            told = await evaluations.evaluate(plans[1], until=time.monotonic() + 20)
+            told = await evaluations.evaluate(plans[1], until=time.monotonic() + 60)
             assert told.number == 2
             assert told.outcome.labels.tolist() == expected(agreed, plans[1])
 
@@ -129,7 +129,7 @@ def test_an_answer_that_got_out_before_a_kill_is_not_left_out(own_cluster: Local
     async def evaluate(number: int, parent: str) -> tuple[str, list[Any]]:
         async with agreed.coordinator() as coordinator:
             await coordinator.start_agreement(agreed.signatures, within=20)
-            epoch = await coordinator.persist(coordinator.epoch, until=time.monotonic() + 20)
+            epoch = await coordinator.persist(coordinator.epoch, until=time.monotonic() + 60)
             request = agreed.request(
                 plans[number - 1],
                 epoch=epoch,
@@ -169,15 +169,15 @@ def test_a_new_coordinator_goes_on_where_the_last_one_stopped(cluster: LocalClus
     async def evaluate() -> list[tuple[int, bool | None]]:
         told = []
         async with agreed.ready() as (_, evaluations):
-            first = await evaluations.evaluate(plans[0], until=time.monotonic() + 10)
-            await evaluations.settle(until=time.monotonic() + 10)
+            first = await evaluations.evaluate(plans[0], until=time.monotonic() + 60)
+            await evaluations.settle(until=time.monotonic() + 60)
             told.append((first.number, first.outcome.improved))
         for each in plans[1:]:
             async with agreed.coordinator() as coordinator:
                 await coordinator.start_agreement(agreed.signatures, within=10)
                 evaluations = Evaluations(coordinator, 0)
-                result = await evaluations.evaluate(each, until=time.monotonic() + 10)
-                await evaluations.settle(until=time.monotonic() + 10)
+                result = await evaluations.evaluate(each, until=time.monotonic() + 60)
+                await evaluations.settle(until=time.monotonic() + 60)
                 told.append((result.number, result.outcome.improved))
         return told
 
@@ -200,7 +200,7 @@ def test_after_a_restart_the_highest_counter_counts(own_cluster: LocalCluster) -
         async with agreed.coordinator() as coordinator:
             await coordinator.start_agreement(agreed.signatures, within=20)
             evaluations = Evaluations(coordinator, 0)
-            told = await evaluations.evaluate(second, until=time.monotonic() + 20)
+            told = await evaluations.evaluate(second, until=time.monotonic() + 60)
             return told.number
 
     assert run(attack()) == 2
@@ -215,7 +215,7 @@ def test_interleaved_evaluations_share_the_links(cluster: LocalCluster) -> None:
     async def evaluate(agreed: AgreedCluster) -> None:
         async with agreed.ready() as (_, evaluations):
             for plans in populations(5, size=40):
-                told = await evaluations.evaluate(plans, until=time.monotonic() + 20)
+                told = await evaluations.evaluate(plans, until=time.monotonic() + 60)
                 assert told.outcome.labels.tolist() == expected(agreed, plans)
 
     async def all_at_once() -> None:

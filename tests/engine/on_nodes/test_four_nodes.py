@@ -83,7 +83,7 @@ def test_nodes_derive_every_population_themselves(four: LocalCluster) -> None:
             agreed_search = honest_search(agreed)
             for number in (1, 2, 3):
                 assert (await generation(agreed_search, evaluations)).number == number
-            await evaluations.settle(until=time.monotonic() + 20)
+            await evaluations.settle(until=time.monotonic() + 60)
             other = asked(agreed, await coordinator.epoch(), 4, populations(1)[0])
             await refused(coordinator, other, "not the population")
 

@@ -59,7 +59,7 @@ def test_three_go_on_without_a_killed_node_and_let_it_in_again(
             assert told.outcome.labels.tolist() == expected(agreed, plans[1])
             four.restart(lost)
             await back(coordinator)
-            told = await evaluations.evaluate(plans[2], until=time.monotonic() + 20)
+            told = await evaluations.evaluate(plans[2], until=time.monotonic() + 60)
             assert told.without is None
             assert told.outcome.labels.tolist() == expected(agreed, plans[2])
             # It happens once: the next loss is waited for, as without the agreement's leave.
@@ -80,7 +80,7 @@ def test_a_stopped_node_is_lost_too(four: LocalCluster) -> None:
         async with agreed.ready() as (_, evaluations):
             await evaluations.evaluate(first, until=None)
             four.processes[1].send_signal(signal.SIGSTOP)
-            told = await evaluations.evaluate(second, until=time.monotonic() + 20)
+            told = await evaluations.evaluate(second, until=time.monotonic() + 60)
             assert told.without == 1
             assert told.outcome.labels.tolist() == expected(agreed, second)
             best = [int(agreed.problem.fitness(0, each).max()) for each in (first, second)]
@@ -115,7 +115,7 @@ def test_a_node_that_is_back_gets_its_share_of_the_best_so_far(four: LocalCluste
                     await back(coordinator)
                     # As after something that did not fit; nothing is signed all the same.
                     coordinator.naming.signed = True
-                told = await evaluations.evaluate(each, until=time.monotonic() + 20)
+                told = await evaluations.evaluate(each, until=time.monotonic() + 60)
                 assert told.without == (2 if number in (1, 2) else None)
                 assert told.unchecked == (number > 2)
                 assert told.outcome.improved == (best[number] > max([-1, *best[:number]]))
@@ -174,9 +174,9 @@ def test_a_sealed_search_goes_on_and_opens_its_plan(four: LocalCluster) -> None:
             sealed_search = await begin(agreed, coordinator)
             await sealed_search.advance(3, 9, until=None)
             four.kill(1)
-            await sealed_search.advance(3, 9, until=time.monotonic() + 20)
-            await sealed_search.advance(3, 9, until=time.monotonic() + 20)
-            opened = await sealed_search.open(until=time.monotonic() + 20)
+            await sealed_search.advance(3, 9, until=time.monotonic() + 60)
+            await sealed_search.advance(3, 9, until=time.monotonic() + 60)
+            opened = await sealed_search.open(until=time.monotonic() + 60)
             assert sorted(opened.plan) == list(range(12))
             assert opened.parts[1] == []
 
@@ -193,14 +193,14 @@ def test_a_node_that_is_back_takes_part_in_a_sealed_search(four: LocalCluster) -
             clear = twin(agreed, start_of(agreed), sealed_search.seed)
             await sealed_search.advance(3, 12, until=None)
             four.kill(1)
-            by_three = await sealed_search.advance(3, 12, until=time.monotonic() + 20)
+            by_three = await sealed_search.advance(3, 12, until=time.monotonic() + 60)
             assert (by_three.without, by_three.unchecked) == (1, False)
             four.restart(1)
             await back(coordinator)
             for _ in range(2):
-                by_all = await sealed_search.advance(3, 12, until=time.monotonic() + 20)
+                by_all = await sealed_search.advance(3, 12, until=time.monotonic() + 60)
                 assert (by_all.without, by_all.unchecked) == (None, True)
-            opened = await sealed_search.open(until=time.monotonic() + 20)
+            opened = await sealed_search.open(until=time.monotonic() + 60)
             assert opened.unchecked
         return opened.plan, clear
 
@@ -240,8 +240,8 @@ def test_a_sealed_search_is_taken_up_again_by_three(four: LocalCluster) -> None:
             four.kill(1)
             coordinator.end_epoch()
             again = SealedSearch(coordinator, 0)
-            await again.start(until=time.monotonic() + 20)
-            await again.advance(3, 9, until=time.monotonic() + 20)
+            await again.start(until=time.monotonic() + 60)
+            await again.advance(3, 9, until=time.monotonic() + 60)
             assert again.generation == 5
 
     run(search())

@@ -91,7 +91,7 @@ def test_a_sealed_search_goes_on_without_a_node_that_cheats(lied_to: LocalCluste
             await on_nodes.advance(4, 8, until=time.monotonic() + 40)
             assert coordinator.loss.without == 0
             clear.advance(8, horizon=8)
-            opened = await on_nodes.open(until=time.monotonic() + 20)
+            opened = await on_nodes.open(until=time.monotonic() + 60)
             assert opened.plan == clear.plan().tolist()
             assert opened.parts[0] == []
 

@@ -101,8 +101,8 @@ def test_three_of_four_open_it_to_the_owners(four: LocalCluster) -> None:
             on_nodes = await begin(agreed, coordinator)
             await on_nodes.advance(3, 9, until=None)
             four.kill(1)
-            await on_nodes.advance(3, 9, until=time.monotonic() + 20)
-            return await on_nodes.open(until=time.monotonic() + 20)
+            await on_nodes.advance(3, 9, until=time.monotonic() + 60)
+            return await on_nodes.open(until=time.monotonic() + 60)
 
     opened = run(search())
     assert opened.sealed[1] is None

@@ -38,7 +38,7 @@ def still_works(cluster: LocalCluster) -> None:
 
     async def honest() -> None:
         async with agreed.ready() as (_, evaluations):
-            await evaluations.evaluate(populations(1)[0], until=time.monotonic() + 10)
+            await evaluations.evaluate(populations(1)[0], until=time.monotonic() + 60)
 
     run(honest())
 

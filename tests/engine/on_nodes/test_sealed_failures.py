@@ -101,9 +101,9 @@ def test_a_stopped_node_is_named_by_the_deadline_and_welcome_back(
             assert time.monotonic() - until < LATE
             own_cluster.processes[1].send_signal(signal.SIGCONT)
             # What was begun is brought to its end, whatever is asked for instead.
-            done = await on_nodes.advance(5, 60, until=time.monotonic() + 20)
+            done = await on_nodes.advance(5, 60, until=time.monotonic() + 60)
             assert (done.batch.first, done.batch.end) == (20, 50)
-            await on_nodes.advance(10, 60, until=time.monotonic() + 20)
+            await on_nodes.advance(10, 60, until=time.monotonic() + 60)
             clear.advance(60, horizon=60)
             assert (await on_nodes.open(until=None)).plan == clear.plan().tolist()
 

@@ -63,7 +63,7 @@ def p_of_uniform(
     kind: type[KeyedMasks] = KeyedMasks,
     *,
     nodes: int,
-    runs: int = 90,
+    runs: int = 60,
 ) -> float:
     async def count() -> Counter[tuple[int, ...]]:
         return Counter(

@@ -113,9 +113,15 @@ class _Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=
     """Of the node's commitments, one for each component."""
 
 
+_READ_BODY = msgspec.msgpack.Decoder(_Body)
+
+
 class _Contents(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
     body: bytes
     signature: bytes
+
+
+_READ_CONTENTS = msgspec.msgpack.Decoder(_Contents)
 
 
 def _sha256(data: bytes) -> bytes:
@@ -261,7 +267,7 @@ def _opened(agreement: Agreement, part: CarriedPart, key: Ed25519PrivateKey) -> 
         padded = SealedBox(sealing_private(key)).decrypt(part.box)
         length = int.from_bytes(padded[:_LENGTH_BYTES], "little")
         written = padded[_LENGTH_BYTES : _LENGTH_BYTES + length]
-        contents = msgspec.msgpack.decode(written, type=_Contents)
+        contents = _READ_CONTENTS.decode(written)
     except (CryptoError, ValueError, TypeError, msgspec.DecodeError):
         raise SealError(
             f"{who}: the box does not open with your key: it is damaged, or not for you"
@@ -270,7 +276,7 @@ def _opened(agreement: Agreement, part: CarriedPart, key: Ed25519PrivateKey) -> 
     if not is_signed(signer, "plan part", contents.body, contents.signature):
         raise SealError(f"{who}: what is in the box is not signed by the node")
     try:
-        return msgspec.msgpack.decode(contents.body, type=_Body)
+        return _READ_BODY.decode(contents.body)
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise SealError(f"{who}: the box holds something else than a part of a plan") from None
 

@@ -39,6 +39,8 @@ NO_IMPROVEMENTS = (
     "the exact solver has no plans on the way that could improve; disclose its value or nothing"
 )
 AnySealed = SealedParameters | ExactParameters
+for _kind in (SealedParameters, ExactParameters):
+    msgspec.json.Decoder(_kind)  # before threads meet them; see `terms.read_agreement`
 Course = Schedule | ForestCourse | FinishedCourse
 
 

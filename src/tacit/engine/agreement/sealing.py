@@ -41,9 +41,15 @@ class _Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Of the hashes in the manifest, one for each."""
 
 
+_READ_BODY = msgspec.msgpack.Decoder(_Body)
+
+
 class _Contents(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     body: bytes
     signature: bytes
+
+
+_READ_CONTENTS = msgspec.msgpack.Decoder(_Contents)
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -55,6 +61,9 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     boxes: list[str]
     components: list[str] = []
     """A salted hash of each component; earlier versions had none."""
+
+
+_READ_MANIFEST = msgspec.json.Decoder(Manifest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +136,7 @@ def box_hash(box: bytes) -> str:
 def read_manifest(agreement: Agreement, data: bytes, signature: bytes) -> Manifest:
     """Check a manifest's signature and what it is bound to."""
     try:
-        manifest = msgspec.json.decode(data, type=Manifest)
+        manifest = _READ_MANIFEST.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise SealError("this is not a manifest; let the participant seal its rows again") from None
     if manifest.agreement != agreement_hash(agreement).hex():
@@ -197,7 +206,7 @@ def open_box(
 def _contents(box: bytes, key: X25519PrivateKey, who: str) -> _Contents:
     opener = SealedBox(PrivateKey(key.private_bytes_raw()))
     try:
-        return msgspec.msgpack.decode(opener.decrypt(box), type=_Contents)
+        return _READ_CONTENTS.decode(opener.decrypt(box))
     except (CryptoError, ValueError, TypeError):
         raise SealError(f"the box of {who} does not open: it is damaged, or not for us") from None
     except msgspec.DecodeError:
@@ -206,7 +215,7 @@ def _contents(box: bytes, key: X25519PrivateKey, who: str) -> _Contents:
 
 def _body(contents: _Contents, who: str) -> _Body:
     try:
-        return msgspec.msgpack.decode(contents.body, type=_Body)
+        return _READ_BODY.decode(contents.body)
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise SealError(f"the box of {who} holds something else than shares") from None
 

@@ -232,6 +232,11 @@ class Agreement(_Part, frozen=True, dict=True, omit_defaults=True):
         return self._rows[objective].get(name, [])
 
 
+# Here, and not at the first call: msgspec looks at a type when it meets it first, and a thread that
+# meets a type which another is just looking at crashes the process.
+_READ = msgspec.json.Decoder(Agreement)
+
+
 def canonical(value: msgspec.Struct) -> bytes:
     """The one form of a value as JSON: keys sorted, no spaces.
 
@@ -249,7 +254,7 @@ def agreement_hash(agreement: Agreement) -> bytes:
 def read_agreement(data: bytes) -> Agreement:
     """Read an agreement, which must be in its one canonical form."""
     try:
-        agreement = msgspec.json.decode(data, type=Agreement)
+        agreement = _READ.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise AgreementError(f"this is not a valid agreement ({error}); draft it again") from None
     if agreement.format != FORMAT:

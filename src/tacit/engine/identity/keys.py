@@ -29,6 +29,9 @@ class _KeyFile(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     sealing: str = ""
 
 
+_READ = msgspec.json.Decoder(_KeyFile)
+
+
 @dataclass(frozen=True, repr=False)
 class Keys:
     """Somebody's secret keys; printing them shows the public halves only."""
@@ -73,7 +76,7 @@ def load_keys(path: Path) -> Keys:
     remedy = "make keys with tacit keys new"
     check_secret(path, remedy=remedy)
     try:
-        stored = msgspec.json.decode(read_bytes(path, remedy=remedy), type=_KeyFile)
+        stored = _READ.decode(read_bytes(path, remedy=remedy))
         if stored.format not in (FORMAT, _FIRST_FORMAT):
             raise FileError(path, None, f"has format {stored.format!r}", f"this reads {FORMAT}")
         signing = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(stored.signing))

@@ -22,7 +22,8 @@ from tacit.engine.identity.cluster_files import LOCAL_PREFIX, write_cluster
 from tacit.engine.identity.config import ClusterConfig, load_cluster_config
 from tacit.errors import EngineError
 
-START_SECONDS = 30.0
+START_SECONDS = 120.0
+"""On a busy machine; one that cannot start is noticed at once."""
 OWN_MEGABYTES = 1_000_000
 """On the machine of the only one who asks, memory is its own affair."""
 ROOM = 1 << 30

@@ -58,6 +58,7 @@ def measure_engines(
     latency_ms: float = 0.0,
     repeats: int = 20,
     measurements: int = 1,
+    warm_ups: int = WARM_UPS,
     disclosures: Sequence[str] = DISCLOSURES,
     best: str = "value",
 ) -> dict[int, dict[str, Measured]]:
@@ -70,7 +71,7 @@ def measure_engines(
     rng = np.random.default_rng(1)
     plans = [
         rng.permuted(np.tile(np.arange(size, dtype=np.int32), (population, 1)), axis=1)
-        for _ in range(repeats + WARM_UPS)
+        for _ in range(repeats + warm_ups)
     ]
     with ExitStack() as stack:
         engines: dict[tuple[int, str], _TimedEngine] = {}
@@ -92,7 +93,7 @@ def measure_engines(
                 )
                 stack.enter_context(engine)
                 engine.start(signatures, sealed)
-                engines[nodes, text] = _TimedEngine(engine, cluster)
+                engines[nodes, text] = _TimedEngine(engine, cluster, warm_ups)
         for _ in range(measurements):
             for text in disclosures:
                 for nodes in sizes:
@@ -106,8 +107,8 @@ def measure_engines(
 class _TimedEngine:
     """An engine with what its evaluations took."""
 
-    def __init__(self, engine: SecureEngine, cluster: LocalCluster) -> None:
-        self._engine, self._cluster = engine, cluster
+    def __init__(self, engine: SecureEngine, cluster: LocalCluster, warm_ups: int) -> None:
+        self._engine, self._cluster, self._warm_ups = engine, cluster, warm_ups
         self._seconds: list[float] = []
         self._processor: list[float] = []
 
@@ -116,15 +117,15 @@ class _TimedEngine:
         evaluator, times = SecureObjective(self._engine, 0), []
         before = 0.0
         for number, each in enumerate(plans):
-            if number == WARM_UPS:
+            if number == self._warm_ups:
                 self._settle()
                 before = self._processor_seconds()
             started = time.perf_counter()
             evaluator.evaluate(each, until=None)
             times.append(time.perf_counter() - started)
         self._settle()
-        counted = len(plans) - WARM_UPS
-        self._seconds.append(statistics.median(times[WARM_UPS:]))
+        counted = len(plans) - self._warm_ups
+        self._seconds.append(statistics.median(times[self._warm_ups :]))
         self._processor.append((self._processor_seconds() - before) / counted)
 
     def measured(self) -> Measured:

@@ -38,6 +38,9 @@ class _Chained(msgspec.Struct):
     previous: str
 
 
+_READ_CHAINED = msgspec.json.Decoder(_Chained)
+
+
 def line_hash(line: bytes, /) -> str:
     """What the next line calls this one."""
     return hashlib.sha256(line).hexdigest()
@@ -99,7 +102,7 @@ def _event(number: int, line: bytes, previous: str) -> Event:
 
 def _check_follows(number: int, line: bytes, previous: str) -> None:
     try:
-        follows = msgspec.json.decode(line, type=_Chained).previous
+        follows = _READ_CHAINED.decode(line).previous
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise LogError(f"line {number} is not an event; the log was changed") from None
     if follows != previous:

@@ -63,6 +63,9 @@ class Checkpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="l
     """Offset and length of each line that counts."""
 
 
+_READ = msgspec.msgpack.Decoder(Checkpoint)
+
+
 def save_checkpoint(path: Path, checkpoint: Checkpoint, /) -> None:
     """Keep a checkpoint beside its log."""
     replace_secret(path, msgspec.msgpack.encode(checkpoint))
@@ -71,7 +74,7 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint, /) -> None:
 def load_checkpoint(path: Path, log: BinaryIO, /) -> tuple[Checkpoint, RecentEvents]:
     """The checkpoint, if the log bears it out; otherwise one at the log's beginning."""
     try:
-        checkpoint = msgspec.msgpack.decode(path.read_bytes(), type=Checkpoint)
+        checkpoint = _READ.decode(path.read_bytes())
         recent = RecentEvents()
         if line_hash(_line_before(log, checkpoint.offset)) != checkpoint.head:
             return Checkpoint(), RecentEvents()

@@ -12,6 +12,7 @@ from tacit.errors import FileError
 from tacit.files import read_bytes, replace_file
 
 PerNode = list[SealedParts | None]
+_READ = msgspec.msgpack.Decoder(PerNode)
 
 
 class PlanParts:
@@ -37,7 +38,7 @@ class PlanParts:
         path = self._path(search)
         if search not in self._kept and path is not None and path.exists():
             try:
-                found = msgspec.msgpack.decode(read_bytes(path), type=PerNode)
+                found = _READ.decode(read_bytes(path))
             except msgspec.DecodeError:
                 raise FileError(path, None, "holds no boxes", "remove it and resume") from None
             self._kept[search] = found

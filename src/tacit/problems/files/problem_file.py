@@ -75,11 +75,14 @@ class _Head(msgspec.Struct):
     kind: object = None
 
 
+_READ_HEAD = msgspec.json.Decoder(_Head)
+
+
 def decode_problem_file(path: Path, /) -> ProblemFile:
     """Read a problem file and check its shape."""
     text = read_text(path)
     try:
-        head = msgspec.json.decode(text, type=_Head)
+        head = _READ_HEAD.decode(text)
         if head.format == FORMAT:
             with naming_file(path, "kind"):
                 shape = _with_data(head.kind) if isinstance(head.kind, str) else ProblemFile

@@ -164,6 +164,9 @@ class _Brief(msgspec.Struct, frozen=True):
         return self.entry == "answer" and self.number != REVEAL_NUMBER and not self.again
 
 
+_READ_BRIEF = msgspec.json.Decoder(_Brief)
+
+
 def answered(path: Path, objectives: Iterable[int], /) -> dict[int, int]:
     """How many evaluations of each objective a ledger has answers to.
 
@@ -172,7 +175,7 @@ def answered(path: Path, objectives: Iterable[int], /) -> dict[int, int]:
     """
     counts = dict.fromkeys(objectives, 0)
     for line in _whole_lines(path):
-        brief = msgspec.json.decode(line, type=_Brief)
+        brief = _READ_BRIEF.decode(line)
         if brief.is_answer:
             counts[brief.objective] += 1
     return counts
@@ -181,7 +184,7 @@ def answered(path: Path, objectives: Iterable[int], /) -> dict[int, int]:
 def revealed(path: Path, /) -> int | None:
     """Which plan the final reveal disclosed to be truly best, if there was one."""
     for line in _whole_lines(path):
-        if msgspec.json.decode(line, type=_Brief).number == REVEAL_NUMBER:
+        if _READ_BRIEF.decode(line).number == REVEAL_NUMBER:
             entry = decode_entry(line, sealed=False)
             if isinstance(entry, RevealedBest):
                 return entry.index
@@ -191,7 +194,7 @@ def revealed(path: Path, /) -> int | None:
 def answers_after(path: Path, objective: int, skip: int, /) -> Iterable[EvaluationAnswer]:
     """The answers of an objective after the first so many, as they are needed."""
     for line in _whole_lines(path):
-        brief = msgspec.json.decode(line, type=_Brief)
+        brief = _READ_BRIEF.decode(line)
         if brief.objective != objective or not brief.is_answer:
             continue
         if skip > 0:

@@ -112,7 +112,7 @@ def _read(path: str | Path) -> StoredRun:
     try:
         known = [head + hashlib.sha256(body).digest() for head in (FORMAT, BEFORE_TIES)]
         if whole[:start] in known:
-            return msgspec.msgpack.decode(body, type=StoredRun, dec_hook=_restore)
+            return _READ_RUN.decode(body)
     except (msgspec.DecodeError, ValueError, TypeError):
         pass  # whole, but of another version
     problem = "is not a tacit checkpoint, or is damaged"
@@ -132,6 +132,9 @@ def _restore(_type: type, stored: tuple[str, tuple[int, ...], bytes]) -> NDArray
     array = np.frombuffer(data, dtype=dtype).reshape(shape)
     # A writable copy in the machine's own byte order: kernels are compiled for those.
     return array.astype(array.dtype.newbyteorder("="))
+
+
+_READ_RUN = msgspec.msgpack.Decoder(StoredRun, dec_hook=_restore)
 
 
 def _words(state: dict[str, Any], kind: type[int] | type[str]) -> dict[str, Any]:

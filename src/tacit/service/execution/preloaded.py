@@ -26,7 +26,7 @@ NICE = 10
 """The main process comes first: it is near-idle and has to answer on time. Workers inherit it."""
 
 
-def _warm_up_all() -> None:
+def warm_up_all() -> None:
     """Every preset on the kinds of problem that it is for."""
     for parameters in PRESETS.values():
         count = 2 if parameters.algorithm == "nsga2" else 1
@@ -49,4 +49,4 @@ def is_fork_server() -> bool:
 if is_fork_server():
     with suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, NICE)
-    _warm_up_all()
+    warm_up_all()

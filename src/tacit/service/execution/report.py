@@ -63,6 +63,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
+_READ = msgspec.msgpack.Decoder(Report)
+
+
 class RunRequest(msgspec.Struct, frozen=True):
     """What a worker needs to know of its run."""
 
@@ -88,6 +91,11 @@ def write_report(folder: Path, report: Report, /) -> None:
 def read_report(folder: Path, /) -> Report | None:
     """The last report, or None if there is none that can be read."""
     try:
-        return msgspec.msgpack.decode((folder / REPORT).read_bytes(), type=Report)
+        return decode_report((folder / REPORT).read_bytes())
     except (OSError, msgspec.DecodeError):
         return None
+
+
+def decode_report(data: bytes, /) -> Report:
+    """A report as it is in the file and comes over the pipe."""
+    return _READ.decode(data)

@@ -15,7 +15,7 @@ from multiprocessing.process import BaseProcess
 
 import msgspec
 
-from tacit.service.execution.report import Report, RunRequest
+from tacit.service.execution.report import Report, RunRequest, decode_report
 
 PRELOADED = ["tacit.service.execution.preloaded"]
 LARGEST_REPORT = 64 << 20
@@ -103,7 +103,7 @@ class WorkerHandle:
                 if length > LARGEST_REPORT:
                     return
                 data = await reader.readexactly(length)
-                self.last = msgspec.msgpack.decode(data, type=Report)
+                self.last = decode_report(data)
                 self.is_ready.set()
                 if self.last.stage in ("ended", "failed"):
                     return

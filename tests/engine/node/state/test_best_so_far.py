@@ -168,7 +168,7 @@ def test_a_cancelled_evaluation_is_made_up_for(cluster: LocalCluster) -> None:
                 await asyncio.sleep(wait)
                 waiting.cancel()
                 await asyncio.gather(waiting, return_exceptions=True)
-            told.append(await evaluations.evaluate(plans[2], until=time.monotonic() + 20))
+            told.append(await evaluations.evaluate(plans[2], until=time.monotonic() + 60))
             return [(each.number, each.outcome.improved) for each in told]
 
     (_, first), (_, last) = run(evaluate())

@@ -19,6 +19,9 @@ class StoredAnswer(Stored, frozen=True, tag="answer/1"):
     best: int | None
 
 
+_READ = msgspec.msgpack.Decoder(StoredAnswer)
+
+
 class AnswerFile:
     """Answers one after the other, each with its length before it."""
 
@@ -56,4 +59,4 @@ class AnswerFile:
                 if not size or len(data) < size:
                     file.truncate(start)
                     return
-                yield msgspec.msgpack.decode(data, type=StoredAnswer)
+                yield _READ.decode(data)

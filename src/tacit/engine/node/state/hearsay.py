@@ -18,6 +18,7 @@ from tacit.engine.wire.attempt import Attempt
 
 Numbers = dict[int, list[tuple[int, bytes]]]
 """Per objective, used evaluation numbers with the hashes of their requests."""
+_READ = msgspec.msgpack.Decoder(Answer)
 
 
 def _enough(peers: int) -> int:
@@ -79,7 +80,7 @@ def answers_told(told: Sequence[tuple[int, History]], /) -> tuple[int, History]:
     found: History = []
     while number in said:
         agreed = {
-            objective: msgspec.msgpack.decode(answer, type=Answer)
+            objective: _READ.decode(answer)
             for objective, votes in sorted(said[number].items())
             for answer, count in votes.most_common(1)
             if count >= enough

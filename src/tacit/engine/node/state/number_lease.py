@@ -26,6 +26,9 @@ class StoredLease(Stored, frozen=True, tag="lease/1"):
     numbers: dict[int, int]
 
 
+_READ = msgspec.msgpack.Decoder(StoredLease)
+
+
 def boot_identity() -> str | None:
     """What changes when the machine restarts, where the system says it."""
     try:
@@ -42,7 +45,7 @@ class NumberLease:
         self._lock = threading.Lock()
         self._lease = StoredLease(self._boot or "", {})
         if path.exists():
-            self._lease = msgspec.msgpack.decode(path.read_bytes(), type=StoredLease)
+            self._lease = _READ.decode(path.read_bytes())
         self.lost = dict(self._lease.numbers) if self._lease.boot != self._boot else {}
         """Per objective, up to where numbers count as used after a restart of the machine."""
 

@@ -37,6 +37,9 @@ class StoredSealingKey(
     """When, in seconds since 1970."""
 
 
+_READ = msgspec.msgpack.Decoder(StoredSealingKey)
+
+
 def owner_of(agreement: Agreement, /) -> Owner:
     """Whose key an agreement's is."""
     return agreement.platform, agreement.nonce
@@ -52,7 +55,7 @@ class SealingKeys:
         self._pending: dict[Owner, StoredSealingKey] = {}
         for path in folder.iterdir():
             try:
-                stored = msgspec.msgpack.decode(path.read_bytes(), type=StoredSealingKey)
+                stored = _READ.decode(path.read_bytes())
             except msgspec.DecodeError:
                 erase(path)  # the node ended while it was being erased
             else:

@@ -60,6 +60,9 @@ class StoredInput(Stored, frozen=True, tag="input/1"):
     box: bytes
 
 
+_READ_INPUT = msgspec.msgpack.Decoder(StoredInput)
+
+
 class StoredBest(Stored, frozen=True, tag="best/2"):
     """Shares of the best fitness after an evaluation, and the attempt that they come from."""
 
@@ -149,7 +152,7 @@ class Store:
         path = self._input(objective, participant)
         if not path.exists():
             return None
-        return msgspec.msgpack.decode(path.read_bytes(), type=StoredInput)
+        return _READ_INPUT.decode(path.read_bytes())
 
     def inputs(self, objective: int, /) -> dict[str, StoredInput]:
         """The sealed rows that are there, by participant."""

@@ -67,6 +67,9 @@ class _Parties(msgspec.Struct, frozen=True):
     platform: str
 
 
+_READ_PARTIES = msgspec.json.Decoder(_Parties)
+
+
 async def agree(node: AgreeingNode, request: Agree, platform: str, /) -> AgreementTaken:
     """Take an agreement that everybody signed, or say how far it is if it is here."""
     check_agreement_bytes(len(request.agreement))
@@ -92,7 +95,7 @@ async def agree(node: AgreeingNode, request: Agree, platform: str, /) -> Agreeme
 
 def _check_signed(request: Agree, is_sender: Callable[[str], bool]) -> None:
     try:
-        parties = msgspec.json.decode(request.agreement, type=_Parties)
+        parties = _READ_PARTIES.decode(request.agreement)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise AgreementError(f"this is not a valid agreement ({error}); draft it again") from None
     if not is_sender(parties.platform):

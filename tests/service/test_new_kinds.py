@@ -76,7 +76,7 @@ def test_results_are_shown_in_the_words_of_the_kind(kind: str) -> None:
     assert lines[0] == ("row,column" if kind == "capacitated" else "vehicle,customer")
     assert len(lines) == 1 + len(problem.listed(items))
     shown = {"terms": run.terms, "members": [{"name": "a", "rows": list(range(8))}]}
-    assert "<table" in plan_markup(shown, {"plan": {"items": items}})
+    assert "<table" in plan_markup(shown, items)
     agreement = agreement_about(terms)
     name = agreement.participants[0].name
     told = plan_rows(Outcome("finished", plan=Plan(items)), agreement, name)

@@ -80,7 +80,8 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
             Finding.of("inputs", check_inputs, agreement, logs, manifests, profile.account, own)
         )
         plan = None if outcome.plan is None else outcome.plan.items
-        claim = Claim(plan, outcome.generation, profile.shown_plan(run))
+        others = [each.items for each in outcome.front or []]
+        claim = Claim(plan, outcome.generation, profile.shown_plan(run), others)
         if agreement.for_owners:
             claim = replace(claim, own_parts=own_seen, own_trouble=own_trouble)
         verdict.findings.extend(check_run(agreement, logs, ledger, claim))

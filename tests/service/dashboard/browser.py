@@ -127,3 +127,11 @@ def opened(browser: Browser, url: str) -> Iterator[Watched]:
         yield Watched(context.new_page(), url)
     finally:
         context.close()
+
+
+def sign_in(at: Watched, secret: str) -> None:
+    at.page.goto("/sign-in")
+    expect(at.page.get_by_label("Code or token")).to_be_focused()
+    at.page.keyboard.type(secret)
+    with at.page.expect_navigation():
+        at.page.keyboard.press("Enter")

@@ -75,7 +75,7 @@ def test_names_from_outside_stay_text(kind: str) -> None:
         nodes_table({"name": EVIL, "nodes": [node] * 3}),
         warnings_list([EVIL]),
         terms_list(run, population=300),
-        plan_markup(run, result),
+        plan_markup(run, [0, 1]),
         summary(run, result),
         plan_table([(EVIL, EVIL)], heads=("row", "gets"), owners=[EVIL]),
         convergence_svg([(0.0, 1.0)], label=EVIL),

@@ -17,6 +17,7 @@ from tacit.runs.driver import Disclosed, Outcome, Progress, end_of
 from tacit.runs.evaluating.checkpoint import Snapshot, save_checkpoint
 from tacit.runs.history import GenerationRecord, GenerationView, record_generation
 from tacit.runs.limits import Limits, StopReason
+from tacit.runs.plan_values import Values, evaluated_values
 from tacit.runs.settings import Checkpointing
 from tacit.runs.summarize import history_lists, plan_set
 from tacit.search import Evolution, SearchParameters
@@ -166,6 +167,16 @@ class EvaluatingDriver:
             return []
         plans: list[list[int]] = self.problem.plans(known.genomes).tolist()
         return [plans.pop(self._best_plan), *plans]
+
+    def values(self) -> list[Values]:
+        """Exact ones are known as long as the plans are those of the last generation."""
+        known, search = self.now.best_known, self.now.search
+        if known is None:
+            return []
+        if known.generation != search.generation:
+            return [[None] * len(self.problem.objectives) for _ in known.genomes]
+        values = evaluated_values(self.problem, search.estimates[search.estimated_best()])
+        return [values.pop(self._best_plan), *values]
 
     def disclosed(self) -> Disclosed:
         """What was disclosed in the generation that the plans come from."""

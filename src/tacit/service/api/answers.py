@@ -8,8 +8,8 @@ import msgspec
 from fastapi import Response
 from sqlalchemy.orm import Session
 
-from tacit.problems import Problem
-from tacit.service.api.shapes import Plan, RunResult, RunSummary
+from tacit.service.api.plans import distinct_plans, shown_plan
+from tacit.service.api.shapes import RunResult, RunSummary
 from tacit.service.api.terms import RunTerms
 from tacit.service.storage import Run, members_with_keys, read_run
 from tacit.service.workflow.drafting import problem_of_terms
@@ -67,21 +67,19 @@ def run_result(run: Run, /) -> RunResult:
     """The result of a run, in the problem's own names."""
     result = run.result or {}
     terms = RunTerms.model_validate(run.terms)
-    items, front = result.get("items"), result.get("front")
-    plans = [] if items is None else [items, *(front or [])]
+    items, front, shown = result.get("items"), None, None
     # A run that ended without a plan may be of a kind that is not installed any more.
-    shown = [] if not plans else _shown(plans, problem_of_terms(terms, proven=True))
+    if items is not None:
+        problem = problem_of_terms(terms, proven=True)
+        front = distinct_plans(result, problem)
+        shown = front[0] if front else shown_plan(items, problem)
     return RunResult.model_validate(
         {
             "state": run.state,
             "reason": run.reason,
-            "plan": shown[0] if shown else None,
+            "plan": shown,
             **{name: result.get(name) for name in FIGURES},
-            "front": None if front is None else shown[1:],
+            "front": front,
             "for_owners": bool(result.get("for_owners")),
         }
     )
-
-
-def _shown(plans: list[list[int]], problem: Problem) -> list[Plan]:
-    return [Plan(items=items, named=problem.named_plan(items)) for items in plans]

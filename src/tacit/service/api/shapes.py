@@ -185,6 +185,10 @@ class Plan(BaseModel):
     items: list[int]
     named: list[tuple[str, str]] | None
     """The same in the problem's own names: who gets what, or the legs."""
+    values: list[float | None] | None = None
+    """Per objective this plan's own value, where it was disclosed."""
+    weightings: list[str] | None = None
+    """Of a sealed search of several objectives: what the plan was found for, such as 3:1."""
 
 
 class RunResult(BaseModel):
@@ -201,7 +205,7 @@ class RunResult(BaseModel):
     nodes: int | None
     """How many computed it, which decides what they promise; None before versions that say it."""
     front: list[Plan] | None
-    """All plans of the best-known set, where there are several objectives."""
+    """All different plans of the best-known set, where there are several objectives."""
     for_owners: bool = False
     """Whether there is a plan, of which each participant has its own part and nobody else any."""
 

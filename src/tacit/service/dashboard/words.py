@@ -46,15 +46,14 @@ def sentence(text: str, /) -> str:
 
 
 def number(value: float | None, /) -> str:
-    """A number with thin spaces between thousands, as few decimals as it needs.
+    """A number as all texts of tacit write it, with as few decimals as it needs.
 
     >>> number(1234567), number(12.5), number(None)
-    ('1\u202f234\u202f567', '12.5', '–')
+    ('1,234,567', '12.5', '–')
     """
     if value is None:
         return "–"
-    text = f"{value:,.0f}" if value == int(value) or abs(value) >= 1000 else f"{value:,.4g}"
-    return text.replace(",", "\u202f")
+    return f"{value:,.0f}" if value == int(value) or abs(value) >= 1000 else f"{value:,.4g}"
 
 
 def time_left(seconds: float, /) -> str:

@@ -38,6 +38,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     disclosed: list[float | bool | None] = msgspec.field(default_factory=list, name="told")
     """What each disclosed in the generation that the plans come from."""
     plans: list[list[int]] = []
+    values: list[list[float | None]] = []
+    """Of each of these plans, what was disclosed of its own values, in the users' unit."""
     for_owners: bool = False
     """Whether the plans were opened to their owners, so that none is here."""
     stopped: str = ""

@@ -185,6 +185,7 @@ class Worker:
             self._standing(driver, stage),
             disclosed=disclosed_to_user(driver.problem, driver.disclosed()) if ended else [],
             plans=plans if several else plans[:1],
+            values=driver.values() if several else [],
             for_owners=driver.for_owners,
             stopped="" if reason is None else reason.value,
             can_retry=reason is StopReason.NODES and driver.can_resume,

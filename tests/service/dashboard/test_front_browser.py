@@ -1,0 +1,77 @@
+"""The result of several objectives in a real browser, on a platform without nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tacit.service.workflow.lifecycle import State
+from tests.service.dashboard.browser import PHONE, Watched, opened, sign_in
+from tests.service.world import World
+
+pytestmark = [pytest.mark.processes, pytest.mark.browser]
+
+PLANS = [[1, 0, 3, 2], [0, 1, 2, 3], [1, 0, 3, 2], [3, 2, 1, 0]]
+VALUES = [[12287.0, 18745.0], [18680.0, 9000.0], [12287.0, 18745.0], [15000.0, 15500.0]]
+
+
+@pytest.fixture
+def at(dashboard: World, browser: Browser) -> Iterator[Watched]:
+    with opened(browser, dashboard.url) as watched:
+        sign_in(watched, dashboard.tokens["op"])
+        yield watched
+
+
+def two_objectives(disclosure: str) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "sense": sense, "weight_bound": 9000, "disclosure": disclosure,
+         "best": "nothing" if disclosure == "sealed" else "value"}
+        for name, sense in (("punctuality", "maximize"), ("delay", "minimize"))
+    ]  # fmt: skip
+
+
+def test_a_plan_is_picked_in_the_front(dashboard: World, at: Watched) -> None:
+    """The values are the picked plan's own, duplicates count once, and keys do what clicks do."""
+    run = dashboard.submitted(name="front", objectives=two_objectives("none"), preset="paper-moap")
+    told = {"told": [18680.0, 9000.0], "front": PLANS, "values": VALUES}
+    dashboard.run_to(run, State.FINISHED, **told)
+    page = at.page
+    page.goto(f"/runs/{run}")
+    expect(page.get_by_text("3 different plans")).to_be_visible()
+    plan = page.locator(".section-of-plan")
+    expect(plan).not_to_contain_text("Best ")
+    words = page.locator(".picked-words")
+    expect(words).to_have_text("Plan 1 of 3: punctuality 12,287; delay 18,745.")
+    expect(page.locator("svg.front.broad")).to_contain_text("delay (less is better)")
+    page.locator("svg.front.broad circle[data-plan='2']").click()
+    expect(words).to_have_text("Plan 3 of 3: punctuality 18,680; delay 9,000.")
+    expect(plan.locator("tbody tr").first).to_contain_text("0")
+    slider = page.get_by_role("slider", name="Choose a plan")
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(words).to_have_text("Plan 2 of 3: punctuality 15,000; delay 15,500.")
+    expect(slider).to_have_attribute("aria-valuenow", "2")
+    expect(slider).to_be_focused()
+    at.shot("20-front")
+    at.look(size=PHONE, dark=True)
+    at.shot("20-front-phone-dark")
+    assert not at.scrolls_sideways()
+    assert not at.complaints
+
+
+def test_plans_of_a_sealed_search_name_their_weightings(dashboard: World, at: Watched) -> None:
+    run = dashboard.submitted(
+        name="sealed front", objectives=two_objectives("sealed"), preset=None, parameters={}
+    )
+    found = {"told": [None, None], "evaluations": 0, "front": PLANS[:3], "values": [],
+             "weightings": ["4:0", "3:1", "2:2"]}  # fmt: skip
+    dashboard.run_to(run, State.FINISHED, **found)
+    at.page.goto(f"/runs/{run}")
+    words = at.page.locator(".picked-words")
+    expect(words).to_contain_text("punctuality and delay weighed 4:0 and 2:2")
+    at.page.locator(".tile", has_text="3:1").click()
+    expect(words).to_contain_text("Plan 2 of 2, found for punctuality and delay weighed 3:1")
+    at.shot("21-sealed-front")

@@ -111,6 +111,12 @@ class CarriedPartOfNode(msgspec.Struct, frozen=True):
     commitments: list[bytes]
 
 
+class CarriedPublicWeights(msgspec.Struct, frozen=True):
+    """Per public objective, its weights row by row."""
+
+    objectives: dict[int, list[list[int]]]
+
+
 class CarriedParts(msgspec.Struct, frozen=True):
     """Per search, the boxes with our part of its plan."""
 

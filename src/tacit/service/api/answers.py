@@ -13,6 +13,7 @@ from tacit.service.api.shapes import RunResult, RunSummary
 from tacit.service.api.terms import RunTerms
 from tacit.service.storage import Run, members_with_keys, read_run
 from tacit.service.workflow.drafting import problem_of_terms
+from tacit.service.workflow.public_weights import without_weights
 
 FIGURES = ("told", "generation", "evaluations", "seconds", "late_by_seconds", "nodes")
 
@@ -50,7 +51,7 @@ def run_answer(
     ]
     answer = {
         **_summary(run),
-        "terms": run.terms,
+        "terms": without_weights(run.terms),
         "members": members,
         "cluster": run.cluster,
         "agreement_hash": run.agreement_hash,

@@ -147,6 +147,12 @@ class RunInvited(RunAnswer):
     invitations: dict[str, str]
 
 
+class PublicWeights(BaseModel):
+    """Per public objective, by its number, its weights row by row."""
+
+    objectives: dict[int, list[list[int]]]
+
+
 class Why(Taken):
     """A reason, if one likes to give it."""
 

@@ -49,6 +49,8 @@ def _inferred(terms: RunTerms) -> list[tuple[str, str]]:
     measured = resembles_a_preset(parameters, objectives=len(terms.objectives))
     explained = []
     for each in terms.objectives:
+        if not each.confidential:
+            continue
         expected = expected_leakage(
             each.disclosure,
             kind=problem.kind,

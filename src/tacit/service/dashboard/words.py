@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 from tacit.disclosure import PARETO, SEALED, split_disclosure
 
@@ -115,6 +116,15 @@ def disclosure_words(disclosure: str, /, *, for_owners: bool = False) -> str:
     }.get(method, disclosure)
 
 
+def objective_words(objective: dict[str, Any], /, *, for_owners: bool = False) -> str:
+    """What of an objective is disclosed, in a few words."""
+    if not objective.get("confidential", True):
+        return "public: everybody knows its weights"
+    disclosure = objective["disclosure"]
+    shown = disclosure_words(disclosure, for_owners=for_owners)
+    return f"{disclosure}: {shown}; {best_words(objective['best'])}"
+
+
 def best_words(best: str, /) -> str:
     """What is disclosed of the best value besides."""
     return {
@@ -125,7 +135,7 @@ def best_words(best: str, /) -> str:
 
 
 def disclosed_so_far(
-    objectives: list[dict[str, str]],
+    objectives: list[dict[str, Any]],
     generations: int,
     population: int,
     /,
@@ -137,6 +147,9 @@ def disclosed_so_far(
         return [_opened_so_far(objectives, is_open=generations > 0, for_owners=for_owners)]
     sentences = []
     for objective in objectives:
+        if not objective.get("confidential", True):
+            sentences.append(f"{objective['name']} is public: everybody knows its weights.")
+            continue
         answers = f"{number(generations)} answer{'' if generations == 1 else 's'}"
         about = f" about {number(population)} plans each"
         shown = disclosure_words(objective["disclosure"])
@@ -154,7 +167,7 @@ def disclosed_so_far(
     return sentences
 
 
-def _opened_so_far(objectives: list[dict[str, str]], *, is_open: bool, for_owners: bool) -> str:
+def _opened_so_far(objectives: list[dict[str, Any]], *, is_open: bool, for_owners: bool) -> str:
     """What a sealed search has disclosed; several objectives open a plan for each weighting."""
     best = objectives[0].get("best", "nothing")
     plans = "the plan" if len(objectives) == 1 else "the plans, one per weighting,"

@@ -7,7 +7,6 @@ import logging
 import time
 from pathlib import Path
 
-from tacit.engine.agreement import Agreement
 from tacit.engine.coordinator import Coordinator, NodeOffer, ask_for_sealing_keys, clients_of
 from tacit.engine.identity import (
     expires,
@@ -18,6 +17,7 @@ from tacit.engine.identity import (
 )
 from tacit.engine.local import node_terms, platform_certificate
 from tacit.errors import TacitError
+from tacit.service.execution.agreed_runs import StoredAgreement
 from tacit.service.execution.port import ClusterStatus, NodeStatus
 
 LOOK_EVERY_SECONDS = 5.0
@@ -40,9 +40,11 @@ class ClusterLinks:
         self._warned = -DAY
         self._watching: asyncio.Task[None] | None = None
 
-    def coordinator(self, agreement: Agreement, /) -> Coordinator:
+    def coordinator(self, stored: StoredAgreement, /) -> Coordinator:
         """A coordinator on these links; it must not be closed."""
-        return Coordinator(agreement, self._clients)
+        made = Coordinator(stored.agreement, self._clients)
+        made.give_public(stored.public)
+        return made
 
     async def offered_nodes(self, nonce: str, /) -> tuple[list[NodeOffer], str]:
         """The nodes for an agreement with this nonce, and the platform towards them.

@@ -75,6 +75,8 @@ class RunRequest(msgspec.Struct, frozen=True):
     agreement: bytes
     signatures: dict[str, bytes]
     manifests: dict[int, list[bytes]]
+    public: dict[int, list[list[int]]] = {}
+    """The weights of public objectives."""
 
 
 def run_folder(data: Path, run_id: str, /) -> Path:

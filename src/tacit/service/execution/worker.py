@@ -23,6 +23,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 import msgspec
+import numpy as np
 
 from tacit.engine.agreement import read_agreement
 from tacit.engine.identity import ClusterConfig, load_cluster_config
@@ -112,6 +113,7 @@ class Worker:
             agreement=read_agreement(request.agreement),
             signatures=request.signatures,
             manifests=request.manifests,
+            public={k: np.array(rows, dtype=np.int64) for k, rows in request.public.items()},
         )
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock = (self._folder / LOCK).open("w")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Path
+from pydantic import BeforeValidator
 from sqlalchemy.orm import Session
 
 from tacit.service.access.invitations import invite
@@ -12,9 +13,10 @@ from tacit.service.access.tokens import accounts_that_joined, revoke_all
 from tacit.service.api.errors import error_responses
 from tacit.service.api.gate import ThePlatform, gated_router
 from tacit.service.api.shapes import AccountAnswer, Invited, NewAccount
+from tacit.service.api.terms import NAME_PATTERN, one_form
 from tacit.service.storage import Account, create_account, list_accounts
 
-AccountName = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
+AccountName = Annotated[str, BeforeValidator(one_form), Path(pattern=NAME_PATTERN)]
 
 
 def _add(session: Session, name: str, role: str, hours: float) -> tuple[Account, str, float]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from tacit.engine.agreement import promise_of
 from tacit.service.api.terms import RunTerms
-from tacit.service.dashboard.words import WAY, best_words, disclosure_words, number, state_name
+from tacit.service.dashboard.words import WAY, number, objective_words, state_name
 from tacit.service.workflow.drafting import population_of_terms
 
 CLOCK_SECONDS = 2.0
@@ -144,11 +144,8 @@ def terms_list(run: dict[str, Any], /, *, population: int) -> str:
     problem, limits = terms["problem"], terms["limits"]
     items = [("Problem", f"{problem['kind']}, {problem['rows']} x {problem['columns']}")]
     for objective in terms["objectives"]:
-        disclosure, best = objective["disclosure"], best_words(objective["best"])
-        shown = disclosure_words(disclosure, for_owners=terms.get("plan") == "owners")
-        items.append(
-            (f"{objective['name']} ({objective['sense']})", f"{disclosure}: {shown}; {best}")
-        )
+        shown = objective_words(objective, for_owners=terms.get("plan") == "owners")
+        items.append((f"{objective['name']} ({objective['sense']})", shown))
     items += [
         ("Deadline", f"{number(terms['deadline_seconds'])} s from the start of the search"),
         (

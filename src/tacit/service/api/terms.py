@@ -39,7 +39,7 @@ def one_form(name: object, /) -> object:
     return unicodedata.normalize("NFC", name) if isinstance(name, str) else name
 
 
-ParticipantName = Annotated[str, BeforeValidator(one_form), StringConstraints(pattern=NAME_PATTERN)]
+ParticipantName = Annotated[str, StringConstraints(pattern=NAME_PATTERN), BeforeValidator(one_form)]
 Index = Annotated[int, Field(ge=0, lt=1 << 16)]
 Pair = Annotated[list[Index], Field(min_length=2, max_length=2)]
 Point = Annotated[list[float], Field(min_length=2, max_length=2)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Path
-from pydantic import BeforeValidator
 from sqlalchemy.orm import Session
 
 from tacit.service.access.invitations import invite
@@ -13,10 +12,10 @@ from tacit.service.access.tokens import accounts_that_joined, revoke_all
 from tacit.service.api.errors import error_responses
 from tacit.service.api.gate import ThePlatform, gated_router
 from tacit.service.api.shapes import AccountAnswer, Invited, NewAccount
-from tacit.service.api.terms import NAME_PATTERN, one_form
+from tacit.service.api.terms import ParticipantName
 from tacit.service.storage import Account, create_account, list_accounts
 
-AccountName = Annotated[str, BeforeValidator(one_form), Path(pattern=NAME_PATTERN)]
+AccountName = Annotated[ParticipantName, Path()]
 
 
 def _add(session: Session, name: str, role: str, hours: float) -> tuple[Account, str, float]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect
 
 from tacit.service.workflow.lifecycle import State
-from tests.service.dashboard.browser import PHONE, Watched, opened, sign_in
+from tests.service.dashboard.browser import FAINT_TEXT, PHONE, Watched, opened, sign_in
+from tests.service.dashboard.test_drafts import FILE
 from tests.service.world import World
 
 pytestmark = [pytest.mark.processes, pytest.mark.browser]
@@ -75,3 +78,39 @@ def test_plans_of_a_sealed_search_name_their_weightings(dashboard: World, at: Wa
     at.page.locator(".tile", has_text="3:1").click()
     expect(words).to_contain_text("Plan 2 of 2, found for punctuality and delay weighed 3:1")
     at.shot("21-sealed-front")
+
+
+def test_an_upload_is_shown_as_its_file_says(at: Watched, tmp_path: Path) -> None:
+    """Before anything is created, and as it is created then."""
+    file = tmp_path / "shifts.json"
+    file.write_text(json.dumps(FILE))
+    page = at.page
+    page.goto("/new")
+    page.get_by_role("button", name="Upload one").click()
+    with page.expect_file_chooser() as waiting:
+        page.get_by_role("button", name="Choose a problem file (.json)").click()
+    waiting.value.set_files(file)
+    expect(page.get_by_role("heading", name="punctuality, to maximize")).to_be_visible()
+    expect(page.get_by_label("Objectives", exact=True)).to_contain_text("public, with its weights")
+    expect(page.get_by_label("k", exact=True).first).to_have_value("5")
+    expect(page.get_by_text("this problem has a public one")).to_be_visible()
+    deadline = page.get_by_label("Deadline in seconds")
+    deadline.fill("-3")
+    at.shot("22-upload")
+    page.get_by_role("button", name="Create the run").click()
+    expect(page.locator(".q-notification")).to_contain_text("Give 0.5 to 604,800")
+    expect(deadline).to_have_value("-3")
+    assert page.evaluate(FAINT_TEXT) == []
+    at.look(size=PHONE, dark=True)
+    at.shot("22-upload-phone-dark")
+    assert page.evaluate(FAINT_TEXT) == []
+    assert not at.scrolls_sideways()
+    page.get_by_role("button", name="Close").click()
+    deadline.fill("5")
+    page.get_by_role("button", name="Create the run").click()
+    terms = page.locator(".terms")
+    expect(terms).to_contain_text("top:5")
+    expect(terms).to_contain_text("whether the best value improved")
+    expect(terms).to_contain_text("public: everybody knows its weights")
+    expect(page.get_by_label("Participants", exact=True)).to_contain_text("c\u00e9leste")
+    assert page.evaluate(FAINT_TEXT) == []

@@ -49,9 +49,9 @@ def test_the_form_follows_what_is_filled_in() -> None:
         assert "After 500 evaluations of" in shown.content
         form._evaluations.value = 3
         assert "After 3 evaluations of" in shown.content
-        form._method.value = "order"
+        form._each[0].method.value = "order"
         assert "under order" in shown.content
-        form._method.value, form._k.value = "top", None
+        form._each[0].method.value, form._each[0].k.value = "top", None
         assert shown.content == ""
 
 

@@ -75,7 +75,10 @@ FILE: dict[str, Any] = {
     "name": "shifts",
     "rows": 4,
     "columns": 4,
-    "participants": [{"name": "ce\u0301leste", "rows": [0, 1]}, {"name": "Nord", "rows": [2, 3]}],
+    "participants": [
+        {"name": "ce\u0301leste", "rows": [0, 1]},
+        {"name": "Nord Est", "rows": [2, 3]},
+    ],
     "objectives": [
         {"name": "punctuality", "sense": "maximize", "disclosure": "top:5",
          "best": "improvement", "weight_bound": 90},
@@ -97,12 +100,13 @@ def test_what_a_file_says_of_each_objective_stands() -> None:
     punctuality, way = terms.objectives
     assert (punctuality.disclosure, punctuality.best) == ("top:5", "improvement")
     assert (way.confidential, way.weights) == (False, [[1, 2, 3, 4]] * 4)
-    assert list(terms.participants) == ["c\u00e9leste", "Nord"]
+    assert list(terms.participants) == ["c\u00e9leste", "Nord-Est"]
     shown = objectives_table(problem)
     assert "maximize" in shown
     assert "minimize" in shown
     assert "public, with its weights" in shown
-    assert "in the file" in participants_table(problem)
+    assert participants_table(problem).count("in the file") == 1
+    assert "Nord-Est (in the file: Nord Est)" in participants_table(problem)
 
 
 def test_objectives_are_compared_together_where_that_fits() -> None:

@@ -114,3 +114,18 @@ def test_an_upload_is_shown_as_its_file_says(at: Watched, tmp_path: Path) -> Non
     expect(terms).to_contain_text("public: everybody knows its weights")
     expect(page.get_by_label("Participants", exact=True)).to_contain_text("c\u00e9leste")
     assert page.evaluate(FAINT_TEXT) == []
+
+
+def test_a_run_that_stalls_says_whom_it_misses(dashboard: World, at: Watched) -> None:
+    run = dashboard.ended(State.RUNNING, name="stalls")
+    at.page.goto(f"/runs/{run}")
+    expect(at.page.get_by_role("alert")).to_contain_text("Node 0 (n:1) cannot be reached")
+    expect(at.page.locator(".title-line .state")).to_have_text("Running, stalled")
+    expect(at.page.get_by_text("The search is going on")).to_have_count(0)
+    assert at.page.evaluate(FAINT_TEXT) == []
+    at.shot("23-stalled")
+    at.look(dark=True)
+    at.page.goto("/")
+    expect(at.page.get_by_text("nothing heard for")).to_be_visible()
+    assert at.page.evaluate(FAINT_TEXT) == []
+    at.shot("23-runs-dark")

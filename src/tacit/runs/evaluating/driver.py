@@ -113,8 +113,10 @@ class EvaluatingDriver:
             except (EngineError, MpcError) as error:
                 if self.now.best_known is None:
                     raise  # there is nothing to answer with
-                self.notes.append(str(error))
                 late = self._until is not None and time.monotonic() >= self._until
+                # A generation that only just did not fit is nobody's fault.
+                if not late or getattr(error, "peer", "") != "the nodes":
+                    self.notes.append(str(error))
                 return StopReason.DEADLINE if late else StopReason.NODES
             if self.is_checkpoint_due():
                 self.checkpoint()

@@ -27,7 +27,8 @@ def _summary(run: Run) -> dict[str, Any]:
     progress = run.progress or {}
     columns = ("id", "name", "state", "reason", "created", "running_since", "deadline_at", "ended")
     known = {name: getattr(run, name) for name in columns}
-    return {**known, "generation": progress.get("generation"), "best": progress.get("best")}
+    reported = {"generation": "generation", "best": "best", "reported_at": "at"}
+    return {**known, **{name: progress.get(key) for name, key in reported.items()}}
 
 
 def run_answer(

@@ -102,6 +102,8 @@ class Progress(BaseModel):
     best: list[float | bool | None]
     """What each objective disclosed of its best fitness, in the users' unit."""
     seconds: float
+    at: float | None = None
+    """When it was reported."""
 
 
 class RunSummary(BaseModel):
@@ -117,6 +119,8 @@ class RunSummary(BaseModel):
     ended: float | None
     generation: int | None
     best: list[float | bool | None] | None
+    reported_at: float | None = None
+    """When something was last heard of it."""
 
 
 class MemberAnswer(BaseModel):

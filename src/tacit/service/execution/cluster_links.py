@@ -20,7 +20,7 @@ from tacit.errors import TacitError
 from tacit.service.execution.agreed_runs import StoredAgreement
 from tacit.service.execution.port import ClusterStatus, NodeStatus
 
-LOOK_EVERY_SECONDS = 5.0
+LOOK_EVERY_SECONDS = 2.0
 LOOK_SECONDS = 2.0
 OFFER_SECONDS = 5.0
 DAY = 86400.0
@@ -37,6 +37,7 @@ class ClusterLinks:
         self._config = load_cluster_config(file)
         self._clients = clients_of(self._config)
         self._reachable = [False] * len(self._clients)
+        self._last_seen: list[float | None] = [None] * len(self._clients)
         self._warned = -DAY
         self._watching: asyncio.Task[None] | None = None
 
@@ -92,6 +93,8 @@ class ClusterLinks:
             fields = {"cluster": self.name, "node": node, "reachable": here}
             log.info("node seen" if here else "node lost", extra={"fields": fields})
         self._reachable[node] = here
+        if here:
+            self._last_seen[node] = time.time()
 
     def clock_warnings(self) -> list[str]:
         """A sentence for each node whose clock is off."""
@@ -134,9 +137,15 @@ class ClusterLinks:
                 reachable=here,
                 clock_offset_seconds=client.clock_offset,
                 certificate_expires=at,
+                last_seen=seen,
             )
-            for terms, client, here, at in zip(
-                node_terms(self._config), self._clients, self._reachable, expire, strict=True
+            for terms, client, here, at, seen in zip(
+                node_terms(self._config),
+                self._clients,
+                self._reachable,
+                expire,
+                self._last_seen,
+                strict=True,
             )
         )
         return ClusterStatus(

@@ -45,6 +45,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     stopped: str = ""
     """Why the search ended: a `StopReason`."""
     notes: list[str] = []
+    at: float = 0.0
+    """When this was so, in seconds since 1970: an old report is the last of a run that stalls."""
     error: str = ""
     can_retry: bool = False
     """Whether the same may work later."""
@@ -62,6 +64,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
             "evaluations_per_second": round(self.evaluations_per_second, 2),
             "best": self.best,
             "seconds": round(self.seconds, 3),
+            "at": round(self.at, 3),
         }
 
 

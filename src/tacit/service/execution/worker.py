@@ -208,6 +208,7 @@ class Worker:
             seconds=self._before + running,
             evaluations_per_second=(len(self._ends) - 1) / span if span else 0.0,
             best=disclosed_to_user(driver.problem, now.best) if now.best else [],
+            at=time.time(),
         )
 
     def _publish(self, report: Report) -> None:

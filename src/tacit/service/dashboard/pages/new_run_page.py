@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import unicodedata
 from html import escape
 
 from nicegui import events, ui
@@ -192,7 +193,8 @@ def participants_table(problem: Problem, /) -> str:
     rows = []
     for each in problem.participants:
         account = account_name(each.name)
-        called = "" if account == each.name else f" (in the file: {escape(each.name)})"
+        is_same = account == unicodedata.normalize("NFC", each.name)
+        called = "" if is_same else f" (in the file: {escape(each.name)})"
         which = escape(_row_names(problem, each.rows))
         rows.append([escape(account) + called, number(len(each.rows)), which])
     return table(["Participant", "Rows", "Which"], rows, "Participants")

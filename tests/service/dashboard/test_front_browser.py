@@ -127,5 +127,6 @@ def test_a_run_that_stalls_says_whom_it_misses(dashboard: World, at: Watched) ->
     at.look(dark=True)
     at.page.goto("/")
     expect(at.page.get_by_text("nothing heard for")).to_be_visible()
+    expect(at.page.locator(".state.stalled")).to_have_text("Running, stalled")
     assert at.page.evaluate(FAINT_TEXT) == []
     at.shot("23-runs-dark")

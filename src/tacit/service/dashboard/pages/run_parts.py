@@ -13,6 +13,7 @@ from tacit.service.dashboard.stalls import QUIET_SECONDS, SILENT_SEALED_SECONDS,
 from tacit.service.dashboard.words import WAY, number, objective_words, state_name
 from tacit.service.workflow.drafting import population_of_terms
 
+GONE = '<span class="mark gone"><span aria-hidden="true">✕</span> not reachable</span>'
 CLOCK_SECONDS = 2.0
 """A clock that is off by more is worth a word."""
 
@@ -100,7 +101,7 @@ def nodes_table(cluster: dict[str, Any] | None, /) -> str:
         rows.append(
             [
                 f"{i}: {escape(node['host'])}:{node['port']}",
-                _mark(node["reachable"], "reachable" if node["reachable"] else "not reachable"),
+                _mark(True, "reachable") if node["reachable"] else GONE,
                 f'<strong class="bad">{clock}</strong>' if is_off else clock,
             ]
         )

@@ -70,8 +70,9 @@ class _RunList:
         now = time.time()
         for run in runs:
             state, text = self._rows[run["id"]]
-            state.set_text(state_name(run["state"]))
-            state.classes(replace=f"state {run['state']}")
+            is_quiet = silence(run, now) >= SILENT_SECONDS
+            state.set_text(state_name(run["state"]) + (", stalled" if is_quiet else ""))
+            state.classes(replace=f"state {'stalled' if is_quiet else run['state']}")
             text.set_text(detail(run, now))
 
     def _build(self, runs: list[dict[str, Any]]) -> None:

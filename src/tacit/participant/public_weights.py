@@ -26,6 +26,18 @@ def fetch_public_problem(client: PlatformClient, run: str, agreement: Agreement,
     return with_public_weights(agreement, found)
 
 
+def public_warnings(agreement: Agreement, /) -> list[str]:
+    """What a public objective means for the confidential ones."""
+    public = [repr(terms.name) for terms in agreement.objectives if not terms.confidential]
+    if not public:
+        return []
+    return [
+        f"{', '.join(public)}: a public objective decides where the search goes, too, and the "
+        "figures are those of a search without one; where it was measured, more could be inferred "
+        "(0.72 in place of 0.69)"
+    ]
+
+
 def public_refusals(client: PlatformClient, run: str, agreement: Agreement, /) -> list[str]:
     """Why an agreement with public objectives must not be signed."""
     try:

@@ -26,7 +26,7 @@ from tacit.participant.account.shapes import RunView
 from tacit.participant.account.trust import Trust, load_trust, trust_refusals
 from tacit.participant.costs import read_costs
 from tacit.participant.leakage_budget import repeated
-from tacit.participant.public_weights import public_refusals
+from tacit.participant.public_weights import public_refusals, public_warnings
 
 MOST_CLOCK_SECONDS = 2.0
 """Clocks that differ by more are mentioned."""
@@ -110,7 +110,7 @@ def review(
     if costs is not None and not made.refusals:
         made.refusals.extend(_costs_refusals(agreement, profile.account, costs))
         made.warnings.extend(_costs_warnings(agreement, profile, costs))
-    made.warnings.extend(_warnings(made))
+    made.warnings.extend([*_warnings(made), *public_warnings(agreement)])
     made.warnings.extend(clock_warnings("the platform", offset))
     return made
 

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks.live_platform import OPERATOR, LivePlatform
+from msgspec.structs import replace
 
 from tacit.participant import check_logs, join, new_key_file, review, sign, submit
+from tacit.participant.public_weights import public_refusals
 from tacit.participant.review_words import review_lines
 from tacit.service.workflow.recording import record_run
 
@@ -50,6 +52,12 @@ def test_nodes_and_participants_follow_a_search_with_a_public_objective(
     seen = review(profile, run_id, unpinned=True)
     assert not seen.refusals
     assert any("'way' (minimize) is public" in line for line in review_lines(seen))
+    assert any("'way': a public objective decides" in each for each in seen.warnings)
+    others = [replace(each, public_weights="ab" * 32) for each in seen.agreement.objectives]
+    with profile.connect() as client:
+        changed = replace(seen.agreement, objectives=others)
+        (refusal,) = public_refusals(client, run_id, changed)
+    assert "not the agreed ones" in refusal
     sign(profile, run_id, seen=seen)
     pay = np.random.default_rng(3).integers(0, 1000, (ROWS, ROWS))
     submit(profile, run_id, pay)

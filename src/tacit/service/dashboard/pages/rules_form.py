@@ -20,6 +20,10 @@ from tacit.service.dashboard.words import best_words, disclosure_words
 
 PLAN_FOR = {"everybody": "Everybody", "owners": "Each owner, its own rows"}
 COMPARED = {"each": "Each by itself", "together": "All together, by how many plans beat each"}
+PUBLIC = (
+    "Public: everybody knows its weights, which are kept with the run. It decides where the search "
+    "goes, too, so that more may be inferred of the others than is said below."
+)
 ON_LOSS = {"wait": "Wait for it", "three": "Go on with three, unchecked from then on"}
 
 
@@ -72,7 +76,7 @@ class RulesForm:
                 if len(self._problem.objectives) > 1:
                     native("h3", f"{objective.name}, to {objective.sense}")
                 if not objective.confidential:
-                    native("p", "Public: everybody knows its weights, which are kept with the run.")
+                    native("p", PUBLIC)
                     continue
                 with ui.element("div").classes("fields"):
                     self._each[k] = ObjectiveRules(self._rules[k], self._changed, together=False)

@@ -238,7 +238,12 @@ class Platform:
         with agreed_driver(agreed, self.cluster.config, folder) as driver:
             drive(driver, until=time.monotonic() + 30, observe=watch)
             generation = driver.progress().generation
-            found = Report(stage="ended", generation=generation, plans=driver.plans())
+            found = Report(
+                stage="ended",
+                generation=generation,
+                plans=driver.plans(),
+                values=driver.values(),
+            )
         end = State.FINISHED if stop_after is None else State.INTERRUPTED
         with self.database.writing() as session:
             for state in (State.SUBMITTED, State.RUNNING):

@@ -125,7 +125,7 @@ ATTACKS: list[tuple[str, str, Callable[[Any], Any], str]] = [
         "another plan",
         "result",
         lambda told: {**told, "plan": {"items": told["plan"]["items"][::-1], "named": None}},
-        "the plan is not among the best that the agreed search found",
+        "is not among the best that the agreed search found",
     ),
     (
         "a manifest withheld",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 
 from tacit.disclosure import parse_best_mode, parse_disclosure
@@ -21,7 +23,7 @@ from tacit.problems import (
     generate_tour,
 )
 from tacit.search import SearchParameters
-from tests.participant.conftest import pin_all
+from tests.participant.conftest import Tacit, pin_all
 from tests.participant.platform import EVALUATIONS, NAMES, PARAMETERS, RUN, Platform, served
 
 
@@ -94,6 +96,33 @@ def test_an_honest_run_of_any_kind_is_confirmed(
         # Not a single answer can be told otherwise.
         platform.tamper["ledger"] = lambda entries: [entries[0], turned(entries[1]), *entries[2:]]
         assert not check_logs(profiles["south"], RUN).ok
+
+
+def test_all_plans_of_several_objectives_are_listed_and_checked(
+    nodes: LocalCluster, tmp_path: Path, tacit: Tacit
+) -> None:
+    problem = owned(generate_assignment(1, rows=7, objectives=2), "none", "value")
+    with served(Platform(nodes, tmp_path, problem=problem, parameters=NSGA2)) as platform:
+        south = submitted(platform)["south"]
+        platform.execute()
+        at = ("--profile", south.folder)
+        front = json.loads(tacit("result", RUN, "--json", *at).out)["front"]
+        plans = [tuple(each["items"]) for each in front]
+        assert len(set(plans)) == len(plans) > 1
+        for k, objective in enumerate(problem.objectives):
+            fitness = problem.fitness(k, np.array(plans, dtype=np.int32))
+            own = [objective.to_user(int(each)) for each in fitness]
+            assert [each["values"][k] for each in front] == own
+        said = tacit("result", RUN, "--plan", "2", *at).out
+        assert said.startswith(f"plan 2 of {len(plans)}: ")
+        for number, each in enumerate(front, start=1):
+            assert f"plan {number} of {len(plans)}" in said
+            assert f"{each['values'][1]:,.0f}" in said
+        assert check_logs(south, RUN).ok
+        made_up = {"items": plans[0][::-1]}
+        platform.tamper["result"] = lambda told: {**told, "front": [*told["front"], made_up]}
+        assert not check_logs(south, RUN).ok
+        assert "no plan 99" in tacit("result", RUN, "--plan", "99", *at).err
 
 
 def test_a_run_that_was_interrupted_is_confirmed_all_the_same(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tacit.disclosure import linear
 from tacit.engine.evaluators import SideBySide
+from tacit.errors import PeerTimeoutError
 from tacit.problems import Assignment, Evaluation, Problem, generate_assignment, shipped_problem
 from tacit.runs import EvaluatingDriver, Limits, Progress, StopReason, drive, simulated_evaluator
 from tacit.search import SearchParameters
@@ -83,6 +84,31 @@ def test_an_evaluation_that_is_not_expected_to_fit_is_not_started(
     assert time.monotonic() - started < 0.5 + LATE
     # The third ends at 0.45; a fourth would end at 0.6.
     assert len(evaluator.until) <= 3
+
+
+def test_a_generation_that_did_not_fit_is_nobodys_fault(
+    small_assignment: Assignment, small_search: SearchParameters
+) -> None:
+    """A run that ends at its deadline is a success, whatever was under way then."""
+
+    class Late(SlowEvaluator):
+        peer = "the nodes"
+
+        def evaluate(self, candidates: NDArray[np.int32], /, *, until: float | None) -> Evaluation:
+            if len(self.until) == 2 and until is not None:
+                time.sleep(max(0.0, until - time.monotonic()))
+                raise PeerTimeoutError(self.peer, "did not finish in time")
+            return super().evaluate(candidates, until=until)
+
+    warm_up(small_assignment, small_search)
+    for peer, notes in (("the nodes", []), ("node 1", ["node 1: did not finish in time"])):
+        evaluator = Late(simulated_evaluator(small_assignment, linear), 0.0)
+        evaluator.peer = peer
+        run = EvaluatingDriver(
+            small_assignment, small_search, evaluator, seed=1, limits=Limits(deadline=0.5)
+        )
+        assert drive(run) is StopReason.DEADLINE
+        assert run.notes == notes
 
 
 def test_evaluators_are_told_the_instant_of_the_deadline(

@@ -123,8 +123,8 @@ class StandIn:
         )
         return LogAnswer(logs=logs, manifests=(), words={0: "ab"})
 
-    async def run_to(self, run_id: str, state: State) -> None:
-        """Let a submitted run run, and end as `state`."""
+    async def run_to(self, run_id: str, state: State, /, **found: Any) -> None:
+        """Let a submitted run run, and end as `state`; `found` differs from the usual result."""
         await self.database.write(
             set_state, run_id, State.RUNNING, running_since=100.0, deadline_at=105.0
         )
@@ -151,5 +151,6 @@ class StandIn:
                 "seconds": 5.0,
                 "late_by_seconds": 0.01,
                 "front": None,
+                **found,
             }
             await self.database.write(set_state, run_id, state, result=result, reason="deadline")

@@ -17,7 +17,7 @@ from tacit.service.api.answers import run_result
 from tacit.service.api.routes.results import _result_csv
 from tacit.service.api.routes.status import Generate, generated_terms
 from tacit.service.api.terms import RunTerms
-from tacit.service.dashboard.drafts import Rules, drawn_problem, run_terms, uploaded_problem
+from tacit.service.dashboard.drafts import Rules, drawn_problem, run_terms, uploaded
 from tacit.service.dashboard.pages.run_plan import plan_markup
 from tacit.service.storage import Run
 from tacit.service.workflow.drafting import (
@@ -53,9 +53,9 @@ def test_drawn_and_uploaded_problems_become_agreements(kind: str) -> None:
     agreed = agreement_about(terms).known_problem
     assert (agreed.kind, agreed.data) == (kind, problem_of_terms(terms).data)
     problem = drawn_problem(kind, rows=8, columns=3, participants=2, seed=1)
-    uploaded = uploaded_problem(problem_text(problem).encode())
+    again = uploaded(problem_text(problem).encode()).problem
     rules = Rules("test", "top:15", "value", 10.0, 1000, 24.0)
-    draft = RunTerms.model_validate(run_terms(uploaded, rules))
+    draft = RunTerms.model_validate(run_terms(again, rules))
     assert agreement_about(draft).known_problem.data == problem.data
 
 
@@ -76,7 +76,7 @@ def test_results_are_shown_in_the_words_of_the_kind(kind: str) -> None:
     assert lines[0] == ("row,column" if kind == "capacitated" else "vehicle,customer")
     assert len(lines) == 1 + len(problem.listed(items))
     shown = {"terms": run.terms, "members": [{"name": "a", "rows": list(range(8))}]}
-    assert "<table" in plan_markup(shown, {"plan": {"items": items}})
+    assert "<table" in plan_markup(shown, items)
     agreement = agreement_about(terms)
     name = agreement.participants[0].name
     told = plan_rows(Outcome("finished", plan=Plan(items)), agreement, name)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from base64 import b64encode
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import httpx
@@ -126,13 +128,13 @@ class World:
             self.ok("POST", f"/runs/{run_id}/signature", name, json=body)
         return run_id
 
-    def sealed(self, run_id: str, name: str) -> dict[str, Any]:
+    def sealed(self, run_id: str, name: str, objective: int = 0) -> dict[str, Any]:
         data = self.call("GET", f"/runs/{run_id}/agreement", name).content
         rows = seal_rows(
-            read_agreement(data), name, 0, np.full((2, 4), 7), key=self.keys[name].signing
+            read_agreement(data), name, objective, np.full((2, 4), 7), key=self.keys[name].signing
         )
         return {
-            "objective": 0,
+            "objective": objective,
             "manifest": rows.manifest.hex(),
             "signature": rows.signature.hex(),
             "boxes": [b64encode(box).decode() for box in rows.boxes],
@@ -140,8 +142,10 @@ class World:
 
     def submitted(self, **changes: Any) -> str:
         run_id = self.agreed(**changes)
-        for name in ("north", "south"):
-            self.ok("POST", f"/runs/{run_id}/submission", name, json=self.sealed(run_id, name))
+        for objective in range(len(changes.get("objectives", [0]))):
+            for name in ("north", "south"):
+                body = self.sealed(run_id, name, objective)
+                self.ok("POST", f"/runs/{run_id}/submission", name, json=body)
         return run_id
 
     def ended(self, state: State = State.FINISHED, **changes: Any) -> str:
@@ -149,11 +153,15 @@ class World:
         self.run_to(run_id, state)
         return run_id
 
-    def run_to(self, run_id: str, state: State) -> None:
+    def run_to(self, run_id: str, state: State, **found: Any) -> None:
+        """`found` is what the result has besides the usual."""
+        run = partial(self.execution.run_to, run_id, state, **found)
         if self.portal is None:
-            asyncio.run(self.execution.run_to(run_id, state))
+            # Beside a browser's own event loop, which is in this thread.
+            with ThreadPoolExecutor(1) as thread:
+                thread.submit(asyncio.run, run()).result()
         else:
-            self.portal.call(self.execution.run_to, run_id, state)
+            self.portal.call(run)
 
 
 MakeWorld = Callable[..., World]

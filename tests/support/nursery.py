@@ -141,8 +141,9 @@ def serve(line: socket.socket) -> None:
     os.set_blocking(wake, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wake)
+    sources: list[socket.socket | int] = [line, woken]
     while True:
-        ready = select.select([line, woken], [], [])[0]
+        ready = select.select(sources, [], [])[0]
         if woken in ready:
             os.read(woken, 512)
             for pid, status in iter(_reap, None):

@@ -24,7 +24,13 @@ if TYPE_CHECKING:
         how_much,
         plan_for,
     )
-    from tacit.audit.expected.table import Entry, Expected, expected_leakage, measured_entries
+    from tacit.audit.expected.table import (
+        Entry,
+        Expected,
+        Told,
+        expected_leakage,
+        measured_entries,
+    )
     from tacit.audit.posterior.draws import bound_of
     from tacit.audit.record.record import Record, load_record
     from tacit.audit.record.recorder import Recorder

@@ -239,19 +239,22 @@ def withdraw(
 @app.command(epilog=example("result r-abcdefghij --csv > plan.csv"))
 def result(
     run: Run,
+    plan: Annotated[int, typer.Option(help="Which of several plans to show, counted from 1.")] = 1,
     as_csv: Annotated[bool, typer.Option("--csv", help="The plan for a spreadsheet.")] = False,
     as_json: AsJson = False,
     profile: Folder = None,
 ) -> None:
     """Show the plan; your own rows are marked, and log then checks this very plan.
 
-    If it is for its owners only, your own rows are put together here from the nodes' boxes.
+    Of several objectives there are several plans: one is shown whole, the others in a line each.
+    If plans are for their owners only, your own rows are put together here from the nodes' boxes.
     """
     import msgspec
 
     loaded, run = _open(profile, run)
-    outcome = participant.result(loaded, run)
-    rows = participant.plan_rows(outcome, loaded.signed_agreement(run), loaded.account)
+    outcome, agreement = participant.result(loaded, run), loaded.signed_agreement(run)
+    participant.check_number(outcome, plan)
+    rows = participant.plan_rows(outcome, agreement, loaded.account, number=plan)
     for why in outcome.rejected:
         typer.echo(plain_line(f"Note: rejected a box of {why}", longest=2000), err=True)
     if as_json:
@@ -265,13 +268,17 @@ def result(
     if as_csv:
         typer.echo(participant.plan_csv(rows), nl=False)
         return
+    several = participant.count_plans(outcome) > 1
+    if several:
+        typer.echo(plain_line(participant.plan_title(outcome, agreement, plan)))
     width = max(len(row) for row, _, _ in rows)
     for row, column, whose in rows:
         mark = "  *" if whose and outcome.plan is not None else ""
         typer.echo(plain_line(f"{row:{width}}  {column}{mark}"))
-    more = len(outcome.own_rows) - 1
-    if more > 0:
-        typer.echo(f"this is the first plan; --json has {more} more", err=True)
+    if several:
+        typer.echo("\nthe others; --plan N shows one of them whole, and --json has all")
+    for line in participant.other_plans(outcome, agreement, loaded.account, plan):
+        typer.echo(plain_line(line, longest=2000))
     typer.echo("* yours" if outcome.plan is not None else OWN_PART, err=True)
     typer.echo(_receipts(loaded, run, outcome.receipts), err=True)
 

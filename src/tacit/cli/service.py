@@ -110,10 +110,10 @@ def _code(session: Session, name: str, role: str, hours: float) -> str:
             f"{name!r} as {role!r} is not a valid account; a name has up to 63 letters, digits, "
             "dots and dashes, a role is operator, participant or viewer"
         ) from None
-    account = find_account(session, name)
+    account = find_account(session, asked.name)
     if account is None:
         create_account(session, asked.name, asked.role)
     elif account.role != asked.role:
         raise InputError(f"{name!r} is a {account.role}; invite it with --role {account.role}")
-    code, _ = make_invitation(session, name, hours=hours)
+    code, _ = make_invitation(session, asked.name, hours=hours)
     return code

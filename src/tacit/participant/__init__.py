@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tacit.participant.results import own_plan_rows, plan_csv, plan_rows, result, runs
     from tacit.participant.review_words import review_json, review_lines
     from tacit.participant.reviewing import Review, check_is_expected, review, sign
+    from tacit.participant.several_plans import check_number, count_plans, other_plans, plan_title
     from tacit.participant.submission import submissions, submit, withdraw
 else:
     __getattr__ = lazily(__name__)

@@ -26,6 +26,7 @@ from tacit.participant.account.profile import Profile
 from tacit.participant.account.shapes import CarriedLog, CarriedLogs, Outcome
 from tacit.participant.own_parts import Seen, fetch_own_parts
 from tacit.participant.plain_text import plain_line
+from tacit.participant.public_weights import fetch_public_problem
 from tacit.participant.receipts import check_receipts
 from tacit.participant.reviewing import clock_warnings
 from tacit.verify import (
@@ -59,6 +60,7 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
         asked = {"nonce": nonce.hex()}
         carried = client.post(f"/runs/{run}/logs", asked, CarriedLogs, bulk=True)
         now, offset = time.time(), client.clock_offset
+        public = fetch_public_problem(client, run, agreement)
         own_seen, own_trouble = _own_parts(profile, client, run, agreement, outcome)
     verdict = Verdict(run, outcome.state)
     verdict.notes.extend(clock_warnings("the platform", offset))
@@ -80,10 +82,11 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
             Finding.of("inputs", check_inputs, agreement, logs, manifests, profile.account, own)
         )
         plan = None if outcome.plan is None else outcome.plan.items
-        claim = Claim(plan, outcome.generation, profile.shown_plan(run))
+        others = [each.items for each in outcome.front or []]
+        claim = Claim(plan, outcome.generation, profile.shown_plan(run), others)
         if agreement.for_owners:
             claim = replace(claim, own_parts=own_seen, own_trouble=own_trouble)
-        verdict.findings.extend(check_run(agreement, logs, ledger, claim))
+        verdict.findings.extend(check_run(agreement, logs, ledger, claim, public=public))
         verdict.notes.extend([*_refusals(logs), *_mismatches(logs)])
         proven = Finding.of("evidence", check_evidence, agreement, logs)
         if not proven.ok:

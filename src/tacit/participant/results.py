@@ -65,16 +65,20 @@ def own_plan_rows(agreement: Agreement, columns: Mapping[int, int], /) -> list[l
     return [[rows[row], names[column], "yours"] for row, column in sorted(columns.items())]
 
 
-def plan_rows(outcome: Outcome, agreement: Agreement | None, account: str, /) -> list[list[str]]:
+def plan_rows(
+    outcome: Outcome, agreement: Agreement | None, account: str, /, *, number: int = 1
+) -> list[list[str]]:
     """A plan as lines of row, column, and whether the row is one's own; of ways, the places.
 
     The names are those of the agreement that this machine signed. Without one there are numbers.
+    `number` chooses one of several plans.
     """
     if outcome.own_rows and agreement is not None:
-        return own_plan_rows(agreement, outcome.own_rows[0])
+        return own_plan_rows(agreement, outcome.own_rows[number - 1])
     if outcome.plan is None:
         return []
-    items = outcome.plan.items
+    chosen = outcome.plan if number == 1 or not outcome.front else outcome.front[number - 1]
+    items = chosen.items
     if agreement is None:
         return [[str(row), str(column), ""] for row, column in enumerate(items)]
     problem = agreement.known_problem

@@ -51,6 +51,11 @@ def _own(review: Review) -> list[str]:
             f"{name!r} ({terms.sense}): {len(rows)} of {problem.rows} rows are yours "
             f"({show_rows(agreement, rows)}), {problem.columns} numbers from 0 to {most} each"
         )
+    lines += [
+        f"{terms.name!r} ({terms.sense}) is public: everybody knows its weights"
+        for terms in agreement.objectives
+        if not terms.confidential
+    ]
     return lines
 
 

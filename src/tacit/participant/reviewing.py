@@ -26,6 +26,7 @@ from tacit.participant.account.shapes import RunView
 from tacit.participant.account.trust import Trust, load_trust, trust_refusals
 from tacit.participant.costs import read_costs
 from tacit.participant.leakage_budget import repeated
+from tacit.participant.public_weights import public_refusals, public_warnings
 
 MOST_CLOCK_SECONDS = 2.0
 """Clocks that differ by more are mentioned."""
@@ -93,11 +94,12 @@ def review(
     with profile.connect() as client:
         view = client.get(f"/runs/{run}", RunView)
         agreement = fetch_agreement(client, run)
+        public = public_refusals(client, run, agreement)
         offset = client.clock_offset
     if trust is None and profile.trust_file.exists():
         trust = load_trust(profile.trust_file)
     made = Review(view, agreement, profile.account, trust is not None)
-    made.refusals.extend(_own_refusals(profile, run, agreement))
+    made.refusals.extend([*_own_refusals(profile, run, agreement), *public])
     if trust is not None:
         made.refusals.extend(trust_refusals(agreement, trust, own=profile.account))
         made.warnings.extend(_absent(agreement, trust))
@@ -108,7 +110,7 @@ def review(
     if costs is not None and not made.refusals:
         made.refusals.extend(_costs_refusals(agreement, profile.account, costs))
         made.warnings.extend(_costs_warnings(agreement, profile, costs))
-    made.warnings.extend(_warnings(made))
+    made.warnings.extend([*_warnings(made), *public_warnings(agreement)])
     made.warnings.extend(clock_warnings("the platform", offset))
     return made
 

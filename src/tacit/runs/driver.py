@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from tacit.problems import Problem
 from tacit.runs.limits import Limits, StopReason
+from tacit.runs.plan_values import Values
 from tacit.runs.result import History, PlanSet
 
 if TYPE_CHECKING:
@@ -109,6 +110,10 @@ class SearchDriver(Protocol):
 
     def plans(self) -> list[list[int]]:
         """The best-known plans, the one to use first; none as long as nothing is known."""
+        ...
+
+    def values(self) -> list[Values]:
+        """Of each of these plans, what was disclosed of its own values, in the user's unit."""
         ...
 
     def disclosed(self) -> Disclosed:

@@ -129,9 +129,10 @@ def check_search(
             f"{len(found.best_known)}; ask the operator for the whole ledger"
         )
     plans = agreement.known_problem.plans(found.best_known[claim.generation].genomes)
-    if claim.plan not in plans.tolist():
+    if not claim.all_are_of(plans.tolist()):
         raise LogError(
-            "the plan is not among the best that the agreed search found; ask the operator"
+            "the plan, or one of several, is not among the best that the agreed search found; ask "
+            "the operator"
         )
     when = f"generation {claim.generation} of {len(found.best_known) - 1}"
     return f"{words}, and the plan is one of its best after {when}"

@@ -328,7 +328,7 @@ def check_plan(logs: Sequence[Log], ledger: Sequence[LedgerEntry], claim: Claim,
         )
     if claim.plan is None:
         return "the nodes searched by themselves; no plan is shown"
-    if claim.plan not in [entry.plan for entry in ledger if isinstance(entry, OpenedPlan)]:
+    if not claim.all_are_of(entry.plan for entry in ledger if isinstance(entry, OpenedPlan)):
         raise LogError("the nodes opened another plan than this; ask the operator")
     generations = check_generations_asked(logs)
     if claim.generation != generations:

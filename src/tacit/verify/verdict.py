@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tacit.engine.agreement import PlanHeads
@@ -28,10 +28,17 @@ class Claim:
     generation: int | None = None
     shown: list[int] | None = None
     """The plan that this machine has shown before, if any."""
+    others: Sequence[list[int]] = ()
+    """Where there are several objectives: the other plans."""
     own_parts: Mapping[int, Mapping[int, PlanHeads]] | None = None
     """Per search and node, what the boxes were bound to that this machine has opened."""
     own_trouble: str = ""
     """Why this machine could not put its own part of the plan together."""
+
+    def all_are_of(self, found: Iterable[Sequence[int]], /) -> bool:
+        """Whether all plans are among those that were found."""
+        known = {tuple(plan) for plan in found}
+        return all(tuple(plan) in known for plan in [self.plan or [], *self.others])
 
     def check_shown(self) -> None:
         """The plan must be the one that was shown before."""

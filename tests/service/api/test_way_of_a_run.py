@@ -13,6 +13,7 @@ from tacit.errors import ServiceError
 from tacit.service.storage import set_agreement
 from tacit.service.workflow import submitting
 from tacit.service.workflow.lifecycle import State
+from tests.service.example_terms import example_terms
 from tests.service.world import World
 
 
@@ -98,12 +99,41 @@ def test_terms_that_no_agreement_could_be_made_of_are_refused(
     assert said in answer.json()["message"]
 
 
-def test_public_objectives_are_refused(world: World) -> None:
+def test_public_objectives_have_their_weights_at_an_address_of_their_own(world: World) -> None:
     terms = world.ok("GET", f"/runs/{world.draft()}", "op")["terms"]
-    terms["objectives"][0]["confidential"] = False
-    answer = world.call("POST", "/runs", "op", json=terms)
-    assert answer.status_code == 400
-    assert "confidential" in answer.json()["message"]
+    weights = [[1, 2, 3, 4]] * 4
+    way = {"name": "way", "sense": "minimize", "weight_bound": 4, "confidential": False,
+           "disclosure": "none", "best": "value", "weights": weights}  # fmt: skip
+    (delay,), preset = terms["objectives"], "paper-moap"
+    both = {**terms, "objectives": [delay, way], "preset": preset}
+    made = world.ok("POST", "/runs", "op", json=both)
+    assert [each["confidential"] for each in made["terms"]["objectives"]] == [True, False]
+    assert made["terms"]["objectives"][1]["weights"] is None
+    found = world.ok("GET", f"/runs/{made['id']}/public-weights", "op")
+    assert found == {"objectives": {"1": weights}}
+    mine = world.call(
+        "POST", "/runs", "op", json={**both, "objectives": [{**delay, "weights": []}]}
+    )
+    assert "leave them out" in mine.json()["message"]
+    alone = world.call("POST", "/runs", "op", json={**both, "objectives": [way]})
+    assert "nothing of this run is confidential" in alone.json()["message"]
+
+
+def test_names_have_letters_of_any_script_in_one_form(world: World) -> None:
+    names = {"ce\u0301leste": [0, 1], "Łódź_2": [2, 3]}
+    run_id = world.draft(participants=names)
+    invited = world.ok("POST", f"/runs/{run_id}/invite", "op")
+    assert list(invited["invitations"]) == ["c\u00e9leste", "Łódź_2"]
+    world.join("c\u00e9leste", invited["invitations"]["c\u00e9leste"], key=True)
+    again = world.ok("POST", "/accounts/ce\u0301leste/invitation", "op")
+    assert again["name"] == "c\u00e9leste"
+    for name in ("a b", "a\u202eb", "", "-a"):
+        assert world.call("POST", "/runs", "op", json={**both_rows(name)}).status_code == 400
+
+
+def both_rows(name: str) -> dict[str, object]:
+    terms = example_terms().model_dump(mode="json")
+    return {**terms, "participants": {name: [0, 1, 2, 3]}}
 
 
 def test_withdrawing_cancels_until_it_runs(world: World) -> None:

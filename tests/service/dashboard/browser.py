@@ -111,6 +111,44 @@ FOCUSED = """() => {
 }"""
 
 
+FAINT_TEXT = """() => {
+  const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+  const rgba = (colour) => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
+    return [r, g, b, a / 255];
+  };
+  const over = (top, below) => [0, 1, 2].map((i) => top[3] * top[i] + (1 - top[3]) * below[i]);
+  const light = (rgb) => {
+    const linear = (c) => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+    const [r, g, b] = rgb.map((c) => linear(c / 255));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = (it) => {
+    const layers = [];
+    for (; it; it = it.parentElement) layers.push(rgba(getComputedStyle(it).backgroundColor));
+    return layers.reverse().reduce((below, top) => over(top, below), [255, 255, 255]);
+  };
+  const faint = [];
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const it = texts.currentNode.parentElement;
+    const text = texts.currentNode.textContent.trim();
+    const isOff = it.closest('[disabled], .disabled, .q-field--disabled, script, style, .unseen');
+    const seen = it.checkVisibility({visibilityProperty: true, opacityProperty: true});
+    if (!text || isOff || !seen || it.namespaceURI.endsWith('svg')) continue;
+    const below = behind(it);
+    const one = light(below), two = light(over(rgba(getComputedStyle(it).color), below));
+    const contrast = (Math.max(one, two) + 0.05) / (Math.min(one, two) + 0.05);
+    if (contrast < 4.5) faint.push([text.slice(0, 40), contrast.toFixed(2)]);
+  }
+  return faint;
+}"""
+"""Texts whose contrast to what is behind them is below 4.5:1."""
+
+
 @contextmanager
 def opened(browser: Browser, url: str) -> Iterator[Watched]:
     """A fresh profile of the browser."""
@@ -127,3 +165,11 @@ def opened(browser: Browser, url: str) -> Iterator[Watched]:
         yield Watched(context.new_page(), url)
     finally:
         context.close()
+
+
+def sign_in(at: Watched, secret: str) -> None:
+    at.page.goto("/sign-in")
+    expect(at.page.get_by_label("Code or token")).to_be_focused()
+    at.page.keyboard.type(secret)
+    with at.page.expect_navigation():
+        at.page.keyboard.press("Enter")

@@ -11,15 +11,26 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from playwright.sync_api import Browser
 
 from tacit.service.dashboard import mount
 from tacit.service.server.app import make_app
+from tests.service.dashboard.browser import chromium
 from tests.service.stand_in import StandIn
 from tests.service.world import World
 from tests.support.platform import generous, listening
+from tests.support.processes import starts_processes
 
 PER_MINUTE = 30
 """Of an address without a session."""
+
+
+@pytest.fixture(scope="module")
+@starts_processes
+def browser() -> Iterator[Browser]:
+    """One for all tests of a file, and no longer: nothing else may run an event loop meanwhile."""
+    with chromium() as started:
+        yield started
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from tacit.participant import Profile, review, sign, submit
 from tacit.problems import Assignment, Problem
@@ -20,7 +20,7 @@ from tacit.problems.files.participant_csv import save_participants
 from tacit.service.dashboard.drafts import drawn_problem
 from tacit.service.local.demo import join_as, pin_keys
 from tacit.service.local.platform import LocalPlatform
-from tests.service.dashboard.browser import PHONE, Watched, chromium, opened
+from tests.service.dashboard.browser import PHONE, Watched, opened, sign_in
 
 pytestmark = [pytest.mark.processes, pytest.mark.browser]
 
@@ -34,8 +34,8 @@ def platform() -> Iterator[LocalPlatform]:
 
 
 @pytest.fixture
-def at(platform: LocalPlatform) -> Iterator[Watched]:
-    with chromium() as browser, opened(browser, platform.url) as watched:
+def at(platform: LocalPlatform, browser: Browser) -> Iterator[Watched]:
+    with opened(browser, platform.url) as watched:
         yield watched
 
 
@@ -56,14 +56,6 @@ def test_from_sign_in_to_the_plan(platform: LocalPlatform, at: Watched, tmp_path
     sign_in(at, token)
     expect(at.page.get_by_role("link", name="New run").first).to_be_visible()
     assert not at.complaints
-
-
-def sign_in(at: Watched, secret: str) -> None:
-    at.page.goto("/sign-in")
-    expect(at.page.get_by_label("Code or token")).to_be_focused()
-    at.page.keyboard.type(secret)
-    with at.page.expect_navigation():
-        at.page.keyboard.press("Enter")
 
 
 def wait_until(at: Watched, state: str) -> None:

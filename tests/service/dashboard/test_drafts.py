@@ -1,23 +1,31 @@
 """Drafts from drawn and uploaded problems: the API takes them, and they hold nobody's weights."""
 
 import io
+import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from nicegui import Client, ui
 
-from tacit.errors import FileError, ParameterError
-from tacit.problems import Assignment, Objective, Participant, save_problem
+from tacit.errors import ParameterError
+from tacit.problems import Assignment, Objective, Participant, Problem, save_problem
 from tacit.problems.files.csv_weights import read_csv_weights
 from tacit.service.api.terms import RunTerms
 from tacit.service.dashboard.drafts import (
     KINDS,
+    ObjectiveRule,
     Rules,
     costs_archive,
     drawn_problem,
     run_terms,
-    uploaded_problem,
+    uploaded,
 )
+from tacit.service.dashboard.pages.new_run_page import objectives_table, participants_table
+from tacit.service.dashboard.pages.rules_form import RulesForm, why_not_together
+from tacit.service.workflow.drafting import checked_terms
 
 RULES = Rules("a run", "top:15", "improvement", 10.0, 500, 24.0, reveal_best=True)
 
@@ -35,8 +43,8 @@ def test_the_api_takes_the_terms_of_a_drawn_problem(kind: str) -> None:
 def test_costs_in_an_upload_go_no_further(tmp_path: Path) -> None:
     problem = drawn_problem("delays", rows=20, columns=30, participants=3, seed=4)
     save_problem(problem, tmp_path / "p.json")
-    uploaded = uploaded_problem((tmp_path / "p.json").read_bytes())
-    terms = run_terms(uploaded, RULES)
+    upload = uploaded((tmp_path / "p.json").read_bytes())
+    terms = run_terms(upload.problem, RULES)
     assert terms == run_terms(problem, RULES)
     weights = problem.objectives[0].weights
     assert weights is not None
@@ -52,12 +60,84 @@ def test_files_beside_an_upload_cannot_be_reached(tmp_path: Path) -> None:
         f'[{{"name": "c", "weights": {{"file": "{tmp_path / "w.csv"}"}}}}]}}'
     )
     with pytest.raises(ParameterError, match="refers to another file"):
-        uploaded_problem(text.encode())
+        uploaded(text.encode())
 
 
 def test_a_broken_upload_is_told(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="format"):
-        uploaded_problem(b"{}")
+    with pytest.raises(ParameterError, match="the file, format") as refused:
+        uploaded(b"{}")
+    assert "/tmp" not in str(refused.value)
+
+
+FILE: dict[str, Any] = {
+    "format": "tacit-problem/1",
+    "kind": "assignment",
+    "name": "shifts",
+    "rows": 4,
+    "columns": 4,
+    "participants": [
+        {"name": "ce\u0301leste", "rows": [0, 1]},
+        {"name": "Nord Est", "rows": [2, 3]},
+    ],
+    "objectives": [
+        {"name": "punctuality", "sense": "maximize", "disclosure": "top:5",
+         "best": "improvement", "weight_bound": 90},
+        {"name": "way", "sense": "minimize", "confidential": False, "weights": [[1, 2, 3, 4]] * 4},
+    ],
+}  # fmt: skip
+
+
+def form_of(objectives: list[dict[str, Any]], *, nodes: int = 3) -> tuple[RulesForm, Problem]:
+    """The form as it is when such a file has just been uploaded."""
+    upload = uploaded(json.dumps({**FILE, "objectives": objectives}).encode())
+    with Client(ui.page("/only-here")):
+        return RulesForm(upload.problem, upload.rules, nodes=nodes), upload.problem
+
+
+def test_what_a_file_says_of_each_objective_stands() -> None:
+    form, problem = form_of(FILE["objectives"])
+    terms = checked_terms(RunTerms.model_validate(run_terms(problem, form.rules())))
+    punctuality, way = terms.objectives
+    assert (punctuality.disclosure, punctuality.best) == ("top:5", "improvement")
+    assert (way.confidential, way.weights) == (False, [[1, 2, 3, 4]] * 4)
+    assert list(terms.participants) == ["c\u00e9leste", "Nord-Est"]
+    shown = objectives_table(problem)
+    assert "maximize" in shown
+    assert "minimize" in shown
+    assert "public, with its weights" in shown
+    assert participants_table(problem).count("in the file") == 1
+    assert "Nord-Est (in the file: Nord Est)" in participants_table(problem)
+
+
+def test_objectives_are_compared_together_where_that_fits() -> None:
+    reason = why_not_together(form_of(FILE["objectives"][:1])[1])
+    assert "this problem has one" in reason
+    both = [{**FILE["objectives"][0], "name": name, "best": None} for name in ("a", "b")]
+    form, problem = form_of([{**each, "disclosure": "pareto:top:7"} for each in both], nodes=4)
+    assert form.rules().objectives == (ObjectiveRule("pareto:top:7", "nothing"),) * 2
+    form._together.method.value = "quantiles"
+    form._on_loss.value = "three"
+    terms = checked_terms(RunTerms.model_validate(run_terms(problem, form.rules())))
+    assert [each.disclosure for each in terms.objectives] == ["pareto:quantiles:20"] * 2
+    assert terms.on_loss == "three"
+    form._compared.value = "each"
+    form._each[1].method.value = "sealed"
+    assert {each.disclosure for each in form.rules().objectives} == {"sealed"}
+
+
+def test_a_number_that_does_not_fit_is_refused_and_stays() -> None:
+    form, _ = form_of(FILE["objectives"])
+    assert form.trouble() is None
+    form._deadline.value = -3
+    form._deadline.sanitize()  # as leaving the field does
+    assert form._deadline.value == -3
+    assert form.trouble() == "Deadline in seconds: Give 0.5 to 604,800"
+
+
+def test_a_refusal_speaks_of_the_form() -> None:
+    problem = drawn_problem("ap", rows=5, columns=5, participants=2, seed=4)
+    with pytest.raises(ParameterError, match="the name of the run is empty"):
+        run_terms(problem, replace(RULES, name=""))
 
 
 def test_names_that_only_accounts_confuse() -> None:

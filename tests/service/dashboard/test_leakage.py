@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from html import unescape
 
@@ -13,6 +14,7 @@ from tacit.problems import Problem
 from tacit.service.dashboard.drafts import Rules, drawn_problem, run_terms
 from tacit.service.dashboard.leakage import inferred, inferred_markup
 from tacit.service.dashboard.pages.rules_form import RulesForm, inferred_from
+from tacit.service.dashboard.pages.run_page import evaluations_made
 from tests.service.dashboard.plain_browser import browser, sign_in
 from tests.service.drafted import agreement_on
 from tests.service.example_terms import example_terms
@@ -31,9 +33,13 @@ def test_the_form_says_what_the_agreement_will_say(kind: str, disclosure: str) -
     rules = replace(RULES, disclosure=disclosure)
     agreement = agreement_on(run_terms(problem(kind), rules))
     (said,) = explain_leakage(agreement)
-    assert unescape(inferred_from(problem(kind), rules)) == (
-        f'<ul class="sentences"><li>{said}</li></ul>'
-    )
+    shown = unescape(inferred_from(problem(kind), rules))
+    assert f"<p>{said}</p></details>" in shown
+    # The figure of the words is that of the gauge, beside what it is to be compared to.
+    figure = re.search(r"this run</dt>.*?<span>([.\d]+)</span>", shown)
+    assert figure is not None
+    assert f"({figure[1]}" in said
+    assert "if every value were disclosed" in shown
     assert "After 500 evaluations of" in said
     assert "no platform can ask for anything else" in said
 
@@ -49,10 +55,18 @@ def test_the_form_follows_what_is_filled_in() -> None:
         assert "After 500 evaluations of" in shown.content
         form._evaluations.value = 3
         assert "After 3 evaluations of" in shown.content
-        form._method.value = "order"
+        form._each[0].method.value = "order"
         assert "under order" in shown.content
-        form._method.value, form._k.value = "top", None
+        form._each[0].method.value, form._each[0].k.value = "top", None
         assert shown.content == ""
+
+
+def test_what_was_evaluated_counts_once_a_run_is_over() -> None:
+    terms = run_terms(problem(), RULES)
+    run = {"state": "running", "progress": {"evaluations": 317}}
+    assert evaluations_made(run) is None
+    made = evaluations_made({**run, "state": "finished"})
+    assert inferred(terms, evaluations=made)[0].text.startswith("After 317 evaluations")
 
 
 def test_rules_that_are_wrong_say_nothing() -> None:
@@ -69,13 +83,13 @@ def test_sealed_and_several_objectives() -> None:
     ]
     terms |= {"preset": None, "parameters": {}}
     told = inferred(terms)
-    assert [name for name, _ in told] == ["<delay>", "noise"]
-    assert all("nothing but the plan is disclosed" in text for _, text in told)
-    assert "<li>&lt;delay&gt;: Under sealed" in inferred_markup(told)
-    assert all("this agreement opens 5, one for each weighting" in text for _, text in told)
-    assert "opens 2, one for each" in inferred({**terms, "weightings": ["3:1", "1:3"]})[0][1]
+    assert [each.name for each in told] == ["<delay>", "noise"]
+    assert all("nothing but the plan is disclosed" in each.text for each in told)
+    assert "<h3>&lt;delay&gt;</h3>" in inferred_markup(told)
+    assert all("this agreement opens 5, one for each weighting" in each.text for each in told)
+    assert "opens 2, one for each" in inferred({**terms, "weightings": ["3:1", "1:3"]})[0].text
     # With the words that participants read before they sign.
-    assert explain_leakage(agreement_on(terms)) == [text for _, text in told]
+    assert explain_leakage(agreement_on(terms)) == [each.text for each in told]
 
 
 def test_the_page_of_a_run_says_it(dashboard: World) -> None:

@@ -75,7 +75,7 @@ def test_names_from_outside_stay_text(kind: str) -> None:
         nodes_table({"name": EVIL, "nodes": [node] * 3}),
         warnings_list([EVIL]),
         terms_list(run, population=300),
-        plan_markup(run, result),
+        plan_markup(run, [0, 1]),
         summary(run, result),
         plan_table([(EVIL, EVIL)], heads=("row", "gets"), owners=[EVIL]),
         convergence_svg([(0.0, 1.0)], label=EVIL),
@@ -166,8 +166,23 @@ def test_what_was_disclosed_in_words() -> None:
     ]
 
 
+def test_rates_fall_to_nothing_where_nothing_comes_any_more() -> None:
+    run = {**evil_run(), "state": "running", "running_since": 0.0}
+    run["progress"] = {
+        "generation": 80, "evaluations": 81, "evaluations_per_second": 16.0, "best": [7.0],
+        "seconds": 5.0, "at": 100.0,
+    }  # fmt: skip
+
+    def rates(now: float) -> list[str]:
+        markup = figures(run, population=300, now=now)
+        return re.findall("per second, now</dt><dd>(.*?)</dd>", markup)
+
+    assert rates(101.0) == ["16", "4,800"]
+    assert rates(106.0) == ["0", "0"]
+
+
 def test_of_a_sealed_run_time_and_generations_are_shown() -> None:
-    run = evil_run()
+    run = {**evil_run(), "state": "finished"}
     run["terms"]["objectives"] = [
         {"name": "cost", "sense": "minimize", "disclosure": "sealed", "best": "nothing"}
     ]
@@ -175,8 +190,8 @@ def test_of_a_sealed_run_time_and_generations_are_shown() -> None:
         "generation": 80, "evaluations": 0, "evaluations_per_second": 0.0, "best": [None],
         "seconds": 2.0,
     }  # fmt: skip
-    shown = re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", figures(run, population=0))
-    assert shown == [("Generations", "80"), ("Generations per second", "40")]
+    shown = re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", figures(run, population=0, now=9.0))
+    assert shown == [("Generations", "80"), ("Generations per second, on average", "40")]
     assert "Generations at most" in terms_list(run, population=0)
     result = {
         "state": "finished", "told": [None], "generation": 80, "evaluations": 0, "seconds": 2.0,

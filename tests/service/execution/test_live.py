@@ -208,6 +208,16 @@ def test_the_platforms_death_interrupts_and_resume_goes_on_as_agreed(live: LiveP
     assert live.run(waiting)["state"] == "agreed"
 
 
+def wait_until_missed(live: LivePlatform, node: int) -> None:
+    """The platform notices that a node is gone, and knows when it was there last."""
+    until = time.monotonic() + 30
+    while (seen := live.call("GET", "/clusters", OPERATOR)[0]["nodes"][node])["reachable"]:
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    assert seen["last_seen"] is not None
+    assert 0 < time.time() - seen["last_seen"] < 30
+
+
 def test_a_killed_node_delays_no_answer_and_a_run_waits_for_it(live: LivePlatform) -> None:
     run_id = submitted(live, deadline=2.5)
     wait_for_a_plan(live, run_id)
@@ -220,6 +230,8 @@ def test_a_killed_node_delays_no_answer_and_a_run_waits_for_it(live: LivePlatfor
     run = live.wait(run_id, "finished")
     assert on_time(run)
     assert live.run(waiting)["state"] == "agreed"
+    assert run["progress"]["at"] < run["deadline_at"] + 1
+    wait_until_missed(live, 2)
     live.clusters[0].restart(2)
     assert on_time(live.wait(waiting, "finished"))
 

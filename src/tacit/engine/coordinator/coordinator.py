@@ -14,6 +14,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from tacit.engine.agreement.sealing import SealedRows
 from tacit.engine.agreement.terms import Agreement, agreement_hash, canonical
@@ -75,6 +77,11 @@ class Coordinator:
         self._attempts = 0
 
     # Set-up.
+
+    def give_public(self, weights: Mapping[int, NDArray[np.int64]], /) -> None:
+        """The weights of public objectives, which nodes need to follow the search."""
+        if self.agreement.search.populations == "derived":
+            self.public_weights = {k: w.astype("<i8").tobytes() for k, w in weights.items()}
 
     async def start(
         self, signatures: Mapping[str, bytes], sealed: Iterable[SealedRows], /, *, within: float

@@ -80,10 +80,7 @@ class SecureEngine:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._coordinator = Coordinator(agreement, clients_of(cluster))
-        if agreement.search.populations == "derived":
-            self._coordinator.public_weights = {
-                k: weights.astype("<i8").tobytes() for k, weights in (public or {}).items()
-            }
+        self._coordinator.give_public(public or {})
         self._searches: dict[int, SealedSearch] = {}
         self._objectives = {
             k: Evaluations(self._coordinator, k, answered_again=partial(self.record, k, again=True))

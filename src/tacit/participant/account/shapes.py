@@ -73,6 +73,10 @@ class Plan(msgspec.Struct, frozen=True):
     """The column of each row, or the tour. Names come from what was signed, not from here."""
 
     items: list[int]
+    values: list[float | None] | None = None
+    """Per objective this plan's own value, where it was disclosed: the platform's word."""
+    weightings: list[str] | None = None
+    """Of a sealed search of several objectives: what the plan was found for."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -86,6 +90,8 @@ class Outcome(msgspec.Struct, frozen=True):
     evaluations: int | None = None
     seconds: float | None = None
     late_by_seconds: float | None = None
+    front: list[Plan] | None = None
+    """All different plans, where there are several objectives; the first is `plan`."""
     for_owners: bool = False
     """Whether the platform says that each participant has its own part of the plan."""
     own_rows: list[dict[int, int]] = []
@@ -103,6 +109,12 @@ class CarriedPartOfNode(msgspec.Struct, frozen=True):
     box: bytes
     box_hashes: list[str]
     commitments: list[bytes]
+
+
+class CarriedPublicWeights(msgspec.Struct, frozen=True):
+    """Per public objective, its weights row by row."""
+
+    objectives: dict[int, list[list[int]]]
 
 
 class CarriedParts(msgspec.Struct, frozen=True):

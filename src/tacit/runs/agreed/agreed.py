@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tacit.engine.agreement import Agreement
 
@@ -18,3 +21,5 @@ class Agreed:
     signatures: Mapping[str, bytes]
     manifests: Mapping[int, Sequence[bytes]]
     """Per objective, in the agreement's order of owners."""
+    public: Mapping[int, NDArray[np.int64]] = field(default_factory=dict)
+    """The weights of public objectives."""

@@ -12,10 +12,9 @@ from pathlib import Path
 
 from tacit.engine.agreement import finish_of, manifests_digest, sealed_terms, search_seed
 from tacit.engine.coordinator import SecureEngine
-from tacit.engine.derived import agreed_parameters
+from tacit.engine.derived import agreed_parameters, with_public_weights
 from tacit.engine.identity import ClusterConfig
 from tacit.engine.records import FileLedger, PlanParts
-from tacit.errors import ParameterError
 from tacit.runs.agreed.agreed import LEDGER, Agreed
 from tacit.runs.agreed.evaluating import resumed
 from tacit.runs.driver import SearchDriver
@@ -44,7 +43,9 @@ def agreed_driver(
     )
     with (
         closing(FileLedger(folder / LEDGER, sync=keeps)) as ledger,
-        SecureEngine(agreement, cluster, ledger=ledger, plan_parts=PlanParts(folder)) as engine,
+        SecureEngine(
+            agreement, cluster, ledger=ledger, public=agreed.public, plan_parts=PlanParts(folder)
+        ) as engine,
     ):
         if agreement.sealed:
             yield _sealed(agreed, engine)
@@ -57,10 +58,10 @@ def _evaluating(
 ) -> SearchDriver:
     """The seed follows from the manifests and from what the nodes drew together."""
     agreement, manifests = agreed.agreement, agreed.manifests
-    problem, parameters = agreement.known_problem, agreed_parameters(agreement)
-    public = [each.name for each in problem.objectives if not each.confidential]
-    if public:
-        raise ParameterError(f"the weights of {public[0]!r} are public and not here; solve it")
+    problem, parameters = (
+        with_public_weights(agreement, agreed.public),
+        agreed_parameters(agreement),
+    )
     words = engine.enter(agreed.signatures, within=ENTER_SECONDS)
     digests = {k: manifests_digest(manifests[k]) for k in agreement.confidential()}
     seed = search_seed(agreement, digests, words)

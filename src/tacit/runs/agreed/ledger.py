@@ -11,7 +11,7 @@ again under its number, which counts once and discloses the same.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -21,8 +21,15 @@ from numpy.typing import NDArray
 from tacit.disclosure import Estimator, estimator_named
 from tacit.engine.agreement import Agreement
 from tacit.engine.coordinator import SecureEngine, SecureObjective
-from tacit.engine.derived import agreed_parameters
-from tacit.engine.evaluators import ObjectiveEvaluation, SideBySide, Together, as_evaluation
+from tacit.engine.derived import agreed_parameters, with_public_weights
+from tacit.engine.evaluators import (
+    ClearObjective,
+    ObjectiveEvaluation,
+    ObjectiveEvaluator,
+    SideBySide,
+    Together,
+    as_evaluation,
+)
 from tacit.engine.records import EvaluationAnswer, RevealedBest, decode_entry
 from tacit.engine.wire import REVEAL_NUMBER, pack_candidates, request_hash
 from tacit.errors import LogError
@@ -119,30 +126,46 @@ def objectives_from(
     engine: SecureEngine | None = None,
 ) -> SideBySide:
     """What the ledger has answered after the first so many evaluations, then the nodes."""
-    evaluators = tuple(
-        LedgerObjective(
+
+    def asked(objective: int) -> LedgerObjective:
+        return LedgerObjective(
             agreement,
             problem,
-            k,
+            objective,
             estimator=estimator_named(estimator),
-            answers=answers_after(ledger, k, skip),
+            answers=answers_after(ledger, objective, skip),
             engine=engine,
         )
-        for k in agreement.evaluated()
-    )
+
     if agreement.together:
-        return Together(evaluators[0], len(problem.objectives))
-    return SideBySide(evaluators)
+        return Together(asked(0), len(problem.objectives))
+    evaluators: list[ObjectiveEvaluator] = [
+        asked(k) if terms.confidential else ClearObjective(problem, k)
+        for k, terms in enumerate(agreement.objectives)
+    ]
+    return SideBySide(tuple(evaluators))
 
 
 def run_from_ledger(
-    agreement: Agreement, ledger: Path, /, *, seed: int, observe: Observer | None = None
+    agreement: Agreement,
+    ledger: Path,
+    /,
+    *,
+    seed: int,
+    observe: Observer | None = None,
+    public: Mapping[int, NDArray[np.int64]] | None = None,
 ) -> EvaluatingDriver:
-    """Search once more as far as the ledger goes, without nodes."""
+    """Search once more as far as the ledger goes, without nodes.
+
+    `public` has the weights of public objectives.
+    """
     there = min(answered(ledger, agreement.evaluated()).values())
     if not there:
         raise LogError(f"{ledger} has no answers; give the ledger of a run that has begun")
-    problem, parameters = agreement.known_problem, agreed_parameters(agreement)
+    problem, parameters = (
+        with_public_weights(agreement, public or {}),
+        agreed_parameters(agreement),
+    )
     evaluator = objectives_from(agreement, problem, ledger, estimator=parameters.estimator)
     limits = Limits(evaluations=there)
     driver = EvaluatingDriver(problem, parameters, evaluator, seed=seed, limits=limits)

@@ -17,6 +17,7 @@ from tacit.runs.driver import Disclosed, Outcome, Progress, end_of
 from tacit.runs.evaluating.checkpoint import Snapshot, save_checkpoint
 from tacit.runs.history import GenerationRecord, GenerationView, record_generation
 from tacit.runs.limits import Limits, StopReason
+from tacit.runs.plan_values import Values, evaluated_values
 from tacit.runs.settings import Checkpointing
 from tacit.runs.summarize import history_lists, plan_set
 from tacit.search import Evolution, SearchParameters
@@ -112,8 +113,10 @@ class EvaluatingDriver:
             except (EngineError, MpcError) as error:
                 if self.now.best_known is None:
                     raise  # there is nothing to answer with
-                self.notes.append(str(error))
                 late = self._until is not None and time.monotonic() >= self._until
+                # A generation that only just did not fit is nobody's fault.
+                if not late or getattr(error, "peer", "") != "the nodes":
+                    self.notes.append(str(error))
                 return StopReason.DEADLINE if late else StopReason.NODES
             if self.is_checkpoint_due():
                 self.checkpoint()
@@ -166,6 +169,16 @@ class EvaluatingDriver:
             return []
         plans: list[list[int]] = self.problem.plans(known.genomes).tolist()
         return [plans.pop(self._best_plan), *plans]
+
+    def values(self) -> list[Values]:
+        """Exact ones are known as long as the plans are those of the last generation."""
+        known, search = self.now.best_known, self.now.search
+        if known is None:
+            return []
+        if known.generation != search.generation:
+            return [[None] * len(self.problem.objectives) for _ in known.genomes]
+        values = evaluated_values(self.problem, search.estimates[search.estimated_best()])
+        return [values.pop(self._best_plan), *values]
 
     def disclosed(self) -> Disclosed:
         """What was disclosed in the generation that the plans come from."""

@@ -13,6 +13,7 @@ from tacit.errors import MpcError, NoPlanError
 from tacit.problems import Problem
 from tacit.runs.driver import Disclosed, Outcome, Progress, end_of
 from tacit.runs.limits import Limits, StopReason
+from tacit.runs.plan_values import Values, opened_values
 from tacit.runs.result import History
 from tacit.runs.sealed.finishing import Finishing
 from tacit.runs.sealed.pace import MOST_IN_BATCH, Pace
@@ -231,6 +232,15 @@ class SealedDriver:
     def plans(self) -> list[list[int]]:
         """The plans, once all are opened."""
         here = [each.plan for each in self._opened if each.plan]
+        return here if self._finished else []
+
+    def values(self) -> list[Values]:
+        """Of plans for one objective alone, if it was agreed that their value is disclosed."""
+        here = [
+            opened_values(self.problem, weighting, each.value)
+            for weighting, each in zip(self.weightings, self._opened, strict=False)
+            if each.plan
+        ]
         return here if self._finished else []
 
     @property

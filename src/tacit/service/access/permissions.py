@@ -38,6 +38,7 @@ PERMISSIONS: dict[Endpoint, frozenset[str]] = {
     ("POST", "/runs/{run_id}/cancel"): OPERATORS,
     ("POST", "/runs/{run_id}/resume"): OPERATORS,
     ("GET", "/runs/{run_id}/agreement"): ANY_ROLE,
+    ("GET", "/runs/{run_id}/public-weights"): ANY_ROLE,
     ("POST", "/runs/{run_id}/signature"): PARTICIPANTS,
     ("POST", "/runs/{run_id}/submission"): PARTICIPANTS,
     ("GET", "/runs/{run_id}/submission"): PARTICIPANTS,

@@ -8,11 +8,12 @@ import msgspec
 from fastapi import Response
 from sqlalchemy.orm import Session
 
-from tacit.problems import Problem
-from tacit.service.api.shapes import Plan, RunResult, RunSummary
+from tacit.service.api.plans import distinct_plans, shown_plan
+from tacit.service.api.shapes import RunResult, RunSummary
 from tacit.service.api.terms import RunTerms
 from tacit.service.storage import Run, members_with_keys, read_run
 from tacit.service.workflow.drafting import problem_of_terms
+from tacit.service.workflow.public_weights import without_weights
 
 FIGURES = ("told", "generation", "evaluations", "seconds", "late_by_seconds", "nodes")
 
@@ -26,7 +27,8 @@ def _summary(run: Run) -> dict[str, Any]:
     progress = run.progress or {}
     columns = ("id", "name", "state", "reason", "created", "running_since", "deadline_at", "ended")
     known = {name: getattr(run, name) for name in columns}
-    return {**known, "generation": progress.get("generation"), "best": progress.get("best")}
+    reported = {"generation": "generation", "best": "best", "reported_at": "at"}
+    return {**known, **{name: progress.get(key) for name, key in reported.items()}}
 
 
 def run_answer(
@@ -50,7 +52,7 @@ def run_answer(
     ]
     answer = {
         **_summary(run),
-        "terms": run.terms,
+        "terms": without_weights(run.terms),
         "members": members,
         "cluster": run.cluster,
         "agreement_hash": run.agreement_hash,
@@ -67,21 +69,19 @@ def run_result(run: Run, /) -> RunResult:
     """The result of a run, in the problem's own names."""
     result = run.result or {}
     terms = RunTerms.model_validate(run.terms)
-    items, front = result.get("items"), result.get("front")
-    plans = [] if items is None else [items, *(front or [])]
+    items, front, shown = result.get("items"), None, None
     # A run that ended without a plan may be of a kind that is not installed any more.
-    shown = [] if not plans else _shown(plans, problem_of_terms(terms, proven=True))
+    if items is not None:
+        problem = problem_of_terms(terms, proven=True)
+        front = distinct_plans(result, problem)
+        shown = front[0] if front else shown_plan(items, problem)
     return RunResult.model_validate(
         {
             "state": run.state,
             "reason": run.reason,
-            "plan": shown[0] if shown else None,
+            "plan": shown,
             **{name: result.get(name) for name in FIGURES},
-            "front": None if front is None else shown[1:],
+            "front": front,
             "for_owners": bool(result.get("for_owners")),
         }
     )
-
-
-def _shown(plans: list[list[int]], problem: Problem) -> list[Plan]:
-    return [Plan(items=items, named=problem.named_plan(items)) for items in plans]

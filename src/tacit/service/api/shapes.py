@@ -102,6 +102,8 @@ class Progress(BaseModel):
     best: list[float | bool | None]
     """What each objective disclosed of its best fitness, in the users' unit."""
     seconds: float
+    at: float | None = None
+    """When it was reported."""
 
 
 class RunSummary(BaseModel):
@@ -117,6 +119,8 @@ class RunSummary(BaseModel):
     ended: float | None
     generation: int | None
     best: list[float | bool | None] | None
+    reported_at: float | None = None
+    """When something was last heard of it."""
 
 
 class MemberAnswer(BaseModel):
@@ -145,6 +149,12 @@ class RunInvited(RunAnswer):
     """A run with the one-time codes of those who have not joined, shown once."""
 
     invitations: dict[str, str]
+
+
+class PublicWeights(BaseModel):
+    """Per public objective, by its number, its weights row by row."""
+
+    objectives: dict[int, list[list[int]]]
 
 
 class Why(Taken):
@@ -185,6 +195,10 @@ class Plan(BaseModel):
     items: list[int]
     named: list[tuple[str, str]] | None
     """The same in the problem's own names: who gets what, or the legs."""
+    values: list[float | None] | None = None
+    """Per objective this plan's own value, where it was disclosed."""
+    weightings: list[str] | None = None
+    """Of a sealed search of several objectives: what the plan was found for, such as 3:1."""
 
 
 class RunResult(BaseModel):
@@ -201,7 +215,7 @@ class RunResult(BaseModel):
     nodes: int | None
     """How many computed it, which decides what they promise; None before versions that say it."""
     front: list[Plan] | None
-    """All plans of the best-known set, where there are several objectives."""
+    """All different plans of the best-known set, where there are several objectives."""
     for_owners: bool = False
     """Whether there is a plan, of which each participant has its own part and nobody else any."""
 

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    model_validator,
+)
 
-from tacit.problems import Problem, PublicProblem, kind_named, public_problem
+from tacit.errors import ParameterError
+from tacit.problems import Objective, Problem, PublicProblem, kind_named, public_problem
 
 MOST_CELLS = 4_000_000
 """Rows times columns; beyond that boxes would not fit any request."""
@@ -17,12 +26,26 @@ MOST_DEADLINE_SECONDS = 7 * 24 * 3600.0
 Label = Annotated[
     str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")
 ]
-ParticipantName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
+NAME_PATTERN = r"^[^\W_][\w.-]{0,62}$"
+"""Letters and digits of any script, dots, dashes and underscores."""
+
+
+def one_form(name: object, /) -> object:
+    """A name as it is kept: letters with marks have one form (NFC), however they were typed.
+
+    >>> one_form("ce\u0301leste") == "c\u00e9leste"
+    True
+    """
+    return unicodedata.normalize("NFC", name) if isinstance(name, str) else name
+
+
+ParticipantName = Annotated[str, StringConstraints(pattern=NAME_PATTERN), BeforeValidator(one_form)]
 Index = Annotated[int, Field(ge=0, lt=1 << 16)]
 Pair = Annotated[list[Index], Field(min_length=2, max_length=2)]
 Point = Annotated[list[float], Field(min_length=2, max_length=2)]
 Datum = Annotated[int, Field(ge=0, le=10**9)]
 Weighting = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,7}(:[0-9]{1,7}){0,9}$")]
+Weight = Annotated[int, Field(ge=0, le=2**48)]
 Whole = Annotated[int, Field(ge=-(2**53), le=2**53)]
 
 
@@ -64,7 +87,7 @@ class ProblemTerms(Taken):
 def draft_of_problem(
     problem: Problem, owners: Mapping[str, Sequence[int]], /, **disclosed: str
 ) -> dict[str, Any]:
-    """What a draft says of a problem and its owners, which is nothing of its weights.
+    """What a draft says of a problem and its owners: of its weights, the public ones.
 
     `disclosed` is the `disclosure` and, if it is not the usual one, the `best` of each objective.
     """
@@ -79,12 +102,21 @@ def draft_of_problem(
             "sense": each.sense,
             "scale": each.scale,
             "weight_bound": each.weight_bound,
-            **disclosed,
+            **(disclosed if each.confidential else _public_terms(each)),
         }
         for each in problem.objectives
     ]
     participants = {name: list(rows) for name, rows in owners.items()}
     return {"problem": public, "objectives": objectives, "participants": participants}
+
+
+def _public_terms(objective: Objective) -> dict[str, Any]:
+    if objective.weights is None:
+        raise ParameterError(
+            f"the objective {objective.name!r} is public and its weights are not here; give them"
+        )
+    weights = objective.weights.tolist()
+    return {"confidential": False, "disclosure": "none", "best": "value", "weights": weights}
 
 
 def public_of_terms(problem: Mapping[str, Any], /) -> PublicProblem:
@@ -104,8 +136,16 @@ class ObjectiveTermsIn(Taken):
     disclosure: Annotated[str, StringConstraints(max_length=40)] = "sealed"
     best: Literal["value", "improvement", "nothing"] = "nothing"
     """What is disclosed of the best value."""
-    confidential: Literal[True] = True
-    """Objectives of a run on the platform are all confidential."""
+    confidential: bool = True
+    weights: list[list[Weight]] | None = None
+    """Of a public objective: row by row. Answers leave them out; they have an address of their
+    own."""
+
+    @model_validator(mode="after")
+    def _weights_are_public(self) -> ObjectiveTermsIn:
+        if self.confidential and self.weights is not None:
+            raise ValueError("its weights are its owners' and come sealed; leave them out")
+        return self
 
 
 class LimitTerms(Taken):

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from tacit.audit import (
+    Expected,
+    Told,
     costs_or_values,
     expected_leakage,
     explain_expected,
@@ -30,34 +32,35 @@ from tacit.service.workflow.drafting import (
 )
 
 
-def inferred(terms: dict[str, Any], /) -> list[tuple[str, str]]:
-    """Each objective with a paragraph on it, for all evaluations that the terms allow.
+class Inferred(NamedTuple):
+    """What could be inferred of one objective: in words, and as figures from 0 to 1."""
+
+    name: str
+    text: str
+    bars: tuple[tuple[str, float], ...]
+
+
+def inferred(terms: dict[str, Any], /, *, evaluations: int | None = None) -> list[Inferred]:
+    """Each objective, for all evaluations that the terms allow, or for those that were made.
 
     Terms that are still wrong say nothing: the API says what is wrong with them.
     """
     try:
-        return _inferred(RunTerms.model_validate(terms))
+        return _inferred(RunTerms.model_validate(terms), evaluations)
     except (TacitError, ValidationError):
         return []
 
 
-def _inferred(terms: RunTerms) -> list[tuple[str, str]]:
-    problem, evaluations = terms.problem, budget_of_terms(terms)
+def _inferred(terms: RunTerms, made: int | None) -> list[Inferred]:
+    evaluations = made or budget_of_terms(terms)
     population = population_of_terms(terms) or 1
     parameters = parameters_of_terms(terms)
-    plans = plans_of_terms(terms)
     measured = resembles_a_preset(parameters, objectives=len(terms.objectives))
     explained = []
     for each in terms.objectives:
-        expected = expected_leakage(
-            each.disclosure,
-            kind=problem.kind,
-            rows=problem.rows,
-            columns=problem.columns,
-            population=population,
-            evaluations=evaluations,
-            scheduled=first_columns(problem.forbidden, problem.rows) is not None,
-        )
+        if not each.confidential:
+            continue
+        expected = _expected(each.disclosure, terms, evaluations, population)
         paragraph = explain_expected(
             expected,
             disclosure=each.disclosure,
@@ -66,17 +69,54 @@ def _inferred(terms: RunTerms) -> list[tuple[str, str]]:
             costs=costs_or_values(each.sense),
             best=each.best,
             asks="nodes" if measured else "unmeasured",
-            plans=plans,
+            plans=plans_of_terms(terms),
             plan_for=plan_for(problem_of_terms(terms, proven=True), terms.plan),
         )
-        explained.append((each.name, paragraph))
+        exact = _expected("none", terms, evaluations, population)
+        bars = (
+            ("this run", 0.0 if terms.plan == "owners" else _figure(expected, expected.honest)),
+            ("if every value were disclosed", _figure(exact, exact.honest)),
+            ("the published plan alone", _figure(expected, expected.plan_only)),
+        )
+        explained.append(Inferred(each.name, paragraph, bars))
     return explained
 
 
-def inferred_markup(explained: Sequence[tuple[str, str]], /) -> str:
-    """The paragraphs as a list; where there are several, each with its objective's name."""
-    several = len(explained) > 1
-    items = "".join(
-        f"<li>{escape(f'{name}: {text}' if several else text)}</li>" for name, text in explained
+def _expected(disclosure: str, terms: RunTerms, evaluations: int, population: int) -> Expected:
+    problem = terms.problem
+    return expected_leakage(
+        disclosure,
+        kind=problem.kind,
+        rows=problem.rows,
+        columns=problem.columns,
+        population=population,
+        evaluations=evaluations,
+        scheduled=first_columns(problem.forbidden, problem.rows) is not None,
     )
-    return f'<ul class="sentences">{items}</ul>' if items else ""
+
+
+def _figure(expected: Expected, told: Told) -> float:
+    """Where much is known before the run, what it adds."""
+    return told.gain if expected.prior_alone else told.correlation
+
+
+def inferred_markup(explained: Sequence[Inferred], /) -> str:
+    """A gauge for each objective, with what it is to be compared to, and the words behind it."""
+    several = len(explained) > 1
+    return "".join(
+        (f"<h3>{escape(each.name)}</h3>" if several else "")
+        + _gauge(each.bars)
+        + f"<details><summary>In words</summary><p>{escape(each.text)}</p></details>"
+        for each in explained
+    )
+
+
+def _gauge(bars: Sequence[tuple[str, float]]) -> str:
+    """A bar per figure; what a bar says is also there as text."""
+    rows = "".join(
+        f'<div class="{"own" if i == 0 else "other"}"><dt>{escape(label)}</dt><dd>'
+        f'<span class="track"><span style="width: {100 * min(max(value, 0), 1):.0f}%"></span>'
+        f"</span><span>{value:.2f}</span></dd></div>"
+        for i, (label, value) in enumerate(bars)
+    )
+    return f'<dl class="gauge">{rows}</dl><p class="hint">From 0, nothing, to 1, everything.</p>'

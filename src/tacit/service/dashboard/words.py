@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 from tacit.disclosure import PARETO, SEALED, split_disclosure
 
@@ -46,15 +47,14 @@ def sentence(text: str, /) -> str:
 
 
 def number(value: float | None, /) -> str:
-    """A number with thin spaces between thousands, as few decimals as it needs.
+    """A number as all texts of tacit write it, with as few decimals as it needs.
 
     >>> number(1234567), number(12.5), number(None)
-    ('1\u202f234\u202f567', '12.5', '–')
+    ('1,234,567', '12.5', '–')
     """
     if value is None:
         return "–"
-    text = f"{value:,.0f}" if value == int(value) or abs(value) >= 1000 else f"{value:,.4g}"
-    return text.replace(",", "\u202f")
+    return f"{value:,.0f}" if value == int(value) or abs(value) >= 1000 else f"{value:,.4g}"
 
 
 def time_left(seconds: float, /) -> str:
@@ -116,6 +116,15 @@ def disclosure_words(disclosure: str, /, *, for_owners: bool = False) -> str:
     }.get(method, disclosure)
 
 
+def objective_words(objective: dict[str, Any], /, *, for_owners: bool = False) -> str:
+    """What of an objective is disclosed, in a few words."""
+    if not objective.get("confidential", True):
+        return "public: everybody knows its weights"
+    disclosure = objective["disclosure"]
+    shown = disclosure_words(disclosure, for_owners=for_owners)
+    return f"{disclosure}: {shown}; {best_words(objective['best'])}"
+
+
 def best_words(best: str, /) -> str:
     """What is disclosed of the best value besides."""
     return {
@@ -126,7 +135,7 @@ def best_words(best: str, /) -> str:
 
 
 def disclosed_so_far(
-    objectives: list[dict[str, str]],
+    objectives: list[dict[str, Any]],
     generations: int,
     population: int,
     /,
@@ -138,6 +147,9 @@ def disclosed_so_far(
         return [_opened_so_far(objectives, is_open=generations > 0, for_owners=for_owners)]
     sentences = []
     for objective in objectives:
+        if not objective.get("confidential", True):
+            sentences.append(f"{objective['name']} is public: everybody knows its weights.")
+            continue
         answers = f"{number(generations)} answer{'' if generations == 1 else 's'}"
         about = f" about {number(population)} plans each"
         shown = disclosure_words(objective["disclosure"])
@@ -155,7 +167,7 @@ def disclosed_so_far(
     return sentences
 
 
-def _opened_so_far(objectives: list[dict[str, str]], *, is_open: bool, for_owners: bool) -> str:
+def _opened_so_far(objectives: list[dict[str, Any]], *, is_open: bool, for_owners: bool) -> str:
     """What a sealed search has disclosed; several objectives open a plan for each weighting."""
     best = objectives[0].get("best", "nothing")
     plans = "the plan" if len(objectives) == 1 else "the plans, one per weighting,"

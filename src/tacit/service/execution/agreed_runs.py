@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlalchemy.orm import Session
 
@@ -11,6 +11,7 @@ from tacit.errors import NotThereError
 from tacit.service.execution.port import SignedManifest
 from tacit.service.storage import members_of, read_run, sealed_rows
 from tacit.service.workflow.lifecycle import State
+from tacit.service.workflow.public_weights import Weights, public_weights
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class StoredAgreement:
     agreement: Agreement
     signatures: dict[str, bytes]
     rows: list[StoredRows]
+    public: Weights = field(default_factory=dict)
+    """Of public objectives."""
 
     @property
     def is_complete(self) -> bool:
@@ -100,4 +103,5 @@ def stored_agreement(session: Session, run_id: str, /) -> StoredAgreement:
         agreement=read_agreement(run.agreement),
         signatures={each.participant: each.signature for each in members if each.signature},
         rows=rows,
+        public=public_weights(run.terms),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.engine.agreement import Agreement
+from tacit.engine.agreement import Agreement, sealed_terms
 from tacit.service.execution.report import Report
 from tacit.service.workflow.lifecycle import State
 
@@ -46,6 +46,11 @@ def answer_of(
     return Answer(State.INTERRUPTED, f"{reason}; resume it to go on", result)
 
 
+def _weightings(agreement: Agreement) -> list[str]:
+    """What each plan of a sealed search was found for, in the order of the plans."""
+    return [":".join(map(str, factors)) for factors in sealed_terms(agreement).weightings]
+
+
 def _with(reason: str, trouble: str) -> str:
     return f"{reason}; {trouble}" if trouble else reason
 
@@ -56,6 +61,7 @@ def result_of(
     """The best so far as the database keeps it, or None if nothing was found."""
     if report is None or not (report.plans or report.for_owners):
         return None
+    several = bool(report.plans) and len(agreement.objectives) > 1
     return {
         "items": report.plans[0] if report.plans else None,
         "for_owners": report.for_owners,
@@ -65,5 +71,7 @@ def result_of(
         "seconds": round(report.seconds, 3),
         "late_by_seconds": round(late_by, 4),
         "nodes": len(agreement.nodes),
-        "front": report.plans if report.plans and len(agreement.objectives) > 1 else None,
+        "front": report.plans if several else None,
+        "values": report.values if several else None,
+        "weightings": _weightings(agreement) if agreement.sealed and several else None,
     }

@@ -7,7 +7,6 @@ import logging
 import time
 from pathlib import Path
 
-from tacit.engine.agreement import Agreement
 from tacit.engine.coordinator import Coordinator, NodeOffer, ask_for_sealing_keys, clients_of
 from tacit.engine.identity import (
     expires,
@@ -18,9 +17,10 @@ from tacit.engine.identity import (
 )
 from tacit.engine.local import node_terms, platform_certificate
 from tacit.errors import TacitError
+from tacit.service.execution.agreed_runs import StoredAgreement
 from tacit.service.execution.port import ClusterStatus, NodeStatus
 
-LOOK_EVERY_SECONDS = 5.0
+LOOK_EVERY_SECONDS = 2.0
 LOOK_SECONDS = 2.0
 OFFER_SECONDS = 5.0
 DAY = 86400.0
@@ -37,12 +37,15 @@ class ClusterLinks:
         self._config = load_cluster_config(file)
         self._clients = clients_of(self._config)
         self._reachable = [False] * len(self._clients)
+        self._last_seen: list[float | None] = [None] * len(self._clients)
         self._warned = -DAY
         self._watching: asyncio.Task[None] | None = None
 
-    def coordinator(self, agreement: Agreement, /) -> Coordinator:
+    def coordinator(self, stored: StoredAgreement, /) -> Coordinator:
         """A coordinator on these links; it must not be closed."""
-        return Coordinator(agreement, self._clients)
+        made = Coordinator(stored.agreement, self._clients)
+        made.give_public(stored.public)
+        return made
 
     async def offered_nodes(self, nonce: str, /) -> tuple[list[NodeOffer], str]:
         """The nodes for an agreement with this nonce, and the platform towards them.
@@ -90,6 +93,8 @@ class ClusterLinks:
             fields = {"cluster": self.name, "node": node, "reachable": here}
             log.info("node seen" if here else "node lost", extra={"fields": fields})
         self._reachable[node] = here
+        if here:
+            self._last_seen[node] = time.time()
 
     def clock_warnings(self) -> list[str]:
         """A sentence for each node whose clock is off."""
@@ -132,9 +137,15 @@ class ClusterLinks:
                 reachable=here,
                 clock_offset_seconds=client.clock_offset,
                 certificate_expires=at,
+                last_seen=seen,
             )
-            for terms, client, here, at in zip(
-                node_terms(self._config), self._clients, self._reachable, expire, strict=True
+            for terms, client, here, at, seen in zip(
+                node_terms(self._config),
+                self._clients,
+                self._reachable,
+                expire,
+                self._last_seen,
+                strict=True,
             )
         )
         return ClusterStatus(

@@ -69,7 +69,7 @@ class EndedRuns:
             if stored.state not in OVER or stored.agreement.limits.expires <= time.time():
                 return True
             links = self._links_of(stored.cluster)
-            await links.coordinator(stored.agreement).end_agreement(within=TELL_SECONDS)
+            await links.coordinator(stored).end_agreement(within=TELL_SECONDS)
         except (NotThereError, RefusedError):
             return True  # no node has it, or no cluster
         except (TacitError, TimeoutError, OSError) as error:

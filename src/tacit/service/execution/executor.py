@@ -280,7 +280,7 @@ class Executor:
         early = {State.SUBMITTED, State.AGREED} if heads_only else {State.SUBMITTED}
         if stored.state in BEFORE_RUNNING - early:
             raise WrongStateError("the nodes have no log of this run yet; wait until it runs")
-        coordinator = self._links_of(stored.cluster).coordinator(stored.agreement)
+        coordinator = self._links_of(stored.cluster).coordinator(stored)
         dones = await coordinator.start_agreement(stored.signatures, within=LOG_SECONDS)
         fetch = coordinator.fetch_heads if heads_only else coordinator.fetch_logs
         logs = await fetch(nonce)

@@ -27,6 +27,8 @@ class NodeStatus:
     """How far its clock is ahead of the platform's; None before the first answer."""
     certificate_expires: float | None = None
     """When that is, in seconds since 1970."""
+    last_seen: float | None = None
+    """When it last answered."""
 
 
 @dataclass(frozen=True, kw_only=True)

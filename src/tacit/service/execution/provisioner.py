@@ -91,7 +91,7 @@ class Provisioner:
 
     async def _once(self) -> bool:
         stored = await self._database.read(stored_agreement, self._run_id)
-        coordinator = self._links.coordinator(stored.agreement)
+        coordinator = self._links.coordinator(stored)
         if not self._is_agreed:
             await coordinator.start_agreement(stored.signatures, within=HAND_OVER_SECONDS)
             self._is_agreed = True

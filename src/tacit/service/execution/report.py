@@ -38,11 +38,15 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     disclosed: list[float | bool | None] = msgspec.field(default_factory=list, name="told")
     """What each disclosed in the generation that the plans come from."""
     plans: list[list[int]] = []
+    values: list[list[float | None]] = []
+    """Of each of these plans, what was disclosed of its own values, in the users' unit."""
     for_owners: bool = False
     """Whether the plans were opened to their owners, so that none is here."""
     stopped: str = ""
     """Why the search ended: a `StopReason`."""
     notes: list[str] = []
+    at: float = 0.0
+    """When this was so, in seconds since 1970: an old report is the last of a run that stalls."""
     error: str = ""
     can_retry: bool = False
     """Whether the same may work later."""
@@ -60,6 +64,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
             "evaluations_per_second": round(self.evaluations_per_second, 2),
             "best": self.best,
             "seconds": round(self.seconds, 3),
+            "at": round(self.at, 3),
         }
 
 
@@ -76,6 +81,8 @@ class RunRequest(msgspec.Struct, frozen=True):
     agreement: bytes
     signatures: dict[str, bytes]
     manifests: dict[int, list[bytes]]
+    public: dict[int, list[list[int]]] = {}
+    """The weights of public objectives."""
 
 
 def run_folder(data: Path, run_id: str, /) -> Path:

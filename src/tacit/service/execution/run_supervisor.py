@@ -81,6 +81,7 @@ class RunSupervisor:
             agreement=stored.data,
             signatures=stored.signatures,
             manifests=stored.manifests(),
+            public={k: weights.tolist() for k, weights in stored.public.items()},
         )
 
     async def _is_ready(self, worker: WorkerHandle) -> bool:

@@ -23,6 +23,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 import msgspec
+import numpy as np
 
 from tacit.engine.agreement import read_agreement
 from tacit.engine.identity import ClusterConfig, load_cluster_config
@@ -112,6 +113,7 @@ class Worker:
             agreement=read_agreement(request.agreement),
             signatures=request.signatures,
             manifests=request.manifests,
+            public={k: np.array(rows, dtype=np.int64) for k, rows in request.public.items()},
         )
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock = (self._folder / LOCK).open("w")
@@ -185,6 +187,7 @@ class Worker:
             self._standing(driver, stage),
             disclosed=disclosed_to_user(driver.problem, driver.disclosed()) if ended else [],
             plans=plans if several else plans[:1],
+            values=driver.values() if several else [],
             for_owners=driver.for_owners,
             stopped="" if reason is None else reason.value,
             can_retry=reason is StopReason.NODES and driver.can_resume,
@@ -205,6 +208,7 @@ class Worker:
             seconds=self._before + running,
             evaluations_per_second=(len(self._ends) - 1) / span if span else 0.0,
             best=disclosed_to_user(driver.problem, now.best) if now.best else [],
+            at=time.time(),
         )
 
     def _publish(self, report: Report) -> None:

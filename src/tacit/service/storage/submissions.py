@@ -64,7 +64,8 @@ def set_submission_state(
 def _summarize(session: Session, member: Member) -> None:
     """What holds for all of a participant's rows: the worst that holds for some."""
     mine = sealed_of(session, member.run, member.participant)
-    objectives = len(read_run(session, member.run).terms["objectives"])
+    terms = read_run(session, member.run).terms
+    objectives = sum(bool(each.get("confidential", True)) for each in terms["objectives"])
     states = [sealed.state for sealed in mine]
     summary: SubmissionState = "missing"
     if "refused" in states:

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from math import ceil
 
+import numpy as np
+
 from tacit.disclosure import SEALED, parse_best_mode, parse_disclosure
 from tacit.engine.agreement import (
     Agreement,
@@ -36,7 +38,7 @@ from tacit.runs import (
 )
 from tacit.search import SearchParameters, preset_named
 from tacit.search.moves import ExactParameters, SealedParameters
-from tacit.service.api.terms import RunTerms, public_of_terms
+from tacit.service.api.terms import ObjectiveTermsIn, RunTerms, public_of_terms
 
 CANDIDATES_PER_SECOND = 30_000.0
 """What three nodes side by side on one idle machine evaluate at most: 300 candidates in 10 ms."""
@@ -45,24 +47,31 @@ MOST_PER_SECOND = 1000.0
 
 
 def problem_of_terms(terms: RunTerms, /, *, proven: bool = False) -> Problem:
-    """The problem without its weights."""
-    objectives = tuple(
-        Objective(
-            each.name,
-            None,
-            sense=each.sense,
-            disclosure=parse_disclosure(each.disclosure),
-            best_mode=parse_best_mode(each.best),
-            scale=each.scale,
-            weight_bound=each.weight_bound,
-        )
-        for each in terms.objectives
-    )
+    """The problem without weights that are somebody's."""
+    objectives = tuple(_objective(each) for each in terms.objectives)
     participants = tuple(
         Participant(name, tuple(rows)) for name, rows in terms.participants.items()
     )
     known = public_of_terms(terms.problem.model_dump())
     return problem_without_weights(known, objectives, participants, proven=proven)
+
+
+def _objective(terms: ObjectiveTermsIn) -> Objective:
+    weights = None
+    if terms.weights is not None:
+        if len({len(row) for row in terms.weights}) != 1:
+            raise ParameterError(f"{terms.name!r}: the rows of its weights differ in length")
+        weights = np.array(terms.weights, dtype=np.int64)
+    return Objective(
+        terms.name,
+        weights,
+        sense=terms.sense,
+        confidential=terms.confidential,
+        disclosure=parse_disclosure(terms.disclosure),
+        best_mode=parse_best_mode(terms.best),
+        scale=terms.scale,
+        weight_bound=terms.weight_bound,
+    )
 
 
 def parameters_of_terms(terms: RunTerms, /) -> SearchParameters:
@@ -161,6 +170,8 @@ def agreement_of_terms(
     The nodes have offered their sealing keys for this nonce and this platform.
     """
     problem = problem_of_terms(terms)
+    if not any(each.confidential for each in problem.objectives):
+        raise ParameterError("nothing of this run is confidential; use tacit solve instead")
     search, sizes = _search_of_terms(terms, problem, len(nodes))
     return draft_agreement(
         problem,

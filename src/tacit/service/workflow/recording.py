@@ -17,6 +17,7 @@ from tacit.service.execution.report import Report, read_report, run_folder
 from tacit.service.server.settings import Settings
 from tacit.service.storage import Database, read_run
 from tacit.service.workflow.lifecycle import ENDS, check_state
+from tacit.service.workflow.public_weights import Weights, public_weights
 
 RECORD = "run.record"
 
@@ -28,19 +29,19 @@ def record_run(settings: Settings, run_id: str, /, *, out: Path | None = None) -
         with database.reading() as session:
             run = read_run(session, run_id)
             check_state(run.where, ENDS, to="be recorded")
-            data = run.agreement
+            data, public = run.agreement, public_weights(run.terms)
     finally:
         database.close()
     if data is None:
         raise InputError("the run ended before there was an agreement, so nothing was disclosed")
     folder = run_folder(settings.data_folder, run_id)
     path = folder / RECORD if out is None else out
-    record_of_run(read_agreement(data), folder).save(path)
+    record_of_run(read_agreement(data), folder, public).save(path)
     return path
 
 
-def record_of_run(agreement: Agreement, folder: Path, /) -> Record:
-    """What the platform saw of a run, from the run's folder."""
+def record_of_run(agreement: Agreement, folder: Path, public: Weights | None = None, /) -> Record:
+    """What the platform saw of a run, from the run's folder; `public` is for public objectives."""
     report = read_report(folder)
     if report is None or not (report.plans or report.for_owners):
         raise InputError("the run has found no plan, so there is nothing to record")
@@ -51,7 +52,7 @@ def record_of_run(agreement: Agreement, folder: Path, /) -> Record:
             "the run is of an earlier version, which did not note the seed; record a new one"
         )
     recorder = Recorder()
-    run_from_ledger(agreement, folder / LEDGER, seed=report.seed, observe=recorder)
+    run_from_ledger(agreement, folder / LEDGER, seed=report.seed, observe=recorder, public=public)
     return recorder.record(report.plans[0])
 
 

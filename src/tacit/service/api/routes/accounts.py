@@ -12,9 +12,10 @@ from tacit.service.access.tokens import accounts_that_joined, revoke_all
 from tacit.service.api.errors import error_responses
 from tacit.service.api.gate import ThePlatform, gated_router
 from tacit.service.api.shapes import AccountAnswer, Invited, NewAccount
+from tacit.service.api.terms import ParticipantName
 from tacit.service.storage import Account, create_account, list_accounts
 
-AccountName = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
+AccountName = Annotated[ParticipantName, Path()]
 
 
 def _add(session: Session, name: str, role: str, hours: float) -> tuple[Account, str, float]:

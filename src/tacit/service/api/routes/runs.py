@@ -13,12 +13,13 @@ from tacit.service.access.permissions import PARTICIPANT
 from tacit.service.api.answers import run_answer, run_summary
 from tacit.service.api.errors import error_responses
 from tacit.service.api.gate import Asker, RunId, ThePlatform, gated_router
-from tacit.service.api.shapes import RunAnswer, RunInvited, RunSummary, Why
+from tacit.service.api.shapes import PublicWeights, RunAnswer, RunInvited, RunSummary, Why
 from tacit.service.api.terms import RunTerms
 from tacit.service.storage import Event, Run, create_run, list_runs, read_run, set_state
 from tacit.service.workflow.drafting import checked_terms
 from tacit.service.workflow.inviting import invite_members
 from tacit.service.workflow.lifecycle import BEFORE_RUNNING, State, check_state
+from tacit.service.workflow.public_weights import public_weights
 
 DRAFT = frozenset({State.DRAFT})
 
@@ -74,6 +75,13 @@ def runs_router() -> APIRouter:
     async def run(run_id: RunId, platform: ThePlatform) -> Response:
         """A run, with its members and how far it is."""
         return await platform.database.read(run_answer, run_id)
+
+    @router.get("/runs/{run_id}/public-weights", responses=error_responses(404))
+    async def public(run_id: RunId, platform: ThePlatform) -> PublicWeights:
+        """The weights of public objectives, which the search and its checks need."""
+        run = await platform.database.read(read_run, run_id)
+        found = {k: weights.tolist() for k, weights in public_weights(run.terms).items()}
+        return PublicWeights(objectives=found)
 
     @router.put(
         "/runs/{run_id}", response_model=RunAnswer, responses=error_responses(404, 409, 422)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import unicodedata
 from html import escape
 
 from nicegui import events, ui
 
 from tacit.errors import TacitError
-from tacit.problems import Problem
+from tacit.problems import Problem, unscaled_text
 from tacit.service.dashboard.drafts import (
     KINDS,
+    ObjectiveRule,
+    account_name,
     costs_archive,
     drawn_problem,
     has_weights,
     run_terms,
-    uploaded_problem,
+    uploaded,
 )
 from tacit.service.dashboard.frame import (
     Visitor,
@@ -26,7 +29,8 @@ from tacit.service.dashboard.frame import (
     section,
     show_problem,
 )
-from tacit.service.dashboard.pages.rules_form import RulesForm, whole_number
+from tacit.service.dashboard.pages.number_fields import first_trouble, whole_number
+from tacit.service.dashboard.pages.rules_form import RulesForm
 from tacit.service.dashboard.pages.run_parts import table
 from tacit.service.dashboard.words import number
 
@@ -37,12 +41,13 @@ async def new_run_page(visitor: Visitor, /) -> None:
     """Build the page."""
     with page_frame("New run", visitor, here="/new"):
         native("h1", "New run")
-        _NewRun(visitor)
+        clusters = await visitor.api.get("/clusters")
+        _NewRun(visitor, max((len(each["nodes"]) for each in clusters), default=3))
 
 
 class _NewRun:
-    def __init__(self, visitor: Visitor) -> None:
-        self._visitor = visitor
+    def __init__(self, visitor: Visitor, nodes: int) -> None:
+        self._visitor, self._nodes = visitor, nodes
         self._problem: Problem | None = None
         self._is_drawn = False
         with section("1. The problem"):
@@ -60,8 +65,9 @@ class _NewRun:
             upload.bind_visibility_from(way, "value", value="upload")
             native(
                 "p",
-                "A problem file (JSON) with its participants and their rows. It should hold no "
-                "costs: participants submit theirs sealed. Costs in it are dropped unread.",
+                "A problem file (JSON) with its participants and their rows. What it says is "
+                "shown before anything is created. It should hold no costs: participants submit "
+                "theirs sealed. Confidential costs in it are dropped unread.",
             )
             upload = ui.upload(
                 auto_upload=True,
@@ -85,6 +91,9 @@ class _NewRun:
         seed = whole_number("Seed", 1, 0, 2**53)
 
         async def draw() -> None:
+            if (wrong := first_trouble([rows, columns, participants, seed])) is not None:
+                show_problem(wrong)
+                return
             try:
                 problem = drawn_problem(
                     str(kind.value),
@@ -103,38 +112,36 @@ class _NewRun:
     async def _uploaded(self, event: events.UploadEventArguments) -> None:
         try:
             content = await event.file.read()
-            problem = await asyncio.to_thread(uploaded_problem, content)
+            upload = await asyncio.to_thread(uploaded, content)
         except TacitError as error:
             show_problem(str(error))
             return
-        self._take(problem, is_drawn=False)
+        self._take(upload.problem, upload.rules, is_drawn=False)
 
-    def _take(self, problem: Problem, *, is_drawn: bool) -> None:
+    def _take(
+        self, problem: Problem, rules: tuple[ObjectiveRule, ...] = (), /, *, is_drawn: bool
+    ) -> None:
         self._problem, self._is_drawn = problem, is_drawn
         self._rest.clear()
         with self._rest:
             self._summary(problem)
-            self._rules(problem)
+            self._rules(problem, rules)
 
     def _summary(self, problem: Problem) -> None:
         with section("2. What everybody will know"):
             native(
                 "p",
                 f"{problem.name}: {problem.kind} of {problem.rows} rows and {problem.columns} "
-                f"columns, {' and '.join(objective.name for objective in problem.objectives)} "
-                f"to {problem.objectives[0].sense}.",
+                f"columns.",
             )
+            html(objectives_table(problem))
             if has_weights(problem) and not self._is_drawn:
                 native(
                     "p",
                     "This file held costs. They were dropped and are not stored; each "
                     "participant submits its own.",
                 ).classes("problem")
-            rows = [
-                [escape(each.name), number(len(each.rows)), escape(_row_names(problem, each.rows))]
-                for each in problem.participants
-            ]
-            html(table(["Participant", "Rows", "Which"], rows, "Participants"))
+            html(participants_table(problem))
             if self._is_drawn:
                 native(
                     "p", "The drawn costs are for trying things out. Hand each participant its own."
@@ -146,11 +153,14 @@ class _NewRun:
                     ),
                 ).props("no-caps outline")
 
-    def _rules(self, problem: Problem) -> None:
+    def _rules(self, problem: Problem, rules: tuple[ObjectiveRule, ...]) -> None:
         with section("3. The rules"):
-            form = RulesForm(problem)
+            form = RulesForm(problem, rules, nodes=self._nodes)
 
             async def create() -> None:
+                if (wrong := form.trouble()) is not None:
+                    show_problem(wrong)
+                    return
                 try:
                     terms = run_terms(problem, form.rules())
                 except TacitError as error:
@@ -160,6 +170,34 @@ class _NewRun:
                 ui.navigate.to(f"/runs/{made['id']}")
 
             button("Create the run", create, kind="main")
+
+
+def objectives_table(problem: Problem, /) -> str:
+    """What everybody will know of each objective."""
+    rows = [
+        [
+            escape(each.name),
+            escape(each.sense),
+            "confidential" if each.confidential else "public, with its weights",
+            f"0 to {unscaled_text(each.weight_bound, each.scale)}",
+            unscaled_text(1, each.scale),
+        ]
+        for each in problem.objectives
+    ]
+    heads = ["Objective", "Sense", "Known to", "Weights", "In steps of"]
+    return table(heads, rows, "Objectives")
+
+
+def participants_table(problem: Problem, /) -> str:
+    """Who takes part, under the names that accounts will have."""
+    rows = []
+    for each in problem.participants:
+        account = account_name(each.name)
+        is_same = account == unicodedata.normalize("NFC", each.name)
+        called = "" if is_same else f" (in the file: {escape(each.name)})"
+        which = escape(_row_names(problem, each.rows))
+        rows.append([escape(account) + called, number(len(each.rows)), which])
+    return table(["Participant", "Rows", "Which"], rows, "Participants")
 
 
 def _row_names(problem: Problem, rows: tuple[int, ...]) -> str:

@@ -26,6 +26,7 @@ from tacit.service.dashboard.pages.run_parts import (
     way_of,
 )
 from tacit.service.dashboard.pages.run_plan import RunPlan
+from tacit.service.dashboard.stalls import stall_words
 from tacit.service.dashboard.words import (
     SEALED_WORDS,
     disclosed_so_far,
@@ -48,6 +49,12 @@ async def run_page(visitor: Visitor, run: Run, curves: Curves, /) -> None:
     ui.timer(EVERY_SECONDS, page.tick)
 
 
+def evaluations_made(run: Run, /) -> int | None:
+    """How many there were, of a run that is over for good; before that, all may still be made."""
+    is_over = run["state"] in ("finished", "failed", "cancelled")
+    return run["progress"]["evaluations"] if is_over and run["progress"] else None
+
+
 class _RunPage:
     """Parts are made once; NiceGUI sends a content only if it differs from the last."""
 
@@ -58,11 +65,13 @@ class _RunPage:
         self._points: list[Point] = []
         self._ticks = 0
         self._plan_of: str | None = None
-        self._inferred_from: dict[str, Any] | None = None
+        self._inferred_from: tuple[dict[str, Any], int | None] | None = None
+        self._cluster: dict[str, Any] | None = None
         with ui.element("div").classes("title-line"):
             native("h1", run["name"])
             self._state = native("span").classes("state")
         self._meaning = native("p").classes("lead").props('role="status"')
+        self._stalled = native("p").classes("banner").props('role="alert"')
         self._way = html()
         self._warnings = html()
         self.actions = RunActions(visitor, self._id, self.tick)
@@ -97,25 +106,37 @@ class _RunPage:
         """Show a run as it is now."""
         self._ticks += 1
         await self._learn_points(run)
-        self._state.set_text(state_name(run["state"]))
-        self._state.classes(replace=f"state {run['state']}")
-        why = sentence(run["reason"]) if run["reason"] else state_meaning(run["state"])
-        self._meaning.set_text(why)
+        now = time.time()
+        if self._ticks % (2 if run["state"] == "running" else 5) == 1:
+            self._cluster = await self._cluster_of(run)
+            self._nodes.set_content(nodes_table(self._cluster))
+        self._say_state(run, now)
         self._way.set_content(way_of(run["state"]))
         self._warnings.set_content(warnings_list(run["warnings"]))
         self._countdown(run)
         self._draw(run)
-        self._figures.set_content(figures(run, population=self._population))
+        self._figures.set_content(figures(run, population=self._population, now=now))
         self._members.set_content(members_table(members_of(run)))
-        if self._ticks % 5 == 1:
-            self._nodes.set_content(nodes_table(await self._cluster(run)))
         self._disclosed.set_content(self._ledger(run))
-        if run["terms"] != self._inferred_from:
-            self._inferred_from = run["terms"]
-            self._inferred.set_content(inferred_markup(inferred(run["terms"])))
+        made = evaluations_made(run)
+        if (run["terms"], made) != self._inferred_from:
+            self._inferred_from = (run["terms"], made)
+            self._inferred.set_content(inferred_markup(inferred(run["terms"], evaluations=made)))
         self._terms.set_content(terms_list(run, population=self._population))
         self.actions.show(run)
         await self._show_plan(run)
+
+    def _say_state(self, run: Run, now: float) -> None:
+        stalled = stall_words(run, self._cluster, now, sealed=not self._population)
+        name, kind = state_name(run["state"]), run["state"]
+        if stalled is not None:
+            name, kind = f"{name}, stalled", "stalled"
+        self._state.set_text(name)
+        self._state.classes(replace=f"state {kind}")
+        why = sentence(run["reason"]) if run["reason"] else state_meaning(run["state"])
+        self._meaning.set_text("" if stalled is not None else why)
+        self._stalled.set_text(stalled or "")
+        self._stalled.set_visibility(stalled is not None)
 
     async def _learn_points(self, run: Run) -> None:
         progress = run["progress"]
@@ -173,7 +194,7 @@ class _RunPage:
         items = "".join(f"<li>{escape(line)}</li>" for line in lines)
         return f'<ul class="sentences">{items}</ul>'
 
-    async def _cluster(self, run: Run) -> dict[str, Any] | None:
+    async def _cluster_of(self, run: Run) -> dict[str, Any] | None:
         if run["cluster"] is None:
             return None
         try:

@@ -7,10 +7,13 @@ from html import escape
 from typing import Any
 
 from tacit.engine.agreement import promise_of
+from tacit.problems import unscaled_text
 from tacit.service.api.terms import RunTerms
-from tacit.service.dashboard.words import WAY, best_words, disclosure_words, number, state_name
+from tacit.service.dashboard.stalls import QUIET_SECONDS, SILENT_SEALED_SECONDS, silence
+from tacit.service.dashboard.words import WAY, number, objective_words, state_name
 from tacit.service.workflow.drafting import population_of_terms
 
+GONE = '<span class="mark gone"><span aria-hidden="true">✕</span> not reachable</span>'
 CLOCK_SECONDS = 2.0
 """A clock that is off by more is worth a word."""
 
@@ -98,7 +101,7 @@ def nodes_table(cluster: dict[str, Any] | None, /) -> str:
         rows.append(
             [
                 f"{i}: {escape(node['host'])}:{node['port']}",
-                _mark(node["reachable"], "reachable" if node["reachable"] else "not reachable"),
+                _mark(True, "reachable") if node["reachable"] else GONE,
                 f'<strong class="bad">{clock}</strong>' if is_off else clock,
             ]
         )
@@ -111,43 +114,53 @@ def population_of(terms: dict[str, Any], /) -> int:
     return population_of_terms(RunTerms.model_validate(terms))
 
 
-def figures(run: dict[str, Any], /, *, population: int) -> str:
+def figures(run: dict[str, Any], /, *, population: int, now: float) -> str:
     """How fast the search is and how far it got."""
     progress = run["progress"]
     if progress is None:
         return ""
-    seconds = progress["seconds"]
-    rate = progress["generation"] / seconds if seconds > 0 else 0.0
+    rate = _generations_per_second(run, now)
+    when = "now" if run["state"] == "running" else "on average"
     disclosed = [
         (objective["name"], best)
         for objective, best in zip(run["terms"]["objectives"], progress["best"], strict=False)
         if best is not None and not isinstance(best, bool)
     ]
-    items = [(f"Best {name}", number(best)) for name, best in disclosed]
+    whose = "" if len(run["terms"]["objectives"]) == 1 else " of any plan"
+    items = [(f"Best {name}{whose}", number(best)) for name, best in disclosed]
     items += [
         ("Generations", number(progress["generation"])),
-        ("Generations per second", number(round(rate, 1))),
+        (f"Generations per second, {when}", number(round(rate, 1))),
     ]
     if progress["evaluations"]:
-        evaluations = progress["evaluations_per_second"]
-        items += [
-            ("Evaluations per second", number(round(evaluations, 1))),
-            ("Plans per second", number(round(evaluations * population))),
-        ]
+        items.append((f"Plans per second, {when}", number(round(rate * population))))
     cells = "".join(f"<div><dt>{escape(name)}</dt><dd>{value}</dd></div>" for name, value in items)
     return f'<dl class="figures">{cells}</dl>'
+
+
+def _generations_per_second(run: dict[str, Any], now: float) -> float:
+    """Of late, or nothing if nothing comes any more; of a run that has ended, on average."""
+    progress = run["progress"]
+    # A sealed search reports batches.
+    if silence(run, now) >= (QUIET_SECONDS if progress["evaluations"] else SILENT_SEALED_SECONDS):
+        return 0.0
+    if run["state"] == "running" and progress["evaluations"]:
+        return float(progress["evaluations_per_second"])
+    return float(progress["generation"] / progress["seconds"]) if progress["seconds"] > 0 else 0.0
 
 
 def terms_list(run: dict[str, Any], /, *, population: int) -> str:
     """What the run is about and what its rules are."""
     terms = run["terms"]
     problem, limits = terms["problem"], terms["limits"]
-    items = [("Problem", f"{problem['kind']}, {problem['rows']} x {problem['columns']}")]
+    items = [
+        ("Problem", f"{problem['kind']}, {problem['rows']} x {problem['columns']}"),
+        ("Forbidden pairs", _forbidden(problem)),
+    ]
     for objective in terms["objectives"]:
-        disclosure, best = objective["disclosure"], best_words(objective["best"])
-        shown = disclosure_words(disclosure, for_owners=terms.get("plan") == "owners")
+        shown = objective_words(objective, for_owners=terms.get("plan") == "owners")
         items.append(
-            (f"{objective['name']} ({objective['sense']})", f"{disclosure}: {shown}; {best}")
+            (f"{objective['name']} ({objective['sense']})", f"{shown}. {_weights(objective)}")
         )
     items += [
         ("Deadline", f"{number(terms['deadline_seconds'])} s from the start of the search"),
@@ -155,6 +168,7 @@ def terms_list(run: dict[str, Any], /, *, population: int) -> str:
             "Evaluations at most" if population else "Generations at most",
             number(limits["evaluations"]),
         ),
+        ("Search", _search(terms)),
         ("Signatures expire", f"after {number(limits['expiry_hours'])} hours"),
         ("Created by", run["created_by"]),
         ("Run", run["id"]),
@@ -163,6 +177,26 @@ def terms_list(run: dict[str, Any], /, *, population: int) -> str:
         items.append(("Agreement", run["agreement_hash"]))
     cells = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in items)
     return f'<dl class="terms">{cells}</dl>'
+
+
+def _forbidden(problem: dict[str, Any]) -> str:
+    count, cells = len(problem.get("forbidden") or []), problem["rows"] * problem["columns"]
+    return f"{number(count)} of {number(cells)}" if count else "none"
+
+
+def _weights(objective: dict[str, Any]) -> str:
+    """Between which numbers weights lie, and how fine they are."""
+    bound, scale = objective.get("weight_bound"), objective.get("scale", 1)
+    if bound is None:
+        return ""
+    return f"Weights from 0 to {number(bound / scale)} in steps of {unscaled_text(1, scale)}."
+
+
+def _search(terms: dict[str, Any]) -> str:
+    changed = [f"{name} {value}" for name, value in (terms.get("parameters") or {}).items()]
+    weightings = terms.get("weightings") or []
+    said = [terms.get("preset") or "the settings that fit the problem", *changed]
+    return ", ".join([*said, *(f"weighting {each}" for each in weightings)])
 
 
 def _mark(is_done: bool | None, text: str) -> str:

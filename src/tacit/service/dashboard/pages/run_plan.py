@@ -7,11 +7,18 @@ from typing import Any
 
 from nicegui import ui
 
+from tacit.disclosure import SEALED
 from tacit.engine.agreement import COUNTS
 from tacit.problems import Objective, problem_without_weights
 from tacit.service.api.terms import public_of_terms
 from tacit.service.dashboard.frame import html, native, section
-from tacit.service.dashboard.pages.plan_views import plan_matrix, plan_table, tour_map
+from tacit.service.dashboard.pages.front_choice import FrontChoice
+from tacit.service.dashboard.pages.plan_views import (
+    ROWS_IN_SIGHT,
+    plan_matrix,
+    plan_table,
+    tour_map,
+)
 from tacit.service.dashboard.words import number
 
 DOWNLOADS = {
@@ -33,7 +40,7 @@ class RunPlan:
 
     def __init__(self, run_id: str, /) -> None:
         self._id = run_id
-        self._box = section("Plan", classes="wide")
+        self._box = section("Plan", classes="wide section-of-plan")
         self._box.set_visibility(False)
 
     def hide(self) -> None:
@@ -55,15 +62,16 @@ class RunPlan:
                 native("p", "The run ended before there was a plan.")
                 return
             html(summary(run, result))
-            if result["front"] and len(result["front"]) > 1:
-                which = "one per agreed weighting of the objectives"
-                if result["evaluations"]:
-                    which = "of which none beats another"
-                front = f"There are {len(result['front'])} plans, {which}."
-                native("p", f"{front} This is the first; the JSON has all.")
             best = [each["best"] for each in run["terms"]["objectives"]]
             self._links(has_curve=bool(result["evaluations"]) and set(best) == {"value"})
-            html(plan_markup(run, result))
+            front = result["front"] or []
+            if len(front) > 1:
+                native("p", front_words(result))
+                FrontChoice(
+                    front, run["terms"]["objectives"], lambda plan: plan_markup(run, plan["items"])
+                )
+            else:
+                html(plan_markup(run, result["plan"]["items"]))
 
     def _links(self, *, has_curve: bool, has_plan: bool = True) -> None:
         shown = {"convergence.png": has_curve, "result.csv": has_plan}
@@ -73,14 +81,35 @@ class RunPlan:
                     ui.link(text, f"/runs/{self._id}/files/{name}").props("download")
 
 
+def front_words(result: dict[str, Any], /) -> str:
+    """How many plans there are, and in what sense each is good."""
+    count = f"There are {number(len(result['front']))} different plans"
+    if result["evaluations"]:
+        return f"{count}, of which none is known to beat another in every objective."
+    return f"{count}, found for the agreed weightings of the objectives."
+
+
+def best_of(run: dict[str, Any], result: dict[str, Any], /) -> str:
+    """The best value that was disclosed, where it is about one objective.
+
+    Of several, the best of each belong to different plans.
+    """
+    objectives, told = run["terms"]["objectives"], result["told"] or []
+    if len(objectives) > 1 or not told or told[0] is None or isinstance(told[0], bool):
+        return "Done"
+    return f"Best {objectives[0]['name']} {number(told[0])}"
+
+
+def is_perhaps_worse(run: dict[str, Any], result: dict[str, Any], /) -> bool:
+    """Whether the plan is one of several that look alike, of which one has the best value."""
+    disclosure = run["terms"]["objectives"][0]["disclosure"]
+    tells_which = disclosure in ("none", "order", SEALED) or run["terms"].get("reveal_best")
+    return not tells_which and best_of(run, result) != "Done"
+
+
 def summary(run: dict[str, Any], result: dict[str, Any], /) -> str:
     """The result in a sentence."""
-    disclosed = [
-        f"{objective['name']} {number(value)}"
-        for objective, value in zip(run["terms"]["objectives"], result["told"] or [], strict=False)
-        if value is not None and not isinstance(value, bool)
-    ]
-    parts = [f"Best {' and '.join(disclosed)}" if disclosed else "Done"]
+    parts = [best_of(run, result)]
     if result["generation"] is not None and result["seconds"] is not None:
         evaluations = result["evaluations"]
         asked = f" and {number(evaluations)} evaluations" if evaluations else ""
@@ -94,12 +123,14 @@ def summary(run: dict[str, Any], result: dict[str, Any], /) -> str:
         text += f"; answered {on_time}"
     if result.get("nodes"):
         text += f"; computed by {COUNTS[result['nodes']]} nodes"
+    if is_perhaps_worse(run, result):
+        text += ". The plan is one of those that were disclosed to be best, and may be worse"
     return f"<p>{escape(text)}.</p>"
 
 
-def plan_markup(run: dict[str, Any], result: dict[str, Any], /) -> str:
+def plan_markup(run: dict[str, Any], items: list[int], /) -> str:
     """The plan as a picture, where one helps, and as a table."""
-    problem, items = run["terms"]["problem"], result["plan"]["items"]
+    problem = run["terms"]["problem"]
     known = problem_without_weights(
         public_of_terms(problem), (Objective("secret", None, weight_bound=0),), proven=True
     )
@@ -117,5 +148,6 @@ def plan_markup(run: dict[str, Any], result: dict[str, Any], /) -> str:
         listed = plan_table(pairs, heads=("row", "gets"), owners=owners)
     scroll = '<div class="scroll {}" tabindex="0" role="region" aria-label="{}">{}</div>'
     shown = scroll.format("picture", "Picture of the plan", picture) if picture else ""
-    listed = scroll.format("tall", "The plan as a table", listed)
+    height = "tall" if len(items) > ROWS_IN_SIGHT else ""
+    listed = scroll.format(height, "The plan as a table", listed)
     return f'<div class="plan">{shown}{listed}</div>'

@@ -9,6 +9,7 @@ from nicegui import ui
 
 from tacit.service.dashboard.api_client import RefusedError
 from tacit.service.dashboard.frame import Visitor, native, page_frame, show_error
+from tacit.service.dashboard.stalls import SILENT_SECONDS, silence
 from tacit.service.dashboard.words import ago, number, state_name, time_left
 
 EVERY_SECONDS = 2.0
@@ -19,11 +20,15 @@ def detail(run: dict[str, Any], now: float, /) -> str:
 
     >>> detail({"state": "running", "deadline_at": 70.0, "generation": 12, "created": 0.0}, 60.0)
     '10 s left, generation 12'
+    >>> detail({"state": "running", "deadline_at": 70.0, "reported_at": 52.0}, 60.0)
+    '10 s left, nothing heard for 8 s'
     >>> detail({"state": "draft", "created": 0.0}, 60.0)
     'created 1 min ago'
     """
     if run["state"] == "running" and run.get("deadline_at"):
         left = f"{time_left(run['deadline_at'] - now)} left"
+        if (quiet := silence(run, now)) >= SILENT_SECONDS:
+            return f"{left}, nothing heard for {time_left(quiet)}"
         return f"{left}, generation {number(run['generation'])}" if run.get("generation") else left
     if run.get("ended"):
         return f"ended {ago(now - run['ended'])}"
@@ -65,8 +70,9 @@ class _RunList:
         now = time.time()
         for run in runs:
             state, text = self._rows[run["id"]]
-            state.set_text(state_name(run["state"]))
-            state.classes(replace=f"state {run['state']}")
+            is_quiet = silence(run, now) >= SILENT_SECONDS
+            state.set_text(state_name(run["state"]) + (", stalled" if is_quiet else ""))
+            state.classes(replace=f"state {'stalled' if is_quiet else run['state']}")
             text.set_text(detail(run, now))
 
     def _build(self, runs: list[dict[str, Any]]) -> None:

@@ -1,0 +1,68 @@
+"""The plans of a run with several objectives, one line each: which it is, and what is one's own."""
+
+from __future__ import annotations
+
+from tacit.engine.agreement import Agreement, sealed_terms
+from tacit.errors import InputError
+from tacit.participant.account.shapes import Outcome
+from tacit.participant.results import plan_rows
+
+MOST_OWN = 6
+"""Of one's own rows, so many are in a line."""
+
+
+def count_plans(outcome: Outcome, /) -> int:
+    """How many different plans there are; of parts for their owners, one per weighting."""
+    return len(outcome.own_rows) or max(len(outcome.front or []), int(outcome.plan is not None))
+
+
+def check_number(outcome: Outcome, number: int, /) -> None:
+    """Refuse a plan that is not there; they are counted from 1."""
+    count = count_plans(outcome)
+    if count and not 1 <= number <= count:
+        raise InputError(f"there is no plan {number}; give 1 to {count}")
+
+
+def plan_title(outcome: Outcome, agreement: Agreement | None, number: int, /) -> str:
+    """What a plan was found for, and its own values as far as the platform has them.
+
+    >>> from tacit.participant.account.shapes import Plan
+    >>> found = Outcome("finished", front=[Plan([0]), Plan([1], weightings=["3:1"])])
+    >>> plan_title(found, None, 2)
+    'plan 2 of 2, weighting 3:1'
+    """
+    words = f"plan {number} of {count_plans(outcome)}"
+    if outcome.own_rows:
+        if agreement is None:
+            return words
+        factors = sealed_terms(agreement).weightings[number - 1]
+        return f"{words}, weighting {':'.join(map(str, factors))}"
+    plan = outcome.front[number - 1] if outcome.front else None
+    if plan is None:
+        return words
+    if plan.weightings:
+        words += f", weighting {' and '.join(plan.weightings)}"
+    names = [] if agreement is None else [each.name for each in agreement.objectives]
+    values = plan.values or []
+    known = [
+        f"{names[k] if k < len(names) else f'objective {k + 1}'} {value:,.10g}"
+        for k, value in enumerate(values)
+        if value is not None
+    ]
+    return f"{words}: {', '.join(known)}" if known else words
+
+
+def other_plans(
+    outcome: Outcome, agreement: Agreement | None, account: str, shown: int, /
+) -> list[str]:
+    """A line for each plan but the shown one, with what it has for one's own rows."""
+    lines = []
+    for number in range(1, count_plans(outcome) + 1):
+        if number == shown:
+            continue
+        rows = plan_rows(outcome, agreement, account, number=number)
+        own = [f"{row} {column}" for row, column, whose in rows if whose]
+        more = f" and {len(own) - MOST_OWN} more" if len(own) > MOST_OWN else ""
+        yours = f"; yours: {', '.join(own[:MOST_OWN])}{more}" if own else ""
+        lines.append(plan_title(outcome, agreement, number) + yours)
+    return lines

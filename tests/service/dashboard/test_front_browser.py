@@ -1,0 +1,132 @@
+"""The result of several objectives in a real browser, on a platform without nodes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tacit.service.workflow.lifecycle import State
+from tests.service.dashboard.browser import FAINT_TEXT, PHONE, Watched, opened, sign_in
+from tests.service.dashboard.test_drafts import FILE
+from tests.service.world import World
+
+pytestmark = [pytest.mark.processes, pytest.mark.browser]
+
+PLANS = [[1, 0, 3, 2], [0, 1, 2, 3], [1, 0, 3, 2], [3, 2, 1, 0]]
+VALUES = [[12287.0, 18745.0], [18680.0, 9000.0], [12287.0, 18745.0], [15000.0, 15500.0]]
+
+
+@pytest.fixture
+def at(dashboard: World, browser: Browser) -> Iterator[Watched]:
+    with opened(browser, dashboard.url) as watched:
+        sign_in(watched, dashboard.tokens["op"])
+        yield watched
+
+
+def two_objectives(disclosure: str) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "sense": sense, "weight_bound": 9000, "disclosure": disclosure,
+         "best": "nothing" if disclosure == "sealed" else "value"}
+        for name, sense in (("punctuality", "maximize"), ("delay", "minimize"))
+    ]  # fmt: skip
+
+
+def test_a_plan_is_picked_in_the_front(dashboard: World, at: Watched) -> None:
+    """The values are the picked plan's own, duplicates count once, and keys do what clicks do."""
+    run = dashboard.submitted(name="front", objectives=two_objectives("none"), preset="paper-moap")
+    told = {"told": [18680.0, 9000.0], "front": PLANS, "values": VALUES}
+    dashboard.run_to(run, State.FINISHED, **told)
+    page = at.page
+    page.goto(f"/runs/{run}")
+    expect(page.get_by_text("3 different plans")).to_be_visible()
+    plan = page.locator(".section-of-plan")
+    expect(plan).not_to_contain_text("Best ")
+    words = page.locator(".picked-words")
+    expect(words).to_have_text("Plan 1 of 3: punctuality 12,287; delay 18,745.")
+    expect(page.locator("svg.front.broad")).to_contain_text("delay (less is better)")
+    page.locator("svg.front.broad circle[data-plan='2']").click()
+    expect(words).to_have_text("Plan 3 of 3: punctuality 18,680; delay 9,000.")
+    expect(plan.locator("tbody tr").first).to_contain_text("0")
+    slider = page.get_by_role("slider", name="Choose a plan")
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(words).to_have_text("Plan 2 of 3: punctuality 15,000; delay 15,500.")
+    expect(slider).to_have_attribute("aria-valuenow", "2")
+    expect(slider).to_be_focused()
+    at.shot("20-front")
+    at.look(size=PHONE, dark=True)
+    at.shot("20-front-phone-dark")
+    assert not at.scrolls_sideways()
+    assert not at.complaints
+
+
+def test_plans_of_a_sealed_search_name_their_weightings(dashboard: World, at: Watched) -> None:
+    run = dashboard.submitted(
+        name="sealed front", objectives=two_objectives("sealed"), preset=None, parameters={}
+    )
+    found = {"told": [None, None], "evaluations": 0, "front": PLANS[:3], "values": [],
+             "weightings": ["4:0", "3:1", "2:2"]}  # fmt: skip
+    dashboard.run_to(run, State.FINISHED, **found)
+    at.page.goto(f"/runs/{run}")
+    words = at.page.locator(".picked-words")
+    expect(words).to_contain_text("punctuality and delay weighed 4:0 and 2:2")
+    at.page.locator(".tile", has_text="3:1").click()
+    expect(words).to_contain_text("Plan 2 of 2, found for punctuality and delay weighed 3:1")
+    at.shot("21-sealed-front")
+
+
+def test_an_upload_is_shown_as_its_file_says(at: Watched, tmp_path: Path) -> None:
+    """Before anything is created, and as it is created then."""
+    file = tmp_path / "shifts.json"
+    file.write_text(json.dumps(FILE))
+    page = at.page
+    page.goto("/new")
+    page.get_by_role("button", name="Upload one").click()
+    with page.expect_file_chooser() as waiting:
+        page.get_by_role("button", name="Choose a problem file (.json)").click()
+    waiting.value.set_files(file)
+    expect(page.get_by_role("heading", name="punctuality, to maximize")).to_be_visible()
+    expect(page.get_by_label("Objectives", exact=True)).to_contain_text("public, with its weights")
+    expect(page.get_by_label("k", exact=True).first).to_have_value("5")
+    expect(page.get_by_text("this problem has a public one")).to_be_visible()
+    deadline = page.get_by_label("Deadline in seconds")
+    deadline.fill("-3")
+    at.shot("22-upload")
+    page.get_by_role("button", name="Create the run").click()
+    expect(page.locator(".q-notification")).to_contain_text("Give 0.5 to 604,800")
+    expect(deadline).to_have_value("-3")
+    assert page.evaluate(FAINT_TEXT) == []
+    at.look(size=PHONE, dark=True)
+    at.shot("22-upload-phone-dark")
+    assert page.evaluate(FAINT_TEXT) == []
+    assert not at.scrolls_sideways()
+    page.get_by_role("button", name="Close").click()
+    deadline.fill("5")
+    page.get_by_role("button", name="Create the run").click()
+    terms = page.locator(".terms")
+    expect(terms).to_contain_text("top:5")
+    expect(terms).to_contain_text("whether the best value improved")
+    expect(terms).to_contain_text("public: everybody knows its weights")
+    expect(page.get_by_label("Participants", exact=True)).to_contain_text("c\u00e9leste")
+    assert page.evaluate(FAINT_TEXT) == []
+
+
+def test_a_run_that_stalls_says_whom_it_misses(dashboard: World, at: Watched) -> None:
+    run = dashboard.ended(State.RUNNING, name="stalls")
+    at.page.goto(f"/runs/{run}")
+    expect(at.page.get_by_role("alert")).to_contain_text("Node 0 (n:1) cannot be reached")
+    expect(at.page.locator(".title-line .state")).to_have_text("Running, stalled")
+    expect(at.page.get_by_text("The search is going on")).to_have_count(0)
+    assert at.page.evaluate(FAINT_TEXT) == []
+    at.shot("23-stalled")
+    at.look(dark=True)
+    at.page.goto("/")
+    expect(at.page.get_by_text("nothing heard for")).to_be_visible()
+    expect(at.page.locator(".state.stalled")).to_have_text("Running, stalled")
+    assert at.page.evaluate(FAINT_TEXT) == []
+    at.shot("23-runs-dark")

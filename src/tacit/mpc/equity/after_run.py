@@ -73,7 +73,7 @@ async def steps_after(
         )
     else:
         after = under_plan.public_plan_costs(costs, plan, shape)
-    saved = await _saved_shares(session, before, after, least, shape, label=f"{label}.saved")
+    saved = await saved_from_costs(session, before, after, least, shape, label=f"{label}.saved")
     return RunSteps(saved, _steps(saved))
 
 
@@ -85,7 +85,7 @@ def _costs(weights: ArithmeticShare, shape: EquityShape) -> ArithmeticShare:
     return costs.map(np.negative).add_public(np.full(costs.shape, shape.bound, dtype=word))
 
 
-async def _saved_shares(
+async def saved_from_costs(
     session: Session,
     before: ArithmeticShare,
     after: ArithmeticShare,
@@ -94,6 +94,16 @@ async def _saved_shares(
     *,
     label: str,
 ) -> ArithmeticShare:
+    """Shares of the saved shares, from those of the costs before, after and at best.
+
+    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
+    >>> shape = EquityShape([0, 1, 2], columns=3, bound=10)
+    >>> a, b, m = (deal_integers(each) for each in ([9, 0, 2], [1, 4, 2], [1, 0, 2]))
+    >>> reveal(run_parties(
+    ...     lambda s: saved_from_costs(s, a[s.me], b[s.me], m[s.me], shape, label="s")
+    ... ).results)
+    array([ 113, -128,    0])
+    """
     word, one = shape.word, np.ones(1, dtype=shape.word)
     values = to_ring(np.arange(1 - FINENESS, 1 + FINENESS)).astype(word)
     scaled = (before - after).map(lambda part: part[:, None] * word.type(FINENESS))

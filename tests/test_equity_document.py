@@ -217,3 +217,16 @@ def test_the_data_are_those_of_the_study() -> None:
     ]
     assert f"{study.runs} days in a row" in TEXT
     assert f"Means of {study.series} such series" in TEXT
+
+
+def test_what_other_documents_cite_is_measured() -> None:
+    without, shipped, _ = data()[1]
+    assert without.twin > shipped.twin
+    assert (
+        f"correlates with them by {shipped.twin:.2f}" in (ROOT / "docs/threat-model.md").read_text()
+    )
+    before = cell("definition: row minima", "without equity", equity=False).spread.mean
+    after = cell("levels", "4")
+    assert (
+        f"from {before:.2f} to {after.spread.mean:.2f} at {after.excess.mean:.1f} % higher"
+    ) in " ".join((ROOT / "CHANGELOG.md").read_text().split())

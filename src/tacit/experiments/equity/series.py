@@ -15,6 +15,7 @@ from tacit.experiments.equity.market import LARGEST, Day, Market, draw_day
 from tacit.mpc.equity import (
     FINENESS,
     NEUTRAL,
+    NEW_FOR,
     EquityRule,
     EquityShape,
     balance_of,
@@ -27,8 +28,6 @@ from tacit.mpc.equity import (
 )
 
 Numbers = NDArray[np.int64]
-NEW_FOR = 32
-"""For how many of its runs somebody is a newcomer; those of the first day are not."""
 
 
 class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -2,8 +2,9 @@
 
 After a run `steps_after` gives shares of the step of each participant, from its costs under a
 public reference plan and under the plan found; `balances` adds up stored steps without a message;
-before the next run `factors` and `multiplied` put shares of the weights into proportion. Nothing is
-opened here (docs/protocols/equity.md). `clear` is all of it over the integers.
+before the next run `factors` and `multiplied` put shares of the weights into proportion. A
+`StepBook` counts each run once. Nothing is opened here (docs/protocols/equity.md). `clear` is all of
+it over the integers.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from tacit.lazy import lazily
 if TYPE_CHECKING:
     from tacit.mpc.equity.after_run import RunSteps, steps_after
     from tacit.mpc.equity.before_run import balances, factors, multiplied
+    from tacit.mpc.equity.book import NEW_FOR, RunEntry, StepBook
     from tacit.mpc.equity.clear import (
         balance_of,
         factor_of,

@@ -3,8 +3,8 @@
 After a run `steps_after` gives shares of the step of each participant, from its costs under a
 public reference plan and under the plan found; `balances` adds up stored steps without a message;
 before the next run `factors` and `multiplied` put shares of the weights into proportion. A
-`StepBook` counts each run once. Nothing is opened here (docs/protocols/equity.md). `clear` is all of
-it over the integers.
+`StepBook` counts each run once. Nothing is opened here (docs/protocols/equity.md). `clear` is all
+of it over the integers.
 """
 
 from __future__ import annotations

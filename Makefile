@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Tests start hundreds of interpreters; compiling all modules in each costs more than many tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo check test lint format typecheck quick unit debian kernels bench bench-platform reproduce leakage figures lock release clean fuzz mutants
+.PHONY: help demo check test lint format typecheck quick unit debian kernels bench bench-platform reproduce leakage equity figures lock release clean fuzz mutants
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -96,6 +96,12 @@ leakage: .venv/ready-experiments ## Every figure of docs/leakage.md and the tabl
 	@mkdir -p docs/leakage
 	@cp out/leakage/privacy.png out/leakage/growth.png out/leakage/tables.md docs/leakage/
 	@cp out/leakage/leakage.json src/tacit/audit/data/
+
+equity: .venv/ready-experiments ## Every figure of docs/equity.md (5 minutes)
+	@$(BIN)/tacit experiment equity --out out
+	@mkdir -p docs/equity
+	@cp out/equity/spread.png out/equity/tables.md docs/equity/
+	@cp out/equity/equity.json src/tacit/experiments/data/
 
 lock: build/release-env/made ## Write deploy/lock anew: versions with hashes (UPGRADE=1: the newest)
 	@PATH="$(CURDIR)/build/release-env/bin:$$PATH" python -m release.locks $(if $(UPGRADE),--upgrade)

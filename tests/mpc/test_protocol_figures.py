@@ -10,6 +10,7 @@ import pytest
 
 from tacit.mpc import FitnessBound, ParetoWidths, Spec, epoch
 from tacit.mpc.cost import Cost
+from tacit.mpc.equity import EquityRule, EquityShape, after_run, before_run, spread
 from tacit.mpc.forest import Layout, Phase, first_duals, outcome, phases, plain
 from tacit.mpc.pareto import disclosed
 from tacit.mpc.protocols import (
@@ -54,6 +55,21 @@ LINES: dict[tuple[str, str], Callable[[int], Cost]] = {
     ("shuffle.md", "labels of 32 bits to the coordinator"): lambda nodes: labels(nodes, told=False),
     ("shuffle.md", "the same, and the nodes are told"): lambda nodes: labels(nodes, told=True),
     ("shuffle.md", "labels of 64 bits to shares"): lambda nodes: shuffle.cost_to_shares(nodes, 300),
+}
+
+
+SHARED_SLOTS = EquityShape([row % 4 for row in range(40)], 60, 100_000)
+LINES |= {
+    ("equity.md", "after a run, public plan"): lambda nodes: after_run.cost(
+        nodes, SHARED_SLOTS, secret=False
+    ),
+    ("equity.md", "after a run, secret plan"): lambda nodes: after_run.cost(
+        nodes, SHARED_SLOTS, secret=True
+    ),
+    ("equity.md", "before a run"): lambda nodes: before_run.cost(
+        nodes, EquityRule(), [False] * 4, rows=40, columns=60
+    ),
+    ("equity.md", "spread"): lambda nodes: spread.cost(nodes, 4),
 }
 
 

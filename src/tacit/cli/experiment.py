@@ -162,6 +162,31 @@ def ablation(
     )
 
 
+@app.command()
+def equity(
+    out: Out = Path("out"),
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Short series, the first of everything.")
+    ] = False,
+) -> None:
+    """Series of runs with balances: the tables and the plot of docs/equity.md."""
+    require_extra("polars", "matplotlib")
+    chosen = experiments.shipped_equity()
+    chosen = chosen.quick() if quick else chosen
+    folder = out / "quick" if quick else out
+    count = len(chosen.cells()) + len(chosen.audited())
+    with computing({chosen.name: count}, workers, scheduler) as (pool, progress):
+        done = experiments.run_equity(
+            chosen, folder, pool, advance=lambda cells: progress.advance(chosen.name, cells)
+        )
+    typer.echo(
+        f"{done.folder}: tables.md, equity.json and spread.png from {count} settings, computed in "
+        f"{show_duration(done.seconds)}"
+    )
+
+
 @app.command(name="list")
 def list_studies() -> None:
     """Show the studies of the package."""

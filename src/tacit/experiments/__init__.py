@@ -16,6 +16,8 @@ if TYPE_CHECKING:
         measure_engine,
         read_engine_times,
     )
+    from tacit.experiments.equity.plan import shipped_equity
+    from tacit.experiments.equity.run_study import run_equity
     from tacit.experiments.execution.executors import executor, usable_cores
     from tacit.experiments.execution.progress import StudyProgress
     from tacit.experiments.execution.run_study import run_study

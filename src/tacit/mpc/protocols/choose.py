@@ -13,24 +13,26 @@ two follows. 2 rounds, one less than turning the bit into a number first. Nobody
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tacit.mpc.cost import Cost
+from tacit.mpc.letters import WORD
 from tacit.mpc.protocols.halves import HALVES, half_letters, half_pairs, known_part, share_halves
 from tacit.mpc.protocols.pairwise import known_pairs, reshare, reshare_letters
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare
 
-_TWO = np.uint64(2)
 _TERMS = 3
 
 
-def cost(nodes: int, n: int) -> Cost:
-    """The cost for n numbers."""
+def cost(nodes: int, n: int, dtype: np.dtype[Any] = WORD) -> Cost:
+    """The cost for n numbers in a ring of these words."""
     return Cost.of(
         nodes,
-        half_letters(nodes, (_TERMS, n)),
-        reshare_letters(nodes, (n,), pairs=half_pairs(nodes)),
+        half_letters(nodes, (_TERMS, n), dtype),
+        reshare_letters(nodes, (n,), dtype, pairs=half_pairs(nodes)),
     )
 
 
@@ -45,10 +47,11 @@ async def choose(
     >>> reveal(run_parties(lambda s: choose(s, c[s.me], x[s.me], label="c")).results)
     array([-7,  0])
     """
-    bit = (known_part(session, bits) & np.uint8(1)).astype(np.uint64)
+    dtype = x.dtype
+    bit = (known_part(session, bits) & np.uint8(1)).astype(dtype)
     number = known_part(session, x)
     both = bit * number
-    terms = np.stack([bit, number - _TWO * both, both])
+    terms = np.stack([bit, number - dtype.type(2) * both, both])
     u, v = await share_halves(session, terms, ArithmeticShare, label=f"{label}.terms")
     first, pairs = HALVES[session.nodes][0], half_pairs(session.nodes)
     parts = {}
@@ -56,7 +59,13 @@ async def choose(
         a, b = (i, j) if i in first else (j, i)
         parts[i, j] = u[a][0] * v[b][1] + u[a][1] * v[b][0]
     product = await reshare(
-        session, parts, ArithmeticShare, bit.shape, label=f"{label}.product", pairs=pairs
+        session,
+        parts,
+        ArithmeticShare,
+        bit.shape,
+        label=f"{label}.product",
+        dtype=dtype,
+        pairs=pairs,
     )
     shared = {**u, **v}
     return ArithmeticShare({c: shared[c][2] + part for c, part in product.parts.items()})

@@ -1,0 +1,33 @@
+"""Long-term equity on shares: what each participant saved, its balance, and its factor.
+
+After a run `steps_after` gives shares of the step of each participant, from its costs under a
+public reference plan and under the plan found; `balances` adds up stored steps without a message;
+before the next run `factors` and `multiplied` put shares of the weights into proportion. A
+`StepBook` counts each run once. Nothing is opened here (docs/protocols/equity.md). `clear` is all
+of it over the integers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tacit.lazy import lazily
+
+if TYPE_CHECKING:
+    from tacit.mpc.equity.after_run import RunSteps, steps_after
+    from tacit.mpc.equity.before_run import balances, factors, multiplied
+    from tacit.mpc.equity.book import NEW_FOR, RunEntry, StepBook
+    from tacit.mpc.equity.clear import (
+        balance_of,
+        factor_of,
+        least_costs,
+        plan_costs,
+        saved_shares,
+        steps_of,
+        weighted,
+    )
+    from tacit.mpc.equity.rule import FINENESS, MEMORY, NEUTRAL, UNIT, EquityRule
+    from tacit.mpc.equity.shape import LEAST_PARTICIPANTS, EquityShape
+    from tacit.mpc.equity.spread import balance_spread
+else:
+    __getattr__ = lazily(__name__)

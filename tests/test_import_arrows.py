@@ -205,6 +205,7 @@ ROOMS = [
         *("disclosure", "mpc", "mpc.transport", "mpc.sealed", "mpc.forest"),
         *("problems", "search", "search.moves"),
         *("engine.identity", "engine.agreement", "engine.wire", "engine.records", "engine.node"),
+        *("engine.series",),
         *("engine.coordinator", "engine.derived", "engine.evaluators", "engine.local"),
         *("runs", "verify", "audit", "participant", "experiments", "service"),
     )

@@ -17,6 +17,7 @@ from tacit.cli.participant_profile import (
     keys_app,
     trust,
 )
+from tacit.cli.series.following import follow, series
 from tacit.errors import InputError, PlatformError
 from tacit.participant import plain_line
 
@@ -27,6 +28,8 @@ app = typer.Typer(
     epilog="In order: keys new, join, trust, runs, review, sign, submit, result, log.",
 )
 app.add_typer(keys_app, name="keys")
+app.command(epilog=example("series"))(series)
+app.command(epilog=example("follow s-abcdefghij --costs costs --results plans"))(follow)
 app.command(epilog=example("trust nodes.toml south.toml west.toml"))(trust)
 
 Run = Annotated[str, typer.Argument(help="The run, by its id or its name, as runs lists them.")]

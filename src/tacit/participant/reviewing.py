@@ -26,6 +26,8 @@ from tacit.participant.account.shapes import RunView
 from tacit.participant.account.trust import Trust, load_trust, trust_refusals
 from tacit.participant.costs import read_costs
 from tacit.participant.leakage_budget import repeated
+from tacit.participant.series.kept import note_run
+from tacit.participant.series.within import series_refusals
 
 MOST_CLOCK_SECONDS = 2.0
 """Clocks that differ by more are mentioned."""
@@ -98,6 +100,9 @@ def review(
         trust = load_trust(profile.trust_file)
     made = Review(view, agreement, profile.account, trust is not None)
     made.refusals.extend(_own_refusals(profile, run, agreement))
+    made.refusals.extend(
+        series_refusals(profile, run, agreement, deadline_seconds=view.deadline_seconds)
+    )
     if trust is not None:
         made.refusals.extend(trust_refusals(agreement, trust, own=profile.account))
         made.warnings.extend(_absent(agreement, trust))
@@ -139,6 +144,20 @@ def _own_refusals(profile: Profile, run: str, agreement: Agreement) -> list[str]
         check_agreement(agreement)
     except (TacitError, ValueError) as error:
         found.append(f"the agreement contradicts itself: {error}")
+    found += refusals_of_pattern(profile, agreement)
+    signed = profile.signed_agreement(run)
+    if signed is not None and signed != agreement:
+        found.append(
+            f"this machine signed another agreement for this run "
+            f"({agreement_hash(signed).hex()[:16]}...), and the platform has changed it since: "
+            f"{', '.join(changed_parts(signed, agreement))}"
+        )
+    return found
+
+
+def refusals_of_pattern(profile: Profile, agreement: Agreement, /) -> list[str]:
+    """What does not fit this participant in an agreement, or in the pattern of a series."""
+    found = []
     try:
         check_derivable(agreement)  # a sealed search is checked above
     except TacitError as error:
@@ -157,13 +176,6 @@ def _own_refusals(profile: Profile, run: str, agreement: Agreement) -> list[str]
         found.append(f"it gives you, {profile.account!r}, no rows")
     if agreement.limits.expires <= time.time():
         found.append("it has expired")
-    signed = profile.signed_agreement(run)
-    if signed is not None and signed != agreement:
-        found.append(
-            f"this machine signed another agreement for this run "
-            f"({agreement_hash(signed).hex()[:16]}...), and the platform has changed it since: "
-            f"{', '.join(changed_parts(signed, agreement))}"
-        )
     return found
 
 
@@ -242,6 +254,7 @@ def sign(
     agreement = made.agreement
     # First kept, then sent: whatever the platform has a signature for is known here.
     profile.keep_agreement(run, agreement)
+    note_run(profile, run, agreement)
     signature = sign_agreement(agreement, profile.keys().signing)
     with profile.connect() as client:
         return client.post(f"/runs/{run}/signature", {"signature": signature.hex()}, RunView)

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         NodeTerms,
         ObjectiveTerms,
         PinnedSearch,
+        RunOfSeries,
         agreement_hash,
         canonical,
         read_agreement,

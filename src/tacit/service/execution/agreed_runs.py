@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from tacit.engine.agreement import Agreement, SealedRows, read_agreement
+from tacit.engine.series import SignedSeries
 from tacit.errors import NotThereError
 from tacit.service.execution.port import SignedManifest
 from tacit.service.storage import members_of, read_run, sealed_rows
 from tacit.service.workflow.lifecycle import State
+from tacit.service.workflow.series import signed_series
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class StoredAgreement:
     agreement: Agreement
     signatures: dict[str, bytes]
     rows: list[StoredRows]
+    series: SignedSeries | None = None
+    """What everybody signed once, where it is a run of a series."""
 
     @property
     def is_complete(self) -> bool:
@@ -100,4 +104,5 @@ def stored_agreement(session: Session, run_id: str, /) -> StoredAgreement:
         agreement=read_agreement(run.agreement),
         signatures={each.participant: each.signature for each in members if each.signature},
         rows=rows,
+        series=None if run.series is None else signed_series(session, run.series),
     )

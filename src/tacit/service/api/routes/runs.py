@@ -19,6 +19,7 @@ from tacit.service.storage import Event, Run, create_run, list_runs, read_run, s
 from tacit.service.workflow.drafting import checked_terms
 from tacit.service.workflow.inviting import invite_members
 from tacit.service.workflow.lifecycle import BEFORE_RUNNING, State, check_state
+from tacit.service.workflow.series import begin_run
 
 DRAFT = frozenset({State.DRAFT})
 
@@ -93,8 +94,14 @@ def runs_router() -> APIRouter:
     )
     async def invite(run_id: RunId, platform: ThePlatform) -> Response:
         """Choose a cluster and invite the participants; new ones get a code, shown once."""
-        cluster = await platform.execution.cluster_for_new_run()
-        codes = await platform.database.write(invite_members, platform.settings, run_id, cluster)
+        codes = {}
+        if (await platform.database.read(read_run, run_id)).series is None:
+            cluster = await platform.execution.cluster_for_new_run()
+            codes = await platform.database.write(
+                invite_members, platform.settings, run_id, cluster
+            )
+        else:
+            await platform.database.write(begin_run, platform.settings, run_id)
         await platform.execution.draw_up(run_id)
         return await platform.database.read(run_answer, run_id, invitations=codes)
 

@@ -1,0 +1,1 @@
+"""`tacit series` for operators, and `tacit participant follow`."""

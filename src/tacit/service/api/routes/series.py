@@ -1,0 +1,176 @@
+"""Series: draw one up, sign it once, make runs of it, end it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from fastapi import APIRouter, Response
+from sqlalchemy.orm import Session
+
+from tacit.service.access.permissions import PARTICIPANT
+from tacit.service.api.answers import run_answer
+from tacit.service.api.errors import error_responses
+from tacit.service.api.gate import Asker, SeriesId, ThePlatform, gated_router
+from tacit.service.api.series_terms import NextRun, SeriesTerms
+from tacit.service.api.shapes import (
+    RunAnswer,
+    SeriesAnswer,
+    SeriesInvited,
+    SeriesSummary,
+    Signed,
+    Why,
+)
+from tacit.service.storage import (
+    StandingSeries,
+    list_series,
+    members_of_series,
+    read_standing_series,
+    runs_of_series,
+)
+from tacit.service.workflow.series import (
+    add_run,
+    begin_run,
+    checked_series_terms,
+    create_series,
+    draw_up_series,
+    end_series,
+    fitting_terms,
+    is_agreed,
+    next_terms,
+    series_bytes,
+    sign_series,
+)
+
+
+def _summary(session: Session, series: StandingSeries) -> dict[str, Any]:
+    state = "invited"
+    if series.ended is not None:
+        state = "ended"
+    elif is_agreed(session, series.id):
+        state = "agreed"
+    columns = ("id", "name", "hash", "cluster", "created", "next_at", "ended", "reason")
+    known = {name: getattr(series, name) for name in columns}
+    return {**known, "state": state, "runs": len(runs_of_series(session, series.id))}
+
+
+def _all(session: Session, participant: str | None) -> list[SeriesSummary]:
+    found = list_series(session, participant=participant)
+    return [SeriesSummary.model_validate(_summary(session, each)) for each in found]
+
+
+def _shown(session: Session, series_id: str) -> dict[str, Any]:
+    series = read_standing_series(session, series_id)
+    members = [
+        {
+            "name": each.participant,
+            "joined": key is not None,
+            "signed": each.signature is not None,
+        }
+        for each, key in members_of_series(session, series_id)
+    ]
+    runs = [
+        {"id": run.id, "number": run.series_number, "name": run.name, "state": run.state}
+        for run in runs_of_series(session, series_id)
+    ]
+    known = _summary(session, series)
+    return {**known, "terms": series.terms, "members": members, "its_runs": runs}
+
+
+def _answer(session: Session, series_id: str) -> SeriesAnswer:
+    return SeriesAnswer.model_validate(_shown(session, series_id))
+
+
+def series_router() -> APIRouter:
+    """The routes of series."""
+    router = gated_router("series")
+
+    @router.get("/series")
+    async def series(who: Asker, platform: ThePlatform) -> list[SeriesSummary]:
+        """All series that one may see: a participant its own, the newest first."""
+        mine = who.account if who.role == PARTICIPANT else None
+        return await platform.database.read(_all, mine)
+
+    @router.post("/series", status_code=201, responses=error_responses(409, 422))
+    async def create(body: SeriesTerms, who: Asker, platform: ThePlatform) -> SeriesInvited:
+        """Create a series and invite its participants; new ones get a code, shown once.
+
+        It is drawn up, to be signed, as soon as all have joined.
+        """
+        cluster = await platform.execution.cluster_for_new_run()
+        terms = await asyncio.to_thread(checked_series_terms, body, platform.settings, cluster)
+        series_id, codes = await platform.database.write(
+            create_series, platform.settings, terms, by=who.account, cluster=cluster
+        )
+        await platform.database.write(draw_up_series, platform.settings, series_id)
+        shown = await platform.database.read(_shown, series_id)
+        return SeriesInvited.model_validate({**shown, "invitations": codes})
+
+    @router.get("/series/{series_id}", responses=error_responses(404))
+    async def one_series(series_id: SeriesId, platform: ThePlatform) -> SeriesAnswer:
+        """A series with its members and runs."""
+        return await platform.database.read(_answer, series_id)
+
+    @router.get(
+        "/series/{series_id}/document",
+        response_class=Response,
+        responses={
+            200: {
+                "content": {"application/json": {"schema": {"type": "object"}}},
+                "description": "The canonical bytes; their SHA-256 is in Tacit-Series.",
+            },
+            **error_responses(404),
+        },
+    )
+    async def document(series_id: SeriesId, platform: ThePlatform) -> Response:
+        """The series, byte for byte as it is signed."""
+        data, digest = await platform.database.read(series_bytes, series_id)
+        return Response(data, media_type="application/json", headers={"Tacit-Series": digest})
+
+    @router.post("/series/{series_id}/signature", responses=error_responses(404, 409, 422))
+    async def signature(
+        series_id: SeriesId, body: Signed, who: Asker, platform: ThePlatform
+    ) -> SeriesAnswer:
+        """Sign a series; with the last signature runs can be made of it."""
+        given = bytes.fromhex(body.signature)
+        await platform.database.write(sign_series, series_id, who.account, given)
+        return await platform.database.read(_answer, series_id)
+
+    @router.post(
+        "/series/{series_id}/runs",
+        response_model=RunAnswer,
+        status_code=201,
+        responses=error_responses(404, 409, 422),
+    )
+    async def next_run(
+        series_id: SeriesId, who: Asker, platform: ThePlatform, body: NextRun | None = None
+    ) -> Response:
+        """The next run: the last one copied, with what is given here; it starts at once."""
+        changes = body or NextRun()
+        terms, series = await platform.database.read(next_terms, series_id, changes)
+        terms = await asyncio.to_thread(fitting_terms, terms, series)
+
+        def write(session: Session) -> str:
+            run_id = add_run(session, series_id, terms, by=who.account, name=changes.name)
+            if changes.start:
+                begin_run(session, platform.settings, run_id)
+            return run_id
+
+        run_id = await platform.database.write(write)
+        if changes.start:
+            await platform.execution.draw_up(run_id)
+        answer = await platform.database.read(run_answer, run_id)
+        answer.status_code = 201
+        return answer
+
+    @router.post("/series/{series_id}/end", responses=error_responses(404, 409))
+    async def end(
+        series_id: SeriesId, who: Asker, platform: ThePlatform, body: Why | None = None
+    ) -> SeriesAnswer:
+        """Make no more runs; operators and participants may do this, and what runs goes on."""
+        reason = f"ended by {who.account}"
+        reason += f": {body.reason}" if body is not None and body.reason else ""
+        await platform.database.write(end_series, series_id, reason)
+        return await platform.database.read(_answer, series_id)
+
+    return router

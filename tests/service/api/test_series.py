@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
@@ -13,6 +14,7 @@ from tacit.service.execution.series_schedule import SeriesSchedule
 from tacit.service.workflow.lifecycle import State
 from tests.service.example_terms import example_terms
 from tests.service.world import World
+from tests.support.repository import ROOT
 
 
 def next_run(world: World, series_id: str, **changes: Any) -> dict[str, Any]:
@@ -132,3 +134,9 @@ def test_who_joins_with_another_key_does_not_change_a_series(world: World) -> No
     del world.keys["north"]
     with pytest.raises(AssertionError, match="has your earlier signing key"):
         world.join("north", code, key=True)
+
+
+def test_the_terms_in_the_document_are_taken(world: World) -> None:
+    document = (ROOT / "docs" / "series.md").read_text()
+    terms = json.loads(document.partition("```json")[2].partition("```")[0])
+    assert world.ok("POST", "/series", "op", json=terms)["state"] == "invited"

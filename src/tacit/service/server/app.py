@@ -21,6 +21,7 @@ from tacit.service.api.routes.own_parts import own_parts_router
 from tacit.service.api.routes.results import results_router
 from tacit.service.api.routes.runs import runs_router
 from tacit.service.api.routes.series import series_router
+from tacit.service.api.routes.series_steps import series_steps_router
 from tacit.service.api.routes.status import status_router
 from tacit.service.api.routes.taking_part import taking_part_router
 from tacit.service.api.routes.watching import watching_router
@@ -63,6 +64,7 @@ def make_app(settings: Settings, /, *, execution: MakeExecution) -> FastAPI:
         accounts_router(),
         runs_router(),
         series_router(),
+        series_steps_router(),
         taking_part_router(),
         results_router(),
         own_parts_router(),

@@ -1,4 +1,4 @@
-"""Series: draw one up, sign it once, make runs of it, end it."""
+"""Series: list, create, read."""
 
 from __future__ import annotations
 
@@ -9,17 +9,13 @@ from fastapi import APIRouter, Response
 from sqlalchemy.orm import Session
 
 from tacit.service.access.permissions import PARTICIPANT
-from tacit.service.api.answers import run_answer
 from tacit.service.api.errors import error_responses
 from tacit.service.api.gate import Asker, SeriesId, ThePlatform, gated_router
-from tacit.service.api.series_terms import NextRun, SeriesTerms
+from tacit.service.api.series_terms import SeriesTerms
 from tacit.service.api.shapes import (
-    RunAnswer,
     SeriesAnswer,
     SeriesInvited,
     SeriesSummary,
-    Signed,
-    Why,
 )
 from tacit.service.storage import (
     StandingSeries,
@@ -29,17 +25,11 @@ from tacit.service.storage import (
     runs_of_series,
 )
 from tacit.service.workflow.series import (
-    add_run,
-    begin_run,
     checked_series_terms,
     create_series,
     draw_up_series,
-    end_series,
-    fitting_terms,
     is_agreed,
-    next_terms,
     series_bytes,
-    sign_series,
 )
 
 
@@ -77,7 +67,8 @@ def _shown(session: Session, series_id: str) -> dict[str, Any]:
     return {**known, "terms": series.terms, "members": members, "its_runs": runs}
 
 
-def _answer(session: Session, series_id: str) -> SeriesAnswer:
+def series_answer(session: Session, series_id: str, /) -> SeriesAnswer:
+    """A series with its members and runs."""
     return SeriesAnswer.model_validate(_shown(session, series_id))
 
 
@@ -109,7 +100,7 @@ def series_router() -> APIRouter:
     @router.get("/series/{series_id}", responses=error_responses(404))
     async def one_series(series_id: SeriesId, platform: ThePlatform) -> SeriesAnswer:
         """A series with its members and runs."""
-        return await platform.database.read(_answer, series_id)
+        return await platform.database.read(series_answer, series_id)
 
     @router.get(
         "/series/{series_id}/document",
@@ -126,51 +117,5 @@ def series_router() -> APIRouter:
         """The series, byte for byte as it is signed."""
         data, digest = await platform.database.read(series_bytes, series_id)
         return Response(data, media_type="application/json", headers={"Tacit-Series": digest})
-
-    @router.post("/series/{series_id}/signature", responses=error_responses(404, 409, 422))
-    async def signature(
-        series_id: SeriesId, body: Signed, who: Asker, platform: ThePlatform
-    ) -> SeriesAnswer:
-        """Sign a series; with the last signature runs can be made of it."""
-        given = bytes.fromhex(body.signature)
-        await platform.database.write(sign_series, series_id, who.account, given)
-        return await platform.database.read(_answer, series_id)
-
-    @router.post(
-        "/series/{series_id}/runs",
-        response_model=RunAnswer,
-        status_code=201,
-        responses=error_responses(404, 409, 422),
-    )
-    async def next_run(
-        series_id: SeriesId, who: Asker, platform: ThePlatform, body: NextRun | None = None
-    ) -> Response:
-        """The next run: the last one copied, with what is given here; it starts at once."""
-        changes = body or NextRun()
-        terms, series = await platform.database.read(next_terms, series_id, changes)
-        terms = await asyncio.to_thread(fitting_terms, terms, series)
-
-        def write(session: Session) -> str:
-            run_id = add_run(session, series_id, terms, by=who.account, name=changes.name)
-            if changes.start:
-                begin_run(session, platform.settings, run_id)
-            return run_id
-
-        run_id = await platform.database.write(write)
-        if changes.start:
-            await platform.execution.draw_up(run_id)
-        answer = await platform.database.read(run_answer, run_id)
-        answer.status_code = 201
-        return answer
-
-    @router.post("/series/{series_id}/end", responses=error_responses(404, 409))
-    async def end(
-        series_id: SeriesId, who: Asker, platform: ThePlatform, body: Why | None = None
-    ) -> SeriesAnswer:
-        """Make no more runs; operators and participants may do this, and what runs goes on."""
-        reason = f"ended by {who.account}"
-        reason += f": {body.reason}" if body is not None and body.reason else ""
-        await platform.database.write(end_series, series_id, reason)
-        return await platform.database.read(_answer, series_id)
 
     return router

@@ -33,6 +33,8 @@ pytestmark = pytest.mark.processes
 
 RUNS = 3
 PATIENCE = 180.0
+CHECKS = "north"
+"""Who also checks the nodes' logs after each run; all do unless they say otherwise."""
 
 
 @pytest.fixture
@@ -67,7 +69,8 @@ def following(stack: ExitStack, script: str, profile: Profile, series: str) -> P
     """A machine that follows the series, in a process of its own; where it says what it does."""
     said = profile.folder / "said.txt"
     words = ["participant", "follow", series, "--costs", str(profile.folder / "costs")]
-    words += ["--results", str(profile.folder / "plans"), "--every", "0.3"]
+    words += ["--results", str(profile.folder / "plans"), "--every", "0.5"]
+    words += [] if profile.account == CHECKS else ["--no-check"]
     words += ["--profile", str(profile.folder)]
     with said.open("wb") as out:
         process = subprocess.Popen(
@@ -86,13 +89,11 @@ def following(stack: ExitStack, script: str, profile: Profile, series: str) -> P
     return said
 
 
-def check_all(plans: list[Path], said: list[Path], number: int) -> None:
-    """All have the plan of this run, and have checked what the nodes logged."""
+def check_all(plans: list[Path], said: Path, number: int) -> None:
+    """All have the plan of this run, and one has checked what the nodes logged."""
     wait_for(lambda: all(plan.exists() for plan in plans), seconds=PATIENCE)
     proven = "everything is as it was signed"
-    wait_for(
-        lambda: all(path.read_text().count(proven) == number for path in said), seconds=PATIENCE
-    )
+    wait_for(lambda: said.read_text().count(proven) == number, seconds=PATIENCE)
     assert len({plan.read_text().replace("yours", "") for plan in plans}) == 1
     assert all(plan.read_text().count("yours") == 3 for plan in plans)
 
@@ -139,7 +140,7 @@ def test_three_machines_follow_three_runs(
                 folder = profile.folder / "costs"
                 costs_of_a_day(folder, profile.account, number, 8 + number)
             plans = [profile.folder / "plans" / f"{number}.csv" for profile in profiles]
-            check_all(plans, said, number)
+            check_all(plans, said[NAMES.index(CHECKS)], number)
         # One more is more than was signed for a day.
         refused = ops("run", series, "--json")
         wait_for(

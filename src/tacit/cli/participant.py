@@ -11,6 +11,7 @@ from tacit import participant
 from tacit.cli.participant_profile import (
     AsJson,
     Folder,
+    ask,
     echo_json,
     example,
     folder_of,
@@ -129,6 +130,7 @@ def review(
     made.check()
     if pinned is not None:
         participant.save_trust(pinned, loaded.trust_file)
+    made.check_costs()
 
 
 @app.command(epilog=example("sign r-abcdefghij"))
@@ -157,11 +159,13 @@ def sign(
         typer.echo("\n".join(participant.review_lines(made)), err=as_json)
         loaded.keep_reviewed(run, made.hash)
     made.check()
+    made.check_costs()
     if yes or agreement is not None:
         participant.check_is_expected(made, agreement or loaded.reviewed_hash(run))
     if not yes:
         question = f"\nSign agreement {made.hash[:16]}... as {made.account!r}?"
-        typer.confirm(question, abort=True, err=as_json)
+        if not ask(question, err=as_json):
+            raise typer.Abort
     after = participant.sign(loaded, run, seen=made)
     if as_json:
         signed = {"run": run, "agreement": made.hash, "account": made.account}

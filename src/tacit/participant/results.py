@@ -47,7 +47,8 @@ def result(profile: Profile, run: str, /) -> Outcome:
             rejected=[why for own in parts for why in own.rejected],
             receipts=fetch_receipts(profile, client, run),
         )
-    if outcome.plan is not None:
+    # An interrupted run may be resumed and end with another plan; `log` checks that one then.
+    if outcome.plan is not None and outcome.state != "interrupted":
         profile.keep_shown_plan(run, outcome.plan.items)
     return outcome
 

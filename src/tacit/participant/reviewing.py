@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tacit.engine.agreement import (
@@ -52,6 +52,10 @@ class Review:
     refusals: list[str] = field(default_factory=list)
     """Why it must not be signed; empty if all checks pass."""
     warnings: list[str] = field(default_factory=list)
+    costs_faults: list[str] = field(default_factory=list)
+    """Why the participant's own file does not fit: nothing against the agreement."""
+    costs_fit: str = ""
+    """Which objective the file fits, if one was given."""
 
     @property
     def hash(self) -> str:
@@ -74,6 +78,11 @@ class Review:
                 f"do not sign {self.run.id}: {'; '.join(self.refusals)}. Ask those concerned over "
                 "another channel than the platform"
             )
+
+    def check_costs(self) -> None:
+        """Raise an error if the file of costs does not fit; it can be corrected until `submit`."""
+        if self.costs_faults:
+            raise InputError(f"{'; '.join(self.costs_faults)}. The agreement itself is as it was")
 
 
 def review(
@@ -111,7 +120,9 @@ def review(
     else:
         made.refusals.append(f"{UNPINNED}: {HOW_TO_PIN}")
     if costs is not None and not made.refusals:
-        made.refusals.extend(_costs_refusals(agreement, profile.account, costs))
+        fits, faults = _costs_faults(agreement, profile.account, costs)
+        made.costs_faults.extend(faults)
+        made = replace(made, costs_fit=fits)
         made.warnings.extend(_costs_warnings(agreement, profile, costs))
     made.warnings.extend(_warnings(made))
     made.warnings.extend(clock_warnings("the platform", offset))
@@ -185,8 +196,8 @@ def changed_parts(before: Agreement, after: Agreement, /) -> list[str]:
     return [name for name in names if getattr(before, name) != getattr(after, name)]
 
 
-def _costs_refusals(agreement: Agreement, account: str, costs: Path) -> list[str]:
-    """Why a file fits none of the objectives; of several it may be meant for one."""
+def _costs_faults(agreement: Agreement, account: str, costs: Path) -> tuple[str, list[str]]:
+    """Which objective a file fits, or why none; of several it may be meant for one."""
     found = []
     for k in agreement.confidential():
         if agreement.rows_of(account, k):
@@ -195,8 +206,8 @@ def _costs_refusals(agreement: Agreement, account: str, costs: Path) -> list[str
             except InputError as error:
                 found.append(f"your file does not fit {agreement.objectives[k].name!r} ({error})")
             else:
-                return []
-    return found
+                return agreement.objectives[k].name, []
+    return "", found
 
 
 def _costs_warnings(agreement: Agreement, profile: Profile, costs: Path) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tacit import participant
-from tacit.cli.participant_profile import AsJson, Folder, echo_json, folder_of
+from tacit.cli.participant_profile import AsJson, Folder, ask, echo_json, folder_of
 from tacit.errors import InputError, TrustError
 from tacit.participant import plain_line
 
@@ -72,7 +72,8 @@ def _sign(
         )
     if not yes:
         question = f"\nSign series {made.hash[:16]}... as {made.account!r}?"
-        typer.confirm(question, abort=True)
+        if not ask(question):
+            raise typer.Abort
     participant.sign_reviewed_series(loaded, made)
     typer.echo(f"signed series {made.hash} as {made.account!r}")
 

@@ -161,6 +161,9 @@ class Follower:
         key, agreement = f"shown {run.id}", self.profile.signed_agreement(run.id)
         if key in self._settled or agreement is None or agreement.series is None:
             return
+        if run.state == "interrupted":  # it may go on, with another plan in the end
+            self._once(f"{_called(run)} is interrupted{f' ({run.reason})' if run.reason else ''}")
+            return
         self._settled.add(key)
         if self.profile.shown_plan(run.id) is not None or self.profile.own_heads(run.id):
             return  # before this process began

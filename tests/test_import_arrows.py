@@ -38,6 +38,7 @@ _ENGINE_STANDS_ON = COMMON | {
 _ENGINE = {
     "identity": [],
     "agreement": ["identity"],
+    "series": ["agreement", "identity"],
     "wire": ["agreement", "identity"],
     "records": ["wire", "agreement", "identity"],
     "evaluators": [],
@@ -46,6 +47,7 @@ _ENGINE = {
     "node.state": ["derived", "records", "wire", "agreement", "identity"],
     "node.work": [
         "derived",
+        "series",
         "node.state",
         "node.links",
         "records",
@@ -54,8 +56,8 @@ _ENGINE = {
         "identity",
     ],
     # Node and coordinator never import each other.
-    "node": ["derived", "records", "wire", "agreement", "identity"],
-    "coordinator": ["evaluators", "records", "wire", "agreement", "identity"],
+    "node": ["derived", "series", "records", "wire", "agreement", "identity"],
+    "coordinator": ["evaluators", "series", "records", "wire", "agreement", "identity"],
     "local": ["coordinator", "derived", "evaluators", "records", "wire", "agreement", "identity"],
 }
 for _room, _below in _ENGINE.items():
@@ -203,6 +205,7 @@ ROOMS = [
         *("disclosure", "mpc", "mpc.transport", "mpc.sealed", "mpc.forest", "mpc.equity"),
         *("problems", "search", "search.moves"),
         *("engine.identity", "engine.agreement", "engine.wire", "engine.records", "engine.node"),
+        *("engine.series",),
         *("engine.coordinator", "engine.derived", "engine.evaluators", "engine.local"),
         *("runs", "verify", "audit", "participant", "experiments", "service"),
     )

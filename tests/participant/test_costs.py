@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -61,3 +62,16 @@ def test_rows_and_columns_find_their_places(
         path.write_text("\n".join(delimiter.join(line) for line in table))
         found = read_costs(path, agreement, "owner", 0)
     assert np.array_equal(found, weights)
+
+
+def test_names_fit_however_their_accents_are_written(tmp_path: Path) -> None:
+    agreement = agreed()
+    problem = agreement.problem
+    rows, columns = [f"c\u00e9leste {i}" for i in range(problem.rows)], list("\u00e4\u00f6\u00fce")
+    named = replace(problem, row_names=rows, column_names=columns)
+    table = [["", *columns], *([rows[row], "1", "2", "3", "4"] for row in (4, 0, 2))]
+    text = "\n".join(",".join(line) for line in table)
+    path = tmp_path / "costs.csv"
+    path.write_text(unicodedata.normalize("NFD", text), encoding="utf-8")
+    found = read_costs(path, replace(agreement, problem=named), "owner", 0)
+    assert found.tolist() == [[10, 20, 30, 40]] * 3

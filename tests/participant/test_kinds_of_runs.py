@@ -13,7 +13,7 @@ import pytest
 from tacit.disclosure import parse_best_mode, parse_disclosure
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.records.ledger import EvaluationAnswer, RevealedBest
-from tacit.participant import Profile, check_logs, join, new_key_file, sign, submit
+from tacit.participant import Profile, check_logs, join, new_key_file, result, sign, submit
 from tacit.problems import (
     Participant,
     Problem,
@@ -135,6 +135,7 @@ def test_a_run_that_was_interrupted_is_confirmed_all_the_same(
         profiles = submitted(platform)
         platform.execute(stop_after=2)
         assert len(platform.ledger) == 3
+        result(profiles["north"], RUN)  # its best so far, which is not the plan in the end
         assert check_logs(profiles["north"], RUN).ok
         own_cluster.kill(1)
         own_cluster.restart(1)

@@ -166,6 +166,25 @@ def test_sign_asks_and_keeps_what_was_signed(
     assert tacit("sign", RUN, "--yes", "--profile", world.north.folder).code == 0, "once more"
 
 
+def test_a_typo_in_ones_own_file_is_no_alarm(world: World, tacit: Tacit) -> None:
+    folder = ("--profile", world.north.folder)
+    assert "Your file fits 'delay'" in tacit("review", RUN, "--costs", world.csv(), *folder).out
+    world.csv().write_text(world.csv().read_text().replace("F0", "F00"))
+    for command in ("review", "sign"):
+        said = tacit(command, RUN, "--costs", world.csv(), *folder)
+        assert (said.code, "DO NOT SIGN" in said.out) == (2, False)
+        assert "row 'F00': is not a row of 'north'" in said.err
+    assert "north" not in world.platform.stored.signatures
+
+
+def test_without_a_terminal_sign_says_what_to_do(
+    world: World, tacit: Tacit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    said = tacit("sign", RUN, "--profile", world.north.folder)
+    assert (said.code, "sign what it showed with --yes" in said.err) == (2, True)
+
+
 def test_what_is_signed_unseen_is_what_was_read(world: World, tacit: Tacit) -> None:
     folder = ("--profile", world.north.folder)
     said = tacit("sign", RUN, "--yes", *folder)
@@ -234,7 +253,7 @@ def test_what_does_not_fit_us_is_not_signed(world: World) -> None:
 def test_a_file_that_does_not_fit_is_told_before_signing(world: World, tacit: Tacit) -> None:
     world.csv().write_text(world.csv().read_text().replace("F2", "F7"))
     said = tacit("sign", RUN, "--yes", "--costs", world.csv(), "--profile", world.north.folder)
-    assert said.code == 3
+    assert said.code == 2
     assert "row 'F7': is not a row of 'north'; give yours only: F0, F1, F2" in said.err
 
 

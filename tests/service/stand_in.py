@@ -27,8 +27,7 @@ from tacit.service.storage import (
     set_state,
     set_submission_state,
 )
-from tacit.service.workflow.drafting import agreement_of_terms
-from tacit.service.workflow.inviting import keep_draft, ready_to_draft
+from tacit.service.workflow.inviting import drafted, keep_draft, ready_to_draft
 from tacit.service.workflow.lifecycle import State
 
 
@@ -65,9 +64,7 @@ class StandIn:
             return
         nonce = secrets.token_hex(16)
         nodes, platform = self.offered_nodes(nonce)
-        agreement = agreement_of_terms(
-            ready.terms, keys=ready.keys, nodes=nodes, platform=platform, nonce=nonce
-        )
+        agreement = drafted(ready, nodes=nodes, platform=platform, nonce=nonce)
         await self.database.write(keep_draft, run_id, agreement)
 
     def offered_nodes(self, nonce: str) -> tuple[list[NodeTerms], str]:

@@ -20,6 +20,7 @@ from tacit.engine.agreement.sealing import seal_rows
 from tacit.engine.agreement.signatures import sign_agreement, sign_joining
 from tacit.engine.agreement.terms import read_agreement
 from tacit.engine.identity.keys import Keys
+from tacit.engine.series import read_series, sign_series
 from tacit.service.access.invitations import invite
 from tacit.service.server.context import Platform
 from tacit.service.storage import create_account
@@ -49,6 +50,7 @@ class World:
     url: str = "http://platform"
     tokens: dict[str, str] = field(default_factory=dict)
     keys: dict[str, Keys] = field(default_factory=dict)
+    series_id: str = ""
 
     @property
     def execution(self) -> StandIn:
@@ -127,6 +129,26 @@ class World:
             body = {"signature": self.signature(run_id, name)}
             self.ok("POST", f"/runs/{run_id}/signature", name, json=body)
         return run_id
+
+    def invited_series(self, **changes: Any) -> str:
+        """A series whose members have all joined."""
+        terms = {"name": "daily", "run": example_terms().model_dump(mode="json"), **changes}
+        made = self.ok("POST", "/series", "op", json=terms)
+        for name, code in made["invitations"].items():
+            self.join(name, code, key=True)
+        return str(made["id"])
+
+    def sign_series(self, series_id: str, name: str) -> Any:
+        data = self.call("GET", f"/series/{series_id}/document", name).content
+        signature = sign_series(read_series(data), self.keys[name].signing).hex()
+        body = {"signature": signature}
+        return self.ok("POST", f"/series/{series_id}/signature", name, json=body)
+
+    def agreed_series(self, **changes: Any) -> str:
+        series_id = self.invited_series(**changes)
+        for name in ("north", "south"):
+            self.sign_series(series_id, name)
+        return series_id
 
     def sealed(self, run_id: str, name: str, objective: int = 0) -> dict[str, Any]:
         data = self.call("GET", f"/runs/{run_id}/agreement", name).content

@@ -19,7 +19,7 @@ UsageError: Any = typer.BadParameter.__mro__[1]
 LONGEST_ERROR = 4000
 GROUPS = (
     *("instance", "node", "keys", "cluster", "log", "bench", "experiment"),
-    *("participant", "service"),
+    *("participant", "service", "series"),
 )
 COMMANDS = ("solve", "tune", "audit", "demo")
 

@@ -11,12 +11,14 @@ from tacit import participant
 from tacit.cli.participant_profile import (
     AsJson,
     Folder,
+    ask,
     echo_json,
     example,
     folder_of,
     keys_app,
     trust,
 )
+from tacit.cli.series.following import follow, series
 from tacit.errors import InputError, PlatformError
 from tacit.participant import plain_line
 
@@ -27,6 +29,8 @@ app = typer.Typer(
     epilog="In order: keys new, join, trust, runs, review, sign, submit, result, log.",
 )
 app.add_typer(keys_app, name="keys")
+app.command(epilog=example("series"))(series)
+app.command(epilog=example("follow s-abcdefghij --costs costs --results plans"))(follow)
 app.command(epilog=example("trust nodes.toml south.toml west.toml"))(trust)
 
 Run = Annotated[str, typer.Argument(help="The run, by its id or its name, as runs lists them.")]
@@ -126,6 +130,7 @@ def review(
     made.check()
     if pinned is not None:
         participant.save_trust(pinned, loaded.trust_file)
+    made.check_costs()
 
 
 @app.command(epilog=example("sign r-abcdefghij"))
@@ -154,11 +159,13 @@ def sign(
         typer.echo("\n".join(participant.review_lines(made)), err=as_json)
         loaded.keep_reviewed(run, made.hash)
     made.check()
+    made.check_costs()
     if yes or agreement is not None:
         participant.check_is_expected(made, agreement or loaded.reviewed_hash(run))
     if not yes:
         question = f"\nSign agreement {made.hash[:16]}... as {made.account!r}?"
-        typer.confirm(question, abort=True, err=as_json)
+        if not ask(question, err=as_json):
+            raise typer.Abort
     after = participant.sign(loaded, run, seen=made)
     if as_json:
         signed = {"run": run, "agreement": made.hash, "account": made.account}

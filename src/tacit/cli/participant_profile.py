@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from tacit import participant
+from tacit.errors import InputError
 from tacit.participant import plain_line
 
 keys_app = typer.Typer(no_args_is_help=True, help="Make and show your keys.")
@@ -32,6 +34,18 @@ def echo_json(value: Any, /) -> None:  # noqa: ANN401 - whatever msgspec can wri
 
     text = json.dumps(msgspec.to_builtins(value), indent=2)
     typer.echo(text.replace("\x7f", "\\u007f"))
+
+
+def ask(question: str, /, *, err: bool = False) -> bool:
+    """Ask somebody at a terminal; where nobody can answer, say what to do instead."""
+    try:
+        return typer.confirm(question, err=err)
+    except typer.Abort:
+        if sys.stdin.isatty():
+            raise
+        raise InputError(
+            "nobody is there to answer; read the review, then sign what it showed with --yes"
+        ) from None
 
 
 def example(text: str, /) -> str:

@@ -28,9 +28,30 @@ if TYPE_CHECKING:
     from tacit.participant.checking import check_logs
     from tacit.participant.leakage_budget import budget, budget_json, budget_lines, repeated
     from tacit.participant.plain_text import plain_cell, plain_line
-    from tacit.participant.results import own_plan_rows, plan_csv, plan_rows, result, runs
+    from tacit.participant.results import (
+        own_plan_rows,
+        plan_csv,
+        plan_rows,
+        result,
+        runs,
+        series_of,
+    )
     from tacit.participant.review_words import review_json, review_lines
     from tacit.participant.reviewing import Review, check_is_expected, review, sign
+    from tacit.participant.series.cost_sources import AnyCosts, CommandCosts, FileCosts
+    from tacit.participant.series.following import Follower, follow
+    from tacit.participant.series.kept import (
+        keep_reviewed_series,
+        reviewed_series,
+        signed_series,
+    )
+    from tacit.participant.series.reviewing import (
+        SeriesReview,
+        review_series,
+        series_json,
+        series_lines,
+        sign_reviewed_series,
+    )
     from tacit.participant.several_plans import check_number, count_plans, other_plans, plan_title
     from tacit.participant.submission import submissions, submit, withdraw
 else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -87,10 +88,10 @@ def _lines_of_rows(
                 "give your own rows only, or name them in the first column",
             )
         return list(range(len(rows)))
-    by_name = {} if names is None else {name: row for row, name in enumerate(names)}
+    by_name = {} if names is None else {_composed(name): row for row, name in enumerate(names)}
     place: dict[int, int] = {}
     for line, given in enumerate(table.row_names):
-        row = by_name.get(given)
+        row = by_name.get(_composed(given))
         if row is None and given.isdecimal():
             row = int(given)
         if row is None or row not in rows:
@@ -115,8 +116,10 @@ def _columns(
     """Which column of the file is each column of the agreement."""
     if given is None or names is None:
         return list(range(count))
+    given, names = [_composed(name) for name in given], [_composed(name) for name in names]
     place = {name: column for column, name in enumerate(given)}
-    unknown = [name for name in given if name not in set(names)]
+    known = set(names)
+    unknown = [name for name in given if name not in known]
     if unknown or len(place) < len(given):
         wrong = unknown[0] if unknown else next(n for n in given if list(given).count(n) > 1)
         raise FileError(
@@ -126,6 +129,11 @@ def _columns(
             f"the agreement's columns are {_some(names)}",
         )
     return [place[name] for name in names]
+
+
+def _composed(name: str) -> str:
+    """A name in one form: some systems write an accent as a character of its own (NFD)."""
+    return unicodedata.normalize("NFC", name)
 
 
 def show_rows(agreement: Agreement, rows: Sequence[int], /) -> str:

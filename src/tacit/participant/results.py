@@ -12,7 +12,7 @@ import numpy as np
 from tacit.engine.agreement import Agreement
 from tacit.errors import TrustError
 from tacit.participant.account.profile import Profile
-from tacit.participant.account.shapes import Outcome, RunSummary
+from tacit.participant.account.shapes import Outcome, RunSummary, SeriesView
 from tacit.participant.own_parts import fetch_own_parts
 from tacit.participant.plain_text import plain_cell
 from tacit.participant.receipts import fetch_receipts
@@ -22,6 +22,12 @@ def runs(profile: Profile, /) -> list[RunSummary]:
     """All runs that this participant is a member of."""
     with profile.connect() as client:
         return client.get("/runs", list[RunSummary])
+
+
+def series_of(profile: Profile, /) -> list[SeriesView]:
+    """All series that this participant is a member of."""
+    with profile.connect() as client:
+        return client.get("/series", list[SeriesView])
 
 
 def result(profile: Profile, run: str, /) -> Outcome:
@@ -41,7 +47,8 @@ def result(profile: Profile, run: str, /) -> Outcome:
             rejected=[why for own in parts for why in own.rejected],
             receipts=fetch_receipts(profile, client, run),
         )
-    if outcome.plan is not None:
+    # An interrupted run may be resumed and end with another plan; `log` checks that one then.
+    if outcome.plan is not None and outcome.state != "interrupted":
         profile.keep_shown_plan(run, outcome.plan.items)
     return outcome
 

@@ -38,6 +38,9 @@ def review_lines(review: Review, /) -> list[str]:
         lines += ["", title, *(f"  {line}" for line in content)]
     lines += ["", *(f"Note: {warning}" for warning in review.warnings)]
     lines += [f"DO NOT SIGN: {refusal}" for refusal in review.refusals]
+    lines += [f"Your file: {fault}" for fault in review.costs_faults]
+    if review.costs_fit:
+        lines.append(f"Your file fits {review.costs_fit!r}")
     return [plain_line(line, longest=2000) for line in lines]
 
 
@@ -182,5 +185,6 @@ def review_json(review: Review, /) -> dict[str, Any]:
         "pinned": review.pinned,
         "may_sign": not review.refusals,
         "refusals": review.refusals,
+        "costs_faults": review.costs_faults,
         "warnings": review.warnings,
     }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tacit.engine.agreement import (
@@ -27,6 +27,8 @@ from tacit.participant.account.trust import Trust, load_trust, trust_refusals
 from tacit.participant.costs import read_costs
 from tacit.participant.leakage_budget import repeated
 from tacit.participant.public_weights import public_refusals, public_warnings
+from tacit.participant.series.kept import note_run
+from tacit.participant.series.within import series_refusals
 
 MOST_CLOCK_SECONDS = 2.0
 """Clocks that differ by more are mentioned."""
@@ -51,6 +53,10 @@ class Review:
     refusals: list[str] = field(default_factory=list)
     """Why it must not be signed; empty if all checks pass."""
     warnings: list[str] = field(default_factory=list)
+    costs_faults: list[str] = field(default_factory=list)
+    """Why the participant's own file does not fit: nothing against the agreement."""
+    costs_fit: str = ""
+    """Which objective the file fits, if one was given."""
 
     @property
     def hash(self) -> str:
@@ -73,6 +79,11 @@ class Review:
                 f"do not sign {self.run.id}: {'; '.join(self.refusals)}. Ask those concerned over "
                 "another channel than the platform"
             )
+
+    def check_costs(self) -> None:
+        """Raise an error if the file of costs does not fit; it can be corrected until `submit`."""
+        if self.costs_faults:
+            raise InputError(f"{'; '.join(self.costs_faults)}. The agreement itself is as it was")
 
 
 def review(
@@ -100,6 +111,9 @@ def review(
         trust = load_trust(profile.trust_file)
     made = Review(view, agreement, profile.account, trust is not None)
     made.refusals.extend([*_own_refusals(profile, run, agreement), *public])
+    made.refusals.extend(
+        series_refusals(profile, run, agreement, deadline_seconds=view.deadline_seconds)
+    )
     if trust is not None:
         made.refusals.extend(trust_refusals(agreement, trust, own=profile.account))
         made.warnings.extend(_absent(agreement, trust))
@@ -108,7 +122,9 @@ def review(
     else:
         made.refusals.append(f"{UNPINNED}: {HOW_TO_PIN}")
     if costs is not None and not made.refusals:
-        made.refusals.extend(_costs_refusals(agreement, profile.account, costs))
+        fits, faults = _costs_faults(agreement, profile.account, costs)
+        made.costs_faults.extend(faults)
+        made = replace(made, costs_fit=fits)
         made.warnings.extend(_costs_warnings(agreement, profile, costs))
     made.warnings.extend([*_warnings(made), *public_warnings(agreement)])
     made.warnings.extend(clock_warnings("the platform", offset))
@@ -141,6 +157,20 @@ def _own_refusals(profile: Profile, run: str, agreement: Agreement) -> list[str]
         check_agreement(agreement)
     except (TacitError, ValueError) as error:
         found.append(f"the agreement contradicts itself: {error}")
+    found += refusals_of_pattern(profile, agreement)
+    signed = profile.signed_agreement(run)
+    if signed is not None and signed != agreement:
+        found.append(
+            f"this machine signed another agreement for this run "
+            f"({agreement_hash(signed).hex()[:16]}...), and the platform has changed it since: "
+            f"{', '.join(changed_parts(signed, agreement))}"
+        )
+    return found
+
+
+def refusals_of_pattern(profile: Profile, agreement: Agreement, /) -> list[str]:
+    """What does not fit this participant in an agreement, or in the pattern of a series."""
+    found = []
     try:
         check_derivable(agreement)  # a sealed search is checked above
     except TacitError as error:
@@ -159,13 +189,6 @@ def _own_refusals(profile: Profile, run: str, agreement: Agreement) -> list[str]
         found.append(f"it gives you, {profile.account!r}, no rows")
     if agreement.limits.expires <= time.time():
         found.append("it has expired")
-    signed = profile.signed_agreement(run)
-    if signed is not None and signed != agreement:
-        found.append(
-            f"this machine signed another agreement for this run "
-            f"({agreement_hash(signed).hex()[:16]}...), and the platform has changed it since: "
-            f"{', '.join(changed_parts(signed, agreement))}"
-        )
     return found
 
 
@@ -175,8 +198,8 @@ def changed_parts(before: Agreement, after: Agreement, /) -> list[str]:
     return [name for name in names if getattr(before, name) != getattr(after, name)]
 
 
-def _costs_refusals(agreement: Agreement, account: str, costs: Path) -> list[str]:
-    """Why a file fits none of the objectives; of several it may be meant for one."""
+def _costs_faults(agreement: Agreement, account: str, costs: Path) -> tuple[str, list[str]]:
+    """Which objective a file fits, or why none; of several it may be meant for one."""
     found = []
     for k in agreement.confidential():
         if agreement.rows_of(account, k):
@@ -185,8 +208,8 @@ def _costs_refusals(agreement: Agreement, account: str, costs: Path) -> list[str
             except InputError as error:
                 found.append(f"your file does not fit {agreement.objectives[k].name!r} ({error})")
             else:
-                return []
-    return found
+                return agreement.objectives[k].name, []
+    return "", found
 
 
 def _costs_warnings(agreement: Agreement, profile: Profile, costs: Path) -> list[str]:
@@ -244,6 +267,7 @@ def sign(
     agreement = made.agreement
     # First kept, then sent: whatever the platform has a signature for is known here.
     profile.keep_agreement(run, agreement)
+    note_run(profile, run, agreement)
     signature = sign_agreement(agreement, profile.keys().signing)
     with profile.connect() as client:
         return client.post(f"/runs/{run}/signature", {"signature": signature.hex()}, RunView)

@@ -212,6 +212,18 @@ def test_an_answer_that_drips_ends_in_time(path: str) -> None:
         assert time.monotonic() - begun < 1.5
 
 
+def test_who_waits_is_told_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("tacit.participant.account.client.SILENT_SECONDS", 0.1)
+    with HTTPServer(("127.0.0.1", 0), _Drips) as server:
+        Thread(target=server.handle_request, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        with PlatformClient(url, timeout=0.4) as client, pytest.raises(PlatformError):
+            client.send("GET", "/content")
+    assert f"{url} has not answered for 0.1 s; waiting" in caplog.text
+
+
 class _Floods(BaseHTTPRequestHandler):
     """A small answer that would unpack to a large one, or one that is large as it is."""
 

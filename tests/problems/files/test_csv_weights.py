@@ -113,7 +113,8 @@ def test_names_are_detected_where_cells_say_so(text: str, header: bool, ids: boo
         ("1,2\n3,n/a\n", "row 2, column 2 (cell B2): 'n/a' is not a number; fill in a number"),
         ("1,x\n3,4\n", "row 1, column 2 (cell B1): 'x' is not a number; fill in a number, or say"),
         ("1,2\nx,4\n", "row 2, column 1 (cell A2): 'x' is not a number; fill in a number, or say"),
-        ("1;2\n3;4,5\n", "'4,5' is not a number; write decimals with a point, as in 4.5"),
+        ("1;2.5\n3;4,5\n", "'4,5' is not a number; write decimals with a point, as in 4.5"),
+        ("1;2\n3;4,500\n", "'4,500' is not a number; write decimals with a point, as in 4.500"),
         ("", "w.csv: the file is empty; give one row of weights per line"),
         ("\n , \n", "w.csv: the file is empty;"),
         ('1,2\n"3,4\n', "line 2: the CSV breaks off"),
@@ -128,6 +129,15 @@ def test_bad_cells_are_named(tmp_path: Path, text: str, message: str) -> None:
     assert message in str(caught.value)
     assert str(caught.value).startswith(str(path))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["F1;1;2,5\nF2;3,25;4\n", '"8,5",c\n"1,00","2,5"\n"3,25",4\n'])
+def test_decimal_commas_are_read_where_nothing_else_is_meant(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "w.csv"
+    path.write_text(text, encoding="utf-8")
+    table = read_csv_weights(path, header=text.startswith('"'))
+    assert (table.weights.tolist(), table.scale) == ([[100, 250], [325, 400]], 100)
+    assert table.column_names in (None, ("8,5", "c"))
 
 
 def test_names_without_weights(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from schemathesis.specs.openapi.checks import (
 
 from tacit.service.access.permissions import PERMISSIONS
 from tacit.service.access.tokens import issue_token
-from tacit.service.api.gate import RUN_ID
+from tacit.service.api.gate import RUN_ID, SERIES_ID
 from tacit.service.server.app import make_app
 from tacit.service.server.settings import Settings
 from tacit.service.workflow.lifecycle import State
@@ -39,6 +39,7 @@ SLOW = {("GET", "/runs/{run_id}/convergence.png")}
 TAKE_NOTHING = {
     ("DELETE", "/me/token"),
     *(("GET", path) for path in ("/accounts", "/clusters", "/health", "/me", "/metrics", "/runs")),
+    ("GET", "/series"),
 }
 """Neither a body nor a part of the path: there is nothing to get wrong."""
 POSITIVE, NEGATIVE = GenerationMode.POSITIVE, GenerationMode.NEGATIVE
@@ -66,6 +67,7 @@ CHECKS = [
 def world(module_settings: Settings) -> Iterator[World]:
     with opened(make_app(module_settings, execution=StandIn)) as made:
         made.add("op", "operator")
+        made.series_id = made.agreed_series()
         yield made
 
 
@@ -132,6 +134,8 @@ def test_answers_are_as_documented(
     def answers(case: Case[Any], run_id: str) -> None:
         if re.fullmatch(RUN_ID, str((case.path_parameters or {}).get("run_id"))):
             case.path_parameters["run_id"] = run_id
+        if re.fullmatch(SERIES_ID, str((case.path_parameters or {}).get("series_id"))):
+            case.path_parameters["series_id"] = world.series_id
         answer = send(world, case, role)
         checks = [*CHECKS, negative_data_rejection] if mode is NEGATIVE else CHECKS
         case.validate_response(answer, checks=checks)

@@ -34,6 +34,8 @@ OPERATOR_ONLY = {
     "POST /runs/{run_id}/invite",
     "POST /runs/{run_id}/cancel",
     "POST /runs/{run_id}/resume",
+    "POST /series",
+    "POST /series/{series_id}/runs",
     "GET /metrics",
 }
 PARTICIPANT_ONLY = {
@@ -42,8 +44,11 @@ PARTICIPANT_ONLY = {
     "GET /runs/{run_id}/submission",
     "GET /runs/{run_id}/parts",
     "POST /runs/{run_id}/withdraw",
+    "POST /series/{series_id}/signature",
 }
-NOT_FOR_VIEWERS = OPERATOR_ONLY | PARTICIPANT_ONLY | {"POST /runs/{run_id}/logs"}
+NOT_FOR_VIEWERS = (
+    OPERATOR_ONLY | PARTICIPANT_ONLY | {"POST /runs/{run_id}/logs", "POST /series/{series_id}/end"}
+)
 OPEN = {"GET /health", "POST /join"}
 
 
@@ -59,11 +64,16 @@ def expected(who: str, endpoint: str) -> int | None:
         return 403 if endpoint in NOT_FOR_VIEWERS else None
     if endpoint in OPERATOR_ONLY:
         return 403
-    return 404 if "{run_id}" in endpoint and who == "outsider" else None
+    return 404 if "_id}" in endpoint and who == "outsider" else None
 
 
 WHO = ["anonymous", "nonsense", "expired", "revoked", "op", "eye", "outsider", "north"]
 MALFORMED = b'{"never": "read'
+
+
+def placed(path: str, world: World, run_id: str, name: str) -> str:
+    path = path.replace("{run_id}", run_id).replace("{series_id}", world.series_id)
+    return path.replace("{name}", name)
 
 
 def endpoints_of(world: World) -> list[str]:
@@ -85,6 +95,7 @@ def busy(module_settings: Settings) -> Iterator[tuple[World, str]]:
         for name, role in (("op", "operator"), ("eye", "viewer"), ("outsider", "participant")):
             world.add(name, role)
         run_id = world.ended(State.FINISHED)
+        world.series_id = world.agreed_series()
         now = time.time()
         world.tokens["nonsense"] = "tct_" + "x" * 43
         with world.platform.database.writing() as session:
@@ -129,7 +140,7 @@ def test_what_is_forbidden_is_refused_with_the_right_code(
         if refusal is None:
             continue
         method, path = endpoint.split()
-        place = path.replace("{run_id}", run_id).replace("{name}", "north")
+        place = placed(path, world, run_id, "north")
         # A body that cannot be read: refused before anybody looks at it.
         answer = world.call(method, place, None if who == "anonymous" else who, content=MALFORMED)
         body = answer.json()
@@ -151,10 +162,10 @@ def test_what_is_allowed_is_not_refused_for_who_it_is(busy: tuple[World, str], w
             or endpoint == "DELETE /me/token"
         ):
             continue
-        place = path.replace("{run_id}", run_id).replace("{name}", "nobody")
+        place = placed(path, world, run_id, "nobody")
         answer = world.call(method, place, who, content=MALFORMED if method != "GET" else None)
         assert answer.status_code not in (401, 403, 500), (endpoint, answer.text)
-        if "{run_id}" in path:
+        if "_id}" in path:
             assert answer.status_code != 404, (endpoint, answer.text)
 
 

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         NodeTerms,
         ObjectiveTerms,
         PinnedSearch,
+        RunOfSeries,
         agreement_hash,
         canonical,
         read_agreement,

@@ -20,16 +20,22 @@ _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Kinds of characters that change what a text looks like and are not seen themselves."""
 _KEY_CHARACTERS = frozenset("0123456789abcdef")
 MIN_GRACE, MAX_GRACE = 0.1, 3600.0
+MOST_RUNS = 1 << 31
+"""Of a series, so that its counting goes on for longer than anybody needs."""
 
 
-def check_agreement(agreement: Agreement) -> None:
-    """Refuse an agreement that contradicts itself, or whose bounds do not fit the ring."""
+def check_agreement(agreement: Agreement, /, *, offered: bool = True) -> None:
+    """Refuse an agreement that contradicts itself, or whose bounds do not fit the ring.
+
+    Without `offered` it is the pattern of a series, for which no node has drawn keys yet.
+    """
     _check_size(agreement)
     check_counts(agreement)
     _check_names(agreement)
     _check_keys(agreement)
     _check_limits(agreement)
-    check_offers(agreement)
+    if offered:
+        check_offers(agreement)
     names = [terms.name for terms in agreement.objectives]
     if not names or len(set(names)) < len(names):
         raise AgreementError("objectives are missing or share a name; name each apart")
@@ -87,14 +93,19 @@ def _check_names(agreement: Agreement) -> None:
     names += [each.name for each in agreement.objectives]
     names += [node.host for node in agreement.nodes]
     for name in names:
-        check_name_length(name)
-        # What is printable has none of these, and that is quickly seen.
-        if not name.isprintable() and any(
-            unicodedata.category(character) in _UNSEEN for character in name
-        ):
-            raise AgreementError(
-                f"the name {ascii(name)[:70]} has characters that cannot be seen; leave them out"
-            )
+        check_name(name)
+
+
+def check_name(name: str, /) -> None:
+    """Refuse a name that is too long to be read, or shows something else than it is."""
+    check_name_length(name)
+    # What is printable has none of these, and that is quickly seen.
+    if not name.isprintable() and any(
+        unicodedata.category(character) in _UNSEEN for character in name
+    ):
+        raise AgreementError(
+            f"the name {ascii(name)[:70]} has characters that cannot be seen; leave them out"
+        )
 
 
 def _check_keys(agreement: Agreement) -> None:
@@ -119,7 +130,7 @@ def _check_keys(agreement: Agreement) -> None:
         ("certificate", certificates),
     ):
         for key in keys:
-            if len(key) != 64 or not _KEY_CHARACTERS.issuperset(key):
+            if not is_hash(key):
                 raise AgreementError(f"{key[:70]!r} is not a {what}; give 64 hexadecimal digits")
         if len(set(keys)) < len(keys):
             raise AgreementError(f"two parties share a {what}; each has its own")
@@ -131,7 +142,19 @@ def _check_limits(agreement: Agreement) -> None:
         raise AgreementError("the population's limits are empty; 1 <= min <= max")
     if limits.evaluations < 1 or not 1 <= limits.distinct_min <= limits.population_max:
         raise AgreementError("limits must allow an evaluation, and distinct candidates that fit")
-    nonce = agreement.nonce
+    check_nonce(agreement.nonce)
+    run = agreement.series
+    if run is not None and (not is_hash(run.series) or not 1 <= run.number <= MOST_RUNS):
+        raise AgreementError("the series is not named by its hash and a number from 1; draft again")
+
+
+def is_hash(text: str, /) -> bool:
+    """Whether this is 64 hexadecimal digits, as keys, fingerprints and hashes are written."""
+    return len(text) == 64 and _KEY_CHARACTERS.issuperset(text)
+
+
+def check_nonce(nonce: str, /) -> None:
+    """Refuse a nonce that somebody could draw again."""
     if len(nonce) < 32 or len(nonce) % 2 or not _KEY_CHARACTERS.issuperset(nonce):
         raise AgreementError("the nonce is short or not hexadecimal; draw 16 bytes or more")
 

@@ -13,7 +13,16 @@ from tacit.engine.agreement.terms import Agreement, ParticipantTerms, agreement_
 from tacit.errors import AgreementError
 
 Purpose = Literal[
-    "agreement", "box", "frame", "join", "log", "log head", "manifest", "plan part", "sealing key"
+    "agreement",
+    "box",
+    "frame",
+    "join",
+    "log",
+    "log head",
+    "manifest",
+    "plan part",
+    "sealing key",
+    "series",
 ]
 
 
@@ -65,12 +74,17 @@ def check_signatures(agreement: Agreement, signatures: Mapping[str, bytes]) -> N
 
 
 def check_all_signed(
-    participants: Sequence[ParticipantTerms], digest: bytes, signatures: Mapping[str, bytes]
+    participants: Sequence[ParticipantTerms],
+    digest: bytes,
+    signatures: Mapping[str, bytes],
+    /,
+    *,
+    purpose: Literal["agreement", "series"] = "agreement",
 ) -> None:
-    """Refuse the agreement of this hash unless every one of these participants signed it."""
+    """Refuse the agreement, or series, of this hash unless all these participants signed it."""
     for participant in participants:
         signature = signatures.get(participant.name, b"")
-        if not is_signed(participant.signing_key, "agreement", digest, signature):
+        if not is_signed(participant.signing_key, purpose, digest, signature):
             raise AgreementError(
-                f"{participant.name!r} has not signed this agreement; every participant must"
+                f"{participant.name!r} has not signed this {purpose}; every participant must"
             )

@@ -122,6 +122,15 @@ class AgreementLimits(_Part, frozen=True):
     """Seconds since 1970; from then on nodes refuse."""
 
 
+class RunOfSeries(_Part, frozen=True, omit_defaults=True):
+    """The standing agreement that a run belongs to, and its place there: see `engine.series`."""
+
+    series: str
+    """The SHA-256 of the series, in hexadecimal."""
+    number: int
+    """Runs of a series are counted from 1, and each number is used once."""
+
+
 OnLoss = Literal["wait", "three"]
 PlanFor = Literal["everybody", "owners"]
 
@@ -147,6 +156,8 @@ class Agreement(_Part, frozen=True, dict=True, omit_defaults=True):
     """So long a node must have been gone before the others go on without it."""
     plan: PlanFor = "everybody"
     """Who learns the plan of a sealed search: all, or each owner its own rows and nobody else."""
+    series: RunOfSeries | None = None
+    """The series that this is a run of: whoever signed that holds this against it."""
 
     def fitness_bound(self, objective: int) -> FitnessBound:
         """The public limits of an objective's fitness."""

@@ -23,6 +23,7 @@ from tacit.engine.coordinator.loss import Loss
 from tacit.engine.coordinator.naming import Naming
 from tacit.engine.coordinator.node_client import NodeClient
 from tacit.engine.records.ledger import Parts
+from tacit.engine.series import SignedSeries
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
 from tacit.engine.wire.messages import (
     Agree,
@@ -96,15 +97,22 @@ class Coordinator:
                 await self.prepare(objective, until=until)
 
     async def start_agreement(
-        self, signatures: Mapping[str, bytes], /, *, within: float
+        self,
+        signatures: Mapping[str, bytes],
+        /,
+        *,
+        within: float,
+        series: SignedSeries | None = None,
     ) -> list[AgreementTaken]:
-        """Connect and hand over the agreement."""
+        """Connect and hand over the agreement, with the series that it is the first run of."""
         until = asyncio.get_running_loop().time() + within
         await self.persist(partial(self.loss.connect, everybody=True), until=until)
         request = Agree(
             agreement=canonical(self.agreement),
             signatures=dict(signatures),
             public_weights=self.public_weights,
+            series=b"" if series is None else series.data,
+            series_signatures={} if series is None else dict(series.signatures),
         )
         taken = await self.ask_all(lambda _: request, within=within)
         self._last_epoch = max(self._last_epoch, *(each.epoch for each in taken))

@@ -23,6 +23,7 @@ from tacit.engine.agreement.terms import Agreement, agreement_hash, canonical
 from tacit.engine.identity.config import NodeConfig, parse_address
 from tacit.engine.identity.expiry import DAY, expiry_warnings
 from tacit.engine.node.admission import check_allowed, check_parties
+from tacit.engine.node.kept_series import KeptSeries
 from tacit.engine.node.links.peer_links import PeerLinks
 from tacit.engine.node.operator_log import LOGGER, shorten
 from tacit.engine.node.parties import Parties
@@ -51,6 +52,7 @@ from tacit.engine.records.events import (
 )
 from tacit.engine.records.line_limit import LineLimit
 from tacit.engine.records.node_log import NodeLog
+from tacit.engine.series import SignedSeries
 from tacit.errors import FileError, LogError
 from tacit.mpc import Epoch, party_name
 from tacit.mpc.transport import FrameBudget, Listener, Mux, TlsLink, delayed
@@ -104,6 +106,7 @@ class Node:
         )
         remove_leftovers(self._data)
         self.own_keys = OwnKeys(config, self._data)
+        self.series = KeptSeries(self._data, most=config.most_agreements)
         self._load_agreement_states()
         self.quota = Quota(
             config,
@@ -131,6 +134,7 @@ class Node:
         """End what has expired, and remove what has done so long ago."""
         now = time.time()
         self.own_keys.sealing.lapse(now)
+        self.series.lapse(now)
         for agreement_state in list(self.agreement_states.values()):
             if not agreement_state.ended and now >= agreement_state.agreement.limits.expires:
                 self.end_agreement(agreement_state, "it has expired")
@@ -242,6 +246,7 @@ class Node:
         signatures: dict[str, bytes],
         platform: str,
         public: Mapping[int, NDArray[np.int64]] | None = None,
+        series: SignedSeries | None = None,
         /,
     ) -> AgreementState:
         """Keep an agreement (checked, signed by all) if its nodes and platform are who we know."""
@@ -252,6 +257,10 @@ class Node:
         check_allowed(agreement, self.config)
         self.own_keys.check_named(agreement)
         self.quota.check_count(len(canonical(agreement)), platform)
+        if agreement.series is not None:
+            if series is None:
+                raise refuse("the agreement names a series, which was not looked at")
+            self.series.admit(agreement, series, now=time.time())
         # What is on the disk also counts, though the platform may cancel what it asked for.
         return await to_the_end(self._create(agreement, signatures, public))
 

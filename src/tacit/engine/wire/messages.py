@@ -89,6 +89,9 @@ class Agree(Request[AgreementTaken], frozen=True, kw_only=True):
     signatures: Signatures
     public_weights: PublicWeights = msgspec.field(default_factory=dict)
     """Per public objective its weights, where the nodes derive the populations."""
+    series: bytes = b""
+    """The series that it is a run of, in its canonical form; may be left out if it is known."""
+    series_signatures: Signatures = msgspec.field(default_factory=dict)
 
 
 class Submit(Request[RowsTaken], frozen=True, kw_only=True):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import ssl
 import threading
 import time
 from collections.abc import Coroutine
+from concurrent.futures import TimeoutError as FutureTimeout
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,6 +31,9 @@ MOST_BYTES = 16 << 20
 """So large may it be."""
 BULK_SECONDS, MOST_BULK_BYTES = 600.0, 1 << 30
 """The same for ledgers and logs, which grow with a run."""
+SILENT_SECONDS = 4.0
+"""After so long somebody who waits is told so."""
+log = logging.getLogger("tacit.participant")
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -80,6 +85,12 @@ class PlatformClient:
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
+            try:
+                return future.result(SILENT_SECONDS)
+            except FutureTimeout:
+                if future.done():
+                    raise
+            log.warning("%s has not answered for %g s; waiting", self.url, SILENT_SECONDS)
             return future.result()
         except KeyboardInterrupt:
             future.cancel()

@@ -24,6 +24,19 @@ class RunSummary(msgspec.Struct, frozen=True):
     state: str
     reason: str | None = None
     deadline_at: float | None = None
+    series: str | None = None
+    series_number: int | None = None
+
+
+class SeriesView(msgspec.Struct, frozen=True):
+    """A series as the platform shows it; only its document is signed."""
+
+    id: str
+    name: str
+    state: str
+    hash: str | None = None
+    next_at: float | None = None
+    runs: int = 0
 
 
 class Member(msgspec.Struct, frozen=True):

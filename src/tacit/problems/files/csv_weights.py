@@ -33,6 +33,8 @@ from tacit.problems.model.objective import FITNESS_BITS
 
 Cells = Sequence[Sequence[str]]
 
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
+_DECIMAL_POINT = re.compile(r"[+-]?[0-9]+\.[0-9]+")
 _ROWS_TO_JUDGE = 20
 _ID_WORDS = re.compile(
     "ids?|names?|key|index|rows?|no|nr|number|item|agent|participant|owner|flight|load|job|task"
@@ -83,7 +85,8 @@ def read_csv_weights(
     >>> table.weights.tolist(), table.scale, table.row_names
     ([[15, 20], [30, 40]], 10, ('F1', 'F2'))
     """
-    rows = _read_rows(path)
+    written = _read_rows(path)
+    rows = _with_points(written)
     cells = [row.cells for row in rows]
     if ids is None and columns is not None and len(cells[0]) == columns + 1:
         ids = True
@@ -110,8 +113,8 @@ def read_csv_weights(
     return WeightTable(
         weights,
         scale,
-        tuple(row.cells[0] for row in body) if ids else None,
-        tuple(rows[0].cells[first:]) if header else None,
+        tuple(row.cells[0] for row in written[len(rows) - len(body) :]) if ids else None,
+        tuple(written[0].cells[first:]) if header else None,
     )
 
 
@@ -153,6 +156,30 @@ def _read_rows(path: Path) -> list[_Row]:
                 "give every row the same number of cells",
             )
     return rows
+
+
+def _with_points(rows: list[_Row]) -> list[_Row]:
+    """Decimal commas as points, where nothing else can be meant.
+
+    They stand in files with semicolons or tabs, or in quotes. `1,500` may be a thousand and a half,
+    so a file that has only such numbers, or points as well, is left for its owner to correct.
+    """
+    cells = [cell for row in rows for cell in row.cells]
+    commas = [cell for cell in cells if _DECIMAL_COMMA.fullmatch(cell)]
+    if not commas or any(_DECIMAL_POINT.fullmatch(cell) for cell in cells):
+        return rows
+    if all(len(cell.partition(",")[2]) == 3 for cell in commas):
+        return rows
+    return [
+        _Row(
+            row.number,
+            [
+                cell.replace(",", ".") if _DECIMAL_COMMA.fullmatch(cell) else cell
+                for cell in row.cells
+            ],
+        )
+        for row in rows
+    ]
 
 
 def _delimiter(text: str) -> str:

@@ -51,6 +51,13 @@ PERMISSIONS: dict[Endpoint, frozenset[str]] = {
     ("GET", "/runs/{run_id}/ledger"): ANY_ROLE,
     ("POST", "/runs/{run_id}/logs"): TAKES_PART,
     ("GET", "/runs/{run_id}/events"): ANY_ROLE,
+    ("GET", "/series"): ANY_ROLE,
+    ("POST", "/series"): OPERATORS,
+    ("GET", "/series/{series_id}"): ANY_ROLE,
+    ("GET", "/series/{series_id}/document"): ANY_ROLE,
+    ("POST", "/series/{series_id}/signature"): PARTICIPANTS,
+    ("POST", "/series/{series_id}/runs"): OPERATORS,
+    ("POST", "/series/{series_id}/end"): TAKES_PART,
     ("GET", "/events"): ANY_ROLE,
     ("GET", "/metrics"): OPERATORS,
 }

@@ -25,7 +25,8 @@ def run_summary(run: Run, /) -> RunSummary:
 
 def _summary(run: Run) -> dict[str, Any]:
     progress = run.progress or {}
-    columns = ("id", "name", "state", "reason", "created", "running_since", "deadline_at", "ended")
+    times = ("created", "running_since", "deadline_at", "ended")
+    columns = ("id", "name", "state", "reason", *times, "series", "series_number")
     known = {name: getattr(run, name) for name in columns}
     reported = {"generation": "generation", "best": "best", "reported_at": "at"}
     return {**known, **{name: progress.get(key) for name, key in reported.items()}}

@@ -20,12 +20,13 @@ from tacit.service.access.permissions import PERMISSIONS, Endpoint, check_role
 from tacit.service.access.tokens import Who, who_has
 from tacit.service.api.errors import error_responses
 from tacit.service.server.context import Platform
-from tacit.service.storage import read_member
+from tacit.service.storage import read_member, read_series_member
 
 PREFIX = "/api/v1"
 METRICS: Endpoint = ("GET", "/metrics")
 HEALTH: Endpoint = ("GET", "/health")
 RUN_ID = r"^r-[a-z2-7]{10}$"
+SERIES_ID = r"^s-[a-z2-7]{10}$"
 _LONGEST_TOKEN = 200
 
 
@@ -73,6 +74,8 @@ async def admit(request: Request, endpoint: Endpoint, /) -> None:
     check_role(endpoint, who.role)
     if "run_id" in request.path_params:
         await _check_run(platform, who, request.path_params["run_id"])
+    if "series_id" in request.path_params:
+        await _check_series(platform, who, request.path_params["series_id"])
 
 
 async def _check_run(platform: Platform, who: Who, run_id: str) -> None:
@@ -80,6 +83,13 @@ async def _check_run(platform: Platform, who: Who, run_id: str) -> None:
         raise NotThereError("there is no such run for you; see the list of runs")
     if who.role == "participant":
         await platform.database.read(read_member, run_id, who.account)
+
+
+async def _check_series(platform: Platform, who: Who, series_id: str) -> None:
+    if re.fullmatch(SERIES_ID, series_id) is None:
+        raise NotThereError("there is no such series for you; see the list of series")
+    if who.role == "participant":
+        await platform.database.read(read_series_member, series_id, who.account)
 
 
 def _token(request: Request) -> str:
@@ -130,6 +140,7 @@ def _platform_of(request: Request) -> Platform:
 Asker = Annotated[Who, Depends(_who_asks)]
 ThePlatform = Annotated[Platform, Depends(_platform_of)]
 RunId = Annotated[str, Path(pattern=RUN_ID)]
+SeriesId = Annotated[str, Path(pattern=SERIES_ID)]
 
 
 def gated_router(subject: str, /, *, anonymous: bool = False) -> APIRouter:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
+from tacit.service.api.series_terms import SeriesTerms
 from tacit.service.api.terms import ParticipantName, RunTerms, Taken
 from tacit.service.storage.submissions import SubmissionState
 from tacit.service.workflow.lifecycle import State
@@ -121,6 +122,9 @@ class RunSummary(BaseModel):
     best: list[float | bool | None] | None
     reported_at: float | None = None
     """When something was last heard of it."""
+    series: str | None
+    """The series that it is a run of."""
+    series_number: int | None
 
 
 class MemberAnswer(BaseModel):
@@ -155,6 +159,54 @@ class PublicWeights(BaseModel):
     """Per public objective, by its number, its weights row by row."""
 
     objectives: dict[int, list[list[int]]]
+
+
+class SeriesSummary(BaseModel):
+    """A series in the list."""
+
+    id: str
+    name: str
+    state: Literal["invited", "agreed", "ended"]
+    hash: str | None
+    """Of what is signed; None until all have joined."""
+    cluster: str
+    created: float
+    next_at: float | None
+    """When the next run starts by itself."""
+    ended: float | None
+    reason: str | None
+    runs: int
+
+
+class SeriesMemberAnswer(BaseModel):
+    """How far a participant is."""
+
+    name: str
+    joined: bool
+    signed: bool
+
+
+class SeriesRunAnswer(BaseModel):
+    """A run of a series."""
+
+    id: str
+    number: int
+    name: str
+    state: State
+
+
+class SeriesAnswer(SeriesSummary):
+    """A series with everything that its members may know."""
+
+    terms: SeriesTerms
+    members: list[SeriesMemberAnswer]
+    its_runs: list[SeriesRunAnswer]
+
+
+class SeriesInvited(SeriesAnswer):
+    """A series with the one-time codes of those who have not joined, shown once."""
+
+    invitations: dict[str, str]
 
 
 class Why(Taken):

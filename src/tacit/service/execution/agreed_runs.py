@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from sqlalchemy.orm import Session
 
 from tacit.engine.agreement import Agreement, SealedRows, read_agreement
+from tacit.engine.series import SignedSeries
 from tacit.errors import NotThereError
 from tacit.service.execution.port import SignedManifest
 from tacit.service.storage import members_of, read_run, sealed_rows
 from tacit.service.workflow.lifecycle import State
 from tacit.service.workflow.public_weights import Weights, public_weights
+from tacit.service.workflow.series import signed_series
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ class StoredAgreement:
     rows: list[StoredRows]
     public: Weights = field(default_factory=dict)
     """Of public objectives."""
+    series: SignedSeries | None = None
+    """What everybody signed once, where it is a run of a series."""
 
     @property
     def is_complete(self) -> bool:
@@ -104,4 +108,5 @@ def stored_agreement(session: Session, run_id: str, /) -> StoredAgreement:
         signatures={each.participant: each.signature for each in members if each.signature},
         rows=rows,
         public=public_weights(run.terms),
+        series=None if run.series is None else signed_series(session, run.series),
     )

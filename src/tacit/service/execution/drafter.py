@@ -15,8 +15,7 @@ from tacit.engine.wire import RefusalKind
 from tacit.errors import MpcError, RefusedError, TacitError
 from tacit.service.execution.cluster_links import ClusterLinks
 from tacit.service.storage import Database, add_warning
-from tacit.service.workflow.drafting import agreement_of_terms
-from tacit.service.workflow.inviting import keep_draft, ready_to_draft
+from tacit.service.workflow.inviting import drafted, keep_draft, ready_to_draft
 
 RETRY_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
 log = logging.getLogger("tacit.service.execution")
@@ -64,13 +63,9 @@ class Drafter:
             return
         nonce = secrets.token_hex(16)
         offers, platform = await self._links_of(ready.cluster).offered_nodes(nonce)
+        nodes = [each.node for each in offers]
         agreement = await asyncio.to_thread(
-            agreement_of_terms,
-            ready.terms,
-            keys=ready.keys,
-            nodes=[each.node for each in offers],
-            platform=platform,
-            nonce=nonce,
+            drafted, ready, nodes=nodes, platform=platform, nonce=nonce
         )
         allowed = [each.allows for each in offers]
         await asyncio.to_thread(check_nodes_allow, agreement, allowed)

@@ -24,6 +24,7 @@ from tacit.service.execution.recovery import interrupt, recover
 from tacit.service.execution.report import Report
 from tacit.service.execution.retry_until_written import retry_until_written
 from tacit.service.execution.run_supervisor import RunServices, RunSupervisor
+from tacit.service.execution.series_schedule import SeriesSchedule
 from tacit.service.execution.worker_handle import WorkerPool
 from tacit.service.server.metrics import ServiceMetrics
 from tacit.service.server.settings import Settings
@@ -64,6 +65,7 @@ class Executor:
             metrics=self.metrics,
         )
         self._drafter = Drafter(database, self._links_of)
+        self._schedule = SeriesSchedule(settings, database, self.draw_up)
         self._ended_runs = EndedRuns(database, self._links_of)
         self._provisioners: dict[str, Provisioner] = {}
         self._supervisors: dict[str, RunSupervisor] = {}
@@ -84,6 +86,7 @@ class Executor:
         self._spawn(self._services.workers.open())
         self._spawn(self._write_progress())
         self._spawn(self._ended_runs.tell())
+        self._spawn(self._schedule.keep())
         for run_id in await self._database.read(undrafted_runs):
             self._spawn(self._drafter.retry(run_id))
         for run_id, cluster in found.to_hand_over:

@@ -93,7 +93,9 @@ class Provisioner:
         stored = await self._database.read(stored_agreement, self._run_id)
         coordinator = self._links.coordinator(stored)
         if not self._is_agreed:
-            await coordinator.start_agreement(stored.signatures, within=HAND_OVER_SECONDS)
+            await coordinator.start_agreement(
+                stored.signatures, within=HAND_OVER_SECONDS, series=stored.series
+            )
             self._is_agreed = True
             await self._links.look()
             for warning in self._links.clock_warnings():

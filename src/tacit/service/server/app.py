@@ -20,6 +20,8 @@ from tacit.service.api.routes.joining import joining_router
 from tacit.service.api.routes.own_parts import own_parts_router
 from tacit.service.api.routes.results import results_router
 from tacit.service.api.routes.runs import runs_router
+from tacit.service.api.routes.series import series_router
+from tacit.service.api.routes.series_steps import series_steps_router
 from tacit.service.api.routes.status import status_router
 from tacit.service.api.routes.taking_part import taking_part_router
 from tacit.service.api.routes.watching import watching_router
@@ -61,6 +63,8 @@ def make_app(settings: Settings, /, *, execution: MakeExecution) -> FastAPI:
         *joining_router(),
         accounts_router(),
         runs_router(),
+        series_router(),
+        series_steps_router(),
         taking_part_router(),
         results_router(),
         own_parts_router(),

@@ -18,7 +18,17 @@ from tacit.service.storage.members import (
     runs_of_participant,
     set_signature,
 )
-from tacit.service.storage.models import Account, Event, Invitation, Member, Run, Sealed, Token
+from tacit.service.storage.models import (
+    Account,
+    Event,
+    Invitation,
+    Member,
+    Run,
+    Sealed,
+    SeriesMember,
+    StandingSeries,
+    Token,
+)
 from tacit.service.storage.runs import (
     add_warning,
     create_run,
@@ -28,6 +38,13 @@ from tacit.service.storage.runs import (
     set_agreement,
     set_progress,
     set_state,
+)
+from tacit.service.storage.series import (
+    list_series,
+    members_of_series,
+    read_series_member,
+    read_standing_series,
+    runs_of_series,
 )
 from tacit.service.storage.submissions import (
     sealed_of,

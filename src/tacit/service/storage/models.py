@@ -83,11 +83,48 @@ class Run(Base):
     """The last report: generation, evaluations, evaluations_per_second, best, seconds."""
     result: Mapped[Json | None] = mapped_column(JSON(none_as_null=True))
     warnings: Mapped[list[str]] = mapped_column(JSON)
+    series: Mapped[str | None] = mapped_column(String(16), index=True)
+    """The series that it is a run of."""
+    series_number: Mapped[int | None]
 
     @property
     def where(self) -> State:
         """The state as a `State`."""
         return State(self.state)
+
+
+class StandingSeries(Base):
+    """A series of runs, whose rules are signed once."""
+
+    __tablename__ = "series"
+
+    id: Mapped[str] = mapped_column(String(16), primary_key=True)
+    name: Mapped[str] = mapped_column(String(200))
+    terms: Mapped[Json] = mapped_column(JSON)
+    cluster: Mapped[str] = mapped_column(String(100))
+    data: Mapped[bytes | None] = mapped_column(LargeBinary)
+    """What is signed; None until all participants have joined."""
+    hash: Mapped[str | None] = mapped_column(String(64))
+    created_by: Mapped[str] = mapped_column(ForeignKey("account.name"))
+    created: Mapped[float]
+    next_at: Mapped[float | None]
+    """When the next run starts by itself."""
+    ended: Mapped[float | None]
+    reason: Mapped[str | None] = mapped_column(Text)
+
+
+class SeriesMember(Base):
+    """A participant of a series."""
+
+    __tablename__ = "series_member"
+
+    series: Mapped[str] = mapped_column(ForeignKey("series.id"), primary_key=True)
+    participant: Mapped[str] = mapped_column(
+        ForeignKey("account.name"), primary_key=True, index=True
+    )
+    position: Mapped[int]
+    signature: Mapped[bytes | None] = mapped_column(LargeBinary)
+    signed: Mapped[float | None]
 
 
 class Member(Base):

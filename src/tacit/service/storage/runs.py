@@ -25,8 +25,17 @@ def new_run_id() -> str:
     return "r-" + base64.b32encode(secrets.token_bytes(7)).decode().lower()[:10]
 
 
-def create_run(session: Session, name: str, terms: dict[str, Any], /, *, by: str) -> Run:
-    """Add a draft."""
+def create_run(
+    session: Session,
+    name: str,
+    terms: dict[str, Any],
+    /,
+    *,
+    by: str,
+    series: str | None = None,
+    series_number: int | None = None,
+) -> Run:
+    """Add a draft, of a series if it has one."""
     run = Run(
         id=new_run_id(),
         name=name,
@@ -35,6 +44,8 @@ def create_run(session: Session, name: str, terms: dict[str, Any], /, *, by: str
         created_by=by,
         created=time.time(),
         warnings=[],
+        series=series,
+        series_number=series_number,
     )
     session.add(run)
     session.flush()

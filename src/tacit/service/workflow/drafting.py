@@ -8,6 +8,7 @@ from dataclasses import asdict
 from math import ceil
 
 import numpy as np
+from msgspec.structs import replace
 
 from tacit.disclosure import SEALED, parse_best_mode, parse_disclosure
 from tacit.engine.agreement import (
@@ -15,12 +16,15 @@ from tacit.engine.agreement import (
     AgreementLimits,
     NodeTerms,
     PinnedSearch,
+    RunOfSeries,
+    check_agreement,
     draft_agreement,
     pin_sealed,
     sign_offer,
 )
 from tacit.engine.derived import KnownTime
 from tacit.engine.identity import Keys
+from tacit.engine.series import Series, check_within, series_hash
 from tacit.errors import ParameterError
 from tacit.problems import (
     Objective,
@@ -191,6 +195,38 @@ def agreement_of_terms(
         on_loss=terms.on_loss,
         plan=terms.plan,
     )
+
+
+def agreement_in_series(
+    terms: RunTerms,
+    series: Series,
+    number: int,
+    /,
+    *,
+    keys: Mapping[str, str],
+    nodes: Sequence[NodeTerms],
+    platform: str,
+    nonce: str,
+) -> Agreement:
+    """An agreement about a run of a series, whose search and limits are those of the series."""
+    drafted = agreement_of_terms(terms, keys=keys, nodes=nodes, platform=platform, nonce=nonce)
+    now, signed = time.time(), series.limits
+    agreement = replace(
+        drafted,
+        search=series.search,
+        limits=AgreementLimits(
+            evaluations=min(drafted.limits.evaluations, signed.evaluations),
+            population_min=signed.population_min,
+            population_max=signed.population_max,
+            distinct_min=signed.distinct_min,
+            expires=int(min(signed.expires, now + 3600 * signed.run_hours)),
+        ),
+        grace_seconds=series.grace_seconds,
+        series=RunOfSeries(series_hash(series), number),
+    )
+    check_within(series, agreement, now=now)
+    check_agreement(agreement)
+    return agreement
 
 
 def checked_terms(terms: RunTerms, /) -> RunTerms:

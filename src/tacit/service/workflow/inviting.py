@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from tacit.engine.agreement import Agreement, agreement_hash, canonical
+from tacit.engine.agreement import Agreement, NodeTerms, agreement_hash, canonical
+from tacit.engine.series import Series, read_series
 from tacit.errors import ServiceError, WrongStateError
 from tacit.service.access.invitations import (
     JoiningKey,
@@ -24,11 +26,14 @@ from tacit.service.storage import (
     add_members,
     list_accounts,
     list_runs,
+    list_series,
     members_with_keys,
     read_run,
+    read_standing_series,
     set_agreement,
     set_state,
 )
+from tacit.service.workflow.drafting import agreement_in_series, agreement_of_terms
 from tacit.service.workflow.lifecycle import State, check_state
 
 
@@ -39,7 +44,7 @@ def invite_members(
     run = read_run(session, run_id, for_update=True)
     check_state(run.where, frozenset({State.DRAFT}), to="invite")
     terms = RunTerms.model_validate(run.terms)
-    accounts = _accounts(session, list(terms.participants))
+    accounts = accounts_of(session, list(terms.participants))
     invited = accounts_with_open_invitation(session)
     codes = {
         account.name: new_invitation(session, account.name, hours=settings.invitation_hours)[0]
@@ -52,7 +57,7 @@ def invite_members(
     return codes
 
 
-def _accounts(session: Session, names: list[str]) -> list[Account]:
+def accounts_of(session: Session, names: list[str], /) -> list[Account]:
     """The participants' accounts; those who have none get one."""
     known = {account.name: account for account in list_accounts(session)}
     folded = {name.lower() for name in known}
@@ -90,6 +95,12 @@ def _key_is_known(session: Session, account: Account) -> None:
                 f"the agreement of {run.id} has your earlier signing key; join with that one, or "
                 "ask the operator to cancel the run first"
             )
+    for series in list_series(session, participant=account.name):
+        if series.data is not None and series.ended is None:
+            raise WrongStateError(
+                f"the series {series.id} has your earlier signing key; join with that one, or ask "
+                "the operator to end the series first"
+            )
     for run in runs:
         add_event(session, run.id, "member", {"participant": account.name, "joined": True})
 
@@ -106,6 +117,8 @@ class Undrafted:
     terms: RunTerms
     keys: dict[str, str]
     cluster: str
+    series: tuple[Series, int] | None = None
+    """The series that it is a run of, and its number there."""
 
 
 def ready_to_draft(session: Session, run_id: str, /) -> Undrafted | None:
@@ -117,7 +130,24 @@ def ready_to_draft(session: Session, run_id: str, /) -> Undrafted | None:
     known = {name: key for name, key in keys.items() if key is not None}
     if len(known) < len(keys):
         return None
-    return Undrafted(RunTerms.model_validate(run.terms), known, run.cluster)
+    series = None
+    if run.series is not None and run.series_number is not None:
+        data = read_standing_series(session, run.series).data or b""
+        series = (read_series(data), run.series_number)
+    return Undrafted(RunTerms.model_validate(run.terms), known, run.cluster, series)
+
+
+def drafted(
+    ready: Undrafted, /, *, nodes: Sequence[NodeTerms], platform: str, nonce: str
+) -> Agreement:
+    """The agreement of a run, within its series if it has one."""
+    if ready.series is None:
+        return agreement_of_terms(
+            ready.terms, keys=ready.keys, nodes=nodes, platform=platform, nonce=nonce
+        )
+    return agreement_in_series(
+        ready.terms, *ready.series, keys=ready.keys, nodes=nodes, platform=platform, nonce=nonce
+    )
 
 
 def undrafted_runs(session: Session, participant: str | None = None, /) -> list[str]:

@@ -25,6 +25,7 @@ from tacit.engine.derived import check_derivable, with_public_weights
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.policy import check_still_valid, refuse
 from tacit.engine.node.work.off_loop import Turns, in_thread
+from tacit.engine.series import SignedSeries
 from tacit.engine.wire.messages import Agree
 from tacit.engine.wire.replies import AgreementTaken
 from tacit.errors import AgreementError
@@ -34,11 +35,26 @@ REST = 3.0
 """Agreements of a platform take a quarter of a node's time at most."""
 
 
+class SeriesOfNode(Protocol):
+    """What it needs of the series that the node knows."""
+
+    def examined(
+        self, agreement: Agreement, carried: SignedSeries | None, /, *, now: float
+    ) -> SignedSeries | None:
+        """The series that a run names, signed by all, if the run is within it; none if none."""
+        ...
+
+
 class AgreeingNode(Protocol):
     """What taking an agreement needs of the node."""
 
     agreement_states: dict[bytes, AgreementState]
     turns: Turns
+
+    @property
+    def series(self) -> SeriesOfNode:
+        """The series that it knows."""
+        ...
 
     def are_one_platform(self, one: str, other: str, /) -> bool:
         """Whether two fingerprints are of one platform, which has two while it rotates them."""
@@ -54,6 +70,7 @@ class AgreeingNode(Protocol):
         signatures: dict[str, bytes],
         platform: str,
         public: Weights | None = None,
+        series: SignedSeries | None = None,
         /,
     ) -> AgreementState:
         """Keep an agreement (checked, signed by all) if its nodes and platform are who we know."""
@@ -79,8 +96,9 @@ async def agree(node: AgreeingNode, request: Agree, platform: str, /) -> Agreeme
         if agreement_state is None:
             node.check_count(len(request.agreement), platform)
             agreement, public = await in_thread(_read, request)
+            series = await in_thread(_series, node.series, agreement, request)
             agreement_state = await node.take_agreement(
-                agreement, request.signatures, platform, public
+                agreement, request.signatures, platform, public, series
             )
     return AgreementTaken(
         id=request.id,
@@ -115,6 +133,12 @@ def _read(request: Agree) -> tuple[Agreement, Weights]:
     check_still_valid(agreement, time.time())
     check_derivable(agreement)
     return agreement, _public_weights(agreement, request)
+
+
+def _series(kept: SeriesOfNode, agreement: Agreement, request: Agree) -> SignedSeries | None:
+    """The series of a run that is within it; what everybody signed counts, not who sends it."""
+    carried = SignedSeries(request.series, request.series_signatures) if request.series else None
+    return kept.examined(agreement, carried, now=time.time())
 
 
 def _public_weights(agreement: Agreement, request: Agree) -> Weights:

@@ -11,6 +11,7 @@ from tacit.service.api.errors import error_responses
 from tacit.service.api.gate import Asker, ThePlatform, gated_router
 from tacit.service.api.shapes import Health, Join, Joined, Me
 from tacit.service.workflow.inviting import join, undrafted_runs
+from tacit.service.workflow.series import draw_up_series, undrafted_series
 
 
 def joining_router() -> list[APIRouter]:
@@ -35,6 +36,8 @@ def joining_router() -> list[APIRouter]:
             else JoiningKey(body.signing_key, bytes.fromhex(body.signature or "")),
             label=body.label,
         )
+        for series_id in await platform.database.read(undrafted_series, account.name):
+            await platform.database.write(draw_up_series, platform.settings, series_id)
         for run_id in await platform.database.read(undrafted_runs, account.name):
             await platform.execution.draw_up(run_id)
         return Joined.model_validate(

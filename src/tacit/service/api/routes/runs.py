@@ -20,6 +20,7 @@ from tacit.service.workflow.drafting import checked_terms
 from tacit.service.workflow.inviting import invite_members
 from tacit.service.workflow.lifecycle import BEFORE_RUNNING, State, check_state
 from tacit.service.workflow.public_weights import public_weights
+from tacit.service.workflow.series import begin_run
 
 DRAFT = frozenset({State.DRAFT})
 
@@ -101,8 +102,14 @@ def runs_router() -> APIRouter:
     )
     async def invite(run_id: RunId, platform: ThePlatform) -> Response:
         """Choose a cluster and invite the participants; new ones get a code, shown once."""
-        cluster = await platform.execution.cluster_for_new_run()
-        codes = await platform.database.write(invite_members, platform.settings, run_id, cluster)
+        codes = {}
+        if (await platform.database.read(read_run, run_id)).series is None:
+            cluster = await platform.execution.cluster_for_new_run()
+            codes = await platform.database.write(
+                invite_members, platform.settings, run_id, cluster
+            )
+        else:
+            await platform.database.write(begin_run, platform.settings, run_id)
         await platform.execution.draw_up(run_id)
         return await platform.database.read(run_answer, run_id, invitations=codes)
 

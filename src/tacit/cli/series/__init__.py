@@ -1,0 +1,3 @@
+"""`tacit series` for operators, and `tacit participant follow`."""
+
+from tacit.cli.series.operator import app as app

@@ -1,0 +1,227 @@
+"""A machine that follows a series: it signs runs that are within it, seals costs, shows plans.
+
+It asks the platform what there is and believes it nothing else: `review` holds each run against
+what this machine signed, its own record and its own clock. A run that does not fit is refused, and
+said so, and the next one is looked at. If the nodes' logs show that somebody did not keep to a run,
+it signs nothing more.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tacit.engine.agreement import Agreement
+from tacit.errors import InputError, PlatformError, TacitError, TrustError, UnprovenError
+from tacit.files import writing
+from tacit.participant.account.profile import Profile
+from tacit.participant.account.shapes import RunSummary
+from tacit.participant.checking import ENDED, check_logs
+from tacit.participant.results import plan_csv, plan_rows, result, runs
+from tacit.participant.reviewing import review, sign
+from tacit.participant.series.cost_sources import AnyCosts, Wanted
+from tacit.participant.series.kept import folder_of_series, signed_series
+from tacit.participant.submission import submissions, submit
+
+AGAIN_SECONDS = 60.0
+"""So long after it failed something is not tried again, unless the costs are other ones."""
+MOST_ROWS_SHOWN = 20
+
+
+@dataclass
+class Follower:
+    """Follows one series for as long as somebody calls `look`."""
+
+    profile: Profile
+    series_id: str
+    costs: AnyCosts | None
+    say: Callable[[str], None]
+    again: bool = False
+    """Whether costs are sealed that were sealed for other runs before."""
+    results: Path | None = None
+    """A folder for the plans, one CSV per run."""
+    check: bool = True
+    """Whether the nodes' logs are checked after each run."""
+    refused: dict[str, str] = field(default_factory=dict)
+    """Runs that this machine does not sign, and why."""
+    _said: set[str] = field(default_factory=set)
+    _not_before: dict[str, float] = field(default_factory=dict)
+    _tried: dict[tuple[str, int], str] = field(default_factory=dict)
+    _settled: set[str] = field(default_factory=set)
+    """What is signed, sealed or shown, so that the platform is not asked about it again."""
+
+    def look(self) -> None:
+        """Do whatever can be done now for all runs of the series."""
+        if signed_series(self.profile, self.series_id) is None:
+            raise TrustError(f"this machine has not signed series {self.series_id}; sign it first")
+        try:
+            found = [each for each in runs(self.profile) if each.series == self.series_id]
+            for run in sorted(found, key=lambda each: each.series_number or 0):
+                self._advance(run)
+        except PlatformError as error:
+            if error.status in (401, 403):
+                raise
+            self._once(f"{error}; this is tried again")
+
+    def _advance(self, run: RunSummary) -> None:
+        if run.state == "invited":
+            self._sign(run)
+        elif run.state == "agreed":
+            self._seal(run)
+        elif run.state in ENDED:
+            self._show(run)
+
+    def _once(self, line: str) -> None:
+        if line not in self._said:
+            self._said.add(line)
+            self.say(line)
+
+    def _waits(self, key: str) -> bool:
+        """Whether something failed a short while ago; otherwise it counts as tried now."""
+        now = time.monotonic()
+        if now < self._not_before.get(key, 0.0):
+            return True
+        self._not_before[key] = now + AGAIN_SECONDS
+        return False
+
+    def _sign(self, run: RunSummary) -> None:
+        key = f"signed {run.id}"
+        if key in self._settled:
+            return
+        if run.id in self.refused and self._waits(key):
+            return
+        try:
+            # Where nothing is pinned, the keys were accepted with the series, which fixes them.
+            made = review(self.profile, run.id, unpinned=True)
+        except PlatformError as error:
+            if error.status == 404:  # it is being drawn up
+                return
+            raise
+        if made.agreement.series is None:
+            made.refusals.append("the platform calls it a run of the series, and it names none")
+        if made.refusals:
+            self.refused[run.id] = "; ".join(made.refusals)
+            self._not_before[key] = time.monotonic() + AGAIN_SECONDS
+            self._once(f"REFUSED {_called(run)}: {self.refused[run.id]}")
+            return
+        sign(self.profile, run.id, seen=made)
+        self.refused.pop(run.id, None)
+        self._settled.add(key)
+        self.say(f"signed {_called(run)}, agreement {made.hash[:16]}...")
+
+    def _seal(self, run: RunSummary) -> None:
+        key = f"sealed {run.id}"
+        agreement = self.profile.signed_agreement(run.id)
+        if key in self._settled or self.costs is None:
+            return
+        if agreement is None or agreement.series is None:
+            self._once(f"{_called(run)} is agreed, says the platform, without this machine")
+            return
+        own = [k for k in agreement.confidential() if agreement.rows_of(self.profile.account, k)]
+        states = {each.objective: each for each in submissions(self.profile, run.id)}
+        missing = [k for k in own if k not in states or states[k].state == "refused"]
+        for k in missing:
+            if k in states:
+                self._once(f"{_called(run)}: the nodes refuse your rows: {states[k].reason}")
+            self._seal_objective(run, agreement, k, is_only=len(own) == 1)
+        if all(k in states and states[k].state == "accepted" for k in own):
+            self._settled.add(key)
+
+    def _seal_objective(
+        self, run: RunSummary, agreement: Agreement, objective: int, *, is_only: bool
+    ) -> None:
+        assert self.costs is not None
+        assert agreement.series is not None
+        number = agreement.series.number
+        wanted = Wanted(run.id, number, agreement, self.profile.account, objective, is_only=is_only)
+        if self.costs.is_slow and self._waits(f"costs {run.id} {objective}"):
+            return
+        name = agreement.objectives[objective].name
+        try:
+            with self.costs.opened(wanted) as path:
+                if path is None:
+                    self._once(f"{_called(run)} waits for your costs in {self.costs.words(wanted)}")
+                    return
+                digest = hashlib.sha256(path.read_bytes()).hexdigest()
+                if self._tried.get((run.id, objective)) == digest:
+                    return
+                self._tried[run.id, objective] = digest
+                submit(self.profile, run.id, path, objective=name, again=self.again)
+        except (InputError, TrustError) as error:
+            self._once(f"{_called(run)}: nothing was sealed: {error}")
+            return
+        self.say(f"sealed and handed in your costs for {_called(run)}")
+
+    def _show(self, run: RunSummary) -> None:
+        key, agreement = f"shown {run.id}", self.profile.signed_agreement(run.id)
+        if key in self._settled or agreement is None or agreement.series is None:
+            return
+        if run.state == "interrupted":  # it may go on, with another plan in the end
+            self._once(f"{_called(run)} is interrupted{f' ({run.reason})' if run.reason else ''}")
+            return
+        self._settled.add(key)
+        if self.profile.shown_plan(run.id) is not None or self.profile.own_heads(run.id):
+            return  # before this process began
+        outcome = result(self.profile, run.id)
+        rows = plan_rows(outcome, agreement, self.profile.account)
+        why = f" ({outcome.reason})" if outcome.reason else ""
+        self.say(f"{_called(run)} is {outcome.state}{why}")
+        mine = [each for each in rows if each[2]] or rows
+        for row, column, _ in mine[:MOST_ROWS_SHOWN]:
+            self.say(f"  {row}  {column}")
+        if len(mine) > MOST_ROWS_SHOWN:
+            self.say(f"  and {len(mine) - MOST_ROWS_SHOWN} more: tacit participant result {run.id}")
+        if self.results is not None and rows:
+            path = self.results / f"{agreement.series.number}.csv"
+            with writing(path):
+                path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                path.write_text(plan_csv(rows), encoding="utf-8")
+        if self.check and outcome.state == "finished":
+            self._check(run)
+
+    def _check(self, run: RunSummary) -> None:
+        try:
+            check_logs(self.profile, run.id).check()
+        except UnprovenError as error:
+            self.say(f"  {error}")
+        except PlatformError as error:
+            self.say(f"  the logs were not checked ({error}); see tacit participant log {run.id}")
+        else:
+            self.say("  everything is as it was signed")
+
+
+def _called(run: RunSummary) -> str:
+    return f"run {run.series_number} ({run.id})"
+
+
+@contextmanager
+def following(profile: Profile, series_id: str, /) -> Iterator[None]:
+    """Only one process follows a series at a time: two would each count runs by themselves."""
+    folder = folder_of_series(profile, series_id)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with (folder / "lock").open("wb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise TacitError(
+                f"another process follows series {series_id} already; end that one first"
+            ) from None
+        yield
+
+
+def follow(follower: Follower, /, *, every: float, once: bool) -> None:
+    """Look every so many seconds, or once; ends with an error if a run was refused then."""
+    with following(follower.profile, follower.series_id):
+        while True:
+            follower.look()
+            if once:
+                break
+            time.sleep(every)
+    if follower.refused:
+        run, why = next(iter(follower.refused.items()))
+        raise TrustError(f"{run} is not signed: {why}. Ask the operator, and the others")

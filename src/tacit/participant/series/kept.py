@@ -1,0 +1,91 @@
+"""What this machine has signed of series, and which runs of them it has taken.
+
+::
+
+    series/SERIES/series.json   what this machine signed, canonical
+    series/SERIES/reviewed      the hash that it showed last for a review
+    series/SERIES/runs.jsonl    the runs that it signed, by number, and when
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+from tacit.engine.agreement import Agreement, agreement_hash, canonical
+from tacit.engine.series import RunRecord, Series, TakenRun, read_series, series_hash
+from tacit.errors import AgreementError, FileError, InputError
+from tacit.files import check_secret
+from tacit.participant.account.private_files import replace_private
+from tacit.participant.account.profile import Profile
+
+_SERIES = re.compile(r"s-[a-z2-7]{10}", re.ASCII)
+
+
+def folder_of_series(profile: Profile, series_id: str, /) -> Path:
+    """Where a series is kept."""
+    if not _SERIES.fullmatch(series_id):
+        raise InputError(
+            f"{series_id[:70]!r} is not a series; tacit participant series lists yours"
+        )
+    return profile.folder / "series" / series_id
+
+
+def signed_series(profile: Profile, series_id: str, /) -> Series | None:
+    """The series that this machine signed under this name, or None."""
+    path = folder_of_series(profile, series_id) / "series.json"
+    if not path.exists():
+        return None
+    check_secret(path, remedy="chmod 600 it")
+    try:
+        return read_series(path.read_bytes())
+    except AgreementError as error:
+        raise FileError(path, None, "was changed", f"restore it: {error}") from None
+
+
+def keep_series(profile: Profile, series_id: str, series: Series, /) -> None:
+    """Remember what is about to be signed."""
+    path = folder_of_series(profile, series_id) / "series.json"
+    replace_private(path, canonical(series))
+
+
+def reviewed_series(profile: Profile, series_id: str, /) -> str | None:
+    """The hash of the series that this machine has shown last, before it is signed."""
+    path = folder_of_series(profile, series_id) / "reviewed"
+    return path.read_text().strip() if path.exists() else None
+
+
+def keep_reviewed_series(profile: Profile, series_id: str, digest: str, /) -> None:
+    """Remember which series somebody has read."""
+    replace_private(folder_of_series(profile, series_id) / "reviewed", f"{digest}\n".encode())
+
+
+def series_named(profile: Profile, digest: str, /) -> tuple[str, Series] | None:
+    """The series with this hash, if this machine signed it, and what it is called here."""
+    for path in sorted((profile.folder / "series").glob("s-*/series.json")):
+        series = signed_series(profile, path.parent.name)
+        if series is not None and series_hash(series) == digest:
+            return path.parent.name, series
+    return None
+
+
+def record_of(profile: Profile, series_id: str, /) -> RunRecord:
+    """The runs of a series that this machine signed."""
+    return RunRecord(folder_of_series(profile, series_id) / "runs.jsonl")
+
+
+def as_taken(run: str, agreement: Agreement, /) -> TakenRun:
+    """A run of a series as the record has it, now."""
+    assert agreement.series is not None
+    digest = agreement_hash(agreement).hex()
+    return TakenRun(agreement.series.number, digest, time.time(), run)
+
+
+def note_run(profile: Profile, run: str, agreement: Agreement, /) -> None:
+    """Write down that a run of a series is about to be signed, if it is one."""
+    if agreement.series is None:
+        return
+    found = series_named(profile, agreement.series.series)
+    if found is not None:
+        record_of(profile, found[0]).add(as_taken(run, agreement))

@@ -1,0 +1,175 @@
+"""Everything a participant should see before it signs a series, and every check that must pass."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from msgspec.structs import replace
+
+from tacit.engine.agreement import canonical
+from tacit.engine.series import (
+    Series,
+    check_series,
+    check_still_runs,
+    read_series,
+    series_hash,
+    sign_series,
+)
+from tacit.errors import TacitError, TrustError
+from tacit.participant.account.profile import Profile
+from tacit.participant.account.shapes import RunView, SeriesView
+from tacit.participant.account.trust import Trust, load_trust, trust_refusals
+from tacit.participant.plain_text import plain_line
+from tacit.participant.review_words import review_lines
+from tacit.participant.reviewing import HOW_TO_PIN, UNPINNED, Review, refusals_of_pattern
+from tacit.participant.series.kept import folder_of_series, keep_series, signed_series
+
+WHAT_VARIES = {
+    "rows": "rows, their names and who owns them",
+    "columns": "columns and their names",
+    "forbidden": "which pairs are forbidden",
+    "data": "what the kind of problem knows besides, such as capacities",
+}
+
+
+@dataclass(frozen=True)
+class SeriesReview:
+    """A series, and what this machine has to say about it."""
+
+    view: SeriesView
+    series: Series
+    account: str
+    pinned: bool
+    refusals: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def hash(self) -> str:
+        """The name of the series."""
+        return series_hash(self.series)
+
+    def check(self) -> None:
+        """Raise an error that names everything that speaks against signing."""
+        if self.refusals:
+            raise TrustError(
+                f"do not sign series {self.view.id}: {'; '.join(self.refusals)}. Ask those "
+                "concerned over another channel than the platform"
+            )
+
+
+def review_series(
+    profile: Profile,
+    series_id: str,
+    /,
+    *,
+    trust: Trust | None = None,
+    unpinned: bool = False,
+) -> SeriesReview:
+    """Fetch a series and check all that can be checked before signing; see `review`."""
+    folder_of_series(profile, series_id)  # refuses what is not a name of a series
+    with profile.connect() as client:
+        view = client.get(f"/series/{series_id}", SeriesView)
+        series = read_series(client.send("GET", f"/series/{series_id}/document"))
+    if trust is None and profile.trust_file.exists():
+        trust = load_trust(profile.trust_file)
+    made = SeriesReview(view, series, profile.account, trust is not None)
+    pattern = series.pattern()
+    try:
+        check_series(series)
+        check_still_runs(series, time.time())
+    except (TacitError, ValueError) as error:
+        made.refusals.append(f"the series contradicts itself: {error}")
+    made.refusals.extend(refusals_of_pattern(profile, pattern))
+    signed = signed_series(profile, series_id)
+    if signed is not None and signed != series:
+        made.refusals.append(
+            f"this machine signed another series under this name ({series_hash(signed)[:16]}...), "
+            "and the platform has changed it since"
+        )
+    if trust is not None:
+        # A series names no certificates: they may be renewed, and each run is held against them.
+        keys = replace(trust, node=[replace(each, certificate=None) for each in trust.node])
+        made.refusals.extend(trust_refusals(pattern, keys, own=profile.account))
+    elif unpinned:
+        made.warnings.append(f"{UNPINNED}, and you chose to believe it (--unpinned)")
+    else:
+        made.refusals.append(f"{UNPINNED}: {HOW_TO_PIN}")
+    return made
+
+
+def sign_reviewed_series(profile: Profile, seen: SeriesReview, /) -> SeriesView:
+    """Sign the series that was shown and no other; what was signed stays in the profile."""
+    seen.check()
+    # First kept, then sent: whatever the platform has a signature for is known here.
+    keep_series(profile, seen.view.id, seen.series)
+    signature = sign_series(seen.series, profile.keys().signing).hex()
+    with profile.connect() as client:
+        place = f"/series/{seen.view.id}/signature"
+        return client.post(place, {"signature": signature}, SeriesView)
+
+
+def series_lines(review: SeriesReview, /) -> list[str]:
+    """A series in plain words: what it allows, then what holds for a run if nothing varies."""
+    series, limits = review.series, review.series.limits
+    until = time.strftime("%Y-%m-%d %H:%M", time.localtime(limits.expires))
+    lines = [
+        f"Series {review.view.id}, {series.name}",
+        f"Hash {review.hash}",
+        "",
+        "What you allow by signing",
+        "  your machine signs runs by itself, each within what is written here, and refuses others",
+        f"  at most {limits.runs_per_day} runs in any 24 hours, until {until}",
+        f"  a run takes {limits.deadline_seconds:g} s at most, its agreement is valid for "
+        f"{limits.run_hours:g} hours",
+        f"  when: {_when(series)}",
+        "",
+        "What may vary from run to run",
+        *(f"  {line}" for line in _varies(series)),
+        "  every plan tells something of your costs, and plans add up; small problems tell more",
+        "",
+        "A run if nothing varies",
+    ]
+    view = RunView(review.view.id, series.name, review.view.state)
+    pattern = Review(view, series.pattern(), review.account, review.pinned)
+    lines += review_lines(pattern)[2:]
+    lines += [f"Note: {warning}" for warning in review.warnings]
+    lines += [f"DO NOT SIGN: {refusal}" for refusal in review.refusals]
+    return [plain_line(line, longest=2000) for line in lines]
+
+
+def _when(series: Series) -> str:
+    schedule = series.schedule
+    if schedule is None:
+        return "when the operator starts one"
+    if schedule.every_minutes:
+        return f"every {schedule.every_minutes} minutes"
+    return f"daily at {', '.join(schedule.at)} UTC"
+
+
+def _varies(series: Series) -> list[str]:
+    varying = series.varying
+    lines = [WHAT_VARIES[part] for part in varying.parts] or ["nothing"]
+    lines.append(
+        f"{varying.least_rows} to {varying.most_rows} rows, {varying.least_columns} to "
+        f"{varying.most_columns} columns; every row may take at least {varying.least_allowed}"
+    )
+    lines.append(
+        f"at least {varying.least_participants} of {len(series.participants)} participants, each "
+        f"with at least {varying.least_each} rows"
+    )
+    return lines
+
+
+def series_json(review: SeriesReview, /) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "id": review.view.id,
+        "hash": review.hash,
+        "series": canonical(review.series).decode(),
+        "pinned": review.pinned,
+        "may_sign": not review.refusals,
+        "refusals": review.refusals,
+        "warnings": review.warnings,
+    }

@@ -1,0 +1,53 @@
+"""Whether a run is within the series that this machine signed: nothing else is ever signed of it.
+
+Whatever the platform says of a series, what counts is what was signed here, the record that is kept
+here and the clock of this machine.
+"""
+
+from __future__ import annotations
+
+import time
+
+from tacit.engine.agreement import Agreement
+from tacit.engine.series import check_still_runs, departures, objection_to_run
+from tacit.errors import AgreementError
+from tacit.participant.account.profile import Profile
+from tacit.participant.series.kept import as_taken, record_of, series_named
+
+
+def series_refusals(
+    profile: Profile, run: str, agreement: Agreement, /, *, deadline_seconds: float | None
+) -> list[str]:
+    """Why a run of a series must not be signed; nothing for a run of none."""
+    named = agreement.series
+    if named is None:
+        return []
+    found = series_named(profile, named.series)
+    if found is None:
+        return [
+            f"it is a run of series {named.series[:16]}..., which this machine has not signed; "
+            "tacit participant follow SERIES shows one and signs it"
+        ]
+    series_id, series = found
+    now = time.time()
+    reasons = [
+        f"it is not within series {series_id}: {why}"
+        for why in departures(series, agreement, now=now)
+    ]
+    try:
+        check_still_runs(series, now)
+    except AgreementError as error:
+        reasons.append(str(error))
+    why_not = objection_to_run(
+        record_of(profile, series_id).runs(),
+        as_taken(run, agreement),
+        runs_per_day=series.limits.runs_per_day,
+    )
+    if why_not is not None:
+        reasons.append(why_not)
+    agreed = series.limits.deadline_seconds
+    if deadline_seconds is not None and deadline_seconds > agreed:
+        reasons.append(
+            f"the platform gives it {deadline_seconds:g} s, and {agreed:g} s were agreed on"
+        )
+    return reasons

@@ -1,0 +1,104 @@
+"""Runs of series that start by themselves, at their times.
+
+A time that comes while a run of the series is still under way is left out, and so are times at
+which the platform was not there: runs never pile up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+
+from sqlalchemy.orm import Session
+
+from tacit.engine.series import read_series
+from tacit.errors import TacitError
+from tacit.service.api.series_terms import NextRun
+from tacit.service.server.settings import Settings
+from tacit.service.storage import Database, list_series, read_standing_series, runs_of_series
+from tacit.service.workflow.lifecycle import State
+from tacit.service.workflow.schedule_times import next_time
+from tacit.service.workflow.series import (
+    add_run,
+    begin_run,
+    draw_up_series,
+    next_terms,
+    undrafted_series,
+)
+
+LOOK_EVERY_SECONDS = 1.0
+log = logging.getLogger("tacit.service.execution")
+
+
+def due_series(session: Session, now: float, /) -> list[str]:
+    """The series whose next run is due, or whose expiry is."""
+    series = list_series(session)
+    return [each.id for each in series if each.next_at is not None and each.next_at <= now]
+
+
+def _set_next(session: Session, series_id: str, now: float) -> bool:
+    """Set the time after this one; False if the series has expired, and has no more."""
+    series = read_standing_series(session, series_id, for_update=True)
+    made = read_series(series.data or b"")
+    runs = made.schedule is not None and now < made.limits.expires and series.ended is None
+    series.next_at = next_time(made.schedule, now) if runs and made.schedule else None
+    return runs
+
+
+def _next_run(session: Session, settings: Settings, series_id: str) -> str:
+    """Begin the draft that waits for its time, or a copy of the last run."""
+    runs = runs_of_series(session, series_id)
+    drafts = [run.id for run in runs if run.where is State.DRAFT]
+    by = read_standing_series(session, series_id).created_by
+    if drafts:
+        run_id = drafts[0]
+    else:
+        terms, _ = next_terms(session, series_id, NextRun())
+        run_id = add_run(session, series_id, terms, by=by)
+    begin_run(session, settings, run_id)
+    return run_id
+
+
+class SeriesSchedule:
+    """The times of all series of one service."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        draw_up: Callable[[str], Awaitable[None]],
+        /,
+    ) -> None:
+        self._settings, self._database, self._draw_up = settings, database, draw_up
+
+    async def keep(self) -> None:
+        """Look every second, for as long as the platform runs."""
+        while True:
+            try:
+                await self.look(time.time())
+            except Exception as error:
+                log.error("the schedule of series is retried", exc_info=error)
+            await asyncio.sleep(LOOK_EVERY_SECONDS)
+
+    async def look(self, now: float, /) -> list[str]:
+        """Draw up series whose members have joined, and begin runs that are due; which those are.
+
+        The time after is set first, so that no failure starts one run after the other.
+        """
+        for series_id in await self._database.read(undrafted_series):
+            await self._database.write(draw_up_series, self._settings, series_id)
+        begun = []
+        for series_id in await self._database.read(due_series, now):
+            if not await self._database.write(_set_next, series_id, now):
+                continue
+            try:
+                run_id = await self._database.write(_next_run, self._settings, series_id)
+            except TacitError as error:
+                fields = {"series": series_id, "what": str(error)}
+                log.warning("a run of a series is left out", extra={"fields": fields})
+                continue
+            await self._draw_up(run_id)
+            begun.append(run_id)
+        return begun

@@ -1,0 +1,295 @@
+"""A series from its terms to its end: members join, sign it once, and runs are made of it."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec.structs import replace
+from sqlalchemy.orm import Session
+
+from tacit.engine.agreement import canonical, is_signed
+from tacit.engine.identity import Keys, load_cluster_config
+from tacit.engine.local import node_terms, platform_certificate
+from tacit.engine.series import (
+    Schedule,
+    Series,
+    SeriesLimits,
+    SeriesNode,
+    SignedSeries,
+    Varying,
+    draft_series,
+    read_series,
+    series_hash,
+)
+from tacit.errors import NotThereError, ServiceError, WrongStateError
+from tacit.service.access.invitations import accounts_with_open_invitation, new_invitation
+from tacit.service.api.series_terms import NextRun, SeriesTerms
+from tacit.service.api.terms import RunTerms
+from tacit.service.server.settings import Settings
+from tacit.service.storage import (
+    Run,
+    SeriesMember,
+    StandingSeries,
+    create_run,
+    list_series,
+    members_of_series,
+    read_run,
+    read_series_member,
+    read_standing_series,
+    runs_of_series,
+)
+from tacit.service.storage.series import new_series_id
+from tacit.service.workflow.drafting import (
+    agreement_in_series,
+    agreement_of_terms,
+    checked_terms,
+    node_of_nobody,
+)
+from tacit.service.workflow.inviting import accounts_of, invite_members
+from tacit.service.workflow.lifecycle import State
+from tacit.service.workflow.schedule_times import next_time
+
+
+def create_series(
+    session: Session, settings: Settings, terms: SeriesTerms, /, *, by: str, cluster: str
+) -> tuple[str, dict[str, str]]:
+    """Add a series and invite its participants; returns its id, and codes of those who are new."""
+    accounts = accounts_of(session, list(terms.run.participants))
+    invited = accounts_with_open_invitation(session)
+    codes = {
+        account.name: new_invitation(session, account.name, hours=settings.invitation_hours)[0]
+        for account in accounts
+        if account.signing_key is None and account.name not in invited
+    }
+    series = StandingSeries(
+        id=new_series_id(),
+        name=terms.name,
+        terms=terms.model_dump(mode="json"),
+        cluster=cluster,
+        created_by=by,
+        created=time.time(),
+    )
+    session.add(series)
+    session.flush()
+    for position, account in enumerate(accounts):
+        session.add(SeriesMember(series=series.id, participant=account.name, position=position))
+    return series.id, codes
+
+
+def series_of_terms(
+    terms: SeriesTerms, settings: Settings, cluster: str, /, *, keys: Mapping[str, str], now: float
+) -> Series:
+    """The series that participants sign, on the nodes of a cluster."""
+    file = next((each.file for each in settings.cluster if each.name == cluster), None)
+    if file is None:
+        raise NotThereError(f"there is no cluster {cluster!r} in service.toml any more; add it")
+    config = load_cluster_config(settings.place(file))
+    nodes = node_terms(config)
+    nonce, nobody = secrets.token_hex(16), f"{9:064x}"
+    # What does not concern nodes is that of a run; nobody's keys stand in for theirs.
+    stand_ins = [node_of_nobody(number + 1, nonce, nobody) for number in range(len(nodes))]
+    pattern = agreement_of_terms(
+        terms.run, keys=keys, nodes=stand_ins, platform=nobody, nonce=nonce
+    )
+    limits = pattern.limits
+    return draft_series(
+        pattern,
+        name=terms.name,
+        nodes=[SeriesNode(each.host, each.port, each.signing_key) for each in nodes],
+        platform=platform_certificate(config),
+        limits=SeriesLimits(
+            evaluations=limits.evaluations,
+            population_min=limits.population_min,
+            population_max=limits.population_max,
+            distinct_min=limits.distinct_min,
+            run_hours=terms.run_hours,
+            deadline_seconds=terms.run.deadline_seconds,
+            runs_per_day=terms.runs_per_day,
+            expires=int(now + terms.days * 86400),
+        ),
+        varying=_varying(terms),
+        schedule=None if terms.schedule is None else _schedule(terms),
+        nonce=nonce,
+    )
+
+
+def _varying(terms: SeriesTerms) -> Varying:
+    given, problem = terms.varying, terms.run.problem
+    sizes: dict[str, int] = {}
+    for name, there in (("rows", problem.rows), ("columns", problem.columns)):
+        varies = name in given.parts
+        least, most = getattr(given, f"least_{name}"), getattr(given, f"most_{name}")
+        sizes[f"least_{name}"] = least or (max(1, there // 2) if varies else there)
+        sizes[f"most_{name}"] = most or (2 * there if varies else there)
+    return Varying(
+        parts=given.parts,
+        **sizes,
+        least_allowed=given.least_allowed,
+        least_each=given.least_each,
+        least_participants=given.least_participants or len(terms.run.participants),
+    )
+
+
+def _schedule(terms: SeriesTerms) -> Schedule:
+    assert terms.schedule is not None
+    return Schedule(terms.schedule.every_minutes or 0, sorted(set(terms.schedule.at)))
+
+
+def checked_series_terms(terms: SeriesTerms, settings: Settings, cluster: str, /) -> SeriesTerms:
+    """The terms, with the pattern's budget; refused if no series could be made of them."""
+    checked = terms.model_copy(update={"run": checked_terms(terms.run)})
+    keys = {name: Keys.new(name).signing_public for name in terms.run.participants}
+    series_of_terms(checked, settings, cluster, keys=keys, now=time.time())
+    return checked
+
+
+def undrafted_series(session: Session, participant: str | None = None, /) -> list[str]:
+    """The series, all or a participant's, that can be drawn up: all have joined."""
+    return [
+        each.id
+        for each in list_series(session, participant=participant)
+        if each.data is None
+        and each.ended is None
+        and all(key is not None for _, key in members_of_series(session, each.id))
+    ]
+
+
+def draw_up_series(session: Session, settings: Settings, series_id: str, /) -> bool:
+    """Write down what is to be signed, if all have joined and it is not written yet."""
+    series = read_standing_series(session, series_id, for_update=True)
+    keys = {member.participant: key for member, key in members_of_series(session, series_id)}
+    known = {name: key for name, key in keys.items() if key is not None}
+    if series.data is not None or series.ended is not None or len(known) < len(keys):
+        return False
+    terms = SeriesTerms.model_validate(series.terms)
+    made = series_of_terms(terms, settings, series.cluster, keys=known, now=time.time())
+    series.data, series.hash = canonical(made), series_hash(made)
+    return True
+
+
+def series_bytes(session: Session, series_id: str, /) -> tuple[bytes, str]:
+    """The series as it is signed, and its hash."""
+    series = read_standing_series(session, series_id)
+    if series.data is None or series.hash is None:
+        members = members_of_series(session, series_id)
+        missing = ", ".join(each.participant for each, key in members if key is None)
+        raise NotThereError(f"the series is not drawn up yet; waiting for: {missing}")
+    return series.data, series.hash
+
+
+def sign_series(session: Session, series_id: str, participant: str, signature: bytes, /) -> bool:
+    """Store a participant's signature; returns whether all have signed now."""
+    series = read_standing_series(session, series_id, for_update=True)
+    data, digest = series_bytes(session, series_id)
+    _check_stands(series)
+    member = read_series_member(session, series_id, participant)
+    made = read_series(data)
+    key = next(each.signing_key for each in made.participants if each.name == participant)
+    if not is_signed(key, "series", bytes.fromhex(digest), signature):
+        raise ServiceError("this is not your signature under the series; fetch it again")
+    member.signature, member.signed = signature, member.signed or time.time()
+    session.flush()
+    agreed = is_agreed(session, series_id)
+    if agreed and series.next_at is None and made.schedule is not None:
+        series.next_at = next_time(made.schedule, time.time())
+    return agreed
+
+
+def _check_stands(series: StandingSeries) -> None:
+    if series.ended is not None:
+        raise WrongStateError(f"the series has ended ({series.reason}); make a new one")
+
+
+def is_agreed(session: Session, series_id: str, /) -> bool:
+    """Whether everybody has signed."""
+    return all(each.signature is not None for each, _ in members_of_series(session, series_id))
+
+
+def signed_series(session: Session, series_id: str, /) -> SignedSeries:
+    """A series as nodes are shown it."""
+    data, _ = series_bytes(session, series_id)
+    members = members_of_series(session, series_id)
+    return SignedSeries(data, {each.participant: each.signature or b"" for each, _ in members})
+
+
+def end_series(session: Session, series_id: str, reason: str, /) -> None:
+    """Make no more runs of a series; those that there are go on."""
+    series = read_standing_series(session, series_id, for_update=True)
+    _check_stands(series)
+    series.ended, series.reason, series.next_at = time.time(), reason, None
+
+
+def open_run(session: Session, series_id: str, /) -> Run | None:
+    """The run of a series that is under way; drafts and ends do not count."""
+    runs = runs_of_series(session, series_id)
+    return next((run for run in runs if not run.where.is_end and run.where != State.DRAFT), None)
+
+
+def next_terms(session: Session, series_id: str, changes: NextRun, /) -> tuple[RunTerms, Series]:
+    """The terms of the last run with these changes, and the series that they have to fit."""
+    series = read_standing_series(session, series_id)
+    _check_stands(series)
+    if not is_agreed(session, series_id):
+        raise WrongStateError("not everybody has signed the series; wait until all have")
+    runs = runs_of_series(session, series_id)
+    last = read_run(session, runs[-1].id).terms if runs else series.terms["run"]
+    given = changes.model_dump(mode="json", exclude_none=True, exclude={"start"})
+    # A name that is left out is given when the run has its number.
+    terms: dict[str, Any] = {**last, "name": series.name, **given}
+    # In the order of the series, whatever order they are given in.
+    order = [member.participant for member, _ in members_of_series(session, series_id)]
+    named = terms["participants"]
+    if unknown := [name for name in named if name not in order]:
+        raise ServiceError(f"{unknown[0]!r} did not sign the series; leave it out")
+    terms["participants"] = {name: named[name] for name in order if name in named}
+    return RunTerms.model_validate(terms), read_series(series.data or b"")
+
+
+def fitting_terms(terms: RunTerms, series: Series, /) -> RunTerms:
+    """The terms with their budget; refused if no run of the series could be made of them."""
+    checked, nonce, nobody = checked_terms(terms), secrets.token_hex(16), f"{9:064x}"
+    nodes = [node_of_nobody(number + 1, nonce, nobody) for number in range(len(series.nodes))]
+    # The same series on nodes that nobody asks for keys.
+    named = [SeriesNode(each.host, each.port, each.signing_key) for each in nodes]
+    agreement_in_series(
+        checked,
+        replace(series, nodes=named, platform=nobody),
+        1,
+        keys={each.name: each.signing_key for each in series.participants},
+        nodes=nodes,
+        platform=nobody,
+        nonce=nonce,
+    )
+    return checked
+
+
+def add_run(
+    session: Session, series_id: str, terms: RunTerms, /, *, by: str, name: str | None = None
+) -> str:
+    """Add a draft of the next run; without a name it is called by its number."""
+    series = read_standing_series(session, series_id, for_update=True)
+    _check_stands(series)
+    runs = runs_of_series(session, series_id)
+    number = 1 + max((run.series_number or 0 for run in runs), default=0)
+    called = name or f"{series.name} {number}"[-200:]
+    written = {**terms.model_dump(mode="json"), "name": called}
+    run = create_run(session, called, written, by=by, series=series_id, series_number=number)
+    return run.id
+
+
+def begin_run(session: Session, settings: Settings, run_id: str, /) -> None:
+    """Invite the members of a drafted run of a series, who have all joined."""
+    run = read_run(session, run_id)
+    assert run.series is not None
+    series = read_standing_series(session, run.series)
+    _check_stands(series)
+    under_way = open_run(session, run.series)
+    if under_way is not None:
+        raise WrongStateError(
+            f"run {under_way.series_number} of the series, {under_way.id}, is {under_way.state}; "
+            "wait until it has ended, or cancel it"
+        )
+    invite_members(session, settings, run_id, series.cluster)

@@ -1,0 +1,142 @@
+"""A series on the platform: created, signed once, runs copied, started by the clock, ended."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from tacit.engine.agreement import read_agreement
+from tacit.engine.series import departures, read_series, series_hash
+from tacit.service.execution.series_schedule import SeriesSchedule
+from tacit.service.workflow.lifecycle import State
+from tests.service.example_terms import example_terms
+from tests.service.world import World
+from tests.support.repository import ROOT
+
+
+def next_run(world: World, series_id: str, **changes: Any) -> dict[str, Any]:
+    made: dict[str, Any] = world.ok("POST", f"/series/{series_id}/runs", "op", json=changes)
+    return made
+
+
+def cancel(world: World, run: dict[str, Any]) -> None:
+    world.ok("POST", f"/runs/{run['id']}/cancel", "op")
+
+
+def test_a_series_is_drawn_up_when_all_have_joined_and_signed_once(world: World) -> None:
+    series_id = world.invited_series(runs_per_day=5)
+    data = world.call("GET", f"/series/{series_id}/document", "north").content
+    series = read_series(data)
+    assert [each.name for each in series.participants] == ["north", "south"]
+    assert series.limits.runs_per_day == 5
+    assert (series.varying.least_rows, series.varying.most_rows) == (2, 8)
+    refused = world.call("POST", f"/series/{series_id}/runs", "op")
+    assert (refused.status_code, "not everybody" in refused.text) == (409, True)
+    assert world.sign_series(series_id, "north")["state"] == "invited"
+    wrong = {"signature": "ab" * 64}
+    assert (
+        world.call("POST", f"/series/{series_id}/signature", "south", json=wrong).status_code == 422
+    )
+    assert world.sign_series(series_id, "south")["state"] == "agreed"
+    assert [each["id"] for each in world.ok("GET", "/series", "south")] == [series_id]
+    assert world.ok("GET", "/series", "outsider") == []
+
+
+def test_runs_are_copies_of_the_last_with_what_varies(world: World) -> None:
+    series_id = world.agreed_series(runs_per_day=9)
+    series = read_series(world.call("GET", f"/series/{series_id}/document", "op").content)
+    first = next_run(world, series_id)
+    assert (first["series"], first["series_number"], first["state"]) == (series_id, 1, "invited")
+    under_way = world.call("POST", f"/series/{series_id}/runs", "op")
+    assert (under_way.status_code, "wait until it has ended" in under_way.text) == (409, True)
+    cancel(world, first)
+    problem = {**example_terms().problem.model_dump(mode="json"), "rows": 3, "columns": 5}
+    owners = {"south": [2], "north": [0, 1]}
+    second = next_run(world, series_id, problem=problem, participants=owners, name="tuesday")
+    cancel(world, second)
+    third = next_run(world, series_id)
+    assert (third["series_number"], third["name"]) == (3, "daily 3")
+    for run, rows in ((first, 4), (second, 3), (third, 3)):
+        agreement = read_agreement(world.call("GET", f"/runs/{run['id']}/agreement", "op").content)
+        assert agreement.problem.rows == rows
+        assert [each.name for each in agreement.participants] == ["north", "south"]
+        assert agreement.series is not None
+        assert agreement.series.series == series_hash(series)
+        assert agreement.series.number == run["series_number"]
+        assert departures(series, agreement, now=time.time()) == []
+
+
+def test_an_honest_platform_draws_up_no_run_outside_its_series(world: World) -> None:
+    series_id = world.agreed_series()
+    problem = {**example_terms().problem.model_dump(mode="json"), "columns": 3, "rows": 1}
+    body = {"problem": problem, "participants": {"north": [0]}}
+    answer = world.call("POST", f"/series/{series_id}/runs", "op", json=body)
+    assert answer.status_code == 422
+    assert "it has 1 rows, and 2 to 8 were agreed on" in answer.text
+    assert "1 participants are in it, and at least 2" in answer.text
+    assert world.ok("GET", f"/series/{series_id}", "op")["its_runs"] == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"runs_per_day": 0}, "greater than or equal to 1"),
+        ({"schedule": {}}, "every_minutes, or times of day"),
+        ({"schedule": {"every_minutes": 10}}, "144 runs a day and the series allows 1"),
+        ({"varying": {"least_rows": 5}}, "let the limits contain it"),
+    ],
+)
+def test_what_no_series_can_be_made_of_is_refused(
+    world: World, changes: dict[str, Any], said: str
+) -> None:
+    terms = {"name": "daily", "run": example_terms().model_dump(mode="json"), **changes}
+    answer = world.call("POST", "/series", "op", json=terms)
+    assert answer.status_code in (400, 422)
+    assert said in answer.text
+    assert world.ok("GET", "/series", "op") == []
+
+
+def test_runs_start_by_the_clock_and_never_pile_up(world: World) -> None:
+    schedule = {"every_minutes": 30}
+    series_id = world.agreed_series(runs_per_day=48, schedule=schedule)
+    due = world.ok("GET", f"/series/{series_id}", "op")["next_at"]
+    assert 0 < due - time.time() <= 1800
+    platform = world.platform
+    clock = SeriesSchedule(platform.settings, platform.database, platform.execution.draw_up)
+
+    def look(at: float) -> list[str]:
+        assert world.portal is not None
+        return world.portal.call(clock.look, at)
+
+    assert look(due - 1) == []
+    (first,) = look(due)
+    assert world.ok("GET", f"/runs/{first}", "op")["agreement_hash"]
+    assert look(due + 1) == []
+    # The first is still under way when the next is due; that one is left out.
+    assert look(due + 1800) == []
+    world.ok("POST", f"/runs/{first}/cancel", "op")
+    prepared = next_run(world, series_id, name="tuesday", start=False)
+    assert prepared["state"] == State.DRAFT
+    assert look(due + 9999) == [prepared["id"]]
+    world.ok("POST", f"/series/{series_id}/end", "south", json={"reason": "we stop"})
+    assert look(due + 20000) == []
+    shown = world.ok("GET", f"/series/{series_id}", "op")
+    assert (shown["state"], shown["reason"]) == ("ended", "ended by south: we stop")
+    assert world.call("POST", f"/series/{series_id}/runs", "op").status_code == 409
+
+
+def test_who_joins_with_another_key_does_not_change_a_series(world: World) -> None:
+    world.agreed_series()
+    code = world.ok("POST", "/accounts/north/invitation", "op")["invitation"]
+    del world.keys["north"]
+    with pytest.raises(AssertionError, match="has your earlier signing key"):
+        world.join("north", code, key=True)
+
+
+def test_the_terms_in_the_document_are_taken(world: World) -> None:
+    document = (ROOT / "docs" / "series.md").read_text()
+    terms = json.loads(document.partition("```json")[2].partition("```")[0])
+    assert world.ok("POST", "/series", "op", json=terms)["state"] == "invited"

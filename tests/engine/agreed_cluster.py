@@ -162,7 +162,7 @@ class AgreedCluster:
     async def ready(self) -> AsyncIterator[tuple[Coordinator, Evaluations]]:
         """Everything set up, as an honest platform does."""
         async with self.coordinator() as coordinator:
-            await coordinator.start(self.signatures, self.sealed(), within=20)
+            await coordinator.start(self.signatures, self.sealed(), within=60)
             yield coordinator, Evaluations(coordinator, 0)
 
     def request(self, plans: NDArray[Any] | bytes, *, epoch: int, **changes: Any) -> Evaluate:

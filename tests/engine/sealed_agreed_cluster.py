@@ -84,7 +84,7 @@ def draft(cluster: LocalCluster, problem: Problem, **changes: Any) -> AgreedClus
 
 
 async def begin(agreed: AgreedCluster, coordinator: Coordinator, search: int = 0) -> SealedSearch:
-    await coordinator.start(agreed.signatures, agreed.sealed(), within=20)
+    await coordinator.start(agreed.signatures, agreed.sealed(), within=60)
     sealed_search = SealedSearch(coordinator, search)
     await sealed_search.start(until=None)
     return sealed_search

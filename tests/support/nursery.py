@@ -143,12 +143,12 @@ def serve(line: socket.socket) -> None:
     signal.set_wakeup_fd(wake)
     sources: list[socket.socket | int] = [line, woken]
     while True:
-        ready = select.select(sources, [], [])[0]
+        ready = select.select([line.fileno(), woken], [], [])[0]
         if woken in ready:
             os.read(woken, 512)
             for pid, status in iter(_reap, None):
                 line.send(json.dumps([pid, status]).encode())
-        if line in ready:
+        if line.fileno() in ready:
             asked, files, *_ = socket.recv_fds(line, LONGEST, 2)
             if not asked:
                 return

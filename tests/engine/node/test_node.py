@@ -128,7 +128,7 @@ def test_a_log_of_several_pages_is_fetched_whole(fresh_cluster: LocalCluster) ->
 
     async def fetch() -> list[bytes]:
         async with agreed.coordinator() as coordinator:
-            await coordinator.start_agreement(agreed.signatures, within=20)
+            await coordinator.start_agreement(agreed.signatures, within=60)
             return [done.log for done in await coordinator.fetch_logs()]
 
     run(fetch())

@@ -119,7 +119,7 @@ def test_where_the_platform_would_choose_a_node_takes_no_agreement(
     async def attack() -> None:
         async with agreed.coordinator() as coordinator:
             with pytest.raises(RefusedError, match="platform chooses what is evaluated"):
-                await coordinator.start_agreement(agreed.signatures, within=20)
+                await coordinator.start_agreement(agreed.signatures, within=60)
 
     run(attack())
 
@@ -133,7 +133,7 @@ def test_a_search_that_nobody_measured_is_not_followed(strict_nodes: LocalCluste
         )
         async with agreed.coordinator() as coordinator:
             with pytest.raises(RefusedError, match="nobody measured what"):
-                await coordinator.start_agreement(agreed.signatures, within=20)
+                await coordinator.start_agreement(agreed.signatures, within=60)
 
     run(check_refused({"tournament": 1}))
     run(check_refused({"population": 30, "elites": 2}))
@@ -176,7 +176,7 @@ def test_nodes_keep_what_was_told_and_go_on_after_a_restart(
 
     async def then() -> None:
         async with agreed.coordinator() as coordinator:
-            await coordinator.start_agreement(agreed.signatures, within=20)
+            await coordinator.start_agreement(agreed.signatures, within=60)
             evaluations = Evaluations(coordinator, 0)
             for _ in range(2):
                 told.append((await generation(search, evaluations)).outcome.labels.tolist())

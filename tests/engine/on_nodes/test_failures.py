@@ -128,7 +128,7 @@ def test_an_answer_that_got_out_before_a_kill_is_not_left_out(own_cluster: Local
 
     async def evaluate(number: int, parent: str) -> tuple[str, list[Any]]:
         async with agreed.coordinator() as coordinator:
-            await coordinator.start_agreement(agreed.signatures, within=20)
+            await coordinator.start_agreement(agreed.signatures, within=60)
             epoch = await coordinator.persist(coordinator.epoch, until=time.monotonic() + 60)
             request = agreed.request(
                 plans[number - 1],
@@ -174,7 +174,7 @@ def test_a_new_coordinator_goes_on_where_the_last_one_stopped(cluster: LocalClus
             told.append((first.number, first.outcome.improved))
         for each in plans[1:]:
             async with agreed.coordinator() as coordinator:
-                await coordinator.start_agreement(agreed.signatures, within=10)
+                await coordinator.start_agreement(agreed.signatures, within=60)
                 evaluations = Evaluations(coordinator, 0)
                 result = await evaluations.evaluate(each, until=time.monotonic() + 60)
                 await evaluations.settle(until=time.monotonic() + 60)
@@ -198,7 +198,7 @@ def test_after_a_restart_the_highest_counter_counts(own_cluster: LocalCluster) -
             own_cluster.kill(2)
             own_cluster.restart(2)
         async with agreed.coordinator() as coordinator:
-            await coordinator.start_agreement(agreed.signatures, within=20)
+            await coordinator.start_agreement(agreed.signatures, within=60)
             evaluations = Evaluations(coordinator, 0)
             told = await evaluations.evaluate(second, until=time.monotonic() + 60)
             return told.number

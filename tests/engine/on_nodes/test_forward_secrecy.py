@@ -59,7 +59,7 @@ def test_once_a_run_is_over_a_stolen_node_opens_none_of_its_boxes(
     async def work() -> None:
         async with agreed.coordinator() as coordinator:
             rows = [recorded, *agreed.sealed()[1:]]
-            await coordinator.start(agreed.signatures, rows, within=20)
+            await coordinator.start(agreed.signatures, rows, within=60)
             evaluations = Evaluations(coordinator, 0)
             await evaluations.evaluate(plans[0], until=None)
             # In the middle of a run, a node that restarts still opens its inputs.
@@ -68,7 +68,7 @@ def test_once_a_run_is_over_a_stolen_node_opens_none_of_its_boxes(
             await evaluations.evaluate(plans[1], until=None)
             assert (folder / "best-0").exists()
             assert opens(agreed, 0, recorded.boxes[0]), "else the attack proves nothing"
-            await coordinator.end_agreement(within=20)
+            await coordinator.end_agreement(within=60)
             with pytest.raises(RefusedError, match="the agreement has ended"):
                 await evaluations.evaluate(plans[2], until=None)
 
@@ -85,10 +85,10 @@ def test_once_a_run_is_over_a_stolen_node_opens_none_of_its_boxes(
 
     async def look_again() -> None:
         async with agreed.coordinator() as coordinator:
-            await coordinator.start_agreement(agreed.signatures, within=20)
+            await coordinator.start_agreement(agreed.signatures, within=60)
             with pytest.raises(RefusedError, match="the agreement has ended"):
                 await coordinator.epoch()
-            await coordinator.end_agreement(within=20)
+            await coordinator.end_agreement(within=60)
             nonce = b"n" * 16
             for node, page in enumerate(await coordinator.fetch_logs(nonce)):
                 events = check_log(

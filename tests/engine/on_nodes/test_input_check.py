@@ -24,7 +24,7 @@ from tacit.errors import RefusedError
 from tests.engine.agreed_cluster import AgreedCluster, ask, outcomes, populations, run
 from tests.engine.fixtures import Cast, example_cast
 
-SET_UP = 20.0
+SET_UP = 60.0
 
 
 def seal(cast: Cast) -> SealedRows:

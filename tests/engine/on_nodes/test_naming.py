@@ -62,7 +62,7 @@ def test_a_node_that_is_proven_to_cheat_is_gone_on_without(lied_to: LocalCluster
                 with pytest.raises(RefusedError, match="node 0 is proven to have cheated"):
                     await (await client.ask(request))
         async with agreed.coordinator() as again:
-            await again.start_agreement(agreed.signatures, within=20)
+            await again.start_agreement(agreed.signatures, within=60)
             await again.epoch()
             assert again.loss.without == 0
 

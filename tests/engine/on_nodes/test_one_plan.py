@@ -139,7 +139,7 @@ def test_nodes_tell_what_they_are_bound_to_when_an_epoch_begins(
             own_cluster.restart(0)
         assert bound(agreed)[0] == []
         async with agreed.coordinator() as coordinator:
-            await coordinator.start_agreement(agreed.signatures, within=20)
+            await coordinator.start_agreement(agreed.signatures, within=60)
             await coordinator.epoch()
             assert bound(agreed) == [[late]] * 3
             with pytest.raises(RefusedError, match=OTHER_PLAN):

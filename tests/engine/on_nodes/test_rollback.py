@@ -22,7 +22,7 @@ from tacit.errors import RefusedError
 from tests.engine.agreed_cluster import AgreedCluster, populations, run
 from tests.engine.fixtures import example_cast
 
-SET_UP = 20.0
+SET_UP = 60.0
 
 
 async def evaluate_next(agreed: AgreedCluster, number: int) -> None:

@@ -55,7 +55,7 @@ def test_a_run_goes_on_while_everything_is_rotated(fresh_cluster: LocalCluster) 
         coordinator = Coordinator(agreed.agreement, clients_of(fresh_cluster.config))
         async with AsyncExitStack() as stack:
             stack.push_async_callback(coordinator.close)
-            await coordinator.start(agreed.signatures, agreed.sealed(), within=20)
+            await coordinator.start(agreed.signatures, agreed.sealed(), within=60)
             evaluations = Evaluations(coordinator, 0)
 
             async def evaluate() -> None:

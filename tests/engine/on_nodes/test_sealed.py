@@ -68,7 +68,7 @@ def test_each_weighting_is_a_search_of_its_own(cluster: LocalCluster) -> None:
 
     async def search() -> None:
         async with agreed.coordinator() as coordinator:
-            await coordinator.start(agreed.signatures, rows(), within=20)
+            await coordinator.start(agreed.signatures, rows(), within=60)
             for number in range(2):
                 on_nodes = SealedSearch(coordinator, number)
                 await on_nodes.start(until=None)

@@ -24,7 +24,7 @@ def test_another_coordinator_goes_on_with_what_was_begun(cluster: LocalCluster) 
     agreed = draft(cluster, sealed(PROBLEMS["balanced"]()))
 
     async def taken_up(coordinator: Coordinator) -> SealedSearch:
-        await coordinator.start_agreement(agreed.signatures, within=20)
+        await coordinator.start_agreement(agreed.signatures, within=60)
         search = SealedSearch(coordinator, 0)
         await search.start(until=None)
         return search
@@ -119,7 +119,7 @@ def test_a_new_coordinator_goes_on_where_the_old_one_left(cluster: LocalCluster)
             clear = twin(agreed, start_of(agreed), first.seed)
             await first.advance(10, 30, until=None)
         async with agreed.coordinator() as coordinator:
-            await coordinator.start_agreement(agreed.signatures, within=20)
+            await coordinator.start_agreement(agreed.signatures, within=60)
             second = SealedSearch(coordinator, 0)
             await second.start(until=None)
             assert second.generation == 10

@@ -37,7 +37,7 @@ from tacit.errors import RefusedError, SealError
 from tests.engine.agreed_cluster import AgreedCluster, ask, outcomes, populations, run
 from tests.engine.fixtures import example_cast
 
-SET_UP = 20.0
+SET_UP = 60.0
 SALT = b"s" * 32
 
 

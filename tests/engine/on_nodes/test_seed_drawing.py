@@ -31,7 +31,7 @@ from tests.engine.dying_node import restart_dying
 from tests.engine.fixtures import Cast, example_cast
 from tests.engine.on_nodes.test_input_check import seal
 
-SET_UP = 20.0
+SET_UP = 60.0
 
 
 def folder_of(agreed: AgreedCluster, node: int) -> Path:

@@ -167,16 +167,24 @@ def test_a_stopped_worker_and_a_hanging_node_delay_no_answer(live: LivePlatform)
         assert time.monotonic() < until
         time.sleep(0.05)
 
+    for _ in range(3):
+        run = run_with_a_hanging_node(live)
+        assert on_time(run)
+        if "node 1" in run["reason"]:
+            return
+    # A worker without a processor in its last moment cannot say why, but hardly three times.
+    pytest.fail(run["reason"])
+
+
+def run_with_a_hanging_node(live: LivePlatform) -> dict[str, Any]:
     run_id = submitted(live, deadline=2.5)
     wait_for_a_plan(live, run_id)
     node = live.clusters[0].processes[1]
     node.send_signal(signal.SIGSTOP)
     try:
-        run = live.wait(run_id, "finished")
+        return live.wait(run_id, "finished")
     finally:
         node.send_signal(signal.SIGCONT)
-    assert on_time(run)
-    assert "node 1" in run["reason"]
 
 
 def test_the_platforms_death_interrupts_and_resume_goes_on_as_agreed(live: LivePlatform) -> None:

@@ -16,6 +16,7 @@ from tacit.engine.agreement import (
     draft_agreement,
     pin_sealed,
     sign_offer,
+    with_front,
 )
 from tacit.engine.identity import Keys
 from tacit.errors import ParameterError
@@ -150,7 +151,7 @@ def agreement_of_terms(
     """
     problem = problem_of_terms(terms)
     search, sizes = _search_of_terms(terms, problem)
-    return draft_agreement(
+    drafted = draft_agreement(
         problem,
         participants=keys,
         nodes=nodes,
@@ -168,6 +169,7 @@ def agreement_of_terms(
         on_loss=terms.on_loss,
         plan=terms.plan,
     )
+    return with_front(drafted, terms.front)
 
 
 def checked_terms(terms: RunTerms, /) -> RunTerms:

@@ -99,7 +99,7 @@ def solve_command(
     preset: Annotated[
         str | None,
         search_option(
-            help="A tuned parameter set: paper-ap, paper-tsp, paper-moap, tuned-ap or tuned-tsp. Default: by the kind of problem."
+            help="A tuned parameter set: paper-ap, paper-tsp, paper-moap, tuned-ap, tuned-tsp or tuned-pareto. Default: by the kind of problem."
         ),
     ] = None,
     algorithm: Annotated[

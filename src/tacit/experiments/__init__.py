@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         shipped_ties_studies,
     )
     from tacit.experiments.study.study import Study, shipped_studies, shipped_study, study_named
+    from tacit.experiments.together.run_study import run_together, together_studies
     from tacit.experiments.tuning.held_out import held_out_sets, held_out_values
     from tacit.experiments.tuning.tune import (
         Tuned,

@@ -25,6 +25,7 @@ from tacit.experiments.report.table import Block
 from tacit.experiments.report.ties import FiguresByTies, ties_blocks, ties_figures, ties_studies
 from tacit.experiments.report.write import ReportSummary, write_report, write_summary
 from tacit.experiments.study.study import Study, shipped_study
+from tacit.experiments.together.run_study import run_together
 from tacit.runs import show_duration
 
 PAPER_STUDIES = ("tsp", "moap-one", "moap-two", "ap")
@@ -88,13 +89,15 @@ def reproduce(
     ablation: AblationStudy | None = None,
     ties: Sequence[Study] = (),
     both_ends: Study | None = None,
+    together: Sequence[Study] = (),
     advance: Callable[[str, int], None] | None = None,
 ) -> Reproduction:
     """Run the studies, write the report and `summary.json` to `out`.
 
     Those of `control_studies` may be among them. `leakage` is the study of what runs give away,
     `ablation` the one that sets algorithm and disclosure apart, `ties` those of `ties_studies`, and
-    `both_ends` the TSP with the other variant of edge crossover, if these are to be in the report.
+    `both_ends` the TSP with the other variant of edge crossover, and `together` those of
+    `together_studies`, if these are to be in the report.
 
     `engine` is called for the times of our own engine once the runs are done and the machine is
     quiet.
@@ -114,6 +117,11 @@ def reproduce(
     if ablation is not None:
         told = None if advance is None else partial(advance, ablation.name)
         crossed = run_ablation(ablation, out, pool, advance=told)
+    beside: list[Block] = []
+    if together:
+        there = {name: each.store for name, each in finished.items()}
+        done = run_together(together, out, pool, there=there, advance=advance)
+        beside = done.blocks(inside=f"{done.folder.name}/")
     measured = list(engine())
     results, control = _results_and_control(studies, finished)
     edge_variants: list[Block] = []
@@ -129,7 +137,7 @@ def reproduce(
         engine=measured,
         latex=latex,
         given_away=given_away,
-        studied=[*_ablation_blocks(crossed), *ties_blocks(by_ties)],
+        studied=[*beside, *_ablation_blocks(crossed), *ties_blocks(by_ties)],
         control=control,
         edge_variants=edge_variants,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Thread
+
 import msgspec
 import numpy as np
 import pytest
@@ -14,11 +16,12 @@ from tacit.engine.records.ledger import FrontAnswer, LedgerEntry, load_ledger
 from tacit.engine.records.node_log import Log, verify_log
 from tacit.errors import AgreementError, LogError, ParameterError, RefusedError, UnprovenError
 from tacit.problems import generate_assignment
-from tacit.runs import EngineChoice, Limits, Result, solve
+from tacit.runs import EngineChoice, Limits, Progress, Result, solve
 from tacit.search import preset_named
 from tacit.verify.answers import check_disclosed
 from tacit.verify.replay import check_search
 from tacit.verify.verdict import Claim
+from tests.engine.dying_node import restart_dying
 from tests.engine.on_nodes.test_identical import same_bytes
 
 PARAMETERS = preset_named("paper-moap").with_changes(population=16)
@@ -32,6 +35,41 @@ def test_four_nodes_give_the_same_bytes(four: LocalCluster, front: str) -> None:
         four, PROBLEM, parameters=PARAMETERS, disclose="pareto:top:9", best="nothing",
         front=front, generations=3,
     )  # fmt: skip
+
+
+def test_a_node_that_dies_in_mid_evaluation_changes_nothing(own_cluster: LocalCluster) -> None:
+    """It is killed while dominators are counted, and comes back."""
+
+    def come_back() -> None:
+        own_cluster.processes[1].wait()
+        own_cluster.kill(1)
+        own_cluster.restart(1)
+
+    back = Thread(target=come_back)
+
+    def die(view: Progress) -> None:
+        if view.generation == 0:
+            restart_dying(own_cluster, 1, "count dominators")
+            back.start()
+
+    real, twin = (
+        solve(
+            PROBLEM,
+            disclose="pareto:top:9",
+            settings=PARAMETERS,
+            limits=Limits(generations=2, deadline=120.0),
+            seed=2,
+            engine=engine,
+            observe=observe,
+        )
+        for engine, observe in (
+            (EngineChoice(cluster=own_cluster.folder / "cluster.toml", front="values"), die),
+            (EngineChoice(engine="simulated", front="values"), None),
+        )
+    )
+    back.join()
+    alike = msgspec.structs.replace(real, engine="simulated", nodes=0)
+    assert alike.to_json(timing=False) == twin.to_json(timing=False)
 
 
 @pytest.fixture(scope="module")

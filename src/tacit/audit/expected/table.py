@@ -29,7 +29,7 @@ MORE = {"top": "order", "quantiles": "order", "above": "none", "buckets": "none"
 """What contains a disclosure that is more revealing than all that were measured of its method."""
 
 
-class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One measured point; correlations of the row-and-column-centred matrix."""
 
     kind: str
@@ -52,6 +52,8 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """None where unrestricted queries were not measured."""
     worst_gain: float | None
     gap_percent: float
+    of_sum: float | None = None
+    """Where objectives are evaluated together, the correlation with the sum of all of them."""
 
 
 class Told(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from math import ceil
 
-from tacit.disclosure import SEALED, parse_best_mode, parse_disclosure
+from tacit.disclosure import PARETO, SEALED, parse_best_mode, parse_disclosure
 from tacit.engine.agreement import (
     Agreement,
     AgreementLimits,
@@ -72,6 +72,8 @@ def parameters_of_terms(terms: RunTerms, /) -> SearchParameters:
         several = len(terms.objectives) > 1
         kind = kind_named(terms.problem.kind, terms.problem.version)
         preset = "paper-moap" if several else kind.service_preset
+        if any(each.disclosure.startswith(f"{PARETO}:") for each in terms.objectives):
+            preset = "tuned-pareto"
     return changed(preset_named(preset), terms.parameters)
 
 

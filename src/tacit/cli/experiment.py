@@ -98,8 +98,11 @@ def reproduce(
     with computing(runs, workers, scheduler) as (pool, progress):
         done = experiments.reproduce(
             studies, folder, pool, engine=_engine(engine_times, quick=quick), latex=latex,
-            leakage=leakage, ablation=ablation, ties=ties, both_ends=both_ends,
-            together=together, advance=progress.advance,
+            beside=experiments.StudiesBeside(
+                leakage=leakage, ablation=ablation, ties=ties, both_ends=both_ends,
+                together=together,
+            ),
+            advance=progress.advance,
         )  # fmt: skip
     least = min(done.outcome.spearman.values())
     state = sum(done.outcome.findings.values())

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tacit.experiments.leakage.plan import read_leakage_study, shipped_leakage_study
     from tacit.experiments.leakage.run_study import run_leakage_study
     from tacit.experiments.reproduction import (
+        StudiesBeside,
         both_ends_study,
         control_studies,
         paper_studies,

@@ -171,9 +171,9 @@ def _counts_of_all(agreement: Agreement) -> list[str]:
     if agreement.together:
         return [
             "An evaluation tells which plans come before which by all objectives together, and of "
-            "no objective by itself which of two plans is better. Nobody has counted or measured "
-            "what that gives away of single costs; what is expected above is that of the most "
-            "telling disclosure of one objective."
+            "no objective by itself which of two plans is better. So it tells most of the sum of "
+            "all objectives, and whoever knows one of them learns more of the others. Figures for "
+            "costs that follow a structure are those of one objective whose totals are disclosed."
         ]
     lines = [_counts(agreement.objectives[k], agreement) for k in agreement.confidential()]
     lines.append(

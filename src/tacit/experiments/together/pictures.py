@@ -17,14 +17,13 @@ from tacit.experiments.together.figures import APART, COMPARED, METRICS, TOGETHE
 
 def draw_spread(results: Results, path: Path, /) -> None:
     """A box per configuration and metric, over all instances and seeds."""
-    figure = empty_figure(10, 4.2)
+    figure = empty_figure(10, 4.8)
     panels = figure.subplots(1, len(METRICS), sharey=True)
     for metric, axes in zip(METRICS, panels, strict=True):
         values = last_values(results, metric)
         names = list(values)
         drawn = axes.boxplot(
             [np.concatenate(values[name]) for name in names],
-            vert=False,
             patch_artist=True,
             showfliers=False,
             widths=0.6,
@@ -33,10 +32,9 @@ def draw_spread(results: Results, path: Path, /) -> None:
             method, _ = split_disclosure(name.removeprefix("pareto:"))
             box.set_facecolor(COLOURS.get(method, OTHER) if name != "none" else "#FFFFFF")
             box.set_alpha(0.7)
-        axes.set_yticks(range(1, len(names) + 1), names, fontsize=8)
-        axes.set(xscale="log", xlabel=metric)
+        axes.set_xticks(range(1, len(names) + 1), names, fontsize=8, rotation=60, ha="right")
+        axes.set(yscale="log", title=metric)
         axes.grid(alpha=0.25)
-    panels[0].invert_yaxis()
     set_title(figure, "boxes: quartiles over all instances and seeds; smaller is better")
     figure.savefig(path, dpi=110)
 

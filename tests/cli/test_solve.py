@@ -110,6 +110,26 @@ def test_a_problem_file_with_two_objectives_and_a_disclosure_for_one(
     assert len(result["value"]) == 2
 
 
+def test_the_front_of_objectives_that_are_evaluated_together(
+    run_here: RunTacit, tmp_path: Path
+) -> None:
+    file, out = tmp_path / "two.json", tmp_path / "result.json"
+    save_problem(generate_assignment(1, rows=6, objectives=2), file)
+    asked = ("solve", file, "--engine", "simulated", "--generations", "3", "--seed", "1")
+    few = ("--set", "population=20", "--disclose", "pareto:top:9", "--out", out)
+    shown = run_here(*asked, *few, "--reveal-front", "values")
+    result = json.loads(out.read_text())
+    front = result["front"]
+    assert result["parameters"]["tournament"] == 10  # the preset for it
+    assert result["plan"] == result["best_known"]["plans"][front["nondominated"][0]]
+    actual = result["best_known"]["actual"]
+    assert front["values"] == [actual[k] for k in front["nondominated"]]
+    line = f"{len(front['values'])} of {len(actual)} plans of the last set are non-dominated"
+    assert line in " ".join(shown.stdout.split())
+    run_here(*asked, *few)
+    assert "front" not in json.loads(out.read_text())
+
+
 def test_a_tsp_file(run_here: RunTacit, tmp_path: Path) -> None:
     file = tmp_path / "square.tsp"
     file.write_text(

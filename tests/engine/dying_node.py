@@ -11,12 +11,14 @@ from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.node import process
 from tacit.engine.node.state.best_so_far import BestSoFar
 from tacit.engine.node.state.inputs import Inputs
+from tacit.mpc.pareto import dominance
 from tests.support.nursery import nursery
 
-POINTS: dict[str, tuple[type[Any], str]] = {
+POINTS: dict[str, tuple[Any, str]] = {
     "keep best": (BestSoFar, "keep"),
     "freeze": (Inputs, "freeze"),
     "draw": (Inputs, "draw"),
+    "count dominators": (dominance, "count_dominators"),
 }
 """What the node is about to do when it is killed."""
 

@@ -12,7 +12,7 @@ from tacit.mpc import FitnessBound, ParetoWidths, Spec, epoch
 from tacit.mpc.cost import Cost
 from tacit.mpc.equity import EquityRule, EquityShape, after_run, before_run, spread
 from tacit.mpc.forest import Layout, Phase, first_duals, outcome, phases, plain
-from tacit.mpc.pareto import disclosed
+from tacit.mpc.pareto import disclosed, front
 from tacit.mpc.protocols import (
     b2a,
     choose,
@@ -80,6 +80,17 @@ def pareto(objectives: int) -> Callable[[int], Cost]:
 
 
 LINES |= {("pareto.md", name): pareto(k) for k, name in enumerate(("two", "three", "four"), 2)}
+
+
+def revealed(*, values: bool) -> Callable[[int], Cost]:
+    widths = ParetoWidths([FitnessBound(-100_000, 0)] * 2, 60)
+    return lambda nodes: front.cost(nodes, widths, values=values)
+
+
+LINES |= {
+    ("pareto.md", "which plans"): revealed(values=False),
+    ("pareto.md", "and their values"): revealed(values=True),
+}
 
 
 @pytest.mark.parametrize(("page", "name"), LINES)

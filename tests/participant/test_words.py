@@ -52,7 +52,11 @@ def test_what_is_disclosed_of_all_objectives_together(agreement: Agreement) -> N
         "many others are better in every objective and then by how much room there is around "
         "each, are best, not by how much, nor in which order"
     ]
-    assert any("Nobody has counted or measured" in each for each in words.inferred)
+    assert any("it tells most of the sum of all objectives" in each for each in words.inferred)
+    for front, told in (("plans", "no total of any"), ("values", "as a number")):
+        *_, last = search_words(replace(both, front=front)).disclosed
+        assert last.startswith("once, at the end: which plans of the last best group no other one")
+        assert last.endswith(told)
 
 
 def test_what_a_sealed_search_discloses(agreement: Agreement) -> None:

@@ -141,7 +141,6 @@ def serve(line: socket.socket) -> None:
     os.set_blocking(wake, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wake)
-    sources: list[socket.socket | int] = [line, woken]
     while True:
         ready = select.select([line.fileno(), woken], [], [])[0]
         if woken in ready:

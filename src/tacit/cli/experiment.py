@@ -34,7 +34,7 @@ def run(
         str,
         typer.Argument(
             metavar="STUDY",
-            help="A study file (.toml), or ap, tsp, moap-one, moap-two, sealed-ap, "
+            help="A study file (.toml), or ap, tsp, moap-one, moap-two, moap-pareto, sealed-ap, "
             "sealed-ap-delay, sealed-tsp.",
         ),
     ],
@@ -93,10 +93,15 @@ def reproduce(
     runs[ablation.name] = len(ablation.jobs())
     both_ends = experiments.both_ends_study(quick=quick)
     runs[both_ends.name] = len(list(both_ends.jobs()))
+    together = experiments.together_studies(quick=quick)
+    runs |= {each.name: len(list(each.jobs())) for each in together if each.name not in runs}
     with computing(runs, workers, scheduler) as (pool, progress):
         done = experiments.reproduce(
             studies, folder, pool, engine=_engine(engine_times, quick=quick), latex=latex,
-            leakage=leakage, ablation=ablation, ties=ties, both_ends=both_ends,
+            beside=experiments.StudiesBeside(
+                leakage=leakage, ablation=ablation, ties=ties, both_ends=both_ends,
+                together=together,
+            ),
             advance=progress.advance,
         )  # fmt: skip
     least = min(done.outcome.spearman.values())
@@ -184,6 +189,31 @@ def equity(
     typer.echo(
         f"{done.folder}: tables.md, equity.json and spread.png from {count} settings, computed in "
         f"{show_duration(done.seconds)}"
+    )
+
+
+@app.command()
+def together(
+    out: Out = Path("out"),
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="The first instance only, eleven seeds.")
+    ] = False,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="Seeds per instance. Default: 31.")
+    ] = None,
+) -> None:
+    """Several objectives in one evaluation beside each apart: GD+, IGD+, tests and effect sizes."""
+    require_extra("polars", "matplotlib")
+    studies = experiments.together_studies(quick=quick, seeds=seeds)
+    runs = {study.name: len(list(study.jobs())) for study in studies}
+    folder = out / "quick" if quick else out
+    with computing(runs, workers, scheduler) as (pool, progress):
+        done = experiments.run_together(studies, folder, pool, advance=progress.advance)
+    typer.echo(
+        f"{done.folder}: tables.md, together.json, spread.png and fronts.png; {done.computed} runs "
+        "computed"
     )
 
 

@@ -99,7 +99,7 @@ def solve_command(
     preset: Annotated[
         str | None,
         search_option(
-            help="A tuned parameter set: paper-ap, paper-tsp, paper-moap, tuned-ap or tuned-tsp. Default: by the kind of problem."
+            help="A tuned parameter set: paper-ap, paper-tsp, paper-moap, tuned-ap, tuned-tsp or tuned-pareto. Default: by the kind of problem."
         ),
     ] = None,
     algorithm: Annotated[
@@ -151,6 +151,13 @@ def solve_command(
             help="At the end, have the engine disclose which of the best-known plans is truly best.",
         ),
     ] = False,
+    front: Annotated[
+        str,
+        engine_option(
+            "--reveal-front",
+            help="Of objectives disclosed together (pareto:...), what is told at the end: nothing, which plans of the last set are non-dominated, or their values as well.",
+        ),
+    ] = "nothing",
     plan: Annotated[
         str,
         engine_option(
@@ -240,6 +247,7 @@ def solve_command(
                 on_loss=on_loss,
                 ledger=ledger,
                 reveal_best=reveal_best,
+                front=front,
                 plan=plan,
             ),
             observe=observing(recorder, live.observe if watched else None),

@@ -14,6 +14,7 @@ from tacit.engine.agreement import COUNTS, promise_of
 from tacit.problems import Problem
 from tacit.runs import (
     DEFAULT_GENERATIONS,
+    FrontSummary,
     Limits,
     Progress,
     Result,
@@ -104,6 +105,8 @@ def show_result(
         table.add_row("promise", promise_of(result.nodes))
     for note in result.notes:
         table.add_row("note", note)
+    if result.front is not None:
+        table.add_row("front", _front_line(result.front, len(result.best_known.plans)))
     table.add_row("plan", _plan_line(result, saved_to))
     if saved_to is not None:
         table.add_row("result", str(saved_to))
@@ -134,6 +137,14 @@ def _phases_of_finish(result: Result) -> int:
     """What is not in a schedule of generations."""
     schedules = result.parameters["schedule"]
     return result.generations - sum(int(count) for each in schedules for _, count, _ in each)
+
+
+def _front_line(front: FrontSummary, plans: int) -> str:
+    line = f"{len(front.nondominated)} of {plans} plans of the last set are non-dominated"
+    if front.values is None:
+        return line
+    spans = [f"{min(each):g} to {max(each):g}" for each in zip(*front.values, strict=True)]
+    return f"{line}: {', '.join(spans)}"
 
 
 def _plan_line(result: Result, saved_to: Path | None) -> str:

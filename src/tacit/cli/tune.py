@@ -32,7 +32,7 @@ def tune_command(
         str,
         typer.Argument(
             metavar="STUDY",
-            help="A study file with a \\[tuning] table, or ap, tsp, moap, sealed-ap, "
+            help="A study file with a \\[tuning] table, or ap, tsp, moap, moap-pareto, sealed-ap, "
             "sealed-ap-delay, sealed-tsp.",
         ),
     ],

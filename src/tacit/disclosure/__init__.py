@@ -12,7 +12,7 @@ from tacit.disclosure.leakage import Leakage, inequations_between, leakage
 from tacit.disclosure.method import Disclosure, ranks
 from tacit.disclosure.order import Order
 from tacit.disclosure.pareto import PARETO, Pareto
-from tacit.disclosure.pareto_score import check_score_fits, pareto_score
+from tacit.disclosure.pareto_score import check_score_fits, nondominated, pareto_score
 from tacit.disclosure.parse import (
     PAPER_CONFIGURATIONS,
     parse_disclosure,

@@ -90,6 +90,15 @@ def dominators(fitness: NDArray[np.int64], /) -> NDArray[np.int64]:
     return counts
 
 
+def nondominated(fitness: NDArray[np.int64], /) -> NDArray[np.intp]:
+    """Which candidates nobody dominates, in their order: what a final reveal discloses.
+
+    >>> nondominated(np.array([[1, 1, 2, 0], [1, 1, 0, 0]]))
+    array([0, 2])
+    """
+    return np.flatnonzero(dominators(fitness) == 0)
+
+
 def crowding(fitness: NDArray[np.int64], /, *, spans: Sequence[int]) -> NDArray[np.int64]:
     """The crowding of each candidate, larger where there is more room.
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tacit.experiments.leakage.plan import read_leakage_study, shipped_leakage_study
     from tacit.experiments.leakage.run_study import run_leakage_study
     from tacit.experiments.reproduction import (
+        StudiesBeside,
         both_ends_study,
         control_studies,
         paper_studies,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         shipped_ties_studies,
     )
     from tacit.experiments.study.study import Study, shipped_studies, shipped_study, study_named
+    from tacit.experiments.together.run_study import run_together, together_studies
     from tacit.experiments.tuning.held_out import held_out_sets, held_out_values
     from tacit.experiments.tuning.tune import (
         Tuned,

@@ -25,10 +25,27 @@ from tacit.experiments.report.table import Block
 from tacit.experiments.report.ties import FiguresByTies, ties_blocks, ties_figures, ties_studies
 from tacit.experiments.report.write import ReportSummary, write_report, write_summary
 from tacit.experiments.study.study import Study, shipped_study
+from tacit.experiments.together.run_study import run_together
 from tacit.runs import show_duration
 
 PAPER_STUDIES = ("tsp", "moap-one", "moap-two", "ap")
 """The longest runs first, so that all cores stay busy to the end."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudiesBeside:
+    """What is studied beside the paper's evaluation, if it is to be in the report."""
+
+    leakage: LeakageStudy | None = None
+    """What runs give away."""
+    ablation: AblationStudy | None = None
+    """The one that sets algorithm and disclosure apart."""
+    ties: Sequence[Study] = ()
+    """Those of `ties_studies`."""
+    both_ends: Study | None = None
+    """The TSP with the other variant of edge crossover."""
+    together: Sequence[Study] = ()
+    """Those of `together_studies`."""
 
 
 @dataclass(frozen=True)
@@ -84,28 +101,24 @@ def reproduce(
     *,
     engine: Callable[[], Sequence[EngineTimes]] = tuple,
     latex: bool = False,
-    leakage: LeakageStudy | None = None,
-    ablation: AblationStudy | None = None,
-    ties: Sequence[Study] = (),
-    both_ends: Study | None = None,
+    beside: StudiesBeside | None = None,
     advance: Callable[[str, int], None] | None = None,
 ) -> Reproduction:
     """Run the studies, write the report and `summary.json` to `out`.
 
-    Those of `control_studies` may be among them. `leakage` is the study of what runs give away,
-    `ablation` the one that sets algorithm and disclosure apart, `ties` those of `ties_studies`, and
-    `both_ends` the TSP with the other variant of edge crossover, if these are to be in the report.
+    Those of `control_studies` may be among them.
 
     `engine` is called for the times of our own engine once the runs are done and the machine is
     quiet.
     """
-    started = time.monotonic()
+    started, others = time.monotonic(), beside or StudiesBeside()
+    leakage, ablation, both_ends = others.leakage, others.ablation, others.both_ends
     finished = {}
     for study in studies:
         told = None if advance is None else partial(advance, study.name)
         finished[study.name] = run_study(study, out, pool, advance=told)
     runs_seconds = time.monotonic() - started
-    by_ties = _figures_by_ties(ties, out, pool, advance)
+    by_ties = _figures_by_ties(others.ties, out, pool, advance)
     given_away: list[Block] = []
     if leakage is not None:
         told = None if advance is None else partial(advance, leakage.name)
@@ -114,6 +127,11 @@ def reproduce(
     if ablation is not None:
         told = None if advance is None else partial(advance, ablation.name)
         crossed = run_ablation(ablation, out, pool, advance=told)
+    together: list[Block] = []
+    if others.together:
+        there = {name: each.store for name, each in finished.items()}
+        done = run_together(others.together, out, pool, there=there, advance=advance)
+        together = done.blocks(inside=f"{done.folder.name}/")
     measured = list(engine())
     results, control = _results_and_control(studies, finished)
     edge_variants: list[Block] = []
@@ -129,7 +147,7 @@ def reproduce(
         engine=measured,
         latex=latex,
         given_away=given_away,
-        studied=[*_ablation_blocks(crossed), *ties_blocks(by_ties)],
+        studied=[*together, *_ablation_blocks(crossed), *ties_blocks(by_ties)],
         control=control,
         edge_variants=edge_variants,
     )

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tacit.mpc.linear import gather_sum, scale
     from tacit.mpc.loss import left_without, share_without
     from tacit.mpc.pareto.disclosed import collect_pareto, evaluate_pareto
+    from tacit.mpc.pareto.front import Front, collect_front, reveal_front
     from tacit.mpc.pareto.widths import ParetoWidths
     from tacit.mpc.protocols.handover import Size, hand_over
     from tacit.mpc.protocols.opening import receive_opened

@@ -38,6 +38,8 @@ def _evaluating_words(agreement: Agreement) -> SearchWords:
     ]
     if agreement.reveal_best:
         disclosed.append("once, at the end: which of the best plans that it found is truly best")
+    if agreement.front != "nothing":
+        disclosed.append(front_words(agreement.front))
     return SearchWords(
         disclosed,
         node="Each node: the same, since it derives from it what is evaluated next; no cost.",
@@ -46,6 +48,17 @@ def _evaluating_words(agreement: Agreement) -> SearchWords:
         checked="the nodes follow it themselves, and tacit participant log replays it",
         inferred=[*explain_leakage(agreement), *_counts_of_all(agreement)],
     )
+
+
+def front_words(front: str, /) -> str:
+    """What the final reveal of several objectives discloses to the platform."""
+    told = (
+        "once, at the end: which plans of the last best group no other one of it beats in every "
+        "objective"
+    )
+    if front == "values":
+        return f"{told}; and of each of these its total in every objective, as a number"
+    return f"{told}; no total of any"
 
 
 def _sealed_words(agreement: Agreement) -> SearchWords:
@@ -165,9 +178,9 @@ def _counts_of_all(agreement: Agreement) -> list[str]:
     if agreement.together:
         return [
             "An evaluation tells which plans come before which by all objectives together, and of "
-            "no objective by itself which of two plans is better. Nobody has counted or measured "
-            "what that gives away of single costs; what is expected above is that of the most "
-            "telling disclosure of one objective."
+            "no objective by itself which of two plans is better. So it tells most of the sum of "
+            "all objectives, and whoever knows one of them learns more of the others. Figures for "
+            "costs that follow a structure are those of one objective whose totals are disclosed."
         ]
     lines = [_counts(agreement.objectives[k], agreement) for k in agreement.confidential()]
     lines.append(

@@ -14,7 +14,7 @@ from tacit.runs.history import GenerationView
 from tacit.runs.limits import Limits, StopReason
 from tacit.runs.linear_sum_assignment import linear_sum_assignment
 from tacit.runs.plots import check_plot_name, plot_result
-from tacit.runs.result import Result, load_result
+from tacit.runs.result import FrontSummary, Result, load_result
 from tacit.runs.sealed.driver import SealedDriver
 from tacit.runs.sealed.exact import phases_of
 from tacit.runs.sealed.searching import SimulatedSealedSearch

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from tacit.problems import Problem
 from tacit.runs.limits import Limits, StopReason
 from tacit.runs.plan_values import Values
-from tacit.runs.result import History, PlanSet
+from tacit.runs.result import FrontSummary, History, PlanSet
 
 if TYPE_CHECKING:
     from tacit.runs.history import GenerationView
@@ -61,6 +61,8 @@ class Outcome:
     """Whether all its plans are proved to be optima; None where nothing is proved."""
     best_plan: int = 0
     """Which plan of the best-known set is the one to use."""
+    front: FrontSummary | None = None
+    """What was revealed at the end of several objectives, if that was agreed."""
 
 
 class SearchDriver(Protocol):

@@ -12,13 +12,14 @@ from tacit.errors import ParameterError
 from tacit.problems import Problem
 
 if TYPE_CHECKING:
-    from tacit.engine.agreement import PinnedSearch
+    from tacit.engine.agreement import FrontReveal, PinnedSearch
     from tacit.engine.coordinator import SecureEngine
 
 Announce = Callable[[str], None]
 ENGINES = ("nodes", "simulated")
 ON_LOSS = ("wait", "three")
 PLAN_FOR = ("everybody", "owners")
+FRONT = ("nothing", "plans", "values")
 UNLIMITED = 1_000_000
 """What an agreement allows where neither generations nor evaluations are limited."""
 
@@ -46,6 +47,9 @@ class EngineChoice:
     plan: str = "everybody"
     """Who learns the plan of a sealed search: with "owners" each its own rows. All of them are
     here, so it is put together here; nodes and ledger have nothing of it."""
+    front: str = "nothing"
+    """Of objectives that are evaluated together: whether the nodes tell at the end which "plans" of
+    the last set are non-dominated, or their "values" as well."""
 
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:
@@ -56,8 +60,15 @@ class EngineChoice:
             raise ParameterError(f"on_loss is {self.on_loss!r}; use {' or '.join(ON_LOSS)}")
         if self.plan not in PLAN_FOR:
             raise ParameterError(f"plan is {self.plan!r}; use {' or '.join(PLAN_FOR)}")
+        if self.front not in FRONT:
+            raise ParameterError(f"front is {self.front!r}; use one of {', '.join(FRONT)}")
         if self.local_nodes not in (3, 4):
             raise ParameterError(f"{self.local_nodes} local nodes; start three or four")
+
+    @property
+    def reveals(self) -> bool:
+        """Whether something is revealed at the end."""
+        return self.reveal_best or self.front != "nothing"
 
     @property
     def nodes(self) -> int:
@@ -110,6 +121,7 @@ def engine_on_nodes(
             reveal_best=choice.reveal_best,
             on_loss="three" if choice.on_loss == "three" else "wait",
             plan="owners" if choice.plan == "owners" else "everybody",
+            front=_front_word(choice),
             ledger=Ledger(None if choice.ledger is None else Path(choice.ledger)),
         )
         stack.enter_context(engine)
@@ -118,3 +130,8 @@ def engine_on_nodes(
         yield engine
         if choice.cluster is not None:  # ours are gone at once, with everything they have
             engine.end_agreement()
+
+
+def _front_word(choice: EngineChoice) -> FrontReveal:
+    words: dict[str, FrontReveal] = {"plans": "plans", "values": "values"}
+    return words.get(choice.front, "nothing")

@@ -48,6 +48,15 @@ class PlanSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The actual value of each plan per objective, where the caller may know it."""
 
 
+class FrontSummary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the final reveal told: which plans of the best-known set are non-dominated."""
+
+    nondominated: list[int]
+    """Their places in it; of plans with the same values the first."""
+    values: list[list[float]] | None
+    """Of each of them its value per objective, if that was agreed."""
+
+
 class History(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One entry per generation in every list."""
 
@@ -103,6 +112,8 @@ class Result(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     """What went wrong on the way, such as a node that was lost."""
     proved: bool | None = None
     """Whether the plan is proved to be the optimum, where the exact solver was asked for it."""
+    front: FrontSummary | None = None
+    """What was revealed at the end of several objectives, if that was agreed."""
     nodes: int = 0
     """How many nodes computed it, which decides what they promise; 0 where none did."""
 

@@ -144,7 +144,9 @@ def sealed_settings(
 
 
 def default_preset(problem: Problem, /) -> str:
-    """The paper's tuned set for a problem of this kind."""
+    """The tuned set for a problem of this kind."""
+    if problem.evaluates_together:
+        return "tuned-pareto"
     if len(problem.objectives) > 1:
         return "paper-moap"
     return problem.preset

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.engine.evaluators import RevealedFront
 from tacit.problems import Problem
 from tacit.runs.driver import Disclosed, Outcome
 from tacit.runs.history import GenerationRecord
 from tacit.runs.limits import StopReason
 from tacit.runs.result import (
     FORMAT,
+    FrontSummary,
     History,
     ObjectiveSummary,
     PlanSet,
@@ -66,6 +68,7 @@ def summarize(
         timing=timing,
         notes=outcome.notes,
         proved=outcome.proved,
+        front=outcome.front,
     )
 
 
@@ -98,6 +101,18 @@ def plan_set(
         ]
         actual = [list(values) for values in zip(*columns, strict=True)]
     return PlanSet(generation, disclosed_to_user(problem, disclosed), plans.tolist(), actual)
+
+
+def front_of(problem: Problem, revealed: RevealedFront, /) -> FrontSummary:
+    """What was revealed at the end, in the user's unit."""
+    values = revealed.values
+    if values is None:
+        return FrontSummary(revealed.nondominated, None)
+    lines = [
+        [each.to_user(value) for each, value in zip(problem.objectives, line, strict=True)]
+        for line in values
+    ]
+    return FrontSummary(revealed.nondominated, lines)
 
 
 def disclosed_to_user(problem: Problem, disclosed: Disclosed, /) -> list[float | bool | None]:

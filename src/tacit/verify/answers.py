@@ -18,11 +18,19 @@ from dataclasses import dataclass
 
 from tacit.engine.agreement import COUNTS, Agreement
 from tacit.engine.evaluators import disclosed_best
-from tacit.engine.records import EvaluationAnswer, LedgerEntry, Log, RevealBegun, RevealedBest
+from tacit.engine.records import (
+    EvaluationAnswer,
+    FrontAnswer,
+    LedgerEntry,
+    Log,
+    RevealBegun,
+    RevealedBest,
+)
 from tacit.engine.wire import NO_ATTEMPT, Attempt, collect_answer
 from tacit.errors import LogError, PeerError, UnprovenError
 from tacit.mpc import Best, DisclosedValues, Session, receive_again
 from tacit.verify.answer_log import AnswerLog, Key, entry_key
+from tacit.verify.front import check_front
 from tacit.verify.loss import to_the_end
 from tacit.verify.two_parts import are_two_parts, read_two_parts
 
@@ -117,6 +125,9 @@ def check_disclosed(
         )
     if _check_nothing_left_out(nodes, {entry_key(entry) for entry in _answers(ledger)}):
         words += "; the last one came too late for the ledger"
+    front = check_front(agreement, logs, ledger)
+    if front is not None:
+        words += f"; {front}"
     if answers.unconfirmed:
         raise UnprovenError(f"{words}, and {answers.unconfirmed} are not proven: {UNPROVEN}")
     return words
@@ -136,7 +147,7 @@ def _check_may_be_disclosed(
     agreement: Agreement, entry: LedgerEntry, nodes: Sequence[AnswerLog]
 ) -> None:
     """An entry must be about something that is disclosed, and that every node was asked."""
-    if not isinstance(entry, EvaluationAnswer | RevealedBest):
+    if not isinstance(entry, EvaluationAnswer | RevealedBest | FrontAnswer):
         raise LogError("the ledger has a sealed search, and none was agreed; it was changed")
     is_empty = isinstance(entry, EvaluationAnswer) and not entry.disclosed
     if entry.objective not in agreement.evaluated() or is_empty:

@@ -20,6 +20,7 @@ from tacit.errors import AgreementError, LogError
 from tacit.problems import Problem
 from tacit.runs import BestKnown, update_best_known
 from tacit.verify.answer_log import AnswerLog
+from tacit.verify.front import check_front_set
 from tacit.verify.verdict import Claim
 
 
@@ -120,6 +121,7 @@ def check_search(
             f"the ledger has {len(found.best_known)} generations and the nodes have "
             f"{found.generations}; the platform leaves something out"
         )
+    check_front_set(agreement, found.best_known, ledger)
     words = f"all {found.followed} populations are those of the agreed search"
     if claim.plan is None:
         return words

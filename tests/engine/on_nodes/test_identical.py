@@ -37,6 +37,7 @@ def same_bytes(
     disclose: str | dict[str, str],
     best: str = "value",
     reveal_best: bool = False,
+    front: str = "nothing",
     generations: int = 6,
 ) -> None:
     results = [
@@ -50,8 +51,10 @@ def same_bytes(
             engine=choice,
         )
         for choice in (
-            EngineChoice(cluster=cluster.folder / "cluster.toml", reveal_best=reveal_best),
-            EngineChoice(engine="simulated", reveal_best=reveal_best),
+            EngineChoice(
+                cluster=cluster.folder / "cluster.toml", reveal_best=reveal_best, front=front
+            ),
+            EngineChoice(engine="simulated", reveal_best=reveal_best, front=front),
         )
     ]
     assert results[0].nodes == len(cluster.config.nodes)

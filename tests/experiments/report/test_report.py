@@ -21,6 +21,7 @@ from tacit.experiments.report.agreement import all_findings
 from tacit.experiments.report.example_table import example_table
 from tacit.experiments.report.ties import ties_studies
 from tacit.experiments.reproduction import (
+    StudiesBeside,
     both_ends_study,
     control_studies,
     paper_studies,
@@ -28,6 +29,8 @@ from tacit.experiments.reproduction import (
 )
 from tacit.experiments.study.instances import InstanceSpec
 from tacit.experiments.study.study import Seeds, Study
+from tacit.experiments.together.run_study import together_studies
+from tacit.experiments.together.tables import CLAIMED
 from tacit.search import TIES, SearchParameters
 from tests.experiments.ablation.tiny import TINY as CROSSED
 from tests.experiments.leakage.tiny import TINY
@@ -72,6 +75,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def make_report(out: Path) -> None:
     studies = [tiny(study) for study in paper_studies(quick=False)]
+    apart, together = (tiny(study) for study in together_studies(quick=False))
     with ThreadPoolExecutor(2) as pool:
         reproduce(
             [*studies, *control_studies(studies)],
@@ -79,10 +83,13 @@ def make_report(out: Path) -> None:
             pool,
             latex=True,
             engine=lambda: ENGINE,
-            leakage=leakage_study_from(TINY, "tiny.toml"),
-            ablation=ablation_from(CROSSED.replace('"tiny"', '"crossed"'), "crossed.toml"),
-            ties=ties_studies(next(study for study in studies if study.name == "moap-two")),
-            both_ends=tiny(both_ends_study(quick=False)),
+            beside=StudiesBeside(
+                leakage=leakage_study_from(TINY, "tiny.toml"),
+                ablation=ablation_from(CROSSED.replace('"tiny"', '"crossed"'), "crossed.toml"),
+                ties=ties_studies(next(study for study in studies if study.name == "moap-two")),
+                both_ends=tiny(both_ends_study(quick=False)),
+                together=[apart, msgspec.structs.replace(together, disclosures=CLAIMED)],
+            ),
         )
 
 
@@ -101,6 +108,17 @@ def test_all_tables_and_figures_are_there(made: Path) -> None:
         for file in re.findall(r"figures/[\w-]+\.png", text):
             assert (out / file).read_bytes().startswith(b"\x89PNG")
     assert len(list((out / "figures").iterdir())) == 8
+
+
+def test_objectives_in_one_evaluation_stand_beside_those_apart(made: Path) -> None:
+    text = (made / "report.md").read_text()
+    section = text[text.index("## Several objectives in one evaluation") :]
+    rows = re.findall(r"^\| (\S+) \| [\d,]+ \(", section, flags=re.MULTILINE)
+    expected = ["none", "quantiles:5", "top:60", *CLAIMED]
+    assert rows[: 2 * len(expected)] == expected * 2
+    for file in re.findall(r"together/\w+\.png", section):
+        assert (made / file).read_bytes().startswith(b"\x89PNG")
+    assert not (made / "together" / "moap-two").exists()  # the paper's study has these runs
 
 
 def test_the_ways_of_breaking_ties_stand_side_by_side(made: Path) -> None:

@@ -17,8 +17,9 @@ from tacit.mpc import COORDINATOR, ArithmeticShare, FitnessBound, Session, Spec
 from tacit.mpc.disclose import node as node_module
 from tacit.mpc.local import parties
 from tacit.mpc.masks import KeyedMasks, MaskSource
-from tacit.mpc.pareto import score
+from tacit.mpc.pareto import front, score
 from tacit.mpc.pareto.disclosed import collect_pareto, evaluate_pareto
+from tacit.mpc.pareto.front import collect_front, reveal_front
 from tacit.mpc.pareto.widths import ParetoWidths
 from tacit.mpc.rank.all_pairs import rank_all_pairs
 from tacit.mpc.rank.result import Ranking
@@ -38,9 +39,15 @@ class Asked:
     """What is disclosed, and to whom we listen."""
 
     text: str
+    """A disclosure; `plans` or `values` for the final reveal."""
     observers: tuple[int, ...]
     nodes: int = 3
     masks: type[KeyedMasks] = KeyedMasks
+
+    @property
+    def is_reveal(self) -> bool:
+        """Whether it is the final reveal that is watched."""
+        return self.text in ("plans", "values")
 
     @property
     def node(self) -> int | None:
@@ -76,6 +83,7 @@ def _ranks_seen() -> Iterator[dict[str, NDArray[np.intp]]]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(score, "rank_all_pairs", noted)
+        patch.setattr(front, "rank_all_pairs", noted)
         patch.setattr(node_module, "rank_all_pairs", noted)
         yield seen
 
@@ -92,24 +100,30 @@ def _letter_bits(letter: NDArray[Any]) -> list[int]:
 async def _view(values: Values, ask: Asked, number: int) -> tuple[Bits, tuple[int, ...]]:
     """Bits of all that the observers see, and what is disclosed."""
     shares = ask.split(values, number)
-    spec, widths = Spec.parse(ask.text), ParetoWidths([BOUND] * len(values), len(values[0]))
+    widths = ParetoWidths([BOUND] * len(values), len(values[0]))
 
     async def node(s: Session) -> None:
-        await evaluate_pareto(s, shares[s.me], spec=spec, widths=widths)
+        if ask.is_reveal:
+            await reveal_front(s, shares[s.me], widths, values=ask.text == "values")
+        else:
+            await evaluate_pareto(s, shares[s.me], spec=Spec.parse(ask.text), widths=widths)
+
+    async def collect(s: Session) -> list[int]:
+        if not ask.is_reveal:
+            told = await collect_pareto(s, spec=Spec.parse(ask.text), widths=widths)
+            return [int(label) for label in told.labels]
+        shown = await collect_front(s, widths, values=ask.text == "values")
+        bits = np.isin(np.arange(widths.candidates), shown.nondominated).astype(int)
+        return [*bits.tolist(), *([] if shown.values is None else shown.values.ravel().tolist())]
 
     with _ranks_seen() as ranks, letters_seen() as seen:
-        run = await parties(
-            node,
-            lambda s: collect_pareto(s, spec=spec, widths=widths),
-            nodes=ask.nodes,
-            masks=ask.source(number),
-        )
+        run = await parties(node, collect, nodes=ask.nodes, masks=ask.source(number))
     bits = [bit for o in ask.observers for each in seen[o] for bit in _letter_bits(each)]
-    labels = run.coordinator.labels.tolist()
+    labels = run.coordinator
     if COORDINATOR in ask.observers:
         bits += [int(a < b) for a, b in combinations(labels, 2)]
     if ask.node is not None:
-        assert len(ranks) == len(values) + 1
+        assert len(ranks) == (1 if ask.is_reveal else len(values) + 1)
         for label in sorted(ranks):
             bits += [int(a < b) for a, b in combinations(ranks[label], 2)]
     return np.array(bits, dtype=np.uint8), tuple(labels)

@@ -7,16 +7,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tacit.engine.agreement.draft import with_front
 from tacit.engine.agreement.terms import PinnedSearch, canonical
 from tacit.engine.coordinator.secure import SecureEngine
 from tacit.engine.derived import agreed_parameters
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records.ledger import load_ledger
+from tacit.engine.records.ledger import FrontAnswer, load_ledger
 from tacit.problems import generate_assignment
-from tacit.runs import Limits, with_disclosures
+from tacit.runs import EngineChoice, Limits, StopReason, with_disclosures
 from tacit.runs.agreed.agreed import LEDGER
 from tacit.runs.agreed.evaluating import search_up_to
 from tacit.verify.answers import Answers, check_answers
+from tacit.verify.front import check_front
 from tacit.verify.replay import replay
 from tests.engine.agreed_cluster import AgreedCluster
 from tests.runs.agreed.agreed_process import Stored, open_run
@@ -37,6 +39,7 @@ def prepared(nodes: LocalCluster, folder: Path) -> AgreedCluster:
         distinct_min=1,
         pinned=PinnedSearch("nsga2", dict(SEARCH), None, "derived"),
     )
+    agreed.agreement = with_front(agreed.agreement, "values")
     sealed = agreed.sealed()
     with SecureEngine(agreed.agreement, nodes.config) as engine:
         engine.start(agreed.signatures, sealed)
@@ -63,16 +66,26 @@ def test_a_run_goes_on_from_its_files_and_is_proven(cluster: LocalCluster, tmp_p
         assert run.now.evaluations == 5
         search_up_to(run, EVALUATIONS)
         seed, found = run.seed, run.plans()
+        run.finish(StopReason.EVALUATIONS)
+        front = run.outcome().front
+    with open_run(folder) as run:  # the nodes reveal once, and the ledger has it
+        assert run.advance() is StopReason.EVALUATIONS
+        run.finish(StopReason.EVALUATIONS)
+        assert run.outcome().front == front
+        assert len(run.plans()) == len(front.nondominated) if front else False
     twin = solve(
         agreed.problem,
         settings=agreed_parameters(agreed.agreement),
         seed=seed,
         limits=Limits(evaluations=EVALUATIONS),
-        engine="simulated",
+        engine=EngineChoice(engine="simulated", front="values"),
     )
     assert found == twin.best_known.plans
+    assert front == twin.front
     logs = [agreed.log(node) for node in range(3)]
     ledger = load_ledger(folder / LEDGER, sealed=False)
+    assert sum(isinstance(entry, FrontAnswer) for entry in ledger) == 1
+    assert check_front(agreed.agreement, logs, ledger) is not None
     for log in logs:
         assert replay(agreed.agreement, log, ledger).complete
     # The last may still be unproven: nobody asked for another after it.

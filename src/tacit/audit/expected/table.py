@@ -18,18 +18,19 @@ from math import log
 import msgspec
 from msgspec.structs import replace
 
-from tacit.disclosure import SEALED, parse_disclosure, split_disclosure
+from tacit.disclosure import PARETO, SEALED, parse_disclosure, split_disclosure
 from tacit.problems import kind_named
 
 OPEN_ONLY_A_PLAN = frozenset({SEALED})
 """Disclosures under which the number of evaluations does not matter."""
 SCHEDULES = ("schedule", "linear schedule")
 """The priors of whoever knows a schedule and how delays usually cost money."""
+MOST_TELLING = "none"
 MORE = {"top": "order", "quantiles": "order", "above": "none", "buckets": "none"}
 """What contains a disclosure that is more revealing than all that were measured of its method."""
 
 
-class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One measured point; correlations of the row-and-column-centred matrix."""
 
     kind: str
@@ -52,6 +53,8 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """None where unrestricted queries were not measured."""
     worst_gain: float | None
     gap_percent: float
+    of_sum: float | None = None
+    """Where objectives are evaluated together, the correlation with the sum of all of them."""
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -92,7 +95,17 @@ class _LeakageTable(msgspec.Struct, frozen=True):
 @lru_cache(maxsize=1)
 def measured_entries() -> tuple[Entry, ...]:
     """The table that ships with the package."""
-    content = (files("tacit.audit") / "data" / "leakage.json").read_bytes()
+    return _entries_in("leakage.json")
+
+
+@lru_cache(maxsize=1)
+def entries_of_objectives_together() -> tuple[Entry, ...]:
+    """The table of objectives that are evaluated together."""
+    return _entries_in("leakage-pareto.json")
+
+
+def _entries_in(name: str) -> tuple[Entry, ...]:
+    content = (files("tacit.audit") / "data" / name).read_bytes()
     return tuple(msgspec.json.decode(content, type=_LeakageTable).entries)
 
 
@@ -115,11 +128,18 @@ def expected_leakage(
     family that gives away most stands beside them.
     """
     measured = entries or measured_entries()
+    look = _Lookup(disclosure, rows, columns, population, evaluations)
+    if disclosure.startswith(f"{PARETO}:"):
+        apart = expected_leakage(
+            MOST_TELLING, kind=kind, rows=rows, columns=columns, population=population,
+            evaluations=evaluations, scheduled=scheduled, entries=measured,
+        )  # fmt: skip
+        known = not scheduled and not kind_named(kind).between_places
+        return look.of_objectives_together(apart) if known else apart
     of_kind = [each for each in measured if each.kind == kind]
     if not of_kind:  # The nearest that there is: ways with ways, others with others.
         ways = kind_named(kind).between_places
         of_kind = [each for each in measured if kind_named(each.kind).between_places == ways]
-    look = _Lookup(disclosure, rows, columns, population, evaluations)
     plain, structured, by_schedule = _by_family(of_kind, wide=columns > rows, look=look)
     if scheduled and by_schedule:
         expected = max(by_schedule, key=lambda each: each.honest.gain)
@@ -190,6 +210,28 @@ class _Lookup(msgspec.Struct, frozen=True):
             near = [each for each in alike if each.population == nearest]
             found.append(_read_off(near, alike, per_cell, smaller=own < side))
         return max(found, key=lambda each: (each.honest.correlation, each.worst.correlation))
+
+    def of_objectives_together(self, apart: Expected) -> Expected:
+        """What the Pareto score of several objectives tells of one of them.
+
+        Measured for a search that is followed and costs without structure; of all else what any
+        disclosure of one objective gives away stands.
+        """
+        table = [
+            replace(each, disclosure=each.disclosure.removeprefix(f"{PARETO}:"))
+            for each in entries_of_objectives_together()
+            if (each.family, each.prior) == ("uniform", "range")
+        ]
+        shown = replace(self, disclosure=self.disclosure.removeprefix(f"{PARETO}:"))
+        found = shown.among(table)
+        return replace(
+            apart,
+            honest=found.honest,
+            plan_only=found.plan_only,
+            measured_as=f"{PARETO}:{found.measured_as}",
+            beyond=found.beyond,
+            smaller=found.smaller,
+        )
 
     def _plan_alone(self, table: Sequence[Entry], *, smaller: bool) -> Expected:
         """The search opens a plan and nothing else, whatever the platform does.

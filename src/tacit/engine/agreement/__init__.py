@@ -8,7 +8,7 @@ from tacit.lazy import lazily
 
 if TYPE_CHECKING:
     from tacit.engine.agreement.check import check_agreement
-    from tacit.engine.agreement.draft import draft_agreement, weights_digest
+    from tacit.engine.agreement.draft import draft_agreement, weights_digest, with_front
     from tacit.engine.agreement.exact import ForestCourse, forest_course
     from tacit.engine.agreement.finished import FinishedCourse
     from tacit.engine.agreement.own_part import OwnPart, put_together
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from tacit.engine.agreement.terms import (
         Agreement,
         AgreementLimits,
+        FrontReveal,
         NodeTerms,
         ObjectiveTerms,
         PinnedSearch,

@@ -187,7 +187,14 @@ def _check_bounds(agreement: Agreement) -> None:
                 f"objective {terms.name!r}: write {terms.disclosure!r} in its plain form"
             )
     if agreement.together and agreement.reveal_best:
-        raise AgreementError("of several objectives no plan is truly best; do not reveal one")
+        raise AgreementError(
+            "of several objectives no plan is truly best; do not reveal one, but their front"
+        )
+    if agreement.front != "nothing" and not agreement.together:
+        raise AgreementError(
+            "only of objectives that are evaluated together a front is revealed; disclose "
+            "pareto:quantiles:20 of them, or reveal none"
+        )
     for number in agreement.evaluated():
         terms = agreement.objectives[number]
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,6 +15,7 @@ from tacit.engine.agreement.terms import (
     FORMAT,
     Agreement,
     AgreementLimits,
+    FrontReveal,
     NodeTerms,
     ObjectiveTerms,
     OnLoss,
@@ -64,6 +66,13 @@ def draft_agreement(
     )
     check_agreement(agreement)
     return agreement
+
+
+def with_front(agreement: Agreement, front: FrontReveal, /) -> Agreement:
+    """The same draft, with what is revealed at the end of objectives evaluated together."""
+    changed = msgspec.structs.replace(agreement, front=front)
+    check_agreement(changed)
+    return changed
 
 
 def _participant(name: str, signing_key: str, plan: PlanFor) -> ParticipantTerms:

@@ -133,6 +133,7 @@ class RunOfSeries(_Part, frozen=True, omit_defaults=True):
 
 OnLoss = Literal["wait", "three"]
 PlanFor = Literal["everybody", "owners"]
+FrontReveal = Literal["nothing", "plans", "values"]
 
 
 class Agreement(_Part, frozen=True, dict=True, omit_defaults=True):
@@ -158,6 +159,9 @@ class Agreement(_Part, frozen=True, dict=True, omit_defaults=True):
     """Who learns the plan of a sealed search: all, or each owner its own rows and nobody else."""
     series: RunOfSeries | None = None
     """The series that this is a run of: whoever signed that holds this against it."""
+    front: FrontReveal = "nothing"
+    """What the nodes disclose at the end of objectives that they evaluate together: which plans of
+    the last set are non-dominated, with `values` also what each of these is worth."""
 
     def fitness_bound(self, objective: int) -> FitnessBound:
         """The public limits of an objective's fitness."""
@@ -206,6 +210,13 @@ class Agreement(_Part, frozen=True, dict=True, omit_defaults=True):
         """The public sizes of a Pareto score of so many candidates."""
         bounds = [self.fitness_bound(k) for k in range(len(self.objectives))]
         return ParetoWidths(bounds, candidates)
+
+    @property
+    def final_reveal(self) -> str | None:
+        """What the nodes disclose once, at the end, as requests name it; None if nothing."""
+        if self.front != "nothing":
+            return f"front:{self.front}"
+        return "top:1" if self.reveal_best else None
 
     @property
     def sealed(self) -> bool:

@@ -12,9 +12,9 @@ one left the nodes: what was asked for and not answered is asked for again under
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +22,14 @@ from numpy.typing import NDArray
 from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.records.ledger import Parts
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
-from tacit.engine.wire.collected import collect_answer
+from tacit.engine.wire.collected import collect_answer, collect_revealed
 from tacit.engine.wire.messages import Evaluate, Reveal
 from tacit.engine.wire.replies import PopulationEvaluated
 from tacit.engine.wire.request import pack_candidates, request_hash
 from tacit.errors import EngineError, MpcError, PeerError, RefusedError
-from tacit.mpc import DisclosedValues, Session, Spec, collect
+from tacit.mpc import DisclosedValues, Front, Session, Spec, collect
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,17 @@ class Evaluated:
     def number(self) -> int:
         """The number that it counts as."""
         return self.started.number
+
+
+@dataclass(frozen=True, slots=True)
+class Revealed(Generic[R]):
+    """What was revealed at the end, and what proves it."""
+
+    outcome: R
+    request: bytes
+    parts: Parts
+    without: int | None
+    """The node that the others went on without."""
 
 
 class Evaluations:
@@ -224,7 +237,8 @@ class Evaluations:
         try:
             again = await self._attempt(epoch, started)
         except RefusedError:
-            if self._keeps_best or (self._chosen and self._coordinator.agreement.reveal_best):
+            reveals = self._coordinator.agreement.final_reveal is not None
+            if self._keeps_best or (self._chosen and reveals):
                 raise
             return None
         self._answered_again(again)
@@ -274,33 +288,56 @@ class Evaluations:
 
     async def reveal_best(self, plans: NDArray[np.integer[Any]], /, *, until: float | None) -> int:
         """Which of these evaluated plans is truly best, once, if the agreement allows it."""
-        coordinator, objective = self._coordinator, self._objective
-        candidates = pack_candidates(coordinator.agreement.known_problem, plans)
-        digest = request_hash("reveal", "top:1", "nothing", candidates)
 
         async def receive(session: Session) -> DisclosedValues:
             return await collect(
                 session,
                 len(plans),
                 spec=Spec.parse("top:1"),
-                bound=coordinator.agreement.fitness_bound(objective),
+                bound=self._coordinator.agreement.fitness_bound(self._objective),
                 best="nothing",
             )
 
-        async def once() -> DisclosedValues:
+        revealed = await self._reveal(plans, receive, until=until)
+        return int(np.flatnonzero(revealed.outcome.labels)[0])
+
+    async def reveal_front(
+        self, plans: NDArray[np.integer[Any]], /, *, until: float | None
+    ) -> Revealed[Front]:
+        """Which of these evaluated plans are non-dominated, once, if the agreement allows it."""
+        agreement = self._coordinator.agreement
+        return await self._reveal(
+            plans, lambda session: collect_revealed(session, agreement, len(plans)), until=until
+        )
+
+    async def _reveal(
+        self,
+        plans: NDArray[np.integer[Any]],
+        receive: Callable[[Session], Awaitable[R]],
+        *,
+        until: float | None,
+    ) -> Revealed[R]:
+        """The final reveal: asked for again under the same hash as long as a node fails."""
+        coordinator = self._coordinator
+        candidates = pack_candidates(coordinator.agreement.known_problem, plans)
+        word = coordinator.agreement.final_reveal or "nothing"  # which the nodes refuse
+        digest = request_hash("reveal", word, "nothing", candidates)
+
+        async def once() -> Revealed[R]:
             epoch = await coordinator.epoch()
             # What was evaluated last must be known to all nodes before they choose among it.
             await self._resume(epoch)
             await self._settle(epoch)
             request = Reveal(
                 agreement=coordinator.hash,
-                objective=objective,
+                objective=self._objective,
                 epoch=epoch,
                 attempt=coordinator.new_attempt(),
                 candidates=candidates,
             )
-            outcome, _, _ = await coordinator.attempt(request, digest, receive)
-            return outcome
+            outcome, replies, parts = await coordinator.attempt(request, digest, receive)
+            # Its line in all logs is what proves it, and nothing follows that would wait for it.
+            await coordinator.watch(asyncio.gather(*replies), replies)
+            return Revealed(outcome, digest, parts, coordinator.loss.without)
 
-        outcome = await coordinator.persist(once, until=until)
-        return int(np.flatnonzero(outcome.labels)[0])
+        return await coordinator.persist(once, until=until)

@@ -29,9 +29,11 @@ from tacit.engine.coordinator.node_client import clients_of
 from tacit.engine.coordinator.sealed_search import Opened, SealedSearch
 from tacit.engine.evaluators.decode import as_evaluation, disclosed_best
 from tacit.engine.evaluators.objective_evaluator import ObjectiveEvaluation
+from tacit.engine.evaluators.pareto import RevealedFront
 from tacit.engine.identity.config import ClusterConfig
 from tacit.engine.records.ledger import (
     EvaluationAnswer,
+    FrontAnswer,
     ImprovementBits,
     Ledger,
     OpenedPlan,
@@ -355,3 +357,25 @@ class SecureObjective:
         index = self._engine.wait(self._engine.submit(work), until=until)
         self._engine.ledger.add(RevealedBest(self._objective, index))
         return index
+
+    def reveal_front(
+        self, candidates: NDArray[np.int32], /, *, until: float | None
+    ) -> RevealedFront:
+        """Which of these evaluated candidates are non-dominated: once, if that was agreed."""
+        work = self._engine.evaluations(self._objective).reveal_front(candidates, until=until)
+        revealed = self._engine.wait(self._engine.submit(work), until=until)
+        values = revealed.outcome.values
+        front = RevealedFront(
+            revealed.outcome.nondominated.tolist(), None if values is None else values.tolist()
+        )
+        entry = FrontAnswer(
+            self._objective,
+            revealed.request.hex(),
+            len(candidates),
+            front.nondominated,
+            front.values,
+            revealed.parts,
+            revealed.without,
+        )
+        self._engine.ledger.add(entry)
+        return front

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
         ObjectiveEvaluator,
         SideBySide,
     )
-    from tacit.engine.evaluators.pareto import SimulatedPareto, Together
+    from tacit.engine.evaluators.pareto import RevealedFront, SimulatedPareto, Together
     from tacit.engine.evaluators.simulated import ClearObjective, SimulatedObjective
 else:
     __getattr__ = lazily(__name__)

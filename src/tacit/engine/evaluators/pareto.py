@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.disclosure import check_score_fits, pareto_score
+from tacit.disclosure import check_score_fits, nondominated, pareto_score
 from tacit.engine.evaluators.objective_evaluator import (
     ObjectiveEvaluation,
     ObjectiveEvaluator,
@@ -16,6 +19,27 @@ from tacit.engine.evaluators.objective_evaluator import (
 )
 from tacit.errors import ParameterError
 from tacit.problems import Evaluation, Problem
+
+
+@dataclass(frozen=True)
+class RevealedFront:
+    """What the final reveal told of the last set."""
+
+    nondominated: list[int]
+    """Which of its plans no other one dominates; of duplicates the first."""
+    values: list[list[int]] | None
+    """Of each of them its fitness in every objective, if that was agreed."""
+
+
+@runtime_checkable
+class RevealsFront(Protocol):
+    """Evaluates objectives together, and tells at the end which plans are non-dominated."""
+
+    def reveal_front(
+        self, candidates: NDArray[np.int32], /, *, until: float | None
+    ) -> RevealedFront:
+        """Which of these plans, all evaluated before, are non-dominated."""
+        ...
 
 
 class SimulatedPareto:
@@ -32,8 +56,9 @@ class SimulatedPareto:
     array([1, 0])
     """
 
-    def __init__(self, problem: Problem, /) -> None:
-        self._problem = problem
+    def __init__(self, problem: Problem, /, *, with_values: bool = False) -> None:
+        """`with_values`: the final reveal tells the values of non-dominated plans too."""
+        self._problem, self._with_values = problem, with_values
         self.best_so_far: int | None = None
         self._spans = [problem.terms * each.weight_bound for each in problem.objectives]
 
@@ -46,16 +71,32 @@ class SimulatedPareto:
     ) -> ObjectiveEvaluation:
         """The disclosed groups, and estimates that are their numbers, negated."""
         check_score_fits(self._spans, len(candidates))
-        problem = self._problem
-        fitness = [problem.fitness(k, candidates) for k in range(len(problem.objectives))]
-        score = pareto_score(np.stack(fitness), spans=self._spans)
-        disclosure = problem.objectives[0].disclosure
+        score = pareto_score(self._fitness(candidates), spans=self._spans)
+        disclosure = self._problem.objectives[0].disclosure
         disclosed = disclosure.disclose(score)
         return ObjectiveEvaluation(disclosure.estimates(disclosed, best=None), disclosed, None)
 
     def reveal_best(self, candidates: NDArray[np.int32], /, *, until: float | None) -> int:  # noqa: ARG002
         """Refused: of several objectives none is truly best."""
         raise ParameterError("of several objectives there is no truly best plan; do not ask for it")
+
+    def reveal_front(
+        self,
+        candidates: NDArray[np.int32],
+        /,
+        *,
+        until: float | None,  # noqa: ARG002 - never waits
+    ) -> RevealedFront:
+        """Which of these plans are non-dominated, and their values if that was agreed."""
+        fitness = self._fitness(candidates)
+        first = nondominated(fitness)
+        values = fitness[:, first].T.tolist() if self._with_values else None
+        return RevealedFront(first.tolist(), values)
+
+    def _fitness(self, candidates: NDArray[np.int32]) -> NDArray[np.int64]:
+        """A line per objective."""
+        problem = self._problem
+        return np.stack([problem.fitness(k, candidates) for k in range(len(problem.objectives))])
 
 
 class Together(SideBySide):
@@ -73,3 +114,12 @@ class Together(SideBySide):
             disclosed=seen.disclosed * self._count,
             best=seen.best * self._count,
         )
+
+    def reveal_front(
+        self, candidates: NDArray[np.int32], /, *, until: float | None
+    ) -> RevealedFront:
+        """Which of these plans are non-dominated: once, at the end, if that was agreed."""
+        (evaluator,) = self.objectives
+        if not isinstance(evaluator, RevealsFront):
+            raise ParameterError("this engine reveals no front; do not ask for it")
+        return evaluator.reveal_front(candidates, until=until)

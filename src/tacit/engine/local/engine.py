@@ -17,12 +17,13 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import NDArray
 
-from tacit.engine.agreement.draft import draft_agreement
+from tacit.engine.agreement.draft import draft_agreement, with_front
 from tacit.engine.agreement.sealing import SealedRows, seal_rows
 from tacit.engine.agreement.signatures import sign_agreement
 from tacit.engine.agreement.terms import (
     Agreement,
     AgreementLimits,
+    FrontReveal,
     NodeTerms,
     OnLoss,
     PinnedSearch,
@@ -111,11 +112,11 @@ def open_engine(
     search: PinnedSearch,
     evaluations: int,
     population: tuple[int, int],
-    distinct: int = 1,
     reveal_best: bool = False,
     on_loss: OnLoss = "wait",
     ledger: Ledger | None = None,
     plan: PlanFor = "everybody",
+    front: FrontReveal = "nothing",
 ) -> tuple[SecureEngine, dict[str, bytes], list[SealedRows]]:
     """An engine that is not started yet, with the signatures and boxes that start it."""
     keys = participant_keys(participant.name for participant in problem.participants)
@@ -132,13 +133,14 @@ def open_engine(
             evaluations=evaluations,
             population_min=population[0],
             population_max=population[1],
-            distinct_min=distinct,
+            distinct_min=1,
             expires=int(time.time()) + LIFETIME_SECONDS,
         ),
         reveal_best=reveal_best,
         on_loss=on_loss,
         plan=plan,
     )
+    agreement = with_front(agreement, front)
     check_nodes_allow(agreement, [each.allows for each in offers])
     sealed = [
         seal_rows(

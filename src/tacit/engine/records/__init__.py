@@ -9,6 +9,7 @@ from tacit.lazy import lazily
 if TYPE_CHECKING:
     from tacit.engine.records.events import (
         AnswerSent,
+        BestSent,
         BuiltOnThree,
         EvaluationBegun,
         EvaluationRepeated,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from tacit.engine.records.ledger import (
         EvaluationAnswer,
         FileLedger,
+        FrontAnswer,
         ImprovementBits,
         Ledger,
         LedgerEntry,

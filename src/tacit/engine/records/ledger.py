@@ -51,6 +51,21 @@ class RevealedBest(_Entry, frozen=True, tag="best"):
     index: int
 
 
+class FrontAnswer(_Entry, frozen=True, tag="front"):
+    """Which candidates of the final reveal are non-dominated, and their values if agreed."""
+
+    objective: int
+    request: str
+    """The hash of the request with its candidates, as the nodes log it."""
+    candidates: int
+    nondominated: list[int]
+    values: list[list[int]] | None
+    """Of each of them, its fitness in every objective."""
+    parts: Parts
+    without: int | None = None
+    """The node that the others went on without: computed by three, not checked."""
+
+
 class ImprovementBits(_Entry, frozen=True, tag="improvements"):
     """Whether each of some generations of a sealed search improved the best."""
 
@@ -97,7 +112,9 @@ class OwnersPlan(_Entry, frozen=True, tag="plan for owners"):
     """What is proved of it, if it is an exact solution."""
 
 
-LedgerEntry = EvaluationAnswer | RevealedBest | ImprovementBits | OpenedPlan | OwnersPlan
+LedgerEntry = (
+    EvaluationAnswer | RevealedBest | FrontAnswer | ImprovementBits | OpenedPlan | OwnersPlan
+)
 
 
 class _FirstVersion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

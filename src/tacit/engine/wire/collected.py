@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tacit.engine.agreement.terms import Agreement
-from tacit.mpc import DisclosedValues, Session, collect, collect_pareto
+from tacit.mpc import DisclosedValues, Front, Session, collect, collect_front, collect_pareto
 
 
 async def collect_answer(
@@ -21,3 +21,9 @@ async def collect_answer(
         bound=agreement.fitness_bound(objective),
         best="value" if terms.spec.kind == "none" else terms.best,
     )
+
+
+async def collect_revealed(session: Session, agreement: Agreement, candidates: int, /) -> Front:
+    """What the final reveal discloses of so many candidates in several objectives."""
+    widths = agreement.pareto_widths(candidates)
+    return await collect_front(session, widths, values=agreement.front == "values")

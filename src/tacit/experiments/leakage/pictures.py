@@ -8,7 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from tacit.disclosure import split_disclosure
-from tacit.experiments.leakage.run_job import LeakageResult
+from tacit.experiments.leakage.results import LeakageResult
 from tacit.experiments.leakage.tables import Group, grouped
 from tacit.experiments.report.label_placement import label_points, set_title
 from tacit.experiments.report.pictures import COLOURS, OTHER, empty_figure

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.audit import (
     ATTACKS,
     Audit,
     Cells,
     Measured,
-    PriorKnowledge,
     Record,
     Score,
     View,
     audit_of,
-    last_week_of,
     main_attacks,
-    prior_named,
     random_view,
     recover_by_crafted,
     recover_from,
@@ -30,6 +26,8 @@ from tacit.disclosure import SEALED, BestMode
 from tacit.errors import ParameterError
 from tacit.experiments.execution.observed_leakage import recorded
 from tacit.experiments.leakage.plan import LeakageJob
+from tacit.experiments.leakage.results import LeakageResult, Point, never_less, prior_of
+from tacit.experiments.leakage.together import measure_together
 from tacit.experiments.quality import relative_error
 from tacit.experiments.study.instances import reference_of
 from tacit.runs import Limits, solve, with_disclosures
@@ -38,42 +36,6 @@ FEWEST_TO_CRAFT = 200
 """With fewer evaluations there is little to craft from, and random populations are as good."""
 ALL_KNOWN = 0.97
 """From here on a platform has no reason to break the agreement."""
-LAST_WEEK = "last week"
-CHANGED = 0.5
-"""How much costs change from week to week, in units of their spread."""
-
-
-class Point(msgspec.Struct, frozen=True):
-    """The leakage after this many evaluations: correlations and the attacker's plan."""
-
-    evaluations: int
-    honest: float
-    honest_gain: float
-    """Beyond what the prior tells, as all gains."""
-    nrmse: float
-    plan_quality: float
-    worst: float | None = None
-    worst_gain: float | None = None
-
-
-class LeakageResult(msgspec.Struct, frozen=True):
-    """What one run gave away."""
-
-    label: str
-    family: str
-    prior: str
-    instance: str
-    rows: int
-    columns: int
-    disclosure: str
-    population: int
-    mitigation: str
-    gap_percent: float
-    """How far the published plan is from the optimum."""
-    prior_alone: float
-    plan_only: float
-    plan_gain: float
-    points: list[Point]
 
 
 class AttackResult(msgspec.Struct, frozen=True):
@@ -102,18 +64,9 @@ def _audited(job: LeakageJob) -> tuple[Audit, int]:
         )
     record = _RECORDERS.get(job.run.disclosure, _record)(job)
     secret = weights.astype(np.float64)
-    prior = _prior(job, record, secret)
+    prior = prior_of(job, record, secret)
     audit = audit_of(record, secret, optimum=reference.optimum, priors=[prior])
     return audit, reference.optimum
-
-
-def _prior(job: LeakageJob, record: Record, weights: NDArray[np.float64]) -> PriorKnowledge:
-    """What the attackers know; what they have of last week is drawn here."""
-    if job.prior != LAST_WEEK:
-        return prior_named(job.prior, record.problem)
-    change = CHANGED * float(weights.std())
-    rng = np.random.Generator(np.random.PCG64(job.run.seed))
-    return last_week_of(weights + change * rng.standard_normal(weights.shape), change)
 
 
 def _record(job: LeakageJob) -> Record:
@@ -133,6 +86,8 @@ _RECORDERS = {SEALED: _sealed_record}
 
 def measure_leakage(job: LeakageJob, /) -> bytes:
     """Run, attack, and give the result as JSON, which is what travels between processes."""
+    if len(reference_of(job.run.instance).problem.objectives) > 1:
+        return measure_together(job)
     audit, optimum = _audited(job)
     published = audit.truth.weights.ravel()[audit.view.published].sum() * audit.view.sign
     baseline = audit.plan_only()
@@ -150,7 +105,7 @@ def measure_leakage(job: LeakageJob, /) -> bytes:
         prior_alone=audit.prior_alone().correlation,
         plan_only=baseline.correlation,
         plan_gain=baseline.gain,
-        points=_never_less([_point(audit, count, job) for count in job.evaluations]),
+        points=never_less([_point(audit, count, job) for count in job.evaluations]),
     )
     return msgspec.json.encode(result)
 
@@ -175,21 +130,6 @@ def _point(audit: Audit, evaluations: int, job: LeakageJob) -> Point:
         None if worst is None else worst.correlation,
         None if worst is None else worst.gain,
     )
-
-
-def _never_less(points: list[Point]) -> list[Point]:
-    """An attacker need not use all evaluations: what fewer gave away stays known."""
-    kept: list[Point] = []
-    for each in points:
-        before = kept[-1] if kept else each
-        names: tuple[str, ...] = ()
-        if before.honest > each.honest:
-            names += ("honest", "honest_gain", "nrmse", "plan_quality")
-        if each.worst is not None and before.worst is not None and before.worst > each.worst:
-            names += ("worst", "worst_gain")
-        earlier = {name: getattr(before, name) for name in names}
-        kept.append(msgspec.structs.replace(each, **earlier))
-    return kept
 
 
 def _scores(view: View, audit: Audit) -> list[Score]:

@@ -15,12 +15,8 @@ from tacit.experiments.execution.store import versions, write_json, write_whole
 from tacit.experiments.leakage.bound import BoundResult, bound_table, measure_bound
 from tacit.experiments.leakage.pictures import draw_growth, draw_privacy
 from tacit.experiments.leakage.plan import LeakageJob, LeakageStudy
-from tacit.experiments.leakage.run_job import (
-    AttackResult,
-    LeakageResult,
-    measure_leakage,
-    try_attacks,
-)
+from tacit.experiments.leakage.results import LeakageResult
+from tacit.experiments.leakage.run_job import AttackResult, measure_leakage, try_attacks
 from tacit.experiments.leakage.tables import attack_table, leakage_table_entries, leakage_tables
 from tacit.experiments.report.table import ReportTable
 

@@ -10,7 +10,8 @@ import msgspec
 from tacit.audit import Entry
 from tacit.disclosure import split_disclosure
 from tacit.experiments.leakage.family_tables import families_tables, raw_and_gain
-from tacit.experiments.leakage.run_job import AttackResult, LeakageResult, Point
+from tacit.experiments.leakage.results import LeakageResult, Point
+from tacit.experiments.leakage.run_job import AttackResult
 from tacit.experiments.report.table import Cell, ReportTable
 
 Group = tuple[str, str, str, int, int, str]
@@ -57,6 +58,7 @@ def leakage_table_entries(results: Sequence[LeakageResult], /) -> list[Entry]:
                     worst=_at_least(worst, honest),
                     worst_gain=_at_least(worst_gain, gain),
                     gap_percent=round(median(each.gap_percent for each in runs), 3),
+                    of_sum=_median(points, "of_sum"),
                 )
             )
     return [_at_least_what_it_contains(each, entries) for each in entries]

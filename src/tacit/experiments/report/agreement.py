@@ -201,6 +201,6 @@ def _fronts(results: Results, study: str, instances: list[str]) -> dict[str, Poi
     found: dict[str, list[Points]] = {}
     for instance in instances:
         truth = results.truth(study, instance)
-        for name, points in results.median_fronts(study, instance).items():
+        for name, points in results.median_fronts(COLUMNS[f"{study} igd+"], instance).items():
             found.setdefault(name, []).append(normalized(points, truth))
     return {name: np.concatenate(sets) for name, sets in found.items()}

@@ -99,9 +99,9 @@ class Results:
         optimum = 100.0 if column.in_percent else self.optimum(column.study, instance)
         return measured_figures(column, curves, generations, optimum=optimum)
 
-    def median_fronts(self, study: str, instance: str, /) -> Fronts:
-        """Per disclosure the last set of the run with the median IGD+."""
-        curves = self.curves(COLUMNS[f"{study} igd+"], instance)
+    def median_fronts(self, column: Column, instance: str, /) -> Fronts:
+        """Per disclosure the last set of the run with the median of a column, IGD+ as a rule."""
+        study, curves = column.study, self.curves(column, instance)
         points = pl.read_parquet(self.stores[study].fronts).filter(pl.col("instance") == instance)
         fronts = {}
         for disclosure, runs in curves.items():

@@ -9,6 +9,7 @@ from pathlib import Path
 from tacit.experiments.engine_times import EngineTimes
 from tacit.experiments.execution.store import versions, write_json, write_whole
 from tacit.experiments.execution.time_budget import PAPER_BUDGET, comparison_generations
+from tacit.experiments.paper import COLUMNS
 from tacit.experiments.report.agreement import (
     after_holm,
     assess,
@@ -140,8 +141,8 @@ def draw_all(
         if study in results.studies:
             instance = results.instances(study)[0]
             file = f"figures/figure-{number:02d}-{study}-fronts.png"
-            fronts, truth = results.median_fronts(study, instance), results.truth(study, instance)
-            draw_fronts(fronts, truth, out / file)
+            fronts = results.median_fronts(COLUMNS[f"{study} igd+"], instance)
+            draw_fronts(fronts, results.truth(study, instance), out / file)
             caption = f"Figure {number}: estimated non-dominated sets, {study}, instance {instance}"
             drawn.append((number, file, caption))
     return [(file, caption) for _, file, caption in sorted(drawn)]

@@ -33,7 +33,7 @@ from tacit.mpc.protocols import shuffle
 from tacit.mpc.protocols.order import draw_block_order
 from tacit.mpc.rank.all_pairs import cost as all_pairs_cost
 from tacit.mpc.rank.all_pairs import rank_all_pairs
-from tacit.mpc.ring import to_ring
+from tacit.mpc.ring import Words, to_ring
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare, concatenate
 
@@ -43,16 +43,25 @@ def substreams_of(objectives: int) -> int:
     return objectives + 1
 
 
-def _keys(fitness: Sequence[ArithmeticShare], widths: ParetoWidths) -> list[ArithmeticShare]:
-    """What each objective is ordered by: distinct, and of the first also by all others."""
-    n = widths.candidates
-    down = to_ring(np.arange(n - 1, -1, -1))
-    index = 1 << index_bits(n)
+def first_key(fitness: Sequence[ArithmeticShare], widths: ParetoWidths) -> ArithmeticShare:
+    """What the first objective is ordered by: also by the sum of all others, then by index."""
     others = fitness[1]
     for each in fitness[2:]:
         others = others + each
+    index = 1 << index_bits(widths.candidates)
     first = scale(fitness[0], index << widths.others_bits) + scale(others, index)
-    return [key.add_public(down) for key in (first, *(scale(f, index) for f in fitness[1:]))]
+    return first.add_public(_down(widths))
+
+
+def _keys(fitness: Sequence[ArithmeticShare], widths: ParetoWidths) -> list[ArithmeticShare]:
+    """What each objective is ordered by: distinct, and of the first also by all others."""
+    index = 1 << index_bits(widths.candidates)
+    rest = [scale(each, index).add_public(_down(widths)) for each in fitness[1:]]
+    return [first_key(fitness, widths), *rest]
+
+
+def _down(widths: ParetoWidths) -> Words:
+    return to_ring(np.arange(widths.candidates - 1, -1, -1))
 
 
 def _columns(

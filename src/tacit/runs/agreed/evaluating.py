@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.engine.coordinator import SecureEngine
-from tacit.engine.records import FileLedger
+from tacit.engine.evaluators import RevealedFront
+from tacit.engine.records import FileLedger, FrontAnswer, RevealedBest
 from tacit.errors import FileError
 from tacit.problems import Problem
 from tacit.runs.agreed.agreed import LEDGER
@@ -56,11 +57,22 @@ class AgreedEvaluating(EvaluatingDriver):
     def reveal(self, plans: NDArray[np.int32], /, *, until: float | None) -> int:
         """What the ledger says, or the nodes tell: once."""
         known = revealed(self.folder / LEDGER)
-        if known is not None:
-            return known
+        if isinstance(known, RevealedBest):
+            return known.index
+        self._mark_revealing()
+        return super().reveal(plans, until=until)
+
+    def reveal_front(self, plans: NDArray[np.int32], /, *, until: float | None) -> RevealedFront:
+        """What the ledger says, or the nodes tell: once."""
+        known = revealed(self.folder / LEDGER)
+        if isinstance(known, FrontAnswer):
+            return RevealedFront(known.nondominated, known.values)
+        self._mark_revealing()
+        return super().reveal_front(plans, until=until)
+
+    def _mark_revealing(self) -> None:
         with (self.folder / REVEALING).open("wb") as file:
             os.fsync(file.fileno())
-        return super().reveal(plans, until=until)
 
     def is_checkpoint_due(self) -> bool:
         """Whether some seconds are over."""
@@ -104,7 +116,8 @@ def resumed(
             evaluator,
             seed=seed,
             limits=Limits(evaluations=agreement.limits.evaluations),
-            reveals=agreement.reveal_best and len(problem.objectives) == 1,
+            reveals=agreement.final_reveal is not None
+            and (agreement.together or len(problem.objectives) == 1),
             engine="nodes",
             folder=folder,
             ledger=ledger,

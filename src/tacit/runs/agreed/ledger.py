@@ -26,11 +26,12 @@ from tacit.engine.evaluators import (
     ClearObjective,
     ObjectiveEvaluation,
     ObjectiveEvaluator,
+    RevealedFront,
     SideBySide,
     Together,
     as_evaluation,
 )
-from tacit.engine.records import EvaluationAnswer, RevealedBest, decode_entry
+from tacit.engine.records import EvaluationAnswer, FrontAnswer, RevealedBest, decode_entry
 from tacit.engine.wire import REVEAL_NUMBER, pack_candidates, request_hash
 from tacit.errors import LogError
 from tacit.problems import Problem
@@ -83,6 +84,12 @@ class LedgerObjective:
     def reveal_best(self, candidates: NDArray[np.int32], /, *, until: float | None) -> int:
         """Which of these evaluated candidates is truly best: once, if the agreement allows it."""
         return self._on_nodes().reveal_best(candidates, until=until)
+
+    def reveal_front(
+        self, candidates: NDArray[np.int32], /, *, until: float | None
+    ) -> RevealedFront:
+        """Which of these evaluated candidates are non-dominated: once, if that was agreed."""
+        return self._on_nodes().reveal_front(candidates, until=until)
 
     def _on_nodes(self) -> SecureObjective:
         if self._nodes is None:
@@ -204,13 +211,13 @@ def answered(path: Path, objectives: Iterable[int], /) -> dict[int, int]:
     return counts
 
 
-def revealed(path: Path, /) -> int | None:
-    """Which plan the final reveal disclosed to be truly best, if there was one."""
+def revealed(path: Path, /) -> RevealedBest | FrontAnswer | None:
+    """What the final reveal disclosed, if there was one."""
     for line in _whole_lines(path):
         if _READ_BRIEF.decode(line).number == REVEAL_NUMBER:
             entry = decode_entry(line, sealed=False)
-            if isinstance(entry, RevealedBest):
-                return entry.index
+            if isinstance(entry, RevealedBest | FrontAnswer):
+                return entry
     return None
 
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.evaluators import SideBySide
+from tacit.engine.evaluators import RevealedFront, SideBySide, Together
 from tacit.errors import EngineError, MpcError, ParameterError, TacitError
 from tacit.problems import Problem
 from tacit.runs.best_known import update_best_known
@@ -19,7 +19,7 @@ from tacit.runs.history import GenerationRecord, GenerationView, record_generati
 from tacit.runs.limits import Limits, StopReason
 from tacit.runs.plan_values import Values, evaluated_values
 from tacit.runs.settings import Checkpointing
-from tacit.runs.summarize import history_lists, plan_set
+from tacit.runs.summarize import front_of, history_lists, plan_set
 from tacit.search import Evolution, SearchParameters
 
 TYPICAL_OF = 5
@@ -49,7 +49,8 @@ class EvaluatingDriver:
     seed: int
     limits: Limits
     reveals: bool = False
-    """Whether the engine tells at the end which of the best-known plans is truly best."""
+    """Whether the engine tells at the end which of the best-known plans is truly best, or which
+    are non-dominated."""
     engine: str = "simulated"
     saving: Checkpointing = Checkpointing()  # noqa: RUF009 - immutable
     history: list[GenerationRecord] = field(default_factory=list)
@@ -71,6 +72,7 @@ class EvaluatingDriver:
         self._end: float | None = None
         self._until: float | None = None
         self._begun, self._best_plan = 0.0, 0
+        self._front: RevealedFront | None = None
         self._view: GenerationView | None = None
         # Replaced as a whole after each generation, so that an interrupt between any two
         # instructions finds one complete snapshot.
@@ -123,7 +125,7 @@ class EvaluatingDriver:
         return reason
 
     def finish(self, reason: StopReason, /) -> None:
-        """Have the engine tell which of the best-known plans is truly best, if that was agreed."""
+        """Have the engine tell which of the best-known plans are truly best, if that was agreed."""
         aborted = reason in (StopReason.INTERRUPTED, StopReason.NODES)
         if aborted or reason is StopReason.DEADLINE:
             # Forget the generation that was under way, so that the run can go on by itself.
@@ -132,14 +134,26 @@ class EvaluatingDriver:
         # Nodes that were away may be back, and a run that goes on must not have revealed.
         if not self.reveals or known is None or (aborted and self.can_resume):
             return
+        plans, several = self.problem.plans(known.genomes), self.problem.evaluates_together
         try:
-            self._best_plan = self.reveal(self.problem.plans(known.genomes), until=self._end)
+            if several:
+                self._front = self.reveal_front(plans, until=self._end)
+                self._best_plan = self._front.nondominated[0]
+            else:
+                self._best_plan = self.reveal(plans, until=self._end)
         except TacitError as error:
-            self.notes.append(f"the truly best plan was not revealed: {error}")
+            what = "which plans are non-dominated" if several else "the truly best plan"
+            self.notes.append(f"{what} was not revealed: {error}")
 
     def reveal(self, plans: NDArray[np.int32], /, *, until: float | None) -> int:
         """Which of these plans the engine tells to be truly best."""
         return self.evaluator.objectives[0].reveal_best(plans, until=until)
+
+    def reveal_front(self, plans: NDArray[np.int32], /, *, until: float | None) -> RevealedFront:
+        """Which of these plans the engine tells to be non-dominated."""
+        if not isinstance(self.evaluator, Together):
+            raise ParameterError("objectives that are evaluated apart have no front to reveal")
+        return self.evaluator.reveal_front(plans, until=until)
 
     def is_checkpoint_due(self) -> bool:
         """Whether so many generations are over."""
@@ -163,11 +177,16 @@ class EvaluatingDriver:
         )
 
     def plans(self) -> list[list[int]]:
-        """The best-known plans, the one to use first; none before the first generation."""
+        """The best-known plans, the one to use first; none before the first generation.
+
+        Once it was revealed which of them are non-dominated, these alone.
+        """
         known = self.now.best_known
         if known is None:
             return []
         plans: list[list[int]] = self.problem.plans(known.genomes).tolist()
+        if self._front is not None:
+            return [plans[k] for k in self._front.nondominated]
         return [plans.pop(self._best_plan), *plans]
 
     def values(self) -> list[Values]:
@@ -206,6 +225,7 @@ class EvaluatingDriver:
             ends=[record.seconds for record in self.history],
             notes=[*self.notes, *self.evaluator.notes],
             best_plan=self._best_plan,
+            front=None if self._front is None else front_of(self.problem, self._front),
         )
 
     def _reason_to_stop(self) -> StopReason | None:

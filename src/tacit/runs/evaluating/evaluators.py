@@ -25,10 +25,13 @@ if TYPE_CHECKING:
     from tacit.engine.agreement import PinnedSearch
 
 
-def simulated_evaluator(problem: Problem, estimator: Estimator, /) -> SideBySide:
-    """An evaluator in this process."""
+def simulated_evaluator(
+    problem: Problem, estimator: Estimator, /, *, front: str = "nothing"
+) -> SideBySide:
+    """An evaluator in this process; `front` is what it reveals at the end."""
     if problem.evaluates_together:
-        return Together(SimulatedPareto(problem), len(problem.objectives))
+        simulated = SimulatedPareto(problem, with_values=front == "values")
+        return Together(simulated, len(problem.objectives))
     evaluators: list[ObjectiveEvaluator] = []
     for k, objective in enumerate(problem.objectives):
         if objective.confidential:

@@ -43,10 +43,10 @@ def local_evaluating(
     driver = EvaluatingDriver(
         problem,
         parameters,
-        simulated_evaluator(problem, estimator_named(parameters.estimator)),
+        simulated_evaluator(problem, estimator_named(parameters.estimator), front=choice.front),
         seed=seed,
         limits=limits,
-        reveals=choice.reveal_best,
+        reveals=choice.reveals,
         saving=saving,
     )
     if saving.resume is not None:
@@ -71,7 +71,15 @@ def _prepared(driver: EvaluatingDriver, announce: Announce) -> EvaluatingDriver:
 
 def _check(problem: Problem, choice: EngineChoice, saving: Checkpointing) -> None:
     if choice.reveal_best and len(problem.objectives) > 1:
-        raise ParameterError("of several objectives there is no truly best plan; do not ask for it")
+        raise ParameterError(
+            "of several objectives there is no truly best plan; do not ask for it, but with "
+            "pareto:... for their front"
+        )
+    if choice.front != "nothing" and not problem.evaluates_together:
+        raise ParameterError(
+            "a front is revealed of objectives that are evaluated together; give "
+            "--disclose pareto:quantiles:20, or reveal none"
+        )
     if choice.plan != "everybody":
         raise ParameterError(
             "only a sealed search can keep its plan for the owners; give --disclose sealed"

@@ -179,6 +179,9 @@ class RunTerms(Taken):
     deadline_seconds: Annotated[float, Field(gt=0, le=MOST_DEADLINE_SECONDS)]
     """Counted from `running`."""
     reveal_best: bool = False
+    front: Literal["nothing", "plans", "values"] = "nothing"
+    """Of objectives that are evaluated together, what is revealed at the end: which plans of the
+    last set are non-dominated, with `values` also what each of these is worth."""
     on_loss: Literal["wait", "three"] = "wait"
     """With four nodes: whether the others go on where one is lost, unchecked from then on."""
     plan: Literal["everybody", "owners"] = "everybody"

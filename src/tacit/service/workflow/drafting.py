@@ -10,7 +10,7 @@ from math import ceil
 import numpy as np
 from msgspec.structs import replace
 
-from tacit.disclosure import SEALED, parse_best_mode, parse_disclosure
+from tacit.disclosure import PARETO, SEALED, parse_best_mode, parse_disclosure
 from tacit.engine.agreement import (
     Agreement,
     AgreementLimits,
@@ -21,6 +21,7 @@ from tacit.engine.agreement import (
     draft_agreement,
     pin_sealed,
     sign_offer,
+    with_front,
 )
 from tacit.engine.derived import KnownTime
 from tacit.engine.identity import Keys
@@ -85,6 +86,8 @@ def parameters_of_terms(terms: RunTerms, /) -> SearchParameters:
         several = len(terms.objectives) > 1
         kind = kind_named(terms.problem.kind, terms.problem.version)
         preset = "paper-moap" if several else kind.service_preset
+        if any(each.disclosure.startswith(f"{PARETO}:") for each in terms.objectives):
+            preset = "tuned-pareto"
     return changed(preset_named(preset), terms.parameters)
 
 
@@ -177,7 +180,7 @@ def agreement_of_terms(
     if not any(each.confidential for each in problem.objectives):
         raise ParameterError("nothing of this run is confidential; use tacit solve instead")
     search, sizes = _search_of_terms(terms, problem, len(nodes))
-    return draft_agreement(
+    drafted = draft_agreement(
         problem,
         participants=keys,
         nodes=nodes,
@@ -195,6 +198,7 @@ def agreement_of_terms(
         on_loss=terms.on_loss,
         plan=terms.plan,
     )
+    return with_front(drafted, terms.front)
 
 
 def agreement_in_series(

@@ -165,7 +165,7 @@ class Counters:
 
     async def finish(self, asked: Asked) -> None:
         """What can wait until the answer is out: remember the candidates, extend the lease."""
-        if self._agreement.reveal_best and self._chosen:
+        if self._agreement.final_reveal is not None and self._chosen:
             # Most of a population was in the one before; more than that need not be remembered.
             now = candidate_hashes(asked.plans)
             self._store.add_evaluated(asked.objective, now - self._last_evaluated[asked.objective])

@@ -193,10 +193,10 @@ def check_reveal(
     /,
 ) -> None:
     """Refuse the final reveal unless agreed, and once."""
-    if not agreement.reveal_best:
+    if agreement.final_reveal is None:
         raise refuse("the agreement does not allow to reveal which plan is truly best")
     if earlier is not None and earlier != request:
-        raise refuse("the truly best plan was revealed already, which happens once")
+        raise refuse("what is told at the end was revealed already, which happens once")
     if not 1 <= len(plans) <= agreement.limits.population_max:
         raise refuse(f"{len(plans)} candidates to choose from; give 1 to the largest population")
     check_feasible(agreement.known_problem, plans)

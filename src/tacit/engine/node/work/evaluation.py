@@ -44,6 +44,7 @@ from tacit.mpc import (
     concatenate,
     evaluate_pareto,
     gather_sum,
+    reveal_front,
 )
 from tacit.mpc import (
     evaluate as compute,
@@ -104,7 +105,9 @@ async def _asked(agreement_state: AgreementState, kind: str, request: Evaluate |
     if plans is None:
         raise refuse("the candidates are not a whole number of plans; send whole plans")
     if isinstance(request, Reveal):
-        number, disclosure, best = REVEAL_NUMBER, "top:1", "nothing"
+        # Where nothing may be revealed it is refused, whatever it is called.
+        revealed = agreement_state.agreement.final_reveal or "nothing"
+        number, disclosure, best = REVEAL_NUMBER, revealed, "nothing"
     else:
         number, disclosure, best = request.number, request.disclosure, request.best
     named = partial(request_hash, kind, disclosure, best, request.candidates)
@@ -224,14 +227,15 @@ async def _evaluate(
 async def reveal(
     node: ComputingNode, agreement_state: AgreementState, request: Reveal, platform: Mux
 ) -> BestRevealed:
-    """Which of these evaluated candidates is truly best: one index, once."""
+    """Which of these evaluated candidates is truly best, or are non-dominated: once."""
     asked = await _asked(agreement_state, "reveal", request)
-    objective = asked.objective
+    objective, agreement = asked.objective, agreement_state.agreement
     context = context_of(request, asked.request)
     counters = agreement_state.counters
     async with counters.by_objective[objective].turn, refusals_told(node, context, platform):
         if agreement_state.derivation is not None:
-            agreement_state.inputs.check_frozen(objective)
+            for needed in agreement.confidential() if agreement.together else [objective]:
+                agreement_state.inputs.check_frozen(needed)
             await agreement_state.derivation.check_found(asked.plans)
         await in_thread(counters.check_reveal, asked)
         counters.begin_reveal(asked)
@@ -241,11 +245,19 @@ async def reveal(
         return fit_to_epoch(share, node, agreement_state, request.epoch)
 
     async def work() -> None:
+        if agreement.together:
+            await reveal_front(
+                session,
+                [fit(_fitness(agreement_state, k, asked)) for k in agreement.confidential()],
+                agreement.pareto_widths(len(asked.plans)),
+                values=agreement.front == "values",
+            )
+            return
         await compute(
             session,
             fit(_fitness(agreement_state, objective, asked)),
             spec=Spec.parse("top:1"),
-            bound=agreement_state.agreement.fitness_bound(objective),
+            bound=agreement.fitness_bound(objective),
             best="nothing",
         )
 

@@ -72,13 +72,16 @@ class ObjectiveRules:
         self.k.bind_visibility_from(
             self.method, "value", backward=lambda value: self._methods[value].k is not None
         )
-        self.best = ui.select(
+        # Together they have no best value of which anything could be told.
+        self.best = None if together else self._best_field(rule.best)
+
+    def _best_field(self, best: str) -> ui.select:
+        return ui.select(
             BEST,
-            value="nothing" if together else rule.best,
+            value=best,
             label="And of the best value",
-            on_change=lambda: changed(self),
+            on_change=lambda: self._changed(self),
         ).props("outlined dense")
-        self.best.set_visibility(not together)
 
     @property
     def is_sealed(self) -> bool:
@@ -91,11 +94,12 @@ class ObjectiveRules:
         method = str(self.method.value)
         k = "" if self._methods[method].k is None else f":{int(self.k.value or 0)}"
         prefix = f"{PARETO}:" if self._together else ""
-        return ObjectiveRule(f"{prefix}{method}{k}", str(self.best.value))
+        best = "nothing" if self.best is None else str(self.best.value)
+        return ObjectiveRule(f"{prefix}{method}{k}", best)
 
     def _method_changed(self) -> None:
         method = self._methods[str(self.method.value)]
         self.k.value = method.k or 1
-        if not method.compares_plans:
+        if not method.compares_plans and self.best is not None:
             self.best.value = "nothing"
         self._changed(self)

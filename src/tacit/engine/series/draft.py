@@ -45,6 +45,7 @@ def draft_series(
         on_loss=pattern.on_loss,
         grace_seconds=pattern.grace_seconds,
         plan=pattern.plan,
+        front=pattern.front,
         schedule=schedule,
         nonce=nonce,
     )

@@ -21,6 +21,7 @@ from tacit.engine.agreement.terms import FORMAT as AGREEMENT_FORMAT
 from tacit.engine.agreement.terms import (
     Agreement,
     AgreementLimits,
+    FrontReveal,
     NodeTerms,
     ObjectiveTerms,
     OnLoss,
@@ -123,6 +124,7 @@ class Series(_Part, frozen=True, dict=True, kw_only=True):
     on_loss: OnLoss = "wait"
     grace_seconds: float = 1.0
     plan: PlanFor = "everybody"
+    front: FrontReveal = "nothing"
     schedule: Schedule | None = None
     nonce: str
 
@@ -163,6 +165,7 @@ class Series(_Part, frozen=True, dict=True, kw_only=True):
             on_loss=self.on_loss,
             grace_seconds=self.grace_seconds,
             plan=self.plan,
+            front=self.front,
         )
 
 

@@ -166,5 +166,6 @@ RULES: dict[str, Callable[[Series, Agreement], Found]] = {
     "on_loss": _same("on_loss"),
     "grace_seconds": _same("grace_seconds"),
     "plan": _same("plan"),
+    "front": _same("front"),
     "series": _names_series,
 }

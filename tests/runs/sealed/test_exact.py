@@ -17,7 +17,7 @@ from tacit.problems import (
     generate_tour,
 )
 from tacit.runs import Limits, Result, SealedDriver, drive, phases_of
-from tacit.runs.sealed.exact import SimulatedExact
+from tacit.runs.sealed.exact import SimulatedExact, courses_for
 from tacit.search import weighted_values
 from tacit.search.moves import ExactParameters
 from tests.runs.flat import solve_with
@@ -101,7 +101,8 @@ def test_where_every_plan_is_forbidden_there_is_none() -> None:
     settings = ExactParameters(phases=PHASES)
     limits = Limits(generations=PHASES)
     problem = with_forbidden(proven=True)
-    search = SimulatedExact(problem, settings, (1,), seed=1, stream=0)
+    (course,) = courses_for(problem, settings, [(1,)], seed=1)
+    search = SimulatedExact(problem, course, [(1,)])
     driver = SealedDriver(problem, [search], limits, settings, [(1,)])
     with pytest.raises(NoPlanError, match="proved that every plan has a forbidden pair"):
         drive(driver)
@@ -132,4 +133,4 @@ def test_weightings_of_different_range_are_all_proved() -> None:
 def test_a_problem_that_no_message_holds_is_refused_before_anything_is_built() -> None:
     wide = generate_assignment(1, rows=2, columns=6000)
     with pytest.raises(AgreementError, match="more than a message holds"):
-        phases_of(wide, ExactParameters(), (1,))
+        phases_of(wide, ExactParameters(), [(1,)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -30,6 +30,7 @@ class _Paced:
     """A search of known pace; what does not fit is given up when it should have been done."""
 
     seed, opened = 0, False
+    searches: Sequence[int] = (0,)
 
     def __init__(self, clock: _Clock, pace: Callable[[float], float]) -> None:
         self.generation, self._clock, self._pace = 0, clock, pace
@@ -46,8 +47,9 @@ class _Paced:
         self.horizons.append(horizon)
         return []
 
-    def open(self, *, until: float | None) -> SealedPlan:
+    def open(self, search: int | None = None, /, *, until: float | None) -> SealedPlan:
         assert until is not None
+        assert search in self.searches
         assert self._clock.now <= until - OPENING_SECONDS
         return SealedPlan([], None, self.generation)
 
@@ -55,6 +57,8 @@ class _Paced:
 def driven(*searches: _Paced, deadline: float) -> tuple[StopReason, list[str]]:
     """Why the last of these searches stopped, and what was noted of all."""
     problem = generate_assignment(1, rows=3)
+    for number, each in enumerate(searches):
+        each.searches = (number,)
     driver = SealedDriver(
         problem, searches, Limits(deadline=deadline), SealedParameters(), [(1,)] * len(searches)
     )

@@ -9,7 +9,7 @@ from tacit.lazy import lazily
 if TYPE_CHECKING:
     from tacit.engine.agreement.check import check_agreement
     from tacit.engine.agreement.draft import draft_agreement, weights_digest
-    from tacit.engine.agreement.exact import ForestCourse, forest_course
+    from tacit.engine.agreement.exact import ForestCourse, forest_courses
     from tacit.engine.agreement.own_part import OwnPart, put_together
     from tacit.engine.agreement.owners import rows_for
     from tacit.engine.agreement.participant_keys import sealing_private, sealing_public
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tacit.engine.agreement.sealed import (
         NO_IMPROVEMENTS,
         count_searches,
+        groups_of,
         is_exact,
         pin_sealed,
         sealed_terms,

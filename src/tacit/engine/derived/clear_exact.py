@@ -10,10 +10,11 @@ from tacit.mpc.forest import ClearForest, finish_in_the_clear
 
 
 class ClearExact:
-    """The same phases, over the integers; `values` are those of each row and column."""
+    """The same phases of one search, over the integers; `values` are those of each cell."""
 
-    def __init__(self, course: ForestCourse, values: NDArray[np.int64], /) -> None:
-        self.course, self.phase = course, 0
+    def __init__(self, course: ForestCourse, search: int, values: NDArray[np.int64], /) -> None:
+        self.course, self.search, self.phase = course.alone(search), search, 0
+        course = self.course
         self._costs = course.clear_costs(values)
         self._forest = ClearForest(self._costs, course.shape, course.coins)
         self._state = self._forest.start()
@@ -31,4 +32,4 @@ class ClearExact:
         outcome = found.outcome.name.lower()
         if not found.outcome.has_plan:
             return [], None, outcome
-        return found.plan.tolist(), course.value_of(found.total), outcome
+        return found.plan.tolist(), course.value_of(self.search, found.total), outcome

@@ -51,7 +51,12 @@ class SealedPlan:
 
 
 class SealedSearching(Protocol):
-    """A sealed search, on nodes or in the clear."""
+    """A sealed search, on nodes or in the clear; or several that go on together."""
+
+    @property
+    def searches(self) -> Sequence[int]:
+        """Their numbers."""
+        ...
 
     @property
     def generation(self) -> int:
@@ -72,8 +77,8 @@ class SealedSearching(Protocol):
         """Go on; tells whether each generation improved the best, if that was agreed."""
         ...
 
-    def open(self, *, until: float | None) -> OpenedPlan:
-        """Open the best plan: once."""
+    def open(self, search: int | None = None, /, *, until: float | None) -> OpenedPlan:
+        """Open the best plan: once. Of several searches, that of one of them."""
         ...
 
 
@@ -94,7 +99,7 @@ class SimulatedSealedSearch:
     ) -> None:
         values = value_table(problem, weighting)
         shape = public_shape(problem, weighting)
-        self.seed = seed
+        self.seed, self.searches = seed, (stream,)
         self._best_mode = problem.objectives[0].best_mode
         schedule = Schedule(shape, parameters, seed=seed, stream=stream)
         words = np.random.PCG64([seed, stream, _START_STREAM]).random_raw(
@@ -121,7 +126,13 @@ class SimulatedSealedSearch:
         improved = self.twin.advance(count, horizon=horizon)
         return improved if self._best_mode is BestMode.IMPROVEMENT else []
 
-    def open(self, *, until: float | None) -> SealedPlan:  # noqa: ARG002 - never waits
+    def open(
+        self,
+        search: int | None = None,  # noqa: ARG002 - there is one
+        /,
+        *,
+        until: float | None,  # noqa: ARG002 - never waits
+    ) -> SealedPlan:
         """The best plan."""
         value = self.twin.best_value if self._best_mode is BestMode.VALUE else None
         return SealedPlan(self.twin.plan().tolist(), value, self.generation)

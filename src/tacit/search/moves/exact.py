@@ -8,6 +8,7 @@ from typing import Literal
 from tacit.errors import ParameterError
 
 MOST_PHASES = 1000
+MOST_TOGETHER = 128
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,7 +16,8 @@ class ExactParameters:
     """How long the forest grows: all of it is public and fixed beforehand.
 
     With `scaling` epsilon falls from the largest cost to 1 before the `phases` at epsilon 1, which
-    structured costs need and others do not.
+    structured costs need and others do not. Of several weightings, that many are solved
+    `together`, in the same messages; with 0, as many as fit messages of a few megabytes.
 
     >>> ExactParameters(phases=0)
     Traceback (most recent call last):
@@ -25,7 +27,10 @@ class ExactParameters:
     method: Literal["exact"] = "exact"
     phases: int = 12
     scaling: bool = False
+    together: int = 0
 
     def __post_init__(self) -> None:
         if not 1 <= self.phases <= MOST_PHASES:
             raise ParameterError(f"phases is {self.phases}; give 1 to {MOST_PHASES}")
+        if not 0 <= self.together <= MOST_TOGETHER:
+            raise ParameterError(f"together is {self.together}; give 0 to {MOST_TOGETHER}")

@@ -13,7 +13,12 @@ from tacit.disclosure import Sealed
 from tacit.errors import ParameterError
 from tacit.problems import Problem
 from tacit.search import SearchParameters, preset_named
-from tacit.search.moves import ExactParameters, SealedParameters, fitted_parameters
+from tacit.search.moves import (
+    ExactParameters,
+    SealedParameters,
+    exact_parameters_for,
+    fitted_parameters,
+)
 
 AnySealed = SealedParameters | ExactParameters
 Settings = SearchParameters | SealedParameters
@@ -102,7 +107,8 @@ def sealed_settings(
     method = changes.get("method", usual)
     rest = {name: value for name, value in changes.items() if name != "method"}
     if method == "exact":
-        return changed(given if isinstance(given, ExactParameters) else ExactParameters(), rest)
+        usual_exact = exact_parameters_for(len(problem.objectives))
+        return changed(given if isinstance(given, ExactParameters) else usual_exact, rest)
     if method != "search":
         raise ParameterError(f"method is {method!r}; use one of search, exact")
     search = given if isinstance(given, SealedParameters) else fitted_parameters(problem)

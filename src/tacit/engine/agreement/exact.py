@@ -112,19 +112,23 @@ def forest_courses(
         _course(problem, [public], [number], parameters, seed=seed)
         for number, public in enumerate(publics)
     ]
-    # Those whose numbers fit short words go by themselves: their messages are half as long.
+    together = _groups(alone, parameters.together)
+    # Short words make short messages, but each group takes all rounds.
     by_word = sorted(alone, key=lambda each: each.shape.word.itemsize)
-    courses = []
-    for _, each in groupby(by_word, key=lambda each: each.shape.word):
-        courses += [
-            _course(problem, [publics[k] for k in group], group, parameters, seed=seed)
-            for group in _groups(list(each), parameters.together)
-        ]
-    return sorted(courses, key=lambda course: course.searches[0])
+    apart = [
+        group
+        for _, same in groupby(by_word, key=lambda each: each.shape.word)
+        for group in _groups(list(same), parameters.together)
+    ]
+    groups = apart if len(apart) <= len(together) else together
+    return [
+        _course(problem, [publics[k] for k in group], group, parameters, seed=seed)
+        for group in sorted(groups)
+    ]
 
 
 def _groups(alone: Sequence[ForestCourse], together: int) -> list[list[int]]:
-    """Weightings of words of one size, in groups of about one size."""
+    """Weightings in groups of about one size."""
     largest = max(each.largest_message for each in alone)
     count = -(-len(alone) // (together or max(1, GROUP_BYTES // largest)))
     edges = [len(alone) * k // count for k in range(count + 1)]
@@ -159,8 +163,12 @@ def _course(
         spread=public.unit,
         forbidden=problem.forbidden,
     )
-    size, phases = layout.size, parameters.phases
-    schedule = scaled(size, public.unit, phases) if parameters.scaling else plain(size, phases)
+    size, phases, longest = layout.size, parameters.phases, parameters.steps
+    schedule = (
+        scaled(size, public.unit, phases, longest=longest)
+        if parameters.scaling
+        else plain(size, phases, longest=longest)
+    )
     try:
         shape = layout.shape(largest_epsilon=largest_epsilon(schedule), weightings=len(searches))
     except ParameterError as error:

@@ -23,9 +23,8 @@ from tacit.runs.sealed.searching import OpenedPlan, SealedSearching
 from tacit.runs.summarize import plan_set
 from tacit.search.moves import ExactParameters, SealedParameters
 
-PHASES_OF_ALL = 24
-"""Of weightings that are solved together: so many phases, all weightings counted, are asked for at
-a time. A node that dies costs as many."""
+PHASES_AT_A_TIME = 3
+"""Of weightings that are solved together, which take long. A node that dies costs as many."""
 
 
 @dataclass
@@ -107,7 +106,7 @@ class SealedDriver:
         now, part = time.monotonic(), to_come[0] / sum(to_come)
         self._pace.until = None if self._end is None else now + (self._end - now) * part
         if isinstance(self.parameters, ExactParameters) and to_come[0] > 1:
-            self._pace.most_in_batch = max(1, PHASES_OF_ALL // to_come[0])
+            self._pace.most_in_batch = min(self.most_in_batch, PHASES_AT_A_TIME)
         self._courses.append(Batches())
 
     def advance(self) -> StopReason | None:

@@ -75,7 +75,7 @@ def test_a_killed_node_comes_back_to_the_phase_before(own_cluster: LocalCluster)
             with pytest.raises(MpcError):
                 await second.advance(4, 6, until=time.monotonic() + 1)
             mend(own_cluster)
-            await second.advance(4, 6, until=time.monotonic() + 40)
+            await second.advance(4, 6, until=time.monotonic() + 90)
             plans |= await opened(agreed, second, 6)
             return [
                 OpenedPlan(k, each.plan, each.value, each.parts, each.unchecked, each.outcome)
@@ -118,14 +118,14 @@ def test_four_nodes_hand_the_state_of_a_group_over(four: LocalCluster) -> None:
             _, search = await begun(agreed, coordinator)
             await search.advance(1, 6, until=None)
             four.kill(2)
-            by_three = await search.advance(1, 6, until=time.monotonic() + 20)
+            by_three = await search.advance(1, 6, until=time.monotonic() + 60)
             assert by_three.without == 2
             mend(four)
-            until = time.monotonic() + 20
+            until = time.monotonic() + 60
             while coordinator.loss.without is not None and time.monotonic() < until:
                 coordinator.end_epoch()
                 await coordinator.persist(coordinator.epoch, until=until)
-            by_all = await search.advance(4, 6, until=time.monotonic() + 20)
+            by_all = await search.advance(4, 6, until=time.monotonic() + 60)
             assert by_all.without is None
             await opened(agreed, search, 6)
 
@@ -178,7 +178,7 @@ def test_solve_opens_a_plan_for_each_weighting(cluster: LocalCluster) -> None:
     problem = sealed(generate_assignment(3, rows=8, objectives=2))
     found = solve(
         problem,
-        limits=Limits(deadline=60),
+        limits=Limits(generations=6),
         settings=SolveSettings(parameters=SETTINGS, weightings=WEIGHTINGS),
         engine=EngineChoice(cluster=cluster.folder / "cluster.toml"),
     )

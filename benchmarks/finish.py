@@ -27,7 +27,7 @@ from tacit.mpc.forest import (
 )
 from tacit.problems import Problem, generate_named
 from tacit.runs import Limits, solve
-from tacit.runs.sealed.exact import course_for
+from tacit.runs.sealed.exact import courses_for
 from tacit.search import weighted_values
 from tacit.search.moves import ExactParameters, fitted_parameters
 
@@ -62,7 +62,7 @@ class Instance:
         self.problem: Problem = generate_named(family, seed, rows=ROWS, columns=columns)
         self.seed = seed
         most = ExactParameters(phases=MOST_PHASES)
-        self.course: ForestCourse = course_for(self.problem, most, (1,), seed=seed)
+        self.course: ForestCourse = courses_for(self.problem, most, [(1,)], seed=seed)[0]
         self.costs = self.course.clear_costs(weighted_values(self.problem, (1,)))
         self.forest = ClearForest(self.costs, self.course.shape, self.course.coins)
 

@@ -352,6 +352,20 @@ def test_a_sealed_search_says_what_it_did(run_here: RunTacit, csv: Path) -> None
     assert "whole factors" in wrong.stderr
 
 
+def test_weightings_by_their_number(run_here: RunTacit, tmp_path: Path) -> None:
+    run_here(
+        "instance", "new", "moap", "--size", "5x5", "--seed", "1", "--out", tmp_path / "m.json"
+    )
+    exact = ("solve", tmp_path / "m.json", "--disclose", "sealed", "--set", "method=exact")
+    found = solved(run_here(*exact, "--engine", "simulated", "--weightings", "5", "--json"))
+    assert found["proved"] is True
+    assert found["parameters"]["weightings"][1:-1] == [[1, 3], [1, 1], [3, 1]]
+    assert len(found["best_known"]["plans"]) == 5
+    both = run_here(*exact, "--weightings", "5", "--weighting", "1:1")
+    assert both.returncode == 2
+    assert "exclude each other" in both.stderr
+
+
 def test_settings_of_a_sealed_search(run_here: RunTacit, csv: Path) -> None:
     sealed = ("solve", csv, "--disclose", "sealed", "--generations", "20")
     found = solved(run_here(*sealed, "--set", "parents=3", "--set", "cycles=2", "--json"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from cryptography.hazmat.primitives.ciphers import algorithms
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from tacit.mpc.masks import KeyedMasks, expand
 from tests.mpc.fairness import check_every_bit_is_fair
@@ -22,6 +22,15 @@ def test_keys_are_expanded_as_rfc_5869_says() -> None:
 def test_every_bit_of_a_word_is_random() -> None:
     words = SOURCE.words("x", 0, 50 * STREAMS)
     check_every_bit_is_fair([word.tobytes() for word in words])
+
+
+@pytest.mark.parametrize("count", [8192, 8193, 20_001])
+def test_long_streams_go_on_where_short_ones_end(count: int) -> None:
+    subkey = expand(bytes(32), b"words|x")
+    stream = Cipher(algorithms.AES(subkey[:16]), modes.CTR(subkey[16:])).encryptor()
+    words = SOURCE.words("x", 0, count)
+    assert words.tobytes() == stream.update(bytes(8 * count))
+    assert not words.flags.writeable
 
 
 def test_every_bit_of_a_streams_key_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

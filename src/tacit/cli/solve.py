@@ -18,6 +18,7 @@ from tacit.cli.solve_options import (
     check_writable,
     observing,
     parse_disclosures,
+    weightings_asked_for,
 )
 from tacit.problems import load_problem
 from tacit.runs import (
@@ -28,7 +29,6 @@ from tacit.runs import (
     check_plot_name,
     parse_changes,
     parse_duration,
-    parse_weighting,
     plot_result,
     solve,
     with_disclosures,
@@ -86,6 +86,13 @@ def solve_command(
         list[str] | None,
         search_option(
             help="For a sealed search of several objectives, the factors of one plan, such as 3:1; repeatable."
+        ),
+    ] = None,
+    weightings: Annotated[
+        int | None,
+        search_option(
+            min=2,
+            help="In place of --weighting: so many of them, evenly spread; 101 as in the paper.",
         ),
     ] = None,
     change: Annotated[
@@ -220,7 +227,7 @@ def solve_command(
         preset=preset,
         changes=parse_changes(change or []),
         algorithm=algorithm,
-        weightings=[parse_weighting(each) for each in weighting or []] or None,
+        weightings=weightings_asked_for(to_solve, weighting or [], weightings),
         checkpointing=Checkpointing(file=checkpoint, every=checkpoint_every, resume=resume),
     )
     for path in (out, plot, checkpoint, ledger, record):

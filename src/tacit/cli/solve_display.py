@@ -68,7 +68,11 @@ class LiveProgress:
         shares = [0.0]
         detail = [f"generation {progress.generation}"]
         if progress.searches > 1:
-            detail.insert(0, f"plan {progress.search + 1} of {progress.searches}")
+            several = progress.plans > progress.searches
+            what = f"group {progress.search + 1}" if several else f"plan {progress.search + 1}"
+            detail.insert(0, f"{what} of {progress.searches}")
+        if progress.plans > progress.searches:
+            detail.insert(0, f"{progress.plans} plans")
         disclosed = disclosed_to_user(self._problem, progress.best)
         best = [str(each) for each in disclosed if each is not None]
         detail.append("best " + " / ".join(best) if best else "no value is disclosed")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tacit.errors import InputError
 from tacit.problems import Problem
-from tacit.runs import Observer, Progress
+from tacit.runs import Observer, Progress, even_weightings, parse_weighting
 
 
 def check_recordable(problem: Problem, /, *, resume: Path | None, algorithm: str | None) -> None:
@@ -58,3 +58,14 @@ def check_writable(path: Path | None, /) -> None:
         raise InputError(f"{path}: there is no folder {path.parent}; create it")
     if path.is_dir():
         raise InputError(f"{path}: is a folder; name a file in it")
+
+
+def weightings_asked_for(
+    problem: Problem, named: list[str], count: int | None, /
+) -> list[tuple[int, ...]] | None:
+    """The weightings that were asked for, one by one or by their number; None for the usual."""
+    if count is None:
+        return [parse_weighting(each) for each in named] or None
+    if named:
+        raise InputError("--weighting and --weightings exclude each other; give one of them")
+    return even_weightings(problem, count)

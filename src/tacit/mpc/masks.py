@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 
 from tacit.mpc.ring import Words
 
+_ZEROS = bytes(1 << 16)
+"""What is encrypted: as much at a time as stays in the cache."""
+
 
 class MaskSource(Protocol):
     """Where a session draws its masks from; tests substitute scripted sources."""
@@ -57,8 +60,17 @@ class KeyedMasks:
         subkey = expand(self._keys[component], b"words|" + label.encode())
         # The subkey serves one stream only, so its second half may be the counter's start.
         stream = Cipher(algorithms.AES(subkey[:16]), modes.CTR(subkey[16:])).encryptor()
-        words: Words = np.frombuffer(stream.update(bytes(8 * count)), dtype=np.uint64)
-        return words
+        size = 8 * count
+        if size <= len(_ZEROS):
+            words: Words = np.frombuffer(stream.update(bytes(size)), dtype=np.uint64)
+            return words
+        # Written once, into memory that is not cleared before: several times as fast.
+        made = np.empty(count + 2, dtype=np.uint64)  # with room for one more block
+        out = made.data.cast("B")
+        for first in range(0, size, len(_ZEROS)):
+            stream.update_into(_ZEROS[: size - first], out[first:])
+        made.flags.writeable = False
+        return made[:count]
 
     def permutation(self, label: str, component: int, size: int) -> NDArray[np.intp]:
         """The order of `size` words of AES-CTR; equal words (2^-64 per pair) would bias it."""

@@ -25,7 +25,13 @@ if TYPE_CHECKING:
     from tacit.problems.model.kinds import kind_named
     from tacit.problems.model.matching import feasible_assignment
     from tacit.problems.model.objective import Objective, Sense
-    from tacit.problems.model.optima import GroundTruth, Optimum, ground_truth, optimum
+    from tacit.problems.model.optima import (
+        GroundTruth,
+        Optimum,
+        ground_truth,
+        optimum,
+        simplex_points,
+    )
     from tacit.problems.model.problem import MOST_PAIRS, Cells, Problem
     from tacit.problems.model.problem_checks import Participant
     from tacit.problems.model.public import PublicProblem, problem_without_weights, public_problem

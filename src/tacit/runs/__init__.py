@@ -28,4 +28,4 @@ from tacit.runs.settings import (
 )
 from tacit.runs.solve import DEFAULT_GENERATIONS, solve, with_disclosures
 from tacit.runs.summarize import disclosed_to_user
-from tacit.runs.weightings import default_weightings, parse_weighting
+from tacit.runs.weightings import default_weightings, even_weightings, parse_weighting

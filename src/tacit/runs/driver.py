@@ -35,6 +35,8 @@ class Progress:
     """The best that each objective has disclosed so far."""
     search: int = 0
     searches: int = 1
+    """Those that go on together count once."""
+    plans: int = 1
     evaluated: GenerationView | None = None
     """The last generation, of a search that evaluates candidates here."""
 

@@ -14,7 +14,12 @@ from tacit.errors import ParameterError
 from tacit.problems import Problem
 from tacit.runs.weightings import default_weightings
 from tacit.search import SearchParameters, preset_named
-from tacit.search.moves import ExactParameters, SealedParameters, fitted_parameters
+from tacit.search.moves import (
+    ExactParameters,
+    SealedParameters,
+    exact_parameters_for,
+    fitted_parameters,
+)
 
 if TYPE_CHECKING:
     from tacit.engine.derived import KnownTime
@@ -128,7 +133,8 @@ def sealed_settings(
     method = changes.get("method", usual)
     rest = {name: value for name, value in changes.items() if name != "method"}
     if method == "exact":
-        return changed(given if isinstance(given, ExactParameters) else ExactParameters(), rest)
+        usual_exact = exact_parameters_for(len(problem.objectives))
+        return changed(given if isinstance(given, ExactParameters) else usual_exact, rest)
     if method != "search":
         raise ParameterError(f"method is {method!r}; use one of search, exact")
     if isinstance(given, SealedParameters):

@@ -62,6 +62,9 @@ def check_generations_asked(logs: Sequence[Log], /) -> int:
     if not searches:
         raise LogError("the log has no sealed search; give the log of this agreement")
     generations = 0
+    # Of searches that go on together, the first is asked for.
+    for search in {e.search for log in logs for e in _of(PlanBound, log)} - searches:
+        _opened_after(logs, search)
     for search in sorted(searches):
         opened = _opened_after(logs, search)
         runs = [course.get(search, []) for course in courses]

@@ -52,7 +52,9 @@ def exact(
 
 
 def twin(agreed: AgreedCluster, seed: int, phases: int) -> SealedPlan:
-    clear = SimulatedExact(agreed.problem, SETTINGS, (1,), seed=seed, stream=0)
+    course = course_of(agreed.agreement, 0, seed=seed)
+    assert isinstance(course, ForestCourse)
+    clear = SimulatedExact(agreed.problem, course, [(1,)])
     clear.advance(phases, phases, until=None)
     return clear.open(until=None)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
+from tacit.engine.agreement.exact import GROUP_BYTES
 from tacit.errors import AgreementError, NoPlanError, ParameterError
 from tacit.problems import (
     Assignment,
@@ -16,10 +17,10 @@ from tacit.problems import (
     generate_delays,
     generate_tour,
 )
-from tacit.runs import Limits, Result, SealedDriver, drive, phases_of
-from tacit.runs.sealed.exact import SimulatedExact
+from tacit.runs import Limits, Result, SealedDriver, drive, even_weightings, phases_of
+from tacit.runs.sealed.exact import SimulatedExact, courses_for
 from tacit.search import weighted_values
-from tacit.search.moves import ExactParameters
+from tacit.search.moves import ExactParameters, exact_parameters_for
 from tests.runs.flat import solve_with
 
 PHASES = 40
@@ -101,7 +102,8 @@ def test_where_every_plan_is_forbidden_there_is_none() -> None:
     settings = ExactParameters(phases=PHASES)
     limits = Limits(generations=PHASES)
     problem = with_forbidden(proven=True)
-    search = SimulatedExact(problem, settings, (1,), seed=1, stream=0)
+    (course,) = courses_for(problem, settings, [(1,)], seed=1)
+    search = SimulatedExact(problem, course, [(1,)])
     driver = SealedDriver(problem, [search], limits, settings, [(1,)])
     with pytest.raises(NoPlanError, match="proved that every plan has a forbidden pair"):
         drive(driver)
@@ -132,4 +134,75 @@ def test_weightings_of_different_range_are_all_proved() -> None:
 def test_a_problem_that_no_message_holds_is_refused_before_anything_is_built() -> None:
     wide = generate_assignment(1, rows=2, columns=6000)
     with pytest.raises(AgreementError, match="more than a message holds"):
-        phases_of(wide, ExactParameters(), (1,))
+        phases_of(wide, ExactParameters(), [(1,)])
+
+
+def test_weightings_in_groups_give_the_plans_that_they_give_alone() -> None:
+    problem = generate_assignment(5, rows=9, objectives=2)
+    weightings = even_weightings(problem, 7)
+
+    def plans(together: int, *, scaling: bool) -> tuple[object, list[list[int]]]:
+        found = solve_with(
+            problem,
+            disclose="sealed",
+            engine="simulated",
+            changes={"method": "exact", "together": together, "scaling": scaling},
+            weightings=weightings,
+        )
+        assert found.proved is True
+        return found.parameters.get("groups"), found.best_known.plans
+
+    assert plans(1, scaling=False)[0] is None
+    groups, found = plans(0, scaling=False)
+    assert groups == [list(range(7))]
+    assert found == plans(1, scaling=False)[1] == plans(3, scaling=False)[1]
+    # Here the range of the group decides on the first epsilons, and so which optimum is found.
+    for factors, plan, other in zip(weightings, plans(0, scaling=True)[1], found, strict=True):
+        values = weighted_values(problem, factors)
+        assert values[range(9), plan].sum() == values[range(9), other].sum()
+
+
+def test_no_plan_of_even_weightings_is_dominated() -> None:
+    """Ends where one objective alone counts have ties, of which the other one decides."""
+    problem = generate_assignment(4, rows=8, objectives=2, weights_up_to=2)
+    weightings = even_weightings(problem, 3)
+    assert weightings == [(1, 17), (1, 1), (17, 1)]
+    found = solve_with(
+        problem,
+        disclose="sealed",
+        engine="simulated",
+        changes={"method": "exact"},
+        weightings=weightings,
+    )
+    assert found.best_known.actual is not None
+    ends = [found.best_known.actual[0], found.best_known.actual[-1]]
+    first, second = (each.weights for each in problem.objectives)
+    assert first is not None
+    assert second is not None
+    for end, (one, other) in zip(ends, [(second, first), (first, second)], strict=True):
+        rows, columns = linear_sum_assignment(100 * one + other, maximize=True)
+        best = [int(each[rows, columns].sum()) for each in (first, second)]
+        assert end == best
+
+
+def test_groups_are_of_one_word_where_there_are_many_and_no_message_of_theirs_is_large() -> None:
+    problem = generate_assignment(1, rows=100, objectives=2)
+    weightings = even_weightings(problem, 101)
+    courses = courses_for(problem, exact_parameters_for(2), weightings)
+    numbers = sorted(search for course in courses for search in course.searches)
+    assert numbers == list(range(101))
+    for course in courses:
+        assert course.largest_message <= GROUP_BYTES
+        assert course.shape.weightings == len(course.searches) > 1
+        for search in course.searches:
+            (alone,) = courses_for(problem, exact_parameters_for(2), [weightings[search]])
+            assert alone.shape.word == course.shape.word
+    # A group of its own takes all rounds: not where everything fits one.
+    few = courses_for(problem, exact_parameters_for(2), weightings[::10])
+    assert [len(course.searches) for course in few] == [11]
+
+
+@pytest.mark.parametrize("count", [1, 0])
+def test_there_are_no_fewer_weightings_than_objectives(count: int) -> None:
+    with pytest.raises(ParameterError, match="give at least as many"):
+        even_weightings(generate_assignment(1, rows=3, objectives=2), count)

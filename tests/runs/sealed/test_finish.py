@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -89,6 +90,7 @@ class _Paced:
     """A search of known pace, whose phases take longer by a known factor."""
 
     seed, opened = 0, False
+    searches: Sequence[int] = (0,)
 
     def __init__(
         self, clock: _Clock, *, generation: float, phase: float, turn: int | None = None
@@ -114,7 +116,8 @@ class _Paced:
         self.generation += count
         return []
 
-    def open(self, *, until: float | None) -> SealedPlan:
+    def open(self, search: int | None = None, /, *, until: float | None) -> SealedPlan:
+        assert search in (None, *self.searches)
         assert until is not None
         assert self._clock.now <= until - OPENING_SECONDS
         return SealedPlan([], None, self.generation, "feasible")
@@ -130,6 +133,8 @@ def driven(*searches: _Paced, deadline: float) -> tuple[StopReason, list[str]]:
     problem = generate_assignment(1, rows=100)
     settings = SealedParameters(block=16, levels=2, finish=PHASES)
     weightings = [(1,)] * len(searches)
+    for number, search in enumerate(searches):
+        search.searches = (number,)
     driver = SealedDriver(problem, searches, Limits(deadline=deadline), settings, weightings)
     return drive(driver), driver.notes
 

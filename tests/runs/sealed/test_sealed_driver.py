@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -31,6 +31,7 @@ class _Paced:
 
     seed, opened = 0, False
     turn: int | None = None
+    searches: Sequence[int] = (0,)
 
     def __init__(self, clock: _Clock, pace: Callable[[float], float]) -> None:
         self.generation, self._clock, self._pace = 0, clock, pace
@@ -50,8 +51,9 @@ class _Paced:
         self.horizons.append(horizon)
         return []
 
-    def open(self, *, until: float | None) -> SealedPlan:
+    def open(self, search: int | None = None, /, *, until: float | None) -> SealedPlan:
         assert until is not None
+        assert search in self.searches
         assert self._clock.now <= until - OPENING_SECONDS
         return SealedPlan([], None, self.generation)
 
@@ -59,6 +61,8 @@ class _Paced:
 def driven(*searches: _Paced, deadline: float) -> tuple[StopReason, list[str]]:
     """Why the last of these searches stopped, and what was noted of all."""
     problem = generate_assignment(1, rows=3)
+    for number, each in enumerate(searches):
+        each.searches = (number,)
     driver = SealedDriver(
         problem, searches, Limits(deadline=deadline), SealedParameters(), [(1,)] * len(searches)
     )

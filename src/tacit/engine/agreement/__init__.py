@@ -9,7 +9,7 @@ from tacit.lazy import lazily
 if TYPE_CHECKING:
     from tacit.engine.agreement.check import check_agreement
     from tacit.engine.agreement.draft import draft_agreement, weights_digest, with_front
-    from tacit.engine.agreement.exact import ForestCourse, forest_course
+    from tacit.engine.agreement.exact import ForestCourse, forest_courses
     from tacit.engine.agreement.finished import FinishedCourse
     from tacit.engine.agreement.own_part import OwnPart, put_together
     from tacit.engine.agreement.owners import rows_for
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         NO_IMPROVEMENTS,
         count_searches,
         finish_of,
+        groups_of,
         is_exact,
         pin_sealed,
         sealed_terms,

@@ -1,8 +1,14 @@
-"""The public course of an exact solver that an agreement names: sizes, bounds and phases."""
+"""The public course of an exact solver that an agreement names: sizes, bounds and phases.
+
+Several weightings are solved in groups, in the same messages: bytes add up, rounds do not. Which
+go together follows from public sizes alone.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,39 +30,49 @@ from tacit.mpc.forest import (
 from tacit.problems import Problem, feasible_assignment
 from tacit.search.moves import ExactParameters, PublicShape
 
+GROUP_BYTES = 2 << 20
+"""So large the messages of a group may get. Larger ones save hardly any time."""
+
 
 @dataclass(frozen=True)
 class ForestCourse:
-    """One exact solution: all that is public of it."""
+    """Exact solutions that are computed together: all that is public of them."""
 
     layout: Layout
     shape: ForestShape
     phases: tuple[Phase, ...]
-    high: int
-    """The largest value of a cell."""
+    searches: tuple[int, ...]
+    """The weightings, by their numbers in the agreement."""
+    highs: tuple[int, ...]
+    """The largest value of a cell under each."""
     seed: int
-    stream: int
     fallback: tuple[int, ...] | None = None
     """Any plan without forbidden pairs, where there are such: it follows from the mask alone."""
 
     @property
     def coins(self) -> Coins:
         """The tie-breaks."""
-        return Coins(self.seed, (self.stream,))
+        return Coins(self.seed, self.searches)
+
+    def alone(self, search: int, /) -> ForestCourse:
+        """The same course for one of the weightings: it does not depend on the others."""
+        high = self.highs[self.searches.index(search)]
+        shape = replace(self.shape, weightings=1)
+        return replace(self, shape=shape, searches=(search,), highs=(high,))
 
     @property
     def state_sizes(self) -> list[Size]:
-        """Of the matching, prices, profits, what is kept, a plan to fall back on, and the plan."""
+        """Of the matching, prices, profits, what is kept, a plan to fall back on, and the plans."""
         shape, rows = self.shape, self.layout.rows
-        line = (shape.weightings, shape.size)
+        line, plans = (shape.weightings, shape.size), (shape.weightings, rows + 2)
         first = [] if self.fallback is None else [shape.square]
-        sizes = [shape.square, line, line, line, *first, (rows + 2,)]
+        sizes = [shape.square, line, line, line, *first, plans]
         return [(size, shape.word) for size in sizes]
 
     @property
     def largest_message(self) -> int:
         """Bytes of a table, or of one bit per bit of the comparisons of a level."""
-        size, word = self.shape.size, self.shape.word.itemsize
+        size, word = self.shape.size, self.shape.word.itemsize * self.shape.weightings
         compared = most_compared(self.shape) * self.shape.key_bits // 8
         # The proof compares every reduced cost with both ends of its range, in whole words.
         return max(size * size * word, compared, (2 * size * size + 4 * size + 1) * word)
@@ -71,20 +87,58 @@ class ForestCourse:
         return public_share(matching, ArithmeticShare, me=me, nodes=nodes)
 
     def costs(self, values: ArithmeticShare, /) -> ArithmeticShare:
-        """The forest's scaled costs, from shares of rows x columns of values."""
-        wide = values.map(lambda part: part[None])
+        """The forest's scaled costs, from shares of weightings x rows x columns of values."""
         # All that counts of the bounds is the largest value: the smallest costs nothing.
-        return self.layout.costs(wide, [(0, self.high)], self.shape, maximize=True)
+        bounds = [(0, high) for high in self.highs]
+        return self.layout.costs(values, bounds, self.shape, maximize=True)
 
     def clear_costs(self, values: NDArray[np.int64], /) -> NDArray[np.int64]:
-        """The same of values that are here."""
-        whole = self.costs(ArithmeticShare({0: values.astype(np.uint64)}))
+        """The same of values that are here, of one weighting `alone`."""
+        whole = self.costs(ArithmeticShare({0: values[None].astype(np.uint64)}))
         costs: NDArray[np.int64] = whole.parts[0][0].astype(np.int64)
         return costs
 
-    def value_of(self, total: int, /) -> int:
-        """The value of a plan, from the scaled sum of its costs."""
-        return self.layout.rows * self.high - total // self.shape.scale
+    def value_of(self, search: int, total: int, /) -> int:
+        """The value of a plan under a weighting, from the scaled sum of its costs."""
+        high = self.highs[self.searches.index(search)]
+        return self.layout.rows * high - total // self.shape.scale
+
+
+def forest_courses(
+    problem: Problem,
+    publics: Sequence[PublicShape],
+    parameters: ExactParameters,
+    /,
+    *,
+    seed: int,
+) -> list[ForestCourse]:
+    """The courses of all weightings, whose cells have these ranges, group by group.
+
+    >>> from tacit.problems import generate_assignment
+    >>> from tacit.search.moves import public_shape
+    >>> problem = generate_assignment(1, rows=100, objectives=2)
+    >>> shapes = [public_shape(problem, (i, 100 - i)) for i in range(0, 101, 4)]
+    >>> courses = forest_courses(problem, shapes, ExactParameters(), seed=1)
+    >>> [len(course.searches) for course in courses]
+    [8, 9, 9]
+    """
+    alone = [
+        _course(problem, [public], [number], parameters, seed=seed)
+        for number, public in enumerate(publics)
+    ]
+    together = _groups(alone, parameters.together)
+    # Short words make short messages, but each group takes all rounds.
+    by_word = sorted(alone, key=lambda each: each.shape.word.itemsize)
+    apart = [
+        group
+        for _, same in groupby(by_word, key=lambda each: each.shape.word)
+        for group in _groups(list(same), parameters.together)
+    ]
+    groups = apart if len(apart) <= len(together) else together
+    return [
+        _course(problem, [publics[k] for k in group], group, parameters, seed=seed)
+        for group in sorted(groups)
+    ]
 
 
 def forest_course(
@@ -94,9 +148,31 @@ def forest_course(
     /,
     *,
     seed: int,
-    stream: int,
+    search: int,
 ) -> ForestCourse:
-    """The course for a problem whose cells have this range."""
+    """The course of one search by itself."""
+    return _course(problem, [public], [search], parameters, seed=seed)
+
+
+def _groups(alone: Sequence[ForestCourse], together: int) -> list[list[int]]:
+    """Weightings in groups of about one size."""
+    largest = max(each.largest_message for each in alone)
+    count = -(-len(alone) // (together or max(1, GROUP_BYTES // largest)))
+    edges = [len(alone) * k // count for k in range(count + 1)]
+    numbers = [each.searches[0] for each in alone]
+    return [numbers[left:right] for left, right in pairwise(edges)]
+
+
+def _course(
+    problem: Problem,
+    publics: Sequence[PublicShape],
+    searches: Sequence[int],
+    parameters: ExactParameters,
+    *,
+    seed: int,
+) -> ForestCourse:
+    """One course, with the bounds of the weighting of the largest range."""
+    public = max(publics, key=lambda each: each.unit)
     if public.kind != "assignment":
         raise AgreementError(
             f"the exact solver is for assignments, not for the kind {problem.kind!r}; "
@@ -114,14 +190,18 @@ def forest_course(
         spread=public.unit,
         forbidden=problem.forbidden,
     )
-    size, phases = layout.size, parameters.phases
-    schedule = scaled(size, public.unit, phases) if parameters.scaling else plain(size, phases)
+    size, phases, longest = layout.size, parameters.phases, parameters.steps
+    schedule = (
+        scaled(size, public.unit, phases, longest=longest)
+        if parameters.scaling
+        else plain(size, phases, longest=longest)
+    )
     try:
-        shape = layout.shape(largest_epsilon=largest_epsilon(schedule))
+        shape = layout.shape(largest_epsilon=largest_epsilon(schedule), weightings=len(searches))
     except ParameterError as error:
         raise AgreementError(str(error)) from None
-    high = public.low + public.spread
-    return ForestCourse(layout, shape, schedule, high, seed, stream, _any_plan(problem))
+    highs = tuple(each.low + each.spread for each in publics)
+    return ForestCourse(layout, shape, schedule, tuple(searches), highs, seed, _any_plan(problem))
 
 
 def _any_plan(problem: Problem) -> tuple[int, ...] | None:

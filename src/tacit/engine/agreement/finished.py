@@ -39,7 +39,7 @@ class FinishedCourse:
         if turned:
             return [*forest[:4], (shape.square, shape.word), plan]
         *search, _ = state_sizes(self.table)
-        return [*search, plan]
+        return [*search, ((self.forest.layout.rows + 2,), shape.word)]
 
     def plan_of(self, found: ArithmeticShare, /) -> ArithmeticShare:
         """The plan of the search as that of an exact solution of which nothing is proved.
@@ -51,7 +51,7 @@ class FinishedCourse:
         scale = forest.shape.scale
         factor, most = (
             public_word(number).astype(word)
-            for number in (-scale, scale * forest.layout.rows * forest.high)
+            for number in (-scale, scale * forest.layout.rows * forest.highs[0])
         )
         cost = narrow[:1].map(lambda part: part * factor).add_public(np.array([most]))
         nothing = narrow[:1].map(np.zeros_like)
@@ -65,7 +65,7 @@ def finishing_course(
     """The forest's course after a search; refused where the problem does not fit it."""
     try:
         course = forest_course(
-            problem, public, ExactParameters(phases=phases), seed=seed, stream=stream
+            problem, public, ExactParameters(phases=phases), seed=seed, search=stream
         )
     except AgreementError as error:
         raise AgreementError(f"no finish is possible, so set finish to 0: {error}") from None

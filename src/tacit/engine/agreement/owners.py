@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tacit.engine.agreement.frame_sizes import ROOM
 from tacit.engine.agreement.participant_keys import sealing_public
-from tacit.engine.agreement.sealed import count_searches, plan_word
+from tacit.engine.agreement.sealed import groups_of, plan_word
 from tacit.engine.agreement.terms import Agreement
 from tacit.errors import AgreementError
 
@@ -51,7 +51,7 @@ def check_plan_for(agreement: Agreement, /) -> None:
                 f"the sealing key of {each.name!r} is not that of its signing key; do not sign, "
                 "and draft again"
             )
-    for search in range(count_searches(agreement)):
+    for search, *_ in groups_of(agreement):
         hashes = (len(agreement.nodes) - 1) * agreement.problem.rows * HASH_BYTES
         size = len(agreement.participants) * contents_size(agreement, search) + hashes
         if size > ROOM:

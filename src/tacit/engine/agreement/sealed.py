@@ -1,6 +1,7 @@
 """What an agreement says of a sealed search, and the public course that follows from it.
 
-An agreement names one search per weighting of its objectives; each opens one plan.
+An agreement names one search per weighting of its objectives; each opens one plan. Searches of the
+exact solver go on in groups, in the same messages.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import msgspec
 import numpy as np
 
 from tacit.disclosure import SEALED
-from tacit.engine.agreement.exact import ForestCourse, forest_course
+from tacit.engine.agreement.exact import ForestCourse, forest_courses
 from tacit.engine.agreement.finished import FinishedCourse, finishing_course
 from tacit.engine.agreement.frame_sizes import ROOM
 from tacit.engine.agreement.terms import Agreement, PinnedSearch
@@ -33,7 +34,7 @@ from tacit.search.moves import (
     public_shape,
 )
 
-MOST_SEARCHES = 64
+MOST_SEARCHES, MOST_EXACT = 64, 128
 MOST_FACTOR = 1 << 20
 NO_IMPROVEMENTS = (
     "the exact solver has no plans on the way that could improve; disclose its value or nothing"
@@ -121,10 +122,9 @@ def check_sealed(agreement: Agreement, /) -> None:
         raise AgreementError("sealed objectives disclose their best in different ways; choose one")
     terms = sealed_terms(agreement)
     check_improvements(terms.parameters, told=agreement.objectives[0].best == "improvement")
-    if not 1 <= len(terms.weightings) <= MOST_SEARCHES:
-        raise AgreementError(
-            f"{len(terms.weightings)} weightings; give one per search, 1 to {MOST_SEARCHES}"
-        )
+    most = MOST_EXACT if isinstance(terms.parameters, ExactParameters) else MOST_SEARCHES
+    if not 1 <= len(terms.weightings) <= most:
+        raise AgreementError(f"{len(terms.weightings)} weightings; give one per plan, 1 to {most}")
     for factors in terms.weightings:
         fits = all(0 <= factor <= MOST_FACTOR for factor in factors) and any(factors)
         if len(factors) != len(agreement.objectives) or not fits:
@@ -137,9 +137,9 @@ def check_sealed(agreement: Agreement, /) -> None:
             "two searches have the same weighting, perhaps scaled, and would open two plans of it; "
             "give each once, and one objective one weighting"
         )
-    courses = [course_of(agreement, k, seed=0) for k in range(len(terms.weightings))]
-    for search, course in enumerate(courses):
-        check_sizes(course, search)
+    courses = courses_of(agreement, seed=0)
+    for group, course in zip(groups_of(agreement), courses, strict=True):
+        check_sizes(course, group[0])
     # Weightings of a smaller range need fewer phases, and have nothing to do in the others.
     phases = max(
         (len(each.phases) for each in courses if isinstance(each, ForestCourse)), default=0
@@ -221,20 +221,55 @@ def _largest_of_search(schedule: Schedule, about: TableShape) -> int:
 
 def shape_of(agreement: Agreement, search: int, /) -> PublicShape:
     """What is public of the table of one search."""
-    factors = sealed_terms(agreement).weightings[search]
+    return _shape(agreement, sealed_terms(agreement).weightings[search])
+
+
+def _shape(agreement: Agreement, factors: Sequence[int]) -> PublicShape:
     try:
         return public_shape(agreement.known_problem, factors)
     except ProblemError as error:
         raise AgreementError(str(error)) from None
 
 
+def courses_of(agreement: Agreement, /, *, seed: int) -> Sequence[Course]:
+    """The public courses of all groups: of each search, or of weightings solved together."""
+    if _has_groups(agreement):
+        return _exact_courses(agreement, seed=seed)
+    return [course_of(agreement, k, seed=seed) for k in range(count_searches(agreement))]
+
+
+def groups_of(agreement: Agreement, /) -> list[tuple[int, ...]]:
+    """The searches that go on together; a group is known by the first of its searches."""
+    if _has_groups(agreement):
+        return [course.searches for course in _exact_courses(agreement, seed=0)]
+    return [(search,) for search in range(count_searches(agreement))]
+
+
+def _has_groups(agreement: Agreement) -> bool:
+    """Weightings are solved together where nothing is searched."""
+    return isinstance(sealed_terms(agreement).parameters, ExactParameters)
+
+
+def group_with(agreement: Agreement, search: int, /) -> tuple[int, ...]:
+    """The searches that go on together with this one, and itself."""
+    return next(group for group in groups_of(agreement) if search in group)
+
+
 def course_of(agreement: Agreement, search: int, /, *, seed: int) -> Course:
-    """The public course of one search, with its finish if there is one, or of an exact solution."""
-    parameters, shape = sealed_terms(agreement).parameters, shape_of(agreement, search)
-    problem = agreement.known_problem
+    """The public course of one search with its finish, or of the group that it belongs to."""
+    parameters = sealed_terms(agreement).parameters
     if isinstance(parameters, ExactParameters):
-        return forest_course(problem, shape, parameters, seed=seed, stream=search)
+        courses = _exact_courses(agreement, seed=seed)
+        return next(course for course in courses if search in course.searches)
+    shape, problem = shape_of(agreement, search), agreement.known_problem
     return search_course(problem, shape, parameters, seed=seed, stream=search)
+
+
+def _exact_courses(agreement: Agreement, *, seed: int) -> list[ForestCourse]:
+    terms = sealed_terms(agreement)
+    assert isinstance(terms.parameters, ExactParameters)
+    shapes = [_shape(agreement, factors) for factors in terms.weightings]
+    return forest_courses(agreement.known_problem, shapes, terms.parameters, seed=seed)
 
 
 def search_course(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tacit.engine.agreement.exact import ForestCourse
 from tacit.engine.agreement.frame_sizes import largest_batch
-from tacit.engine.agreement.sealed import Course, count_searches, course_of, largest_message
+from tacit.engine.agreement.sealed import Course, courses_of, largest_message
 from tacit.engine.agreement.terms import Agreement
 from tacit.search.moves import Schedule
 
@@ -88,7 +88,7 @@ def working_bytes(agreement: Agreement, /) -> int:
             prepare_bytes(agreement, objective),
         ]
     steps += [evaluation_bytes(agreement, k) for k in agreement.evaluated()]
-    for search in range(count_searches(agreement)):
-        course = course_of(agreement, search, seed=0)
-        steps.append(generations_bytes(course, nodes=len(agreement.nodes)))
+    if agreement.sealed:
+        courses = courses_of(agreement, seed=0)
+        steps += [generations_bytes(each, nodes=len(agreement.nodes)) for each in courses]
     return weights_bytes(agreement) + search_bytes(agreement) + max(steps)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tacit.engine.agreement.plan_parts import SealedParts
+from tacit.engine.agreement.sealed import group_with
 from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.coordinator.node_client import NodeClient
 from tacit.engine.records.events import GenerationsBegun, PlanBound
@@ -78,10 +79,14 @@ class Opened:
 
 
 class SealedSearch:
-    """One sealed search of an agreement."""
+    """One sealed search of an agreement, or a group of them that go on together."""
 
     def __init__(self, coordinator: Coordinator, search: int, /) -> None:
-        self._coordinator, self._search = coordinator, search
+        self._coordinator = coordinator
+        self.searches = group_with(coordinator.agreement, search)
+        """Those that go on together with this one."""
+        self._search = self.searches[0]
+        """By which the nodes know the group."""
         self._terms = coordinator.agreement.objectives[0]
         self._batches: dict[int, Batch] = {}
         self._common: Attempt | None = None
@@ -226,14 +231,18 @@ class SealedSearch:
 
     # The opening.
 
-    async def open(self, *, until: float | None) -> Opened:
-        """The plan, from all nodes or all but one; raises by `until` if fewer answer."""
+    async def open(self, search: int | None = None, /, *, until: float | None) -> Opened:
+        """The plan, from all nodes or all but one; raises by `until` if fewer answer.
+
+        Of a group, that of one of its searches.
+        """
+        search = self._search if search is None else search
         if not self._last:
             raise EngineError("nothing was searched yet, so there is no plan to open")
         answers: dict[int, PlanOpened] = {}
         nodes = len(self._coordinator.clients)
         asking = [
-            asyncio.ensure_future(self._ask_for_plan(client, answers))
+            asyncio.ensure_future(self._ask_for_plan(client, search, answers))
             for client in self._asked_for_plan()
         ]
         try:
@@ -242,7 +251,7 @@ class SealedSearch:
                 while len(done) < len(asking):
                     # Whoever comes last is not waited for, but is heard if it is there already.
                     # Where the others contradict each other, its word decides.
-                    patience = 0.02 if self._joined(answers) is not None else None
+                    patience = 0.02 if self._joined(search, answers) is not None else None
                     more, _ = await asyncio.wait(
                         set(asking) - done, timeout=patience, return_when=asyncio.FIRST_COMPLETED
                     )
@@ -257,7 +266,7 @@ class SealedSearch:
             trouble = await asyncio.gather(*asking, return_exceptions=True)
         if len(answers) < nodes - 1:
             raise self._why(trouble)
-        parts, joined = self._parts(answers), self._join(answers)
+        parts, joined = self._parts(answers), self._join(search, answers)
         sealed = [answers[k].sealed if k in answers else None for k in range(nodes)]
         return Opened(
             joined.plan,
@@ -279,26 +288,28 @@ class SealedSearch:
         nodes = range(len(self._coordinator.clients))
         return [[(0, answers[node].components)] if node in answers else [] for node in nodes]
 
-    def _join(self, answers: Mapping[int, PlanOpened]) -> JoinedPlan:
+    def _join(self, search: int, answers: Mapping[int, PlanOpened]) -> JoinedPlan:
         agreement = self._coordinator.agreement
         join = join_value if agreement.for_owners else join_parts
-        return join(agreement, self._search, self._parts(answers))
+        return join(agreement, search, self._parts(answers))
 
-    def _joined(self, answers: Mapping[int, PlanOpened]) -> JoinedPlan | None:
+    def _joined(self, search: int, answers: Mapping[int, PlanOpened]) -> JoinedPlan | None:
         """The plan, if enough nodes have sent their parts of it and these fit together."""
         if len(answers) < len(self._coordinator.clients) - 1:
             return None
         try:
-            return self._join(answers)
+            return self._join(search, answers)
         except AbortError:
             return None
 
-    async def _ask_for_plan(self, client: NodeClient, answers: dict[int, PlanOpened]) -> None:
+    async def _ask_for_plan(
+        self, client: NodeClient, search: int, answers: dict[int, PlanOpened]
+    ) -> None:
         if not client.connected:
             await client.connect()
         request = OpenPlan(
             agreement=self._coordinator.hash,
-            search=self._search,
+            search=search,
             attempt=self._last,
         )
         done = await (await client.ask(request))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from tacit.disclosure import Estimator, linear
 from tacit.engine.agreement.own_part import whole_plan
+from tacit.engine.agreement.sealed import groups_of
 from tacit.engine.agreement.sealing import SealedRows
 from tacit.engine.agreement.terms import Agreement
 from tacit.engine.coordinator.coordinator import Coordinator
@@ -165,10 +166,14 @@ class SecureEngine:
         return self._coordinator.loss.notes
 
     def sealed(self, search: int, /) -> SecureSealedSearch:
-        """A sealed search of the agreement."""
+        """A sealed search of the agreement, with those that go on together with it."""
         if search not in self._searches:
             self._searches[search] = SealedSearch(self._coordinator, search)
-        return SecureSealedSearch(self, self._searches[search], search)
+        return SecureSealedSearch(self, self._searches[search])
+
+    def sealed_groups(self) -> list[SecureSealedSearch]:
+        """All sealed searches of the agreement; those that go on together as one."""
+        return [self.sealed(group[0]) for group in groups_of(self.agreement)]
 
     def record(
         self, objective: int, evaluated: Evaluated, /, *, again: bool = False
@@ -221,8 +226,13 @@ class SecureEngine:
 class SecureSealedSearch:
     """A sealed search on nodes behind synchronous calls; it writes the ledger."""
 
-    def __init__(self, engine: SecureEngine, search: SealedSearch, number: int, /) -> None:
-        self._engine, self._search, self._number = engine, search, number
+    def __init__(self, engine: SecureEngine, search: SealedSearch, /) -> None:
+        self._engine, self._search = engine, search
+
+    @property
+    def searches(self) -> Sequence[int]:
+        """The numbers of the searches that go on together."""
+        return self._search.searches
 
     @property
     def generation(self) -> int:
@@ -267,7 +277,7 @@ class SecureSealedSearch:
         if done.improved:
             self._engine.ledger.add(
                 ImprovementBits(
-                    self._number,
+                    self.searches[0],
                     done.batch.first + 1,
                     done.request.hex(),
                     [int(bit) for bit in done.improved],
@@ -278,14 +288,14 @@ class SecureSealedSearch:
             )
         return done.improved
 
-    def open(self, *, until: float | None) -> Opened:
-        """Open the best plan: once, and the search ends with it."""
-        engine = self._engine
-        opened = engine.wait(engine.submit(self._search.open(until=until)), until=until)
+    def open(self, search: int | None = None, /, *, until: float | None) -> Opened:
+        """Open the best plan: once, and the search ends with it. Of a group, that of a search."""
+        engine, number = self._engine, self.searches[0] if search is None else search
+        opened = engine.wait(engine.submit(self._search.open(number, until=until)), until=until)
         if not engine.agreement.for_owners:
             engine.ledger.add(
                 OpenedPlan(
-                    self._number,
+                    number,
                     opened.plan,
                     opened.value,
                     opened.parts,
@@ -295,11 +305,11 @@ class SecureSealedSearch:
             )
             return opened
         # First the boxes, which are as good as the plan: the ledger says that they are here.
-        engine.plan_parts.keep(self._number, opened.sealed)
+        engine.plan_parts.keep(number, opened.sealed)
         heads = [None if each is None else each.heads for each in opened.sealed]
         engine.ledger.add(
             OwnersPlan(
-                self._number,
+                number,
                 str(opened.attempt),
                 opened.value,
                 opened.parts,
@@ -310,7 +320,7 @@ class SecureSealedSearch:
         )
         if not engine.owners or opened.outcome in WITHOUT_PLAN:
             return opened
-        whole = whole_plan(engine.agreement, self._number, opened.sealed, engine.owners)
+        whole = whole_plan(engine.agreement, number, opened.sealed, engine.owners)
         return replace(opened, plan=whole)
 
 

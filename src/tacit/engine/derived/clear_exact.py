@@ -19,7 +19,7 @@ from tacit.mpc.forest import (
 
 
 class ClearExact:
-    """The same phases, over the integers; `values` are those of each row and column.
+    """The same phases of one search, over the integers; `values` are those of each cell.
 
     Where it finishes a search, it begins with the `plan` of that.
     """
@@ -27,12 +27,14 @@ class ClearExact:
     def __init__(
         self,
         course: ForestCourse,
+        search: int,
         values: NDArray[np.int64],
         /,
         *,
         plan: NDArray[np.integer[Any]] | None = None,
     ) -> None:
-        self.course, self.phase = course, 0
+        self.course, self.search, self.phase = course.alone(search), search, 0
+        course = self.course
         self._costs = course.clear_costs(values)
         self._forest = ClearForest(self._costs, course.shape, course.coins)
         self._state = self._start() if plan is None else self._warm_start(plan.tolist())
@@ -59,4 +61,4 @@ class ClearExact:
         outcome = found.outcome.name.lower()
         if not found.outcome.has_plan:
             return [], None, outcome
-        return found.plan.tolist(), course.value_of(found.total), outcome
+        return found.plan.tolist(), course.value_of(self.search, found.total), outcome

@@ -82,7 +82,7 @@ def _read_heads(
         outcome = Outcome(int(heads[-1]))
     except ValueError:
         raise AbortError("the nodes", "opened something that is not an outcome") from None
-    return (course.value_of(int(heads[0])) if told else None), outcome
+    return (course.value_of(search, int(heads[0])) if told else None), outcome
 
 
 def _word(agreement: Agreement, search: int) -> np.dtype[Any]:

@@ -61,18 +61,23 @@ def checked(steps: Sequence[int], epsilons: Sequence[int], *, size: int) -> tupl
     )
 
 
-def plain(size: int, count: int) -> tuple[Phase, ...]:
-    """A plain schedule of so many phases.
+def plain(size: int, count: int, *, longest: int = LONG) -> tuple[Phase, ...]:
+    """A plain schedule of so many phases, most of which have the `longest` number of steps.
+
+    Longer ones are worth their time once few rows are free, and those before rise to them.
 
     >>> [phase.steps for phase in plain(100, 4)]
     [1, 5, 12, 12]
+    >>> [phase.steps for phase in plain(100, 6, longest=20)]
+    [1, 5, 8, 12, 20, 20]
     """
-    steps = ([1, 5] + [LONG] * count)[:count]
+    rise = [1, min(5, longest), *([8, LONG] if longest > LONG else [])]
+    steps = (rise + [longest] * count)[:count]
     return checked(steps, [1] * count, size=size)
 
 
-def scaled(size: int, spread: int, last: int) -> tuple[Phase, ...]:
-    """A scaled schedule that ends with so many phases at epsilon 1.
+def scaled(size: int, spread: int, last: int, *, longest: int = LONG) -> tuple[Phase, ...]:
+    """A scaled schedule that ends with so many phases at epsilon 1, of `longest` steps each.
 
     `spread` is that of costs that a plan may have: forbidden pairs do not count.
 
@@ -80,7 +85,7 @@ def scaled(size: int, spread: int, last: int) -> tuple[Phase, ...]:
     [(102, 1), (25, 4), (6, 4), (2, 4), (1, 12)]
     """
     epsilons = [epsilon for epsilon in _falling(size, spread) for _ in range(REPEATS)]
-    steps = [SHORT] * len(epsilons) + [LONG] * last
+    steps = [SHORT] * len(epsilons) + [longest] * last
     return checked([1, *steps[1:]], epsilons + [1] * last, size=size)
 
 

@@ -101,14 +101,23 @@ def simplex_grid(objectives: int, /) -> Iterator[NDArray[np.float64]]:
     >>> len(list(simplex_grid(3)))
     105
     """
+    for parts in simplex_points(objectives, at_least=WEIGHTINGS):
+        yield np.array(parts, dtype=np.float64) / sum(parts)
+
+
+def simplex_points(objectives: int, /, *, at_least: int) -> Iterator[tuple[int, ...]]:
+    """The same grid in whole steps, the coarsest with so many points.
+
+    >>> list(simplex_points(2, at_least=3))
+    [(0, 2), (1, 1), (2, 0)]
+    """
     steps = 1
-    while comb(steps + objectives - 1, objectives - 1) < WEIGHTINGS:
+    while comb(steps + objectives - 1, objectives - 1) < at_least:
         steps += 1
     places = steps + objectives - 1
     for bars in combinations(range(places), objectives - 1):
         edges = (-1, *bars, places)
-        parts = [right - left - 1 for left, right in pairwise(edges)]
-        yield np.array(parts, dtype=np.float64) / steps
+        yield tuple(right - left - 1 for left, right in pairwise(edges))
 
 
 def _normalized_costs(problem: Assignment, index: int) -> NDArray[np.float64]:

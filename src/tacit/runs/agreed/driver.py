@@ -74,10 +74,9 @@ def _sealed(agreed: Agreed, engine: SecureEngine) -> SearchDriver:
     """Nothing is kept here but the ledger: the nodes keep the states of their searches."""
     terms = sealed_terms(agreed.agreement)
     engine.enter(agreed.signatures, within=ENTER_SECONDS)
-    searches = [engine.sealed(k) for k in range(len(terms.weightings))]
-    until = time.monotonic() + ENTER_SECONDS
+    searches = engine.sealed_groups()
     for search in searches:
-        search.start(until=until)
+        search.start(until=time.monotonic() + ENTER_SECONDS)
     steps = agreed.agreement.limits.evaluations
     return SealedDriver(
         agreed.agreement.known_problem,

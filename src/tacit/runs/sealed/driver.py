@@ -1,4 +1,8 @@
-"""Sealed searches, one plan each: generations in batches, then the one opening."""
+"""Sealed searches, one plan each: generations in batches, then the one opening.
+
+Exact solutions of several weightings go on in groups, and the plans of a group are opened one after
+the other.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +24,9 @@ from tacit.runs.sealed.pace import MOST_IN_BATCH, Pace
 from tacit.runs.sealed.searching import OpenedPlan, SealedSearching
 from tacit.runs.summarize import plan_set
 from tacit.search.moves import ExactParameters, SealedParameters, named_settings
+
+PHASES_AT_A_TIME = 3
+"""Of weightings that are solved together, which take long. A node that dies costs as many."""
 
 
 @dataclass
@@ -47,7 +54,8 @@ class Batches:
 class SealedDriver:
     """Runs started searches one after the other, and opens the plan of each; see `SearchDriver`.
 
-    Each has an equal part of the time that is left.
+    Each has an equal part of the time that is left, and those that go on together have theirs
+    together.
     """
 
     problem: Problem
@@ -68,7 +76,7 @@ class SealedDriver:
         self._begun = time.monotonic()
         self._end: float | None = None
         self._courses: list[Batches] = []
-        self._opened: list[OpenedPlan] = []
+        self._opened: dict[int, OpenedPlan] = {}
         self._finished = False
 
     def _plan_finish(self) -> Finishing | None:
@@ -100,6 +108,11 @@ class SealedDriver:
         return not self._finished
 
     @property
+    def _plans(self) -> list[OpenedPlan]:
+        """What was opened, in the order of the weightings."""
+        return [self._opened[search] for search in sorted(self._opened)]
+
+    @property
     def _search(self) -> SealedSearching:
         return self.searches[max(len(self._courses) - 1, 0)]
 
@@ -112,9 +125,11 @@ class SealedDriver:
         self._next_search()
 
     def _next_search(self) -> None:
-        left = len(self.searches) - len(self._courses)
-        now = time.monotonic()
-        self._pace.until = None if self._end is None else now + (self._end - now) / left
+        to_come = [len(each.searches) for each in self.searches[len(self._courses) :]]
+        now, part = time.monotonic(), to_come[0] / sum(to_come)
+        self._pace.until = None if self._end is None else now + (self._end - now) * part
+        if isinstance(self.parameters, ExactParameters) and to_come[0] > 1:
+            self._pace.most_in_batch = min(self.most_in_batch, PHASES_AT_A_TIME)
         self._courses.append(Batches())
         if self._finishing is not None:
             self._finishing.next_search(now=now)
@@ -130,7 +145,7 @@ class SealedDriver:
         search, course, pace = self._search, self._courses[-1], self._pace
         first, start = search.generation, time.monotonic()
         course.turn = search.turn
-        batch = None if search.opened or course.turn is not None else self._generations(first)
+        batch = None if search.opened or course.turn is not None else self._next_generations(first)
         if batch is None and self._finishing is not None and not search.opened:
             return self._one_batch_of_finish(search, course, self._finishing)
         if batch is None:
@@ -146,7 +161,7 @@ class SealedDriver:
         pace.measure(first, count, now - start)
         return None
 
-    def _generations(self, done: int) -> tuple[int, int] | None:
+    def _next_generations(self, done: int) -> tuple[int, int] | None:
         """The next generations, if there is time for them beside the finish."""
         if self._finishing is not None:
             self._pace.held_back = self._finishing.needed
@@ -187,14 +202,15 @@ class SealedDriver:
         return StopReason.DEADLINE if late else StopReason.NODES
 
     def _open(self) -> None:
-        opened = self._search.open(until=self._pace.until)
-        if opened.outcome is not None:
-            self._say_what_is_proved(opened)
-        self._opened.append(opened)
-        if opened.generation == 0 and opened.outcome is None:
-            self.notes.append("no generation was finished in time; the plan is a random one")
+        for search in self._search.searches:
+            opened = self._search.open(search, until=self._pace.until)
+            if opened.outcome is not None:
+                self._check_there_is_one(opened)
+            self._opened[search] = opened
+            if opened.generation == 0 and opened.outcome is None:
+                self.notes.append("no generation was finished in time; the plan is a random one")
 
-    def _say_what_is_proved(self, opened: OpenedPlan) -> None:
+    def _check_there_is_one(self, opened: OpenedPlan) -> None:
         if opened.outcome == "infeasible":
             raise NoPlanError("it is proved that every plan has a forbidden pair; allow more pairs")
         if opened.outcome == "none":
@@ -202,14 +218,21 @@ class SealedDriver:
                 "no plan without forbidden pairs was found in time; take more time or phases, or "
                 "method=search"
             )
-        if opened.outcome == "optimum":
-            return
+
+    def _not_proved(self) -> list[str]:
+        """How many plans are not known to be optima, if some are not, and why."""
+        count = sum(each.outcome not in (None, "optimum") for each in self._plans)
+        if not count:
+            return []
+        which = (
+            "the plan is" if len(self._plans) == 1 else f"{count} of {len(self._plans)} plans are"
+        )
         why = "the phases ended before; take more phases, or scaling=true for costs with structure"
         if self._finishing is not None:
             why = "its finish ended before; take a longer finish"
             if self._courses[-1].turn is None:
                 why = "the search ended before its finish began; take a shorter finish"
-        self.notes.append(f"the plan is not proved to be the optimum: {why}, and more time")
+        return [f"{which} not proved to be the optimum: {why}, and more time"]
 
     def finish(self, _reason: StopReason, /) -> None:
         """Open the plan of the last search, or of the one that was interrupted."""
@@ -227,18 +250,19 @@ class SealedDriver:
             best=(None,) * len(self.problem.objectives),
             search=max(len(self._courses) - 1, 0),
             searches=len(self.searches),
+            plans=len(self.weightings),
         )
 
     def plans(self) -> list[list[int]]:
         """The plans, once all are opened."""
-        here = [each.plan for each in self._opened if each.plan]
+        here = [each.plan for each in self._plans if each.plan]
         return here if self._finished else []
 
     def values(self) -> list[Values]:
         """Of plans for one objective alone, if it was agreed that their value is disclosed."""
         here = [
-            opened_values(self.problem, weighting, each.value)
-            for weighting, each in zip(self.weightings, self._opened, strict=False)
+            opened_values(self.problem, self.weightings[search], each.value)
+            for search, each in sorted(self._opened.items())
             if each.plan
         ]
         return here if self._finished else []
@@ -246,7 +270,7 @@ class SealedDriver:
     @property
     def for_owners(self) -> bool:
         """Whether the plans were opened to their owners, and not here."""
-        return self._finished and not any(each.plan for each in self._opened)
+        return self._finished and not any(each.plan for each in self._plans)
 
     def disclosed(self) -> Disclosed:
         """The value of the plan, where it is agreed that it is disclosed.
@@ -254,13 +278,13 @@ class SealedDriver:
         A value of several objectives together has no unit; the ledger has it.
         """
         count = len(self.problem.objectives)
-        value = self._opened[-1].value if self._opened and count == 1 else None
+        value = self._opened[0].value if self._opened and count == 1 else None
         return (value,) * count
 
     def outcome(self) -> Outcome:
         """One plan per search, and nothing of how they came about but generations."""
-        plans = np.array([each.plan for each in self._opened], dtype=np.int32)
-        known = plan_set(self.problem, plans, self._opened[-1].generation, self.disclosed())
+        plans = np.array([each.plan for each in self._plans], dtype=np.int32)
+        known = plan_set(self.problem, plans, self._plans[-1].generation, self.disclosed())
         courses = self._courses
         turns = {"turns": [each.turn for each in courses]} if self._finishing else {}
         generations = [g for each in courses for g in range(1, len(each.ends) + 1)]
@@ -271,11 +295,12 @@ class SealedDriver:
             parameters={
                 **named_settings(self.parameters),
                 "weightings": [list(each) for each in self.weightings],
+                **self._groups(),
                 "schedule": [[list(batch) for batch in each.schedule] for each in courses],
                 **turns,
             },
             seed=self.seed,
-            generations=sum(each.generation for each in self._opened),
+            generations=self._generations(),
             evaluations=len(generations),
             best_known=known,
             estimated_best=known,
@@ -289,13 +314,28 @@ class SealedDriver:
             ),
             ends=[end for each in courses for end in each.ends],
             proved=self._is_proved(),
-            notes=[*self.notes, *self._nodes_said(), *self._forbidden_pairs(known.plans)],
+            notes=[
+                *self.notes,
+                *self._not_proved(),
+                *self._nodes_said(),
+                *self._forbidden_pairs(known.plans),
+            ],
         )
+
+    def _generations(self) -> int:
+        """Of all searches whose plans were opened; those that went on together count once."""
+        first = [each.searches[0] for each in self.searches]
+        return sum(self._opened[search].generation for search in first if search in self._opened)
+
+    def _groups(self) -> dict[str, object]:
+        """Which weightings went together, where some did."""
+        groups = [list(each.searches) for each in self.searches]
+        return {"groups": groups} if len(groups) < len(self.weightings) else {}
 
     def _is_proved(self) -> bool | None:
         if not isinstance(self.parameters, ExactParameters) and not self.parameters.finish:
             return None
-        return all(each.outcome == "optimum" for each in self._opened)
+        return all(each.outcome == "optimum" for each in self._plans)
 
     def _nodes_said(self) -> list[str]:
         """What whoever reads the result must know of the nodes, where there are any."""

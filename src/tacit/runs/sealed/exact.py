@@ -1,11 +1,11 @@
-"""The exact solver as its driver sees it, simulated, and the course that it takes."""
+"""The exact solver as its driver sees it, simulated, and the courses that it takes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from tacit.disclosure import BestMode
-from tacit.engine.agreement import ForestCourse, forest_course
+from tacit.engine.agreement import ForestCourse, forest_courses
 from tacit.engine.derived import ClearExact
 from tacit.problems import Problem
 from tacit.runs.sealed.searching import SealedPlan
@@ -13,50 +13,46 @@ from tacit.search import weighted_values
 from tacit.search.moves import ExactParameters, public_shape
 
 
-def course_for(
+def courses_for(
     problem: Problem,
     parameters: ExactParameters,
-    weighting: Sequence[int],
+    weightings: Sequence[Sequence[int]],
     /,
     *,
     seed: int = 0,
-    stream: int = 0,
-) -> ForestCourse:
-    """The public course of an exact solution."""
-    shape = public_shape(problem, weighting)
-    return forest_course(problem, shape, parameters, seed=seed, stream=stream)
+) -> list[ForestCourse]:
+    """The public courses of exact solutions, group by group."""
+    shapes = [public_shape(problem, each) for each in weightings]
+    return forest_courses(problem, shapes, parameters, seed=seed)
 
 
-def phases_of(problem: Problem, parameters: ExactParameters, weighting: Sequence[int], /) -> int:
+def phases_of(
+    problem: Problem, parameters: ExactParameters, weightings: Sequence[Sequence[int]], /
+) -> int:
     """How many phases there are: with scaling, as many as the range of the costs asks for."""
-    return len(course_for(problem, parameters, weighting).phases)
+    return max(len(course.phases) for course in courses_for(problem, parameters, weightings))
 
 
 class SimulatedExact:
-    """The same phases as on nodes, with the weights that are all here."""
+    """The same phases of a group as on nodes, with the weights that are all here."""
 
     opened = False
     turn = None
 
     def __init__(
-        self,
-        problem: Problem,
-        parameters: ExactParameters,
-        weighting: Sequence[int],
-        /,
-        *,
-        seed: int,
-        stream: int,
+        self, problem: Problem, course: ForestCourse, weightings: Sequence[Sequence[int]], /
     ) -> None:
-        self.seed = seed
-        course = course_for(problem, parameters, weighting, seed=seed, stream=stream)
-        self._twin = ClearExact(course, weighted_values(problem, weighting))
+        self.seed, self.searches = course.seed, course.searches
+        self._twins = {
+            search: ClearExact(course, search, weighted_values(problem, weightings[search]))
+            for search in course.searches
+        }
         self._shows_value = problem.objectives[0].best_mode is BestMode.VALUE
 
     @property
     def generation(self) -> int:
         """How many phases are done."""
-        return self._twin.phase
+        return self._twins[self.searches[0]].phase
 
     def advance(
         self,
@@ -68,10 +64,18 @@ class SimulatedExact:
         turn: int | None = None,  # noqa: ARG002 - there is no search before
     ) -> list[bool]:
         """Some phases; there is nothing to tell."""
-        self._twin.advance(count)
+        for twin in self._twins.values():
+            twin.advance(count)
         return []
 
-    def open(self, *, until: float | None) -> SealedPlan:  # noqa: ARG002 - never waits
-        """The completed plan, and what is proved of it."""
-        plan, value, outcome = self._twin.answer()
+    def open(
+        self,
+        search: int | None = None,
+        /,
+        *,
+        until: float | None,  # noqa: ARG002 - never waits
+    ) -> SealedPlan:
+        """The completed plan of a weighting, and what is proved of it."""
+        twin = self._twins[self.searches[0] if search is None else search]
+        plan, value, outcome = twin.answer()
         return SealedPlan(plan, value if self._shows_value else None, self.generation, outcome)

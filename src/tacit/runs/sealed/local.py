@@ -46,10 +46,7 @@ def local_sealed(
     limits = _within_phases(problem, parameters, limits, factors)
     if choice.engine == "simulated":
         # On nodes the seed follows from the inputs instead.
-        twins = [
-            _simulated(problem, parameters, each, seed=seed, stream=k)
-            for k, each in enumerate(factors)
-        ]
+        twins = _simulated(problem, parameters, factors, seed=seed)
         yield SealedDriver(problem, twins, limits, parameters, factors)
         return
 
@@ -69,7 +66,7 @@ def local_sealed(
         evaluations=min(given, default=UNLIMITED) + finish,
         population=(1, 1),
     ) as engine:
-        searches = [engine.sealed(k) for k in range(len(factors))]
+        searches = engine.sealed_groups()
         announce("drawing the secret start")
         for search in searches:
             search.start()
@@ -87,18 +84,22 @@ def _within_phases(
         return limits
     from tacit.runs.sealed.exact import phases_of
 
-    phases = max(phases_of(problem, parameters, each) for each in weightings)
+    phases = phases_of(problem, parameters, weightings)
     return replace(limits, generations=min(phases, limits.generations or phases))
 
 
 def _simulated(
-    problem: Problem, parameters: AnySealed, weighting: Sequence[int], *, seed: int, stream: int
-) -> SealedSearching:
+    problem: Problem, parameters: AnySealed, weightings: Sequence[Sequence[int]], *, seed: int
+) -> Sequence[SealedSearching]:
     if not isinstance(parameters, ExactParameters):
-        return SimulatedSealedSearch(problem, parameters, weighting, seed=seed, stream=stream)
-    from tacit.runs.sealed.exact import SimulatedExact
+        return [
+            SimulatedSealedSearch(problem, parameters, each, seed=seed, stream=k)
+            for k, each in enumerate(weightings)
+        ]
+    from tacit.runs.sealed.exact import SimulatedExact, courses_for
 
-    return SimulatedExact(problem, parameters, weighting, seed=seed, stream=stream)
+    courses = courses_for(problem, parameters, weightings, seed=seed)
+    return [SimulatedExact(problem, course, weightings) for course in courses]
 
 
 def check_sealed_limits(problem: Problem, limits: Limits, /) -> None:

@@ -55,7 +55,12 @@ class SealedPlan:
 
 
 class SealedSearching(Protocol):
-    """A sealed search, on nodes or in the clear."""
+    """A sealed search, on nodes or in the clear; or several that go on together."""
+
+    @property
+    def searches(self) -> Sequence[int]:
+        """Their numbers."""
+        ...
 
     @property
     def generation(self) -> int:
@@ -86,8 +91,8 @@ class SealedSearching(Protocol):
         """
         ...
 
-    def open(self, *, until: float | None) -> OpenedPlan:
-        """Open the best plan: once."""
+    def open(self, search: int | None = None, /, *, until: float | None) -> OpenedPlan:
+        """Open the best plan: once. Of several searches, that of one of them."""
         ...
 
 
@@ -108,7 +113,7 @@ class SimulatedSealedSearch:
     ) -> None:
         values = value_table(problem, weighting)
         shape = public_shape(problem, weighting)
-        self.seed = seed
+        self.seed, self.searches = seed, (stream,)
         self.turn: int | None = None
         self._problem, self._weighting, self._shape = problem, weighting, shape
         self._finish: ClearExact | None = None
@@ -160,9 +165,15 @@ class SimulatedSealedSearch:
             raise ParameterError("this search has no finish; set finish to its phases")
         self.turn = self.twin.generation
         values = weighted_values(self._problem, self._weighting)
-        return ClearExact(course.forest, values, plan=self.twin.plan())
+        return ClearExact(course.forest, schedule.stream, values, plan=self.twin.plan())
 
-    def open(self, *, until: float | None) -> SealedPlan:  # noqa: ARG002 - never waits
+    def open(
+        self,
+        search: int | None = None,  # noqa: ARG002 - there is one
+        /,
+        *,
+        until: float | None,  # noqa: ARG002 - never waits
+    ) -> SealedPlan:
         """The best plan, and with a finish what is proved of it."""
         told = self._best_mode is BestMode.VALUE
         if self._finish is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
-    from tacit.search.moves.exact import ExactParameters
+    from tacit.search.moves.exact import ExactParameters, exact_parameters_for
     from tacit.search.moves.fitting import fitted_parameters
     from tacit.search.moves.move_set import MoveSet
     from tacit.search.moves.parameters import (

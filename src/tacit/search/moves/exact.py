@@ -8,6 +8,8 @@ from typing import Literal
 from tacit.errors import ParameterError
 
 MOST_PHASES = 1000
+MOST_STEPS = 200
+MOST_TOGETHER = 128
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,7 +17,9 @@ class ExactParameters:
     """How long the forest grows: all of it is public and fixed beforehand.
 
     With `scaling` epsilon falls from the largest cost to 1 before the `phases` at epsilon 1, which
-    structured costs need and others do not.
+    structured costs need and others do not. A phase looks for paths of up to so many `steps`; the
+    first ones for shorter paths. Of several weightings, that many are solved
+    `together`, in the same messages; with 0, as many as fit messages of a few megabytes.
 
     >>> ExactParameters(phases=0)
     Traceback (most recent call last):
@@ -25,7 +29,25 @@ class ExactParameters:
     method: Literal["exact"] = "exact"
     phases: int = 12
     scaling: bool = False
+    steps: int = 12
+    together: int = 0
 
     def __post_init__(self) -> None:
         if not 1 <= self.phases <= MOST_PHASES:
             raise ParameterError(f"phases is {self.phases}; give 1 to {MOST_PHASES}")
+        if not 2 <= self.steps <= MOST_STEPS:
+            raise ParameterError(f"steps is {self.steps}; give 2 to {MOST_STEPS}")
+        if not 0 <= self.together <= MOST_TOGETHER:
+            raise ParameterError(f"together is {self.together}; give 0 to {MOST_TOGETHER}")
+
+
+def exact_parameters_for(objectives: int, /) -> ExactParameters:
+    """What the solver takes where nothing is said.
+
+    Several objectives have many weightings, and all are to be proved: of the hardest, some free
+    rows are far from any free column. Longer phases take as many steps in all, and reach them.
+
+    >>> exact_parameters_for(2).steps
+    20
+    """
+    return ExactParameters() if objectives == 1 else ExactParameters(phases=10, steps=20)

@@ -173,7 +173,7 @@ class RunTerms(Taken):
     """A set of parameters; left out, the one that fits the problem."""
     parameters: dict[Annotated[str, StringConstraints(max_length=40)], bool | Whole | Label] = {}
     """Single parameters that differ from the preset."""
-    weightings: Annotated[list[Weighting], Field(max_length=64)] = []
+    weightings: Annotated[list[Weighting], Field(max_length=128)] = []
     """Of a sealed search of several objectives, the factors of one plan each, such as 3:1."""
     limits: LimitTerms = LimitTerms()
     deadline_seconds: Annotated[float, Field(gt=0, le=MOST_DEADLINE_SECONDS)]

@@ -121,7 +121,7 @@ def _phases_of_terms(terms: RunTerms) -> int | None:
     if not isinstance(settings, ExactParameters):
         return None
     given = [parse_weighting(text) for text in terms.weightings] or default_weightings(problem)
-    return max(phases_of(problem, settings, each) for each in given)
+    return phases_of(problem, settings, given)
 
 
 def _settings_of_terms(

@@ -53,7 +53,7 @@ def test_whoever_is_cancelled_leaves_no_thread_that_writes(tmp_path: Path) -> No
     store = store_in(tmp_path)
 
     async def work() -> None:
-        progress = SealedProgress(store, 0)
+        progress = SealedProgress(store, (0,))
         keeping = asyncio.ensure_future(progress.keep(state(4)))
         for _ in range(2):
             await asyncio.sleep(0.02)
@@ -72,11 +72,11 @@ def test_the_first_plan_that_a_node_is_bound_to_counts_also_after_a_restart(
     store = store_in(tmp_path)
 
     async def work() -> None:
-        progress = SealedProgress(store, 0)
+        progress = SealedProgress(store, (0,))
         for generation in (4, 8):
             await progress.keep(state(generation))
         assert await progress.bind(Attempt("4:1:1")) == "4:1:1"
-        for again in (progress, SealedProgress(Store(store.folder), 0)):
+        for again in (progress, SealedProgress(Store(store.folder), (0,))):
             assert await again.bind(Attempt("8:1:1")) == "4:1:1"
             assert again.names == ["4:1:1"]
             with pytest.raises(RefusedError, match="happens once"):
@@ -108,10 +108,10 @@ def test_what_follows_a_state_is_fixed_once_it_has_begun_also_after_a_kill(tmp_p
     )
 
     async def work() -> None:
-        progress = SealedProgress(store, 0)
+        progress = SealedProgress(store, (0,))
         await progress.keep(state(0))
         progress.begin(asked, Attempt("4:1:2"), most=100)
-        for again in (progress, SealedProgress(Store(store.folder), 0)):
+        for again in (progress, SealedProgress(Store(store.folder), (0,))):
             for other, words in others:
                 with pytest.raises(RefusedError, match=words):
                     again.begin(other, Attempt("4:2:1"), most=100, finish=9)
@@ -131,7 +131,7 @@ def test_a_peer_binds_a_node_to_no_plan_that_is_not_here(tmp_path: Path) -> None
     here: Any = SimpleNamespace(agreement_states={held.hash: held})
 
     async def work() -> None:
-        progress = held.searches[0] = SealedProgress(held.store, 0)
+        progress = held.searches[0] = SealedProgress(held.store, (0,))
         await progress.keep(state(4))
         told = [
             await bind_for_peer(here, Bind(1, held.hash, 0, Attempt(attempt)), "node 1")
@@ -175,14 +175,14 @@ def test_a_finish_begins_once_and_is_no_longer_than_agreed(
     )
 
     async def work() -> None:
-        progress = SealedProgress(store, 0)
+        progress = SealedProgress(store, (0,))
         with pytest.raises(RefusedError, match="starts before its finish"):
             progress.begin_start(Attempt("0:1:1"), turn=0)
         before = replace(asked, first=0, count=6, parent_attempt=Attempt("0:1:1"), turn=None)
         await progress.keep(state(0))
         progress.begin(before, Attempt("6:1:1"), most=100)
         await progress.keep(state(6, turn=turned))
-        again = SealedProgress(Store(store.folder), 0)
+        again = SealedProgress(Store(store.folder), (0,))
         if words is None:
             kept = again.begin(asked, Attempt("9:1:2"), most=100, finish=3)
             assert kept is not None

@@ -236,7 +236,7 @@ def test_a_peer_hears_what_binds_us_to_our_boxes(tmp_path: Path) -> None:
             assert (said.number, said.attempt) == (5, answered)
             assert said.heads == (None if answered == NO_ATTEMPT else await cluster.heads(2))
         assert events(held) == ["open plan", "sealed plan"]
-        kept = SealedProgress(held.store, 0).state(ATTEMPT)
+        kept = SealedProgress(held.store, (0,)).state(ATTEMPT)
         assert kept.plan_keys == cluster.kept[2].plan_keys
 
     run(work())

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from tacit.engine.agreement.sealed import count_searches
+from tacit.engine.agreement.sealed import groups_of
 from tacit.engine.node.state.counters import Counters
 from tacit.engine.node.state.derivation import Derivation
 from tacit.engine.node.state.hearsay import answers_told, bound_searches, used_numbers
@@ -18,7 +18,7 @@ from tacit.engine.node.state.inputs import Inputs
 from tacit.engine.node.state.peer_heads import PeerHeads
 from tacit.engine.node.state.plan_boxes import PlanBoxes
 from tacit.engine.node.state.policy import check_epoch, check_still_valid, refuse
-from tacit.engine.node.state.sealed_progress import SealedProgress
+from tacit.engine.node.state.sealed_progress import Kept, SealedProgress
 from tacit.engine.node.state.states_of_three import StatesOfThree
 from tacit.engine.node.state.store import Store
 from tacit.engine.records.events import (
@@ -34,6 +34,7 @@ from tacit.engine.records.line_limit import LineLimit
 from tacit.engine.wire.attempt import Attempt
 from tacit.engine.wire.peer_messages import AnswersTold, EpochBegins
 from tacit.errors import EngineError, LogError
+from tacit.mpc import ArithmeticShare
 
 
 class Epochs:
@@ -177,9 +178,10 @@ class AgreementState:
         """The agreed search, where the nodes follow it themselves."""
         if self.agreement.search.populations == "derived":
             self.derivation = Derivation(store, self.inputs)
-        searches = range(count_searches(self.agreement))
-        self.searches = {search: SealedProgress(store, search) for search in searches}
-        self.plan_boxes = {search: PlanBoxes(store, search) for search in searches}
+        groups = groups_of(self.agreement)
+        self.searches = {group[0]: SealedProgress(store, group) for group in groups}
+        """By the first search of each group."""
+        self.plan_boxes = {search: PlanBoxes(store, search) for group in groups for search in group}
         """Where plans are for their owners only."""
         self.epochs = Epochs(store, self.counters, self.searches, self.derivation)
         self.trouble_lines = LineLimit(burst=1000, per_minute=60)
@@ -221,14 +223,28 @@ class AgreementState:
         self.store.erase_states()
 
     def sealed_states(self) -> dict[int, list[Attempt]]:
-        """Per sealed search, the attempts whose state is kept here, or would be handed over."""
+        """Per group of searches, the attempts whose state is here, or would be handed over."""
         return {search: progress.available for search, progress in self.searches.items()}
 
-    def search(self, number: int) -> SealedProgress:
-        """A sealed search that may go on, or be opened."""
+    def search(self, number: int, /, *, goes_on: bool = False) -> SealedProgress:
+        """The progress of a sealed search that may be opened, or that `goes_on`."""
         check_still_valid(self.agreement, time.time())
-        if number not in self.searches:
+        progress = self.group_with(number)
+        if progress is None:
             raise refuse(f"there is no sealed search {number} in this agreement")
+        if goes_on and number != progress.searches[0]:
+            raise refuse(f"search {number} goes on together with {progress.searches[0]}; name that")
         for objective in self.agreement.confidential():
             self.inputs.check_frozen(objective)
-        return self.searches[number]
+        return progress
+
+    def plan_of(self, search: int, kept: Kept, /) -> ArithmeticShare:
+        """The plan of a search in the state of its group."""
+        return next(
+            each.plan_of(search, kept) for each in self.searches.values() if search in each.searches
+        )
+
+    def group_with(self, search: int, /) -> SealedProgress | None:
+        """The progress of the searches that go on together with this one, if there is one."""
+        found = (each for each in self.searches.values() if search in each.searches)
+        return next(found, None)

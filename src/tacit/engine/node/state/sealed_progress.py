@@ -1,4 +1,6 @@
-"""How far a sealed search is at one node: its secret state on the disk, and what may follow.
+"""How far sealed searches are at one node: their secret state on the disk, and what may follow.
+
+Searches that go on together have one state, and are bound to it together. Most go on alone.
 
 The states of the last two generations that were asked for are kept, so that all nodes always have
 one in common: whoever lost the last one goes on from the one before, with fresh masks. What follows
@@ -72,15 +74,15 @@ class Kept:
     generation: int
     attempt: Attempt
     shares: Sequence[ArithmeticShare]
-    """All that is needed to go on; last the plan that may be opened."""
+    """All that is needed to go on; last the plans that may be opened."""
     plan_keys: Mapping[int, bytes] = field(default_factory=dict)
     """Per component a key that all its holders drew, and nobody else: for commitments to it."""
     turn: int | None = None
     """After which generation the finish began, if this is a state of it."""
 
     @property
-    def plan(self) -> ArithmeticShare:
-        """The plan that may be opened."""
+    def plans(self) -> ArithmeticShare:
+        """The plan that may be opened, or one line for each of several."""
         return self.shares[-1]
 
 
@@ -104,27 +106,29 @@ def _from_bytes(data: bytes) -> Kept | None:
 
 
 class SealedProgress:
-    """One sealed search at one node."""
+    """One sealed search at one node, or several that go on together."""
 
-    def __init__(self, store: Store, search: int, /) -> None:
-        self._store, self._search = store, search
-        found = [kept for data in store.load_sealed(search) if (kept := _from_bytes(data))]
+    def __init__(self, store: Store, searches: Sequence[int], /) -> None:
+        self._store, self.searches = store, searches
+        self._search = searches[0]
+        """The one by which they are known."""
+        found = [kept for data in store.load_sealed(self._search) if (kept := _from_bytes(data))]
         self._kept = sorted(found, key=lambda kept: kept.generation)
         self.from_peers: list[Attempt] = []
         """The attempts whose states our peers have, and not we: they hand them over."""
         self._ends: dict[int, int] = {}
         self._requests: dict[int, str] = {}
         self.opened: Attempt | None = None
-        """The attempt whose plan is the one to open; nothing follows it."""
+        """The attempt whose plans are the ones to open; nothing follows it."""
         self._ending = False
         self.computing = asyncio.Lock()
         """Held until the state of what is computed is kept."""
         self._scope: asyncio.Timeout | None = None
         for event in store.log.recent():
             match event:
-                case GenerationsBegun(search=k) if k == search:
+                case GenerationsBegun(search=k) if k == self._search:
                     self._began(event)
-                case PlanBound(search=k) if k == search and self.opened is None:
+                case PlanBound(search=k) if k in searches and self.opened is None:
                     self.opened = event.attempt
 
     def _began(self, event: GenerationsBegun) -> None:
@@ -138,7 +142,7 @@ class SealedProgress:
     def of_three(self) -> list[Attempt]:
         """The attempts whose states three nodes of four have."""
         full = len(self._store.agreement.nodes) - 1
-        return [kept.attempt for kept in self._kept if len(kept.plan.parts) < full]
+        return [kept.attempt for kept in self._kept if len(kept.plans.parts) < full]
 
     @property
     def available(self) -> list[Attempt]:
@@ -160,6 +164,11 @@ class SealedProgress:
             if kept.attempt == attempt:
                 return kept
         raise refuse(f"the state that attempt '{attempt}' left is not here; use another")
+
+    def plan_of(self, search: int, kept: Kept, /) -> ArithmeticShare:
+        """The plan of one of the searches in a state."""
+        plans = kept.plans
+        return plans if len(plans.shape) == 1 else plans[self.searches.index(search)]
 
     def _check_not_opened(self) -> None:
         if self._ending or self.opened is not None:
@@ -247,7 +256,8 @@ class SealedProgress:
             try:
                 async with self.computing:
                     if self.opened is None:
-                        self._store.log.append(PlanBound(self._search, attempt))
+                        for search in self.searches:
+                            self._store.log.append(PlanBound(search, attempt))
                         self.opened = attempt
             finally:
                 self._ending = False

@@ -43,7 +43,7 @@ def context_of_plan(agreement_state: AgreementState, search: int, kept: Kept, /)
     """Which plan a state has, and who holds it."""
     nodes = len(agreement_state.agreement.nodes)
     # A state of all nodes stays one, whoever was lost since.
-    of_all = len(kept.plan.parts) == nodes - 1
+    of_all = len(kept.plans.parts) == nodes - 1
     members = left_without(nodes, None if of_all else agreement_state.epochs.lost)
     return PlanContext(agreement_state.hash, search, str(kept.attempt), members)
 
@@ -57,7 +57,7 @@ async def sealed_parts(
     context = context_of_plan(agreement_state, search, kept)
 
     def seal() -> StoredParts:
-        plan = kept.plan.parts
+        plan = agreement_state.plan_of(search, kept).parts
         heads = words_before_plan(agreement)
         rows = {component: part[heads:] for component, part in plan.items()}
         sealed = seal_plan(agreement, context, node.number, rows, kept.plan_keys, signing=signing)

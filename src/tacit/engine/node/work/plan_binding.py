@@ -113,7 +113,7 @@ async def bind_for_peer(node: ComputingNode, asked: Bind, peer: str, /) -> Bound
     epochs = agreement_state.epochs
     if epochs.evidence and epochs.lost is not None and peer == party_name(epochs.lost):
         return nothing  # it is proven to have cheated
-    progress = agreement_state.searches.get(asked.search)
+    progress = agreement_state.group_with(asked.search)
     if progress is None or (progress.opened is None and asked.attempt not in progress.names):
         return nothing
     try:

@@ -1,7 +1,8 @@
 """How nodes get from one secret state to the next: by search, exactly, or one after the other.
 
 A state is a list of shares, the last of them the plan that may be opened: its value, for an exact
-solution what is proved, and the column of each row.
+solution what is proved, and the column of each row. Exact solutions of several weightings have one
+state, with a line for the plan of each.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from tacit.engine.agreement.finished import FinishedCourse
 from tacit.engine.agreement.sealed import Course, largest_message, sealed_terms, shape_of, table_of
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.wire.messages import Advance
-from tacit.mpc import ArithmeticShare, BitShare, Session, Size, concatenate, public_word, scale
+from tacit.mpc import ArithmeticShare, BitShare, Session, Size, public_word, scale
 from tacit.mpc.forest import ForestState, Phase, finish, warm_start
 from tacit.mpc.forest import advance as grow
 from tacit.mpc.forest import start as first_duals
@@ -28,7 +29,8 @@ from tacit.search.moves import Schedule
 LARGE_MESSAGE = 1 << 18
 """With larger ones, steps take more than a few milliseconds each."""
 Shares = list[ArithmeticShare]
-Values = Callable[[], ArithmeticShare]
+Values = Callable[[int], ArithmeticShare]
+"""By the number of a search."""
 
 
 class Method(Protocol):
@@ -100,7 +102,7 @@ class SearchMethod:
 
     async def start(self, session: Session, values: Values) -> Shares:
         """The items in a secret order."""
-        known, lines = self.agreement_state.agreement.known_problem, values()
+        known, lines = self.agreement_state.agreement.known_problem, values(self.number)
         if known.forbidden is not None:
             self._forbid(lines)
         if not known.between_places:
@@ -140,7 +142,7 @@ class SearchMethod:
 
 @dataclass(frozen=True)
 class ExactMethod:
-    """The forest: phases of a primal-dual method; a plan is completed and proved after each run."""
+    """The forest: phases of a primal-dual method; plans are completed and proved after each run."""
 
     course: ForestCourse
 
@@ -152,9 +154,15 @@ class ExactMethod:
         """Minima over whole tables."""
         return self.course.largest_message > LARGE_MESSAGE
 
+    def costs(self, values: Values) -> ArithmeticShare:
+        """Shares of the costs of all weightings."""
+        each = [values(search) for search in self.course.searches]
+        whole = {c: np.stack([share.parts[c] for share in each]) for c in each[0].parts}
+        return self.course.costs(ArithmeticShare(whole))
+
     async def start(self, session: Session, values: Values) -> Shares:
         """Nothing is matched, and the duals are feasible."""
-        course, costs = self.course, self.course.costs(values())
+        course, costs = self.course, self.costs(values)
         state = await first_duals(session, costs, course.shape, course.coins)
         first = course.shared_fallback(me=session.me, nodes=session.nodes)
         state = replace(state, first=first)
@@ -170,7 +178,7 @@ class ExactMethod:
         told: bool,  # noqa: ARG002 - refused with the agreement
     ) -> Shares:
         """Some phases."""
-        course, costs = self.course, self.course.costs(values())
+        course, costs = self.course, self.costs(values)
         phases = course.phases[request.first : request.first + request.count]
         return await self.grow(session, forest_state(held), costs, phases)
 
@@ -190,9 +198,12 @@ class ExactMethod:
         self, session: Session, state: ForestState, costs: ArithmeticShare
     ) -> Shares:
         answer = await finish(session, state, costs, self.course.layout, self.course.shape)
-        plan = concatenate([answer.bound[0, 1:2], answer.plan[0]])
+        totals = answer.bound[:, 1:2]
+        plans = ArithmeticShare(
+            {c: np.concatenate([p, answer.plan.parts[c]], 1) for c, p in totals.parts.items()}
+        )
         first = [] if state.first is None else [state.first]
-        return [state.matching, state.prices, state.profits, state.kept, *first, plan]
+        return [state.matching, state.prices, state.profits, state.kept, *first, plans]
 
 
 def forest_state(held: Sequence[ArithmeticShare], /) -> ForestState:
@@ -238,7 +249,7 @@ class FinishedMethod:
             return self._searched(
                 await self.search.advance(session, values, held, request, told=told)
             )
-        course, costs = self.course.forest, self.course.forest.costs(values())
+        course, costs = self.course.forest, self.exact.costs(values)
         if request.first == request.turn:
             # What stands before the columns of the rows is its cost, and what is proved.
             columns = held[-1][None, 2:]

@@ -44,7 +44,7 @@ async def advance(
     """Some generations, or the secret start, if the agreement allows them."""
     context = context_of(request, advance_hash(request))
     async with refusals_told(node, context, platform):
-        progress = agreement_state.search(request.search)
+        progress = agreement_state.search(request.search, goes_on=True)
     async with progress.alone():
         return await _advance(node, agreement_state, request, platform, progress, context)
 
@@ -80,8 +80,8 @@ async def _advance(
     def fit(share: ArithmeticShare) -> ArithmeticShare:
         return fit_to_epoch(share, node, agreement_state, request.epoch)
 
-    def values() -> ArithmeticShare:
-        return fit(value_shares(agreement_state, request.search))
+    def values(search: int) -> ArithmeticShare:
+        return fit(value_shares(agreement_state, search))
 
     async def work() -> list[ArithmeticShare]:
         if starts:
@@ -137,7 +137,7 @@ async def open_plan(
     kept = await progress.begin_open(request.attempt)
     if agreement_state.agreement.for_owners:
         return await open_for_owners(node, agreement_state, request, kept)
-    plan = kept.plan
+    plan = agreement_state.plan_of(request.search, kept)
     await confirm_binding(node, agreement_state, request.search, request.attempt)
     first = 0 if agreement_state.agreement.objectives[0].best == "value" else 1
     parts = [

@@ -70,6 +70,8 @@ def _print_plan(console: Console, result: DemoResult) -> None:
     late = result.late_by_seconds * 1000
     when = f"{late:.0f} ms after the deadline" if late >= 0.5 else "by the deadline"
     console.print(f"Its delay costs {result.cost:,.0f}; it came {when}.")
+    if result.proved:
+        console.print("The nodes proved that no plan is better, without anybody seeing a cost.")
     console.print(
         f"The best possible plan costs {result.best_possible:,.0f}, so this one is {more:.1%} "
         "above; only the demo can know, having made the costs up.",

@@ -270,6 +270,8 @@ def result(
     if not as_csv:
         why = f": {outcome.reason}" if outcome.reason else ""
         typer.echo(plain_line(f"{run} is {outcome.state}{why}"), err=True)
+        if outcome.proved:
+            typer.echo("no plan is better: the nodes proved it, says the platform", err=True)
     if outcome.plan is None and not outcome.own_rows:
         raise PlatformError(f"{run} is {outcome.state} and has no plan; try again when it has run")
     if as_csv:

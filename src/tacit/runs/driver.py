@@ -83,6 +83,11 @@ class SearchDriver(Protocol):
         ...
 
     @property
+    def proved(self) -> bool | None:
+        """Whether all opened plans are proved to be optima; None where nothing is proved."""
+        ...
+
+    @property
     def for_owners(self) -> bool:
         """Whether its plans were opened to their owners, and not here."""
         ...

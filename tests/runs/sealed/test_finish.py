@@ -136,7 +136,8 @@ def driven(*searches: _Paced, deadline: float) -> tuple[StopReason, list[str]]:
     for number, search in enumerate(searches):
         search.searches = (number,)
     driver = SealedDriver(problem, searches, Limits(deadline=deadline), settings, weightings)
-    return drive(driver), driver.notes
+    reason = drive(driver)
+    return reason, [*driver.notes, *driver._not_proved()]
 
 
 @pytest.mark.parametrize("slower", [0.3, 1.0, 3.0])

@@ -247,7 +247,7 @@ def groups_of(agreement: Agreement, /) -> list[tuple[int, ...]]:
 
 def _has_groups(agreement: Agreement) -> bool:
     """Weightings are solved together where nothing is searched."""
-    return isinstance(sealed_terms(agreement).parameters, ExactParameters)
+    return agreement.sealed and isinstance(sealed_terms(agreement).parameters, ExactParameters)
 
 
 def group_with(agreement: Agreement, search: int, /) -> tuple[int, ...]:

@@ -32,6 +32,9 @@ class TakenRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the platform calls it, where that is known."""
 
 
+_READ = msgspec.json.Decoder(TakenRun)
+
+
 def objection_to_run(
     taken: Sequence[TakenRun], new: TakenRun, /, *, runs_per_day: int
 ) -> str | None:
@@ -74,7 +77,7 @@ class RunRecord:
             return []
         try:
             lines = self._path.read_bytes().splitlines()
-            return [msgspec.json.decode(line, type=TakenRun) for line in lines]
+            return [_READ.decode(line) for line in lines]
         except msgspec.DecodeError as error:
             remedy = "restore it from a backup, or sign a new series"
             raise FileError(self._path, None, f"was changed ({error})", remedy) from None

@@ -30,6 +30,9 @@ class _Parties(msgspec.Struct, frozen=True):
     participants: list[ParticipantTerms]
 
 
+_READ_PARTIES = msgspec.json.Decoder(_Parties)
+
+
 def sign_series(series: Series, key: Ed25519PrivateKey, /) -> bytes:
     """A participant's signature under a series; never one under an agreement."""
     return sign(key, "series", series.digest)
@@ -39,7 +42,7 @@ def check_series_signed(signed: SignedSeries, /) -> None:
     """Refuse a series that not all of its participants signed, before anything else is read."""
     check_agreement_bytes(len(signed.data))
     try:
-        parties = msgspec.json.decode(signed.data, type=_Parties)
+        parties = _READ_PARTIES.decode(signed.data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise AgreementError(f"this is not a valid series ({error}); draw it up again") from None
     if not 1 <= len(parties.participants) <= MOST_PARTICIPANTS:

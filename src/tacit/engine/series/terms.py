@@ -169,6 +169,9 @@ class Series(_Part, frozen=True, dict=True, kw_only=True):
         )
 
 
+_READ = msgspec.json.Decoder(Series)
+
+
 def series_hash(series: Series, /) -> str:
     """The SHA-256 that names a series, in hexadecimal, as its runs write it."""
     return series.digest.hex()
@@ -177,7 +180,7 @@ def series_hash(series: Series, /) -> str:
 def read_series(data: bytes, /) -> Series:
     """Read a series, which must be in its one canonical form."""
     try:
-        series = msgspec.json.decode(data, type=Series)
+        series = _READ.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise AgreementError(f"this is not a valid series ({error}); draw it up again") from None
     if series.format != FORMAT:

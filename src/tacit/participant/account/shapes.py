@@ -103,6 +103,8 @@ class Outcome(msgspec.Struct, frozen=True):
     evaluations: int | None = None
     seconds: float | None = None
     late_by_seconds: float | None = None
+    proved: bool | None = None
+    """Whether the platform says that the nodes proved it to be the optimum."""
     front: list[Plan] | None = None
     """All different plans, where there are several objectives; the first is `plan`."""
     for_owners: bool = False

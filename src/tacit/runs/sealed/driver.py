@@ -313,7 +313,7 @@ class SealedDriver:
                 actual_best=None,
             ),
             ends=[end for each in courses for end in each.ends],
-            proved=self._is_proved(),
+            proved=self.proved,
             notes=[
                 *self.notes,
                 *self._not_proved(),
@@ -332,10 +332,12 @@ class SealedDriver:
         groups = [list(each.searches) for each in self.searches]
         return {"groups": groups} if len(groups) < len(self.weightings) else {}
 
-    def _is_proved(self) -> bool | None:
+    @property
+    def proved(self) -> bool | None:
+        """Whether all plans are proved to be optima; None where nothing was to be proved."""
         if not isinstance(self.parameters, ExactParameters) and not self.parameters.finish:
             return None
-        return all(each.outcome == "optimum" for each in self._plans)
+        return bool(self._plans) and all(each.outcome == "optimum" for each in self._plans)
 
     def _nodes_said(self) -> list[str]:
         """What whoever reads the result must know of the nodes, where there are any."""

@@ -266,6 +266,8 @@ class RunResult(BaseModel):
     late_by_seconds: float | None
     nodes: int | None
     """How many computed it, which decides what they promise; None before versions that say it."""
+    proved: bool | None = None
+    """Whether it is proved that no plan is better; None where nothing was to be proved."""
     front: list[Plan] | None
     """All different plans of the best-known set, where there are several objectives."""
     for_owners: bool = False

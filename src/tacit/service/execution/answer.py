@@ -65,6 +65,7 @@ def result_of(
     return {
         "items": report.plans[0] if report.plans else None,
         "for_owners": report.for_owners,
+        "proved": report.proved,
         "told": report.disclosed,
         "generation": report.generation,
         "evaluations": report.evaluations,

@@ -42,6 +42,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Of each of these plans, what was disclosed of its own values, in the users' unit."""
     for_owners: bool = False
     """Whether the plans were opened to their owners, so that none is here."""
+    proved: bool | None = None
+    """Whether these are proved to be optima, where the nodes prove it."""
     stopped: str = ""
     """Why the search ended: a `StopReason`."""
     notes: list[str] = []

@@ -189,6 +189,7 @@ class Worker:
             plans=plans if several else plans[:1],
             values=driver.values() if several else [],
             for_owners=driver.for_owners,
+            proved=driver.proved if ended else None,
             stopped="" if reason is None else reason.value,
             can_retry=reason is StopReason.NODES and driver.can_resume,
             notes=list(driver.notes),

@@ -51,6 +51,8 @@ class DemoResult:
     best_possible: float
     """Known here only because the costs were made up here."""
     late_by_seconds: float
+    proved: bool
+    """Whether the nodes proved that no plan is better."""
 
 
 class Operator:
@@ -168,4 +170,5 @@ def _summed_up(problem: Assignment, run: str, result: dict[str, object]) -> Demo
         cost=float(sum(int(weights[row, item]) for row, item in enumerate(items))),
         best_possible=float(best.value),
         late_by_seconds=float(str(result["late_by_seconds"])),
+        proved=bool(result["proved"]),
     )

@@ -77,13 +77,6 @@ def runs_router() -> APIRouter:
         """A run, with its members and how far it is."""
         return await platform.database.read(run_answer, run_id)
 
-    @router.get("/runs/{run_id}/public-weights", responses=error_responses(404))
-    async def public(run_id: RunId, platform: ThePlatform) -> PublicWeights:
-        """The weights of public objectives, which the search and its checks need."""
-        run = await platform.database.read(read_run, run_id)
-        found = {k: weights.tolist() for k, weights in public_weights(run.terms).items()}
-        return PublicWeights(objectives=found)
-
     @router.put(
         "/runs/{run_id}", response_model=RunAnswer, responses=error_responses(404, 409, 422)
     )
@@ -113,6 +106,21 @@ def runs_router() -> APIRouter:
         await platform.execution.draw_up(run_id)
         return await platform.database.read(run_answer, run_id, invitations=codes)
 
+    _add_public_weights(router)
+    _add_endings(router)
+    return router
+
+
+def _add_public_weights(router: APIRouter) -> None:
+    @router.get("/runs/{run_id}/public-weights", responses=error_responses(404))
+    async def public(run_id: RunId, platform: ThePlatform) -> PublicWeights:
+        """The weights of public objectives, which the search and its checks need."""
+        run = await platform.database.read(read_run, run_id)
+        found = {k: weights.tolist() for k, weights in public_weights(run.terms).items()}
+        return PublicWeights(objectives=found)
+
+
+def _add_endings(router: APIRouter) -> None:
     @router.post(
         "/runs/{run_id}/cancel", response_model=RunAnswer, responses=error_responses(404, 409)
     )
@@ -136,5 +144,3 @@ def runs_router() -> APIRouter:
         )
         await platform.execution.resume(run_id)
         return await platform.database.read(run_answer, run_id)
-
-    return router

@@ -107,6 +107,12 @@ def is_perhaps_worse(run: dict[str, Any], result: dict[str, Any], /) -> bool:
     return not tells_which and best_of(run, result) != "Done"
 
 
+PROVED = {
+    True: "The nodes proved that no plan is better",
+    False: "There was no time to prove whether a better plan exists",
+}
+
+
 def summary(run: dict[str, Any], result: dict[str, Any], /) -> str:
     """The result in a sentence."""
     parts = [best_of(run, result)]
@@ -123,6 +129,8 @@ def summary(run: dict[str, Any], result: dict[str, Any], /) -> str:
         text += f"; answered {on_time}"
     if result.get("nodes"):
         text += f"; computed by {COUNTS[result['nodes']]} nodes"
+    if result.get("proved") is not None:
+        text += ". " + PROVED[result["proved"]]
     if is_perhaps_worse(run, result):
         text += ". The plan is one of those that were disclosed to be best, and may be worse"
     return f"<p>{escape(text)}.</p>"

@@ -69,7 +69,7 @@ def finish_rule(layout: Layout, /) -> FinishRule:
     Where few pairs are allowed, the search finds little, and the forest soon ends by itself.
     """
     if layout.is_sparse:
-        return FinishRule(1, 6 + layout.size // 6, 0.75)
+        return FinishRule(2 + layout.size // 20, 6 + layout.size // 6, 0.75)
     usual = 4 + layout.size // 12
     return FinishRule(usual, 2 * usual, 0.5)
 

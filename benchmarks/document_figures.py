@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from benchmarks import equal_time, finish
+from benchmarks import equal_time, finish, usual_families
 from tacit.disclosure import PAPER_CONFIGURATIONS, split_disclosure
 from tacit.experiments.paper import published
 
@@ -58,7 +58,18 @@ def held_cells() -> list[Held]:
         *_search(),
         *_sealed(),
         *_finish(),
+        *_usual(),
     ]
+
+
+def _usual() -> Iterator[Held]:
+    content = usual_families.read(FIGURES / "usual-families.json")
+    for line in usual_families.table(content)[2:]:
+        row, *cells = (each.strip() for each in line.strip("|").split("|"))
+        for column, text in enumerate(cells, start=1):
+            yield Held("docs/search.md", row, (4,), column, text)
+            if row.endswith(", 100 rows"):
+                yield Held("README.md", row, (4,), column, text)
 
 
 def _finish() -> Iterator[Held]:

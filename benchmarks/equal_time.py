@@ -1,12 +1,12 @@
 """What `sealed` and two disclosures find within the same time, on three local nodes.
 
-    python -m benchmarks.equal_time                  a table, about a quarter of an hour
+    python -m benchmarks.equal_time                  a table, about five minutes
     python -m benchmarks.equal_time --json FILE      also to a file
     python -m benchmarks.equal_time --show FILE      the table of a file
 
-Three families of costs: independent uniform values, costs of delay, distances of a tour. Every run
-has real nodes, TLS and the same deadline; only the disclosure differs. Beware of what it does not
-keep apart: `sealed` is simulated annealing, the others are a genetic algorithm.
+A tour of 100 cities. Every run has real nodes, TLS and the same deadline; only the disclosure
+differs. Beware of what it does not keep apart: `sealed` is simulated annealing, the others are a
+genetic algorithm.
 """
 
 from __future__ import annotations
@@ -19,15 +19,11 @@ from pathlib import Path
 
 import msgspec
 
-from tacit.problems import Problem, generate_assignment, generate_delays, shipped_problem
+from tacit.problems import Problem, shipped_problem
 from tacit.runs import solve
 
-FAMILIES = {
-    "uniform": "assignment, uniform values",
-    "delays": "assignment, costs of delay",
-    "tour": "tour, kroD100",
-}
-"""What the rows of the table are called."""
+FAMILIES = {"tour": "tour, kroD100"}
+"""What the rows of the table are called; of assignments see `usual_families`."""
 DISCLOSURES = ("sealed", "top:15", "order")
 DEADLINES = (5, 20)
 
@@ -58,13 +54,8 @@ class EqualTime(msgspec.Struct, frozen=True):
 
 
 def problem_of(family: str, /) -> Problem:
-    """One problem per family, a hundred rows each."""
-    match family:
-        case "uniform":
-            return generate_assignment(1)
-        case "delays":
-            return generate_delays(1, flights=100, slots=100, airlines=3)
-    return shipped_problem("kroD100")
+    """One problem per family."""
+    return shipped_problem({"tour": "kroD100"}[family])
 
 
 def measure(family: str, disclosure: str, seconds: int, /, *, runs: int) -> Measured:

@@ -188,7 +188,7 @@ def test_out_and_plot_are_written_and_the_summary_names_them(
     assert result["plan"] == [0, 1, 2]
     assert plot.read_bytes().startswith(b"\x89PNG")
     assert plot.stat().st_size > 5000
-    for shown in ("weights", "disclosing order", "100.00 % of the optimum 24", str(out), str(plot)):
+    for shown in ("weights", "disclosing none", "100.00 % of the optimum 24", str(out), str(plot)):
         assert shown in run.stdout
     assert "0 1 2" in run.stdout
 

@@ -46,7 +46,8 @@ def on_a_terminal(command: list[str]) -> tuple[int, str]:
 
 
 def test_a_terminal_sees_generation_best_and_time_left(tacit_script: str) -> None:
-    code, seen = on_a_terminal([tacit_script, "solve", "kroD100", "--deadline", "700ms"])
+    shown = [tacit_script, "solve", "kroD100", "--disclose", "none", "--deadline", "700ms"]
+    code, seen = on_a_terminal(shown)
     assert code == 0
     generations = [int(number) for number in re.findall(r"generation (\d+)", seen)]
     assert len(set(generations)) > 2

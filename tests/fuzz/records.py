@@ -69,9 +69,11 @@ def ledgers() -> Iterator[Trial]:
          "outcome": "optimum"},
         {"entry": "plan for owners", "search": 0, "attempt": "1 2 3", "value": None, "parts": PARTS,
          "heads": [{"commitments": ["ab", "cd"], "boxes": "ef"}, None, None]},
+        {"entry": "front", "objective": 0, "request": "ab", "candidates": 3, "nondominated": [0, 2],
+         "values": [[1, 2], [2, 1]], "parts": PARTS},
         {**first, "number": 1 << 63},
     ]  # fmt: skip
-    assert len(get_args(LedgerEntry)) == 5
+    assert len(get_args(LedgerEntry)) == 6
 
     @st.composite
     def examples(draw: st.DrawFn) -> tuple[bytes, bool]:

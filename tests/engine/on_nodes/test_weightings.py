@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -124,7 +125,8 @@ def test_four_nodes_hand_the_state_of_a_group_over(four: LocalCluster) -> None:
             until = time.monotonic() + 60
             while coordinator.loss.without is not None and time.monotonic() < until:
                 coordinator.end_epoch()
-                await coordinator.persist(coordinator.epoch, until=until)
+                with suppress(RefusedError):  # while not all know that it is back
+                    await coordinator.persist(coordinator.epoch, until=until)
             by_all = await search.advance(4, 6, until=time.monotonic() + 60)
             assert by_all.without is None
             await opened(agreed, search, 6)

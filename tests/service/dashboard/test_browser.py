@@ -95,7 +95,9 @@ def create(at: Watched) -> str:
         at.tab_to(field)
         page.keyboard.press("Control+A")
         page.keyboard.type(text)
-    # Nothing is disclosed of it by default, and then there is no curve.
+    # Nothing is disclosed by default, and then there is no curve.
+    page.get_by_label("An evaluation discloses").first.click()
+    page.get_by_role("option", name="Which k are best").click()
     page.get_by_label("And of the best value").click()
     page.get_by_role("option", name="The best value").click()
     at.shot("05-new-run")

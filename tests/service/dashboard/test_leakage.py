@@ -47,6 +47,7 @@ def test_the_form_says_what_the_agreement_will_say(kind: str, disclosure: str) -
 def test_the_form_follows_what_is_filled_in() -> None:
     with Client(ui.page("/only-here")):
         form = RulesForm(problem())
+        form._each[0].method.value = "top"
         shown = form._inferred
         first = shown.content
         # 300 candidates, 100 times a second for ten seconds.

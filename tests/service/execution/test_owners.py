@@ -41,6 +41,7 @@ def finished(live: LivePlatform, profiles: dict[str, Profile]) -> str:
             {"name": "delay", "sense": "minimize", "weight_bound": 1000, "disclosure": "sealed"}
         ],
         "participants": OWNED,
+        "parameters": {"method": "search"},
         "deadline_seconds": 1.5,
         "plan": "owners",
     }

@@ -45,6 +45,7 @@ def submitted(live: LivePlatform, profiles: dict[str, Profile], deadline: float)
         ],
         "participants": {name: list(range(ROWS))[k::2] for k, name in enumerate(NAMES)},
         "limits": {"evaluations": 100_000},
+        "parameters": {"method": "search"},
         "deadline_seconds": deadline,
     }
     run_id: str = live.call("POST", "/runs", OPERATOR, json=terms)["id"]

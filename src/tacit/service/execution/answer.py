@@ -23,7 +23,7 @@ _SENTENCES = {
     "deadline": "the deadline came",
     "evaluations": "all evaluations that the agreement allows were made",
     "nodes": "the nodes could not continue",
-    "generations": "all generations that the agreement allows were made",
+    "generations": "all that was agreed on was computed",
 }
 
 

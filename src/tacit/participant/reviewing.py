@@ -105,15 +105,19 @@ def review(
     with profile.connect() as client:
         view = client.get(f"/runs/{run}", RunView)
         agreement = fetch_agreement(client, run)
-        public = public_refusals(client, run, agreement)
+        faults = _faults(agreement)
+        # What contradicts itself is looked at no further: its sizes may be anything.
+        public = [] if faults else public_refusals(client, run, agreement)
         offset = client.clock_offset
     if trust is None and profile.trust_file.exists():
         trust = load_trust(profile.trust_file)
     made = Review(view, agreement, profile.account, trust is not None)
-    made.refusals.extend([*_own_refusals(profile, run, agreement), *public])
-    made.refusals.extend(
-        series_refusals(profile, run, agreement, deadline_seconds=view.deadline_seconds)
-    )
+    own = _own_refusals(profile, run, agreement, is_sound=not faults)
+    made.refusals.extend([*faults, *own, *public])
+    if not faults:
+        made.refusals.extend(
+            series_refusals(profile, run, agreement, deadline_seconds=view.deadline_seconds)
+        )
     if trust is not None:
         made.refusals.extend(trust_refusals(agreement, trust, own=profile.account))
         made.warnings.extend(_absent(agreement, trust))
@@ -150,14 +154,18 @@ def clock_warnings(who: str, offset: float | None, /) -> list[str]:
     ]
 
 
-def _own_refusals(profile: Profile, run: str, agreement: Agreement) -> list[str]:
-    """What does not fit this participant, or makes no sense for anybody."""
-    found = []
+def _faults(agreement: Agreement) -> list[str]:
+    """What makes no sense for anybody."""
     try:
         check_agreement(agreement)
     except (TacitError, ValueError) as error:
-        found.append(f"the agreement contradicts itself: {error}")
-    found += refusals_of_pattern(profile, agreement)
+        return [f"the agreement contradicts itself: {error}"]
+    return []
+
+
+def _own_refusals(profile: Profile, run: str, agreement: Agreement, *, is_sound: bool) -> list[str]:
+    """What does not fit this participant."""
+    found = refusals_of_pattern(profile, agreement, is_sound=is_sound)
     signed = profile.signed_agreement(run)
     if signed is not None and signed != agreement:
         found.append(
@@ -168,11 +176,17 @@ def _own_refusals(profile: Profile, run: str, agreement: Agreement) -> list[str]
     return found
 
 
-def refusals_of_pattern(profile: Profile, agreement: Agreement, /) -> list[str]:
-    """What does not fit this participant in an agreement, or in the pattern of a series."""
+def refusals_of_pattern(
+    profile: Profile, agreement: Agreement, /, *, is_sound: bool = True
+) -> list[str]:
+    """What does not fit this participant in an agreement, or in the pattern of a series.
+
+    One that is not sound may have any sizes, so nothing is computed of it.
+    """
     found = []
     try:
-        check_derivable(agreement)  # a sealed search is checked above
+        if is_sound:
+            check_derivable(agreement)  # a sealed search is checked above
     except TacitError as error:
         found.append(f"the agreed search could not be followed here ({error})")
     if agreement.evaluated() and agreement.search.populations == "chosen":

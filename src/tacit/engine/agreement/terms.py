@@ -277,7 +277,7 @@ def read_agreement(data: bytes) -> Agreement:
     """Read an agreement, which must be in its one canonical form."""
     try:
         agreement = _READ.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise AgreementError(f"this is not a valid agreement ({error}); draft it again") from None
     if agreement.format != FORMAT:
         raise AgreementError(f"the agreement has format {agreement.format!r}; this is {FORMAT}")

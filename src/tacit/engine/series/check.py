@@ -18,6 +18,11 @@ def check_series(series: Series, /) -> None:
     check_name(series.name)
     check_agreement(series.pattern(), offered=False)
     for terms in series.objectives:
+        if not terms.confidential:
+            raise AgreementError(
+                f"objective {terms.name!r} is public; whoever chooses its weights run by run would "
+                "steer what is evaluated, so a series has confidential objectives only"
+            )
         if terms.owners or terms.public_weights is not None:
             raise AgreementError(
                 f"objective {terms.name!r}: owners and public weights are those of a run; leave "

@@ -73,12 +73,11 @@ def _problem(series: Series, agreement: Agreement) -> Found:
     ):
         if not least <= there <= most:
             yield f"it has {there} {what}, and {least} to {most} were agreed on"
-    if "forbidden" in varying.parts:
-        # By the rows of a mask alone: a pair that is given twice counts as two, on the safe side.
-        masked = Counter(row for row, _ in shown.forbidden)
-        most_masked = max(masked.values(), default=0)
-        if shown.columns - most_masked < varying.least_allowed:
-            yield f"a row may take fewer than {varying.least_allowed} columns"
+    # By the rows of a mask alone: a pair that is given twice counts as two, on the safe side.
+    masked = Counter(row for row, _ in shown.forbidden)
+    most_masked = max(masked.values(), default=0)
+    if shown.columns - most_masked < varying.least_allowed:
+        yield f"a row may take fewer than {varying.least_allowed} columns"
 
 
 def _participants(series: Series, agreement: Agreement) -> Found:

@@ -17,7 +17,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tacit.engine.agreement import Agreement
-from tacit.errors import InputError, PlatformError, TacitError, TrustError, UnprovenError
+from tacit.engine.series import series_hash
+from tacit.errors import (
+    InputError,
+    LogError,
+    PlatformError,
+    TacitError,
+    TrustError,
+    UnprovenError,
+)
 from tacit.files import writing
 from tacit.participant.account.profile import Profile
 from tacit.participant.account.shapes import RunSummary
@@ -25,7 +33,14 @@ from tacit.participant.checking import ENDED, check_logs
 from tacit.participant.results import plan_csv, plan_rows, result, runs
 from tacit.participant.reviewing import review, sign
 from tacit.participant.series.cost_sources import AnyCosts, Wanted
-from tacit.participant.series.kept import folder_of_series, signed_series
+from tacit.participant.series.kept import (
+    check_not_stopped,
+    folder_of_series,
+    is_checked,
+    mark_checked,
+    signed_series,
+    stop_following,
+)
 from tacit.participant.submission import submissions, submit
 
 AGAIN_SECONDS = 60.0
@@ -54,19 +69,39 @@ class Follower:
     _tried: dict[tuple[str, int], str] = field(default_factory=dict)
     _settled: set[str] = field(default_factory=set)
     """What is signed, sealed or shown, so that the platform is not asked about it again."""
+    _unchecked: set[str] = field(default_factory=set)
+    """Finished runs whose logs could not be had: nothing is signed before they are checked."""
 
     def look(self) -> None:
         """Do whatever can be done now for all runs of the series."""
-        if signed_series(self.profile, self.series_id) is None:
-            raise TrustError(f"this machine has not signed series {self.series_id}; sign it first")
+        check_not_stopped(self.profile, self.series_id)
+        self._unchecked.clear()
         try:
             found = [each for each in runs(self.profile) if each.series == self.series_id]
             for run in sorted(found, key=lambda each: each.series_number or 0):
-                self._advance(run)
+                self._advance_or_refuse(run)
         except PlatformError as error:
             if error.status in (401, 403):
                 raise
             self._once(f"{error}; this is tried again")
+
+    def _advance_or_refuse(self, run: RunSummary) -> None:
+        """A run that makes no sense must not keep this machine from the others."""
+        try:
+            self._advance(run)
+        except (PlatformError, LogError):
+            raise
+        except TacitError as error:
+            self.refused[run.id] = str(error)
+            self._once(f"REFUSED {_called(run)}: {error}")
+
+    def _is_ours(self, agreement: Agreement | None) -> bool:
+        """Whether it names the series that is followed, whatever the platform says of it."""
+        signed = signed_series(self.profile, self.series_id)
+        if signed is None:
+            raise TrustError(f"this machine has not signed series {self.series_id}; sign it first")
+        named = None if agreement is None else agreement.series
+        return named is not None and named.series == series_hash(signed)
 
     def _advance(self, run: RunSummary) -> None:
         if run.state == "invited":
@@ -95,6 +130,10 @@ class Follower:
             return
         if run.id in self.refused and self._waits(key):
             return
+        if self._unchecked:
+            waiting = ", ".join(sorted(self._unchecked))
+            self._once(f"{_called(run)} is not signed before the logs of {waiting} are checked")
+            return
         try:
             # Where nothing is pinned, the keys were accepted with the series, which fixes them.
             made = review(self.profile, run.id, unpinned=True)
@@ -102,8 +141,10 @@ class Follower:
             if error.status == 404:  # it is being drawn up
                 return
             raise
-        if made.agreement.series is None:
-            made.refusals.append("the platform calls it a run of the series, and it names none")
+        if not self._is_ours(made.agreement):
+            made.refusals.append(
+                "the platform calls it a run of the series, and it names none or another one"
+            )
         if made.refusals:
             self.refused[run.id] = "; ".join(made.refusals)
             self._not_before[key] = time.monotonic() + AGAIN_SECONDS
@@ -119,7 +160,7 @@ class Follower:
         agreement = self.profile.signed_agreement(run.id)
         if key in self._settled or self.costs is None:
             return
-        if agreement is None or agreement.series is None:
+        if agreement is None or not self._is_ours(agreement):
             self._once(f"{_called(run)} is agreed, says the platform, without this machine")
             return
         own = [k for k in agreement.confidential() if agreement.rows_of(self.profile.account, k)]
@@ -152,6 +193,9 @@ class Follower:
                     return
                 self._tried[run.id, objective] = digest
                 submit(self.profile, run.id, path, objective=name, again=self.again)
+        except PlatformError:
+            self._tried.pop((run.id, objective), None)
+            raise
         except (InputError, TrustError) as error:
             self._once(f"{_called(run)}: nothing was sealed: {error}")
             return
@@ -159,14 +203,20 @@ class Follower:
 
     def _show(self, run: RunSummary) -> None:
         key, agreement = f"shown {run.id}", self.profile.signed_agreement(run.id)
-        if key in self._settled or agreement is None or agreement.series is None:
+        if key in self._settled or agreement is None or not self._is_ours(agreement):
             return
         if run.state == "interrupted":  # it may go on, with another plan in the end
             self._once(f"{_called(run)} is interrupted{f' ({run.reason})' if run.reason else ''}")
             return
-        self._settled.add(key)
-        if self.profile.shown_plan(run.id) is not None or self.profile.own_heads(run.id):
-            return  # before this process began
+        if self.profile.shown_plan(run.id) is None and not self.profile.own_heads(run.id):
+            self._show_plan(run, agreement)
+        if self.check and run.state == "finished" and not is_checked(self.profile, run.id):
+            self._check(run)
+        if run.id not in self._unchecked:
+            self._settled.add(key)
+
+    def _show_plan(self, run: RunSummary, agreement: Agreement) -> None:
+        assert agreement.series is not None
         outcome = result(self.profile, run.id)
         rows = plan_rows(outcome, agreement, self.profile.account)
         why = f" ({outcome.reason})" if outcome.reason else ""
@@ -181,18 +231,23 @@ class Follower:
             with writing(path):
                 path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
                 path.write_text(plan_csv(rows), encoding="utf-8")
-        if self.check and outcome.state == "finished":
-            self._check(run)
 
     def _check(self, run: RunSummary) -> None:
+        """Check the logs once; what they contradict ends all signing until somebody looks at it."""
         try:
             check_logs(self.profile, run.id).check()
         except UnprovenError as error:
             self.say(f"  {error}")
+        except LogError as error:
+            stop_following(self.profile, self.series_id, f"{run.id}: {error}")
+            raise
         except PlatformError as error:
-            self.say(f"  the logs were not checked ({error}); see tacit participant log {run.id}")
+            self._unchecked.add(run.id)
+            self._once(f"  the logs of {run.id} were not checked ({error}); this is tried again")
+            return
         else:
             self.say("  everything is as it was signed")
+        mark_checked(self.profile, run.id)
 
 
 def _called(run: RunSummary) -> str:

@@ -5,6 +5,8 @@
     series/SERIES/series.json   what this machine signed, canonical
     series/SERIES/reviewed      the hash that it showed last for a review
     series/SERIES/runs.jsonl    the runs that it signed, by number, and when
+    series/SERIES/stopped       why it signs nothing more, until somebody removes this file
+    series/checked              the runs whose logs were checked, one line each
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from pathlib import Path
 
 from tacit.engine.agreement import Agreement, agreement_hash, canonical
 from tacit.engine.series import RunRecord, Series, TakenRun, read_series, series_hash
-from tacit.errors import AgreementError, FileError, InputError
+from tacit.errors import AgreementError, FileError, InputError, TrustError
 from tacit.files import check_secret
 from tacit.participant.account.private_files import replace_private
 from tacit.participant.account.profile import Profile
@@ -68,6 +70,35 @@ def series_named(profile: Profile, digest: str, /) -> tuple[str, Series] | None:
         if series is not None and series_hash(series) == digest:
             return path.parent.name, series
     return None
+
+
+def stop_following(profile: Profile, series_id: str, why: str, /) -> None:
+    """Sign nothing more of a series, also after a restart."""
+    replace_private(folder_of_series(profile, series_id) / "stopped", f"{why}\n".encode())
+
+
+def check_not_stopped(profile: Profile, series_id: str, /) -> None:
+    """Refuse to go on where logs contradicted what was signed."""
+    path = folder_of_series(profile, series_id) / "stopped"
+    if path.exists():
+        raise TrustError(
+            f"series {series_id} is not followed any more, since the logs of a run contradict what "
+            f"was signed ({path.read_text().strip()}); talk to the others, and remove {path} to "
+            "go on"
+        )
+
+
+def is_checked(profile: Profile, run: str, /) -> bool:
+    """Whether the logs of a run were checked by whoever follows its series."""
+    path = profile.folder / "series" / "checked"
+    return path.exists() and run in path.read_text().split()
+
+
+def mark_checked(profile: Profile, run: str, /) -> None:
+    """Remember that the logs of a run were checked."""
+    path = profile.folder / "series" / "checked"
+    before = path.read_text().split() if path.exists() else []
+    replace_private(path, "".join(f"{each}\n" for each in [*before, run]).encode())
 
 
 def record_of(profile: Profile, series_id: str, /) -> RunRecord:

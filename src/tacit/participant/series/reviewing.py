@@ -24,7 +24,12 @@ from tacit.participant.account.trust import Trust, load_trust, trust_refusals
 from tacit.participant.plain_text import plain_line
 from tacit.participant.review_words import review_lines
 from tacit.participant.reviewing import HOW_TO_PIN, UNPINNED, Review, refusals_of_pattern
-from tacit.participant.series.kept import folder_of_series, keep_series, signed_series
+from tacit.participant.series.kept import (
+    folder_of_series,
+    keep_series,
+    series_named,
+    signed_series,
+)
 
 WHAT_VARIES = {
     "rows": "rows, their names and who owns them",
@@ -87,6 +92,12 @@ def review_series(
         made.refusals.append(
             f"this machine signed another series under this name ({series_hash(signed)[:16]}...), "
             "and the platform has changed it since"
+        )
+    named = series_named(profile, series_hash(series))
+    if named is not None and named[0] != series_id:
+        made.refusals.append(
+            f"this machine signed this very series as {named[0]}, where its runs are counted; "
+            "under another name they would be counted anew"
         )
     if trust is not None:
         # A series names no certificates: they may be renewed, and each run is held against them.

@@ -1,0 +1,151 @@
+"""A follower whose platform lies about a series, withholds logs or breaks off."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+
+import tacit.participant.series.following as followed
+from tacit.engine.series import check_series
+from tacit.errors import AgreementError, LogError, PlatformError, TrustError
+from tacit.participant import FileCosts, Follower, follow, signed_series
+from tacit.participant.series.kept import keep_series
+from tacit.participant.series.reviewing import review_series
+from tacit.service.workflow.lifecycle import State
+from tests.participant.test_series import Cast, cast, platform
+from tests.service.example_terms import example_terms
+
+__all__ = ["cast", "platform"]
+
+
+def costs_of(cast: Cast) -> FileCosts:
+    file = cast.folder / "costs.csv"
+    file.write_text("1,2,3,4\n5,6,7,8\n")
+    os.utime(file, (1, 1))
+    return FileCosts(file)
+
+
+def followers(cast: Cast, *, check: bool = False) -> list[Follower]:
+    made = [cast.follower(each, costs=costs_of(cast)) for each in (cast.north, cast.south)]
+    for each in made:
+        each.check, each.again = check, True
+    return made
+
+
+def finished_run(cast: Cast) -> str:
+    run = cast.run()
+    both = followers(cast)
+    for each in [*both, *both]:
+        each.look()
+    cast.world.run_to(run, State.FINISHED)
+    return run
+
+
+def test_a_run_of_another_signed_series_is_refused(cast: Cast) -> None:
+    terms = example_terms().model_dump(mode="json")
+    terms["objectives"][0] |= {"disclosure": "order", "best": "value"}
+    body = {"name": "other", "run": terms, "runs_per_day": 99}
+    other = replace(cast, series_id=cast.world.ok("POST", "/series", "op", json=body)["id"])
+    other.sign()
+    run = other.run()
+
+    def relabelled(listed: Any) -> Any:
+        return [
+            {**each, "series": cast.series_id} if each["id"] == run else each for each in listed
+        ]
+
+    cast.tamper["runs"] = relabelled
+    follower = followers(cast)[0]
+    follower.look()
+    assert "names none or another one" in follower.refused[run]
+    assert not cast.signed(run)
+
+
+def test_what_logs_contradict_ends_all_signing_also_after_a_restart(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finished_run(cast)
+
+    def forged(*_: object) -> None:
+        raise LogError("the logs contradict each other")
+
+    monkeypatch.setattr(followed, "check_logs", forged)
+    with pytest.raises(LogError):
+        follow(followers(cast, check=True)[0], every=1, once=True)
+    second = cast.run()
+    with pytest.raises(TrustError, match=r"contradict what was signed .*remove .*stopped to go on"):
+        follow(followers(cast, check=True)[0], every=1, once=True)
+    assert not cast.signed(second)
+
+
+@pytest.mark.parametrize("withheld", ["result", "check_logs"])
+def test_nothing_is_signed_before_the_last_logs_are_checked(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch, withheld: str
+) -> None:
+    finished_run(cast)
+
+    def failed(*_: object) -> None:
+        raise PlatformError("the platform failed (500)", status=500)
+
+    follower = followers(cast, check=True)[0]
+    with monkeypatch.context() as patch:
+        patch.setattr(followed, withheld, failed)
+        second = cast.run()
+        follower.look()
+        assert not cast.signed(second)
+
+    class Fine:
+        def check(self) -> None:
+            """Everything is in order."""
+
+    monkeypatch.setattr(followed, "check_logs", lambda *_: Fine())
+    follower.look()
+    assert cast.signed(second)
+
+
+def test_costs_are_handed_in_again_after_a_break(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = cast.run()
+    both = followers(cast)
+    for each in both:
+        each.look()
+
+    def failed(*_: object, **__: object) -> None:
+        raise PlatformError("did not answer within 30 s")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(followed, "submit", failed)
+        both[0].look()
+    both[0].look()
+    members = cast.world.ok("GET", f"/runs/{run}", "op")["members"]
+    assert members[0]["submission_state"] != "missing"
+
+
+def test_a_run_that_makes_no_sense_ends_nothing(cast: Cast) -> None:
+    run = cast.run()
+    cast.tamper["agreement"] = lambda _: b"{}"
+    follower = followers(cast)[0]
+    follower.look()
+    assert "not a valid agreement" in follower.refused[run]
+
+
+def test_one_series_is_not_signed_under_two_names(cast: Cast) -> None:
+    signed = signed_series(cast.north, cast.series_id)
+    assert signed is not None
+    keep_series(cast.north, "s-" + "2" * 10, signed)
+    reviewed = review_series(cast.north, cast.series_id, unpinned=True)
+    assert any("signed this very series as s-2222222222" in why for why in reviewed.refusals)
+
+
+def test_a_series_has_no_public_objectives(cast: Cast) -> None:
+    signed = signed_series(cast.north, cast.series_id)
+    assert signed is not None
+    objective = msgspec.structs.replace(signed.objectives[0], confidential=False)
+    public = msgspec.structs.replace(signed, objectives=[objective])
+    with pytest.raises(AgreementError):
+        check_series(public)

@@ -20,7 +20,7 @@ def check_front(
     """What the logs say of the front in the ledger; None where there is none, and none was sent."""
     entries = [entry for entry in ledger if isinstance(entry, FrontAnswer)]
     if not entries:
-        if agreement.together and all(_sent(log) for log in logs):
+        if agreement.together and any(_sent(log) for log in logs):
             raise UnprovenError(
                 "the nodes revealed a front, which the ledger leaves out: the platform knows more "
                 "than it shows, unless it was interrupted just then"

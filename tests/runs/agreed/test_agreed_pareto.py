@@ -12,7 +12,9 @@ from tacit.engine.agreement.terms import PinnedSearch, canonical
 from tacit.engine.coordinator.secure import SecureEngine
 from tacit.engine.derived import agreed_parameters
 from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.records.events import BestSent
 from tacit.engine.records.ledger import FrontAnswer, load_ledger
+from tacit.errors import UnprovenError
 from tacit.problems import generate_assignment
 from tacit.runs import EngineChoice, Limits, StopReason, with_disclosures
 from tacit.runs.agreed.agreed import LEDGER
@@ -86,6 +88,10 @@ def test_a_run_goes_on_from_its_files_and_is_proven(cluster: LocalCluster, tmp_p
     ledger = load_ledger(folder / LEDGER, sealed=False)
     assert sum(isinstance(entry, FrontAnswer) for entry in ledger) == 1
     assert check_front(agreed.agreement, logs, ledger) is not None
+    left_out = [entry for entry in ledger if not isinstance(entry, FrontAnswer)]
+    cut_off = [event for event in logs[0] if not isinstance(event, BestSent)]
+    with pytest.raises(UnprovenError, match="which the ledger leaves out"):
+        check_front(agreed.agreement, [cut_off, *logs[1:]], left_out)
     for log in logs:
         assert replay(agreed.agreement, log, ledger).complete
     # The last may still be unproven: nobody asked for another after it.

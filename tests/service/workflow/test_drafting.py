@@ -134,6 +134,7 @@ def test_a_search_with_time_for_it_gets_a_finish_which_the_agreement_says() -> N
         ({"parameters": {"block": "six"}}, "block is 'six' .*; correct it"),
         ({"parameters": {"heat_end": 900}}, "let it fall"),
         ({"weightings": ["3:1"]}, "does not fit"),
+        ({"parameters": {"finish": 12}, "limits": {"evaluations": 10}}, "finish has 12 phases"),
         ({"best": "improvement", "parameters": {"parents": 2}}, "with one parent"),
         ({"reveal_best": True}, "leave reveal_best out"),
         ({"limits": {"distinct_min": 3}}, "leave distinct_min out"),

@@ -149,6 +149,11 @@ def check_sealed(agreement: Agreement, /) -> None:
             f"the exact solver has {phases} phases; allow as many evaluations, not "
             f"{agreement.limits.evaluations}"
         )
+    if finish_of(agreement) > agreement.limits.evaluations:
+        raise AgreementError(
+            f"the finish has {finish_of(agreement)} phases, and {agreement.limits.evaluations} "
+            "generations and phases are allowed; allow more evaluations, or a shorter finish"
+        )
 
 
 def check_improvements(parameters: AnySealed, *, told: bool) -> None:
@@ -266,10 +271,14 @@ def course_of(agreement: Agreement, search: int, /, *, seed: int) -> Course:
 
 
 def _exact_courses(agreement: Agreement, *, seed: int) -> list[ForestCourse]:
-    terms = sealed_terms(agreement)
-    assert isinstance(terms.parameters, ExactParameters)
-    shapes = [_shape(agreement, factors) for factors in terms.weightings]
-    return forest_courses(agreement.known_problem, shapes, terms.parameters, seed=seed)
+    """Kept with the agreement: every plan of a group asks for them when it is opened."""
+    kept: dict[int, list[ForestCourse]] = agreement.__dict__.setdefault("_exact_courses", {})
+    if seed not in kept:
+        terms = sealed_terms(agreement)
+        assert isinstance(terms.parameters, ExactParameters)
+        shapes = [_shape(agreement, factors) for factors in terms.weightings]
+        kept[seed] = forest_courses(agreement.known_problem, shapes, terms.parameters, seed=seed)
+    return kept[seed]
 
 
 def search_course(

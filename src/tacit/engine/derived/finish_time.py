@@ -41,7 +41,8 @@ def step_seconds(course: FinishedCourse, /, *, nodes: int = 3, delay: float = 0.
     one, two = (search_cost(nodes, moves, count, course.table) for count in (1, 2))
     forest = course.forest
     phase = phase_cost(nodes, forest.phases[0], forest.shape)
-    before = cost_of_warm_start(nodes, forest.layout, forest.shape)
+    known = forest.fallback is not None
+    before = cost_of_warm_start(nodes, forest.layout, forest.shape, has_fallback=known)
 
     def seconds(rounds: int, sent: int) -> float:
         return rounds * (ROUND_SECONDS + delay) + MEGABYTE_SECONDS * sent / 1e6

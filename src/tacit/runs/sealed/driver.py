@@ -25,6 +25,8 @@ from tacit.runs.sealed.searching import OpenedPlan, SealedSearching
 from tacit.runs.summarize import plan_set
 from tacit.search.moves import ExactParameters, SealedParameters, named_settings
 
+LATE_SECONDS = 30.0
+"""So long after the deadline further plans of a group may still be opened."""
 PHASES_AT_A_TIME = 3
 """Of weightings that are solved together, which take long. A node that dies costs as many."""
 
@@ -128,6 +130,7 @@ class SealedDriver:
         to_come = [len(each.searches) for each in self.searches[len(self._courses) :]]
         now, part = time.monotonic(), to_come[0] / sum(to_come)
         self._pace.until = None if self._end is None else now + (self._end - now) * part
+        self._pace.plans = to_come[0]
         if isinstance(self.parameters, ExactParameters) and to_come[0] > 1:
             self._pace.most_in_batch = min(self.most_in_batch, PHASES_AT_A_TIME)
         self._courses.append(Batches())
@@ -203,7 +206,11 @@ class SealedDriver:
 
     def _open(self) -> None:
         for search in self._search.searches:
-            opened = self._search.open(search, until=self._pace.until)
+            # Nodes that are bound to one plan of a group are bound to all: the others may take
+            # longer, which is better than to lose them.
+            late = None if self._pace.until is None else self._pace.until + LATE_SECONDS
+            first = search == self._search.searches[0]
+            opened = self._search.open(search, until=self._pace.until if first else late)
             if opened.outcome is not None:
                 self._check_there_is_one(opened)
             self._opened[search] = opened
@@ -294,7 +301,7 @@ class SealedDriver:
             algorithm=SEALED,
             parameters={
                 **named_settings(self.parameters),
-                "weightings": [list(each) for each in self.weightings],
+                "weightings": [list(self.weightings[search]) for search in sorted(self._opened)],
                 **self._groups(),
                 "schedule": [[list(batch) for batch in each.schedule] for each in courses],
                 **turns,

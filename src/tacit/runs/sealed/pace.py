@@ -19,6 +19,8 @@ SETTLING = 1
 """What the end of a batch takes, in generations."""
 OPENING_SECONDS = 0.3
 """Set aside before the deadline for the opening."""
+FURTHER_PLAN_SECONDS = 0.05
+"""For each plan of a group after the first."""
 FIRST_GUESS = 0.02
 """Seconds that a generation takes, until one was measured."""
 
@@ -44,10 +46,14 @@ class Pace:
     held_back: float = 0.0
     """Seconds before the end that are for something else."""
 
+    plans: int = 1
+    """How many are opened at the end of a search."""
+
     @property
     def reserve(self) -> float:
         """Seconds kept for the opening: two messages there and back, and a node that hangs."""
-        return OPENING_SECONDS + (self.seconds / 2 if self.measured else 0.0)
+        opening = OPENING_SECONDS + FURTHER_PLAN_SECONDS * (self.plans - 1)
+        return opening + (self.seconds / 2 if self.measured else 0.0)
 
     @property
     def latest(self) -> float | None:

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tacit.cli.instance import app
+from tacit.disclosure import BestMode, Sealed
 from tacit.problems import load_problem
 
 
@@ -33,3 +34,16 @@ def test_problems_with_capacities_are_drawn_shown_checked_and_plotted(
     assert (described["optimum"] is None) == (kind == "routing")
     checked = runner.invoke(app, ["check", str(file)])
     assert f"{kind} 8 x" in checked.output
+
+
+@pytest.mark.parametrize("kind", ["ap", "moap", "tour", "delays", "sparse"])
+def test_a_new_problem_discloses_its_plan_and_not_what_the_plan_is_worth(
+    kind: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "new.json"
+    size = "8" if kind == "tour" else "8x8"
+    made = CliRunner().invoke(app, ["new", kind, "--size", size, "--out", str(file)])
+    assert made.exit_code == 0, made.output
+    for objective in load_problem(file).objectives:
+        assert isinstance(objective.disclosure, Sealed)
+        assert objective.best_mode is BestMode.NOTHING

@@ -168,7 +168,7 @@ def test_a_finish_of_hardly_any_phases_is_none(monkeypatch: pytest.MonkeyPatch) 
     reason, notes = driven(search, deadline=8)
     assert (reason, search.turn) == (StopReason.DEADLINE, None)
     assert search.generation >= 25
-    assert "before its finish began" in notes[0]
+    assert "no time was left for that" in notes[0]
 
 
 def test_a_search_that_has_turned_goes_on_with_its_finish(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.disclosure import BestMode, Disclosure, Exact, Pareto
+from tacit.disclosure import Disclosure, Exact
 from tacit.errors import ParameterError
 from tacit.problems.files.tsplib_distances import METRICS
 from tacit.problems.model.assignment import Assignment
@@ -66,7 +66,6 @@ def generate_assignment(
             uniform_integers(rng, rows * columns, up_to=weights_up_to).reshape(rows, columns),
             sense=sense,
             disclosure=disclosure,
-            best_mode=BestMode.NOTHING if isinstance(disclosure, Pareto) else BestMode.VALUE,
             weight_bound=weights_up_to,
         )
         for i, disclosure in enumerate(each)

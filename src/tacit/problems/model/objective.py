@@ -38,11 +38,14 @@ class Objective:
     sense: Sense = "maximize"
     confidential: bool = True
     disclosure: Disclosure = Exact()  # noqa: RUF009 - immutable
-    best_mode: BestMode = BestMode.VALUE
+    best_mode: BestMode = None  # type: ignore[assignment]
+    """Left out, what is usual for the disclosure: nothing of a sealed search."""
     scale: int = 1
     weight_bound: int = -1
 
     def __post_init__(self) -> None:
+        if vars(self)["best_mode"] is None:  # which the type does not say: nobody meets it
+            object.__setattr__(self, "best_mode", self.disclosure.usual_best)
         if self.sense not in ("maximize", "minimize"):
             raise ProblemError(
                 f"objective {self.name!r}: {self.sense!r} is not a sense; use maximize or minimize"

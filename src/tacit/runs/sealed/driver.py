@@ -238,7 +238,7 @@ class SealedDriver:
         if self._finishing is not None:
             why = "its finish ended before; take a longer finish"
             if self._courses[-1].turn is None:
-                why = "the search ended before its finish began; take a shorter finish"
+                return [f"{which} not proved to be the optimum: no time was left for that"]
         return [f"{which} not proved to be the optimum: {why}, and more time"]
 
     def finish(self, _reason: StopReason, /) -> None:

@@ -110,6 +110,7 @@ def run_demo(
         for profile in profiles:
             submit(profile, run, files / f"{profile.account}.csv")
         say(f"all sealed their costs to the {count} nodes; the platform holds boxes it cannot open")
+        say(f"the nodes search for {deadline_seconds:g} s, on shares; the first time takes longer")
         ended = wait_for_end(operator, run)
         if ended["state"] != "finished":
             raise EngineError(f"the run ended as {ended['state']}: {ended['reason']}")

@@ -15,6 +15,7 @@ from tests.service.world import opened
 from tests.support.platform import generous
 
 pytestmark = pytest.mark.processes
+DELAY_SECONDS = 0.02
 
 
 def test_nothing_is_drawn_up_that_a_node_would_refuse_when_all_have_signed(tmp_path: Path) -> None:
@@ -40,6 +41,13 @@ def test_who_is_there_and_whose_clock_is_off() -> None:
         assert all(node.reachable for node in status.nodes)
         assert all(abs(node.clock_offset_seconds or 9.0) < 1 for node in status.nodes)
         assert links.clock_warnings() == []
+        while links.delay < DELAY_SECONDS:  # they measure it when they meet
+            await links.look()
+        assert links.delay < 1
+        told = [node.round_trip_seconds or 0.0 for node in links.status(running=0, waiting=0).nodes]
+        assert max(told) == 2 * links.delay
+        links._clients[1].round_trip = 1e9
+        assert links.delay == 1
 
         links._clients[1].clock_offset = -3.25
         assert links.clock_warnings() == [
@@ -51,5 +59,5 @@ def test_who_is_there_and_whose_clock_is_off() -> None:
         assert here == [True, True, False]
         await links.stop()
 
-    with LocalCluster() as cluster:
-        asyncio.run(look(cluster))
+    with LocalCluster(delay_ms=1000 * DELAY_SECONDS) as cluster:
+        asyncio.run(asyncio.wait_for(look(cluster), 120))

@@ -40,11 +40,13 @@ def sealed_run(*, objectives: int = 1, best: str | None = None, **changes: Any) 
     return RunTerms.model_validate(draft)
 
 
-def agreed(terms: RunTerms) -> Agreement:
+def agreed(terms: RunTerms, *, delay: float = 0.0) -> Agreement:
     owners = {name: Keys.new(name).signing_public for name in terms.participants}
     nonce, platform = f"{1:032x}", f"{9:064x}"
     nodes = [node_of_nobody(k, nonce, platform) for k in range(1, 4)]
-    return agreement_of_terms(terms, keys=owners, nodes=nodes, platform=platform, nonce=nonce)
+    return agreement_of_terms(
+        terms, keys=owners, nodes=nodes, platform=platform, nonce=nonce, delay=delay
+    )
 
 
 def test_an_agreement_names_every_setting_of_the_search() -> None:
@@ -123,6 +125,8 @@ def test_a_search_with_time_for_it_gets_a_finish_which_the_agreement_says() -> N
     assert "finish" not in plain.search.parameters
     assert finish_of(agreed(sealed_run(**small, parameters={"finish": 3}))) == 3
     assert finish_of(agreed(sealed_run(**{**small, "deadline_seconds": 1.0}))) == 0
+    # Distant nodes would not come to its end.
+    assert finish_of(agreed(sealed_run(**small), delay=0.1)) == 0
 
 
 @pytest.mark.parametrize(

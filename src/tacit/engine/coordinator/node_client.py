@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,6 +66,8 @@ class NodeClient:
         self._connecting = asyncio.Lock()
         self.clock_offset: float | None = None
         """How much later the node's clock is than ours, in seconds, once it has sent its time."""
+        self.round_trip: float | None = None
+        """Seconds there and back between it and the farthest of the other nodes, as it says."""
 
     @property
     def connected(self) -> bool:
@@ -192,6 +195,8 @@ class NodeClient:
             pong = await (await self.ask(Ping()))
             took = time.monotonic() - started
         self.clock_offset = pong.clock - (asked + took / 2)
+        said = pong.round_trip
+        self.round_trip = said if said is not None and math.isfinite(said) else None
         return self.clock_offset
 
     async def cancel(self, reply: asyncio.Future[Any], /) -> None:

@@ -135,7 +135,8 @@ class PlatformConnection:
             raise
         request = decode_request(frame.payload, peer=self.mux.link.peer)
         if isinstance(request, Ping):
-            await self._send(Pong(id=request.id, clock=time.time()))
+            farthest = self._node.peers.round_trip
+            await self._send(Pong(id=request.id, clock=time.time(), round_trip=farthest))
         elif isinstance(request, Cancel):
             task = self._tasks.get(request.target)
             if task is not None:

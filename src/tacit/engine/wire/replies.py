@@ -36,6 +36,8 @@ class Pong(Message, frozen=True, kw_only=True):
 
     clock: float
     """The node's time when it answered, in seconds since 1970."""
+    round_trip: float | None = None
+    """Seconds there and back to the farthest of the other nodes, as far as it is known."""
 
 
 class AgreementTaken(Message, frozen=True, kw_only=True):

@@ -23,6 +23,8 @@ from tacit.service.execution.port import ClusterStatus, NodeStatus
 LOOK_EVERY_SECONDS = 2.0
 LOOK_SECONDS = 2.0
 OFFER_SECONDS = 5.0
+MOST_DELAY_SECONDS = 1.0
+"""However far away a node says that another is."""
 DAY = 86400.0
 CLOCK_TOLERANCE_SECONDS = 2.0
 """Clocks that differ by more are worth a warning: agreements expire by the nodes' own."""
@@ -96,6 +98,12 @@ class ClusterLinks:
         if here:
             self._last_seen[node] = time.time()
 
+    @property
+    def delay(self) -> float:
+        """Seconds that messages between the nodes travel, by the longest way that they tell of."""
+        told = (client.round_trip or 0.0 for client in self._clients)
+        return min(MOST_DELAY_SECONDS, max(0.0, *told) / 2)
+
     def clock_warnings(self) -> list[str]:
         """A sentence for each node whose clock is off."""
         return [
@@ -138,6 +146,7 @@ class ClusterLinks:
                 clock_offset_seconds=client.clock_offset,
                 certificate_expires=at,
                 last_seen=seen,
+                round_trip_seconds=client.round_trip,
             )
             for terms, client, here, at, seen in zip(
                 node_terms(self._config),

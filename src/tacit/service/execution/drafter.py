@@ -62,10 +62,11 @@ class Drafter:
         if ready is None:
             return
         nonce = secrets.token_hex(16)
-        offers, platform = await self._links_of(ready.cluster).offered_nodes(nonce)
+        links = self._links_of(ready.cluster)
+        offers, platform = await links.offered_nodes(nonce)
         nodes = [each.node for each in offers]
         agreement = await asyncio.to_thread(
-            drafted, ready, nodes=nodes, platform=platform, nonce=nonce
+            drafted, ready, nodes=nodes, platform=platform, nonce=nonce, delay=links.delay
         )
         allowed = [each.allows for each in offers]
         await asyncio.to_thread(check_nodes_allow, agreement, allowed)

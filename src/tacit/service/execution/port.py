@@ -29,6 +29,8 @@ class NodeStatus:
     """When that is, in seconds since 1970."""
     last_seen: float | None = None
     """When it last answered."""
+    round_trip_seconds: float | None = None
+    """There and back between it and the farthest of the other nodes, as it says."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -125,10 +125,15 @@ def _phases_of_terms(terms: RunTerms) -> int | None:
 
 
 def _settings_of_terms(
-    terms: RunTerms, problem: Problem, nodes: int = 3
+    terms: RunTerms, problem: Problem, nodes: int = 3, delay: float = 0.0
 ) -> SealedParameters | ExactParameters:
     """The settings of a sealed run; how long a finish it has, follows from its time."""
-    time = KnownTime(deadline=terms.deadline_seconds, nodes=nodes, steps=terms.limits.evaluations)
+    time = KnownTime(
+        deadline=terms.deadline_seconds,
+        nodes=nodes,
+        delay=delay,
+        steps=terms.limits.evaluations,
+    )
     weightings = [parse_weighting(text) for text in terms.weightings]
     return sealed_settings(problem, terms.parameters, time=time, weightings=weightings)
 
@@ -141,7 +146,7 @@ def plans_of_terms(terms: RunTerms, /) -> int:
 
 
 def _search_of_terms(
-    terms: RunTerms, problem: Problem, nodes: int
+    terms: RunTerms, problem: Problem, nodes: int, delay: float
 ) -> tuple[PinnedSearch, list[int]]:
     """The search that is pinned, and how many plans an evaluation of it has, from and to."""
     if not population_of_terms(terms):
@@ -152,7 +157,7 @@ def _search_of_terms(
             raise ParameterError("a sealed search has no populations; leave distinct_min out")
         if terms.preset is not None:
             raise ParameterError("a sealed search has settings of its own; leave the preset out")
-        settings = _settings_of_terms(terms, problem, nodes)
+        settings = _settings_of_terms(terms, problem, nodes, delay)
         given = [parse_weighting(text) for text in terms.weightings]
         return pin_sealed(settings, given or default_weightings(problem)), [1, 1]
     if terms.weightings:
@@ -171,15 +176,17 @@ def agreement_of_terms(
     nodes: Sequence[NodeTerms],
     platform: str,
     nonce: str,
+    delay: float = 0.0,
 ) -> Agreement:
     """An agreement about a run, ready to be signed; its expiry counts from now.
 
-    The nodes have offered their sealing keys for this nonce and this platform.
+    The nodes have offered their sealing keys for this nonce and this platform. Messages between
+    them travel for `delay` seconds.
     """
     problem = problem_of_terms(terms)
     if not any(each.confidential for each in problem.objectives):
         raise ParameterError("nothing of this run is confidential; use tacit solve instead")
-    search, sizes = _search_of_terms(terms, problem, len(nodes))
+    search, sizes = _search_of_terms(terms, problem, len(nodes), delay)
     drafted = draft_agreement(
         problem,
         participants=keys,

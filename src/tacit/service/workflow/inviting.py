@@ -138,12 +138,21 @@ def ready_to_draft(session: Session, run_id: str, /) -> Undrafted | None:
 
 
 def drafted(
-    ready: Undrafted, /, *, nodes: Sequence[NodeTerms], platform: str, nonce: str
+    ready: Undrafted,
+    /,
+    *,
+    nodes: Sequence[NodeTerms],
+    platform: str,
+    nonce: str,
+    delay: float = 0.0,
 ) -> Agreement:
-    """The agreement of a run, within its series if it has one."""
+    """The agreement of a run, within its series if it has one.
+
+    Messages between these nodes travel for `delay` seconds.
+    """
     if ready.series is None:
         return agreement_of_terms(
-            ready.terms, keys=ready.keys, nodes=nodes, platform=platform, nonce=nonce
+            ready.terms, keys=ready.keys, nodes=nodes, platform=platform, nonce=nonce, delay=delay
         )
     return agreement_in_series(
         ready.terms, *ready.series, keys=ready.keys, nodes=nodes, platform=platform, nonce=nonce

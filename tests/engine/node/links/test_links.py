@@ -29,7 +29,7 @@ from tacit.engine.wire.peer_messages import Bind, Bound
 from tacit.engine.wire.replies import Failed, LogPage, Refused, Reply
 from tacit.errors import EngineError, FrameError, LogError, PeerError
 from tacit.mpc import Context
-from tacit.mpc.transport import Identity, MemoryLink, Mux, TlsLink, memory_pair
+from tacit.mpc.transport import Identity, MemoryLink, Mux, TlsLink, delayed, memory_pair
 from tests.engine.agreed_cluster import AgreedCluster, ask, populations, run
 
 # Links between nodes.
@@ -137,6 +137,22 @@ def test_who_waits_to_bind_itself_answers_meanwhile_and_is_not_gone() -> None:
         for each in listening:
             each.cancel()
         for line in (one, other):
+            await line.mux.close()
+
+    run(work())
+
+
+def test_a_line_knows_how_long_the_network_takes_there_and_back() -> None:
+    async def work() -> None:
+        here, there = memory_pair("node 0", "node 1")
+        lines = [PeerLine(Mux(delayed(end, 20.0)), bound_alike) for end in (here, there)]
+        listening = [asyncio.ensure_future(line.listen()) for line in lines]
+        await lines[0].measure()
+        assert lines[0].round_trip is not None
+        assert lines[0].round_trip >= 0.04
+        for each in listening:
+            each.cancel()
+        for line in lines:
             await line.mux.close()
 
     run(work())

@@ -29,6 +29,8 @@ from tacit.mpc.transport import Mux
 
 QUIET_SECONDS = 3600.0
 ANSWER_SECONDS = 5.0
+ROUND_TRIPS = 3
+"""So many are measured when a link is new; the shortest is what the network takes."""
 MOST_QUESTIONS = 256
 """Answers that a peer may wait for at a time."""
 
@@ -60,9 +62,12 @@ class PeerLine:
         self.mux = mux
         self.through = through
         """The node that the link goes through, if it is not direct."""
+        self.round_trip: float | None = None
+        """The shortest so far, in seconds; none before the peer has answered."""
         self._bind, self._relays = bind, relays
         self._talk = mux.open(TALK)
         self._asked: asyncio.Future[None] | None = None
+        self._asked_at = 0.0
         self._binding: dict[int, asyncio.Future[Bound]] = {}
         self._answering: set[asyncio.Task[None]] = set()
         self._number = 0
@@ -87,8 +92,7 @@ class PeerLine:
             case There():
                 await self._say(Here(), timeout=ANSWER_SECONDS)
             case Here():
-                if self._asked is not None:
-                    _settle(self._asked, None)
+                self._is_here()
             case Bind():
                 # It may have to wait for a computation, and who is asked meanwhile must answer.
                 if len(self._answering) >= MOST_QUESTIONS:
@@ -102,6 +106,19 @@ class PeerLine:
                     _settle(waiting, said)
             case RelayWanted() | RelayComes():
                 self._relays(said)
+
+    def _is_here(self) -> None:
+        if self._asked is None or self._asked.done():
+            return
+        took = asyncio.get_running_loop().time() - self._asked_at
+        self.round_trip = took if self.round_trip is None else min(took, self.round_trip)
+        self._asked.set_result(None)
+
+    async def measure(self) -> None:
+        """See how long the network takes there and back."""
+        for _ in range(ROUND_TRIPS):
+            if not await self.answers():
+                return
 
     async def _answer(self, asked: Bind) -> None:
         # Who breaks the link meanwhile is heard by `listen`.
@@ -118,7 +135,8 @@ class PeerLine:
     async def answers(self, *, timeout: float = ANSWER_SECONDS) -> bool:
         """Whether the peer answers in time; whoever asks meanwhile waits for the same answer."""
         if self._asked is None or self._asked.done():
-            self._asked = asyncio.get_running_loop().create_future()
+            loop = asyncio.get_running_loop()
+            self._asked, self._asked_at = loop.create_future(), loop.time()
             try:
                 await self._say(There(), timeout=timeout)
             except PeerError:

@@ -147,7 +147,9 @@ class PeerLinks:
         if old is not None:
             self._lost(peer)
             self._spawn(old.mux.close())
+        measuring = self._spawn(line.measure())
         reason = await line.listen()
+        measuring.cancel()
         self._log(LinkLost(party_name(peer), reason))
         if self._lines.get(peer) is line:
             del self._lines[peer]
@@ -177,6 +179,12 @@ class PeerLinks:
     def relayed(self) -> int:
         """How many of the links go through others."""
         return sum(line.through is not None for line in self._lines.values())
+
+    @property
+    def round_trip(self) -> float | None:
+        """Seconds there and back to the farthest peer, as far as it is known."""
+        known = [line.round_trip for line in self._lines.values()]
+        return max((each for each in known if each is not None), default=None)
 
     def lines(self) -> dict[int, PeerLine]:
         """The links that are up, by peer, for questions to them."""

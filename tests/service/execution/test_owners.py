@@ -153,7 +153,9 @@ def test_what_the_platform_changes_or_withholds_is_noticed(
         if len(there) == 3:  # the others have all of it
             outcome = result(profile, finished)
             assert [why.partition(":")[0] for why in outcome.rejected] == [f"node {first}"]
-        assert f"node {first} sealed a part" in "\n".join(check_logs(profile, finished).lines())
+            said = "\n".join(check_logs(profile, finished).lines())
+            assert f"node {first} sealed a part" in said
+        assert not check_logs(profile, finished).ok
         brings([None if node == first else each for node, each in enumerate(honest)])
         assert not check_logs(profile, finished).ok
         brings([swapped, swapped, swapped])

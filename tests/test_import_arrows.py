@@ -72,6 +72,8 @@ ARROWS["tacit.runs"] = COMMON | {
 }
 ARROWS["tacit.verify"] = ARROWS["tacit.runs"] | {"tacit.runs", "tacit.mpc"}
 ARROWS["tacit.audit"] = ARROWS["tacit.runs"] | {"tacit.runs"}
+# pymoo's algorithms on our problems.
+ARROWS["tacit.pymoo"] = {"tacit.errors", "tacit.problems", "tacit.search", "tacit.runs"}
 # Before it signs, a participant is told what the audit has measured; afterwards it checks the logs.
 ARROWS["tacit.participant"] = ARROWS["tacit.verify"] | {"tacit.audit", "tacit.verify"}
 COMPOSE_EVERYTHING = ("tacit.service", "tacit.experiments", "tacit.cli", "tacit.__main__")

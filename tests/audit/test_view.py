@@ -9,7 +9,8 @@ from tacit.audit.attacks.node_view import CarriedOver
 from tacit.audit.attacks.pairwise import informative_pairs
 from tacit.audit.attacks.pointwise import has_groups
 from tacit.audit.audit import audit_of
-from tacit.audit.score.measure import cell_spread, load_truth
+from tacit.audit.score.measure import cell_spread
+from tacit.audit.score.truth_file import load_truth
 from tacit.errors import InputError
 from tests.audit.example import example_record, example_view, example_weights
 

@@ -1,12 +1,15 @@
-"""Mistakes in options are said before anything is computed."""
+"""Mistakes in options are said before anything is computed, and shells complete commands."""
 
 from __future__ import annotations
 
+import re
+import sys
 from pathlib import Path
 
 import pytest
 
 from tacit.cli.experiment import require_extra
+from tacit.cli.main import main
 from tacit.cli.solve_options import check_writable
 from tacit.errors import InputError, TacitError
 
@@ -22,3 +25,47 @@ def test_a_result_that_cannot_be_written_is_refused_beforehand(tmp_path: Path) -
 def test_a_missing_library_is_named_with_the_command_that_installs_it() -> None:
     with pytest.raises(TacitError, match=r"run pip install 'tacit\[experiments\]'"):
         require_extra("no_such_library")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"COMP_WORDS": "tacit participant re", "COMP_CWORD": "2", "_TACIT_COMPLETE": "bash"},
+        {"_TYPER_COMPLETE_ARGS": "tacit participant re", "_TACIT_COMPLETE": "zsh"},
+        {
+            "_TYPER_COMPLETE_ARGS": "tacit participant re",
+            "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+            "_TACIT_COMPLETE": "fish",
+        },
+    ],
+    ids=lambda asked: asked["_TACIT_COMPLETE"],
+)
+def test_shells_complete_commands(
+    asked: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = completed(asked, monkeypatch, capsys)
+    assert re.findall(r"\b(review|result|runs)\b", said)[:2] == ["review", "result"]
+    assert "runs" not in said.split()
+
+
+def test_shells_complete_runs_that_were_signed_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for run in ("r-one", "r-two"):
+        (tmp_path / "tacit" / "runs" / run).mkdir(parents=True)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    asked = {"COMP_WORDS": "tacit participant log r-t", "COMP_CWORD": "3"}
+    assert completed({**asked, "_TACIT_COMPLETE": "bash"}, monkeypatch, capsys) == "r-two\n"
+
+
+def completed(
+    asked: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> str:
+    """What the command answers a shell."""
+    for name, value in asked.items():
+        monkeypatch.setenv(name, f"complete_{value}" if name == "_TACIT_COMPLETE" else value)
+    monkeypatch.setattr(sys, "argv", ["tacit"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert not ended.value.code
+    return capsys.readouterr().out

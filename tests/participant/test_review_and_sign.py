@@ -208,11 +208,12 @@ def test_what_is_forbidden_and_how_is_searched_is_shown(world: World, tacit: Tac
     honest = world.platform.agreement
     world.platform.redraft(replace(honest, problem=replace(honest.problem, forbidden=[(1, 2)])))
     out = tacit("review", RUN, "--profile", world.north.folder).out
-    assert "no plan may have F1 in 8:20" in out
+    assert "1 pairs of a row and a column are in no plan:\n    F1 (yours): not 8:20\n" in out
     assert "tournament: 3" in out
     many = [(row, column) for row in range(8) for column in range(row)]
     world.platform.redraft(replace(honest, problem=replace(honest.problem, forbidden=many)))
-    assert "any of 8 more pairs" in tacit("review", RUN, "--profile", world.north.folder).out
+    out = tacit("review", RUN, "--profile", world.north.folder).out
+    assert "\n    F1 (yours): not before 8:10\n    F2 (yours): not before 8:20\n    F3: not" in out
     told = json.loads(tacit("review", RUN, "--json", "--profile", world.north.folder).out)
     assert len(told["forbidden"]) == 28
     assert told["search"]["parameters"]["tournament"] == 3

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from msgspec.structs import replace
@@ -13,11 +15,13 @@ from tacit.participant.account.shapes import Outcome, Plan, RunView
 from tacit.participant.account.trust import Trust, seen_trust, trust_refusals
 from tacit.participant.costs import check_weights, show_rows
 from tacit.participant.explanations import disclosure_words, plan_words, search_words
-from tacit.participant.results import own_plan_rows, plan_rows
+from tacit.participant.plain_text import wrapped
+from tacit.participant.plan_costs import own_cells
+from tacit.participant.plan_table import plan_rows, table_lines
 from tacit.participant.review_words import _kind_lines, review_json, review_lines
 from tacit.participant.reviewing import Review, changed_parts, check_is_expected
 from tacit.participant.submission import chosen_objective
-from tacit.problems import generate_capacitated, generate_tour
+from tacit.problems import Participant, Problem, generate_capacitated, generate_tour
 from tacit.search.moves import SealedParameters
 from tests.engine.fixtures import example_cast
 from tests.engine.owners_cast import owners_cast
@@ -86,10 +90,42 @@ def test_who_learns_a_plan_that_is_for_its_owners() -> None:
 
 def test_own_rows_are_shown_by_name_and_nothing_else() -> None:
     cast = owners_cast()
-    rows = own_plan_rows(cast.agreement, {1: 5, 0: 3})
+    both = Outcome("finished", for_owners=True, own_rows=[{1: 5, 0: 3}])
+    rows = plan_rows(both, cast.agreement, "any")
     assert rows == [["0", "3", "yours"], ["1", "5", "yours"]]
     outcome = Outcome("finished", for_owners=True, own_rows=[{4: 2}])
     assert plan_rows(outcome, cast.agreement, "any") == [["4", "2", "yours"]]
+
+
+def test_places_of_a_tour_are_ones_own_and_positions_count_from_1() -> None:
+    plan = [3, 0, 1, 2, *range(4, 12)]
+    agreement = owners_cast(problem=shared_tour(), plan=plan).agreement
+    for outcome in (
+        Outcome("finished", plan=Plan(plan)),
+        Outcome("finished", for_owners=True, own_rows=[dict(enumerate(plan))]),
+    ):
+        rows = plan_rows(outcome, agreement, "west")
+        assert rows[:3] == [["1", "3", "yours"], ["2", "0", ""], ["3", "1", ""]]
+        assert [place for _, place, whose in rows if whose] == ["3", "2"]
+        assert table_lines(rows, agreement)[:3] == [
+            "position  city (from 0)",
+            "1         3  *",
+            "2         0",
+        ]
+        assert own_cells(outcome, agreement, [2, 3], 1) == [(2, 4, 1), (3, 0, 1)]
+
+
+def shared_tour() -> Problem:
+    others = Participant("east", (0, 1, *range(4, 12)))
+    return dataclasses.replace(symmetric_tour(), participants=(Participant("west", (2, 3)), others))
+
+
+def test_a_terminal_breaks_no_word(made: Review) -> None:
+    lines = review_lines(made)
+    shown = wrapped(lines, 80)
+    words = [word for line in lines for word in line.split()]
+    assert [word for line in shown for word in line.split()] == words
+    assert all(len(line) <= 80 or len(line.split()) == 1 for line in shown)
 
 
 def test_a_review_begins_with_the_run_and_says_whether_to_sign(made: Review) -> None:

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from tacit.audit.record.sealed_recording import record_of_plans, record_of_result, sealed_record
     from tacit.audit.record.view import Cells, View, view_of
     from tacit.audit.score.counts import counts_of
-    from tacit.audit.score.measure import Score, load_truth, unit_of
+    from tacit.audit.score.measure import Score, unit_of
     from tacit.audit.score.report import AuditReport, Measured, plot_growth
+    from tacit.audit.score.truth_file import load_truth
 else:
     __getattr__ = lazily(__name__)

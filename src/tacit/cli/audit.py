@@ -81,7 +81,7 @@ def audit_command(
     weights, optimum = load_truth(truth, recorded, place)
     priors = priors_that_fit(recorded.problem)
     if last_week is not None:
-        earlier, _ = load_truth(last_week, recorded, place)
+        earlier, _ = load_truth(last_week, recorded, place, earlier=True)
         priors.insert(0, last_week_of(earlier, float((weights - earlier).std())))
     report = audit_record(recorded, weights, objective=place, optimum=optimum, priors=priors)
     if plot is not None:

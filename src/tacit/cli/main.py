@@ -33,7 +33,7 @@ def make_app(first: str | None = None, /) -> typer.Typer:
     app = typer.Typer(
         name="tacit",
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=True,
         pretty_exceptions_enable=False,
         help="Find a near-optimal plan before the deadline without anybody seeing anybody's costs.",
         epilog="Start here: [bold]tacit instance new ap --out ap.json[/bold], then "
@@ -75,7 +75,7 @@ def version() -> None:
 
 def main() -> None:
     """Run the command line; a user's mistake becomes one line and an exit code."""
-    first = sys.argv[1] if len(sys.argv) > 1 else None
+    first = _first_word()
     if first in ("audit", "experiment", "tune"):
         # These have a thread or process per core themselves. Those of the algebra library would
         # only wait for each other, at twice the computing time and far more on a busy machine;
@@ -83,7 +83,7 @@ def main() -> None:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         app = make_app(first)
-        sys.exit(app(standalone_mode=False))
+        sys.exit(app(prog_name="tacit", standalone_mode=False))
     except TacitError as error:
         _echo_error(error)
         sys.exit(error.exit_code)
@@ -93,6 +93,15 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort):
         typer.echo("tacit: interrupted before there was any result", err=True)
         sys.exit(130)
+
+
+def _first_word() -> str | None:
+    """The subcommand: of this command, or of the line that a shell asks us to complete."""
+    words = sys.argv
+    if "_TACIT_COMPLETE" in os.environ:
+        line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")
+        words = line.split()
+    return words[1] if len(words) > 1 else None
 
 
 def _show_usage_error(error: Any) -> None:  # noqa: ANN401 - see UsageError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,7 @@ from tacit.cli.participant_profile import (
     Folder,
     ask,
     echo_json,
+    echo_lines,
     example,
     folder_of,
     keys_app,
@@ -21,6 +22,9 @@ from tacit.cli.participant_profile import (
 from tacit.cli.series.following import follow, series
 from tacit.errors import InputError, PlatformError
 from tacit.participant import plain_line
+
+if TYPE_CHECKING:
+    from tacit.engine.agreement import Agreement
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -33,7 +37,19 @@ app.command(epilog=example("series"))(series)
 app.command(epilog=example("follow s-abcdefghij --costs costs --results plans"))(follow)
 app.command(epilog=example("trust nodes.toml south.toml west.toml"))(trust)
 
-Run = Annotated[str, typer.Argument(help="The run, by its id or its name, as runs lists them.")]
+
+def _signed_here(context: typer.Context, incomplete: str) -> list[str]:
+    """Runs that a shell may complete: those that this machine has signed; asks nobody."""
+    folder = folder_of(context.params.get("profile")) / "runs"
+    return sorted(path.name for path in folder.glob("r-*") if path.name.startswith(incomplete))
+
+
+Run = Annotated[
+    str,
+    typer.Argument(
+        help="The run, by its id or its name, as runs lists them.", autocompletion=_signed_here
+    ),
+]
 TrustPath = Annotated[
     Path | None,
     typer.Option(help="Keys that the others gave you (TOML): any other key is refused."),
@@ -122,7 +138,7 @@ def review(
     if as_json:
         echo_json(participant.review_json(made))
     else:
-        typer.echo("\n".join(participant.review_lines(made)))
+        echo_lines(participant.review_lines(made))
     loaded.keep_reviewed(run, made.hash)
     if write_trust is not None:
         note = f"as the platform shows them for {run}: compare each with its owner before you trust"
@@ -156,7 +172,7 @@ def sign(
     loaded, run = _open(profile, run)
     made = participant.review(loaded, run, trust=given, unpinned=unpinned, costs=costs)
     if not yes:
-        typer.echo("\n".join(participant.review_lines(made)), err=as_json)
+        echo_lines(participant.review_lines(made), err=as_json)
         loaded.keep_reviewed(run, made.hash)
     made.check()
     made.check_costs()
@@ -222,8 +238,7 @@ def show_budget(profile: Folder = None, as_json: AsJson = False) -> None:
     if as_json:
         echo_json(participant.budget_json(spent))
         return
-    for line in participant.budget_lines(spent):
-        typer.echo(plain_line(line, longest=2000))
+    echo_lines(plain_line(line, longest=2000) for line in participant.budget_lines(spent))
     if not spent:
         typer.echo("nothing was sealed yet", err=True)
 
@@ -243,11 +258,20 @@ def withdraw(
     typer.echo(plain_line(f"withdrawn; the run is {after.state}"))
 
 
-@app.command(epilog=example("result r-abcdefghij --csv > plan.csv"))
+@app.command(epilog=example("result r-abcdefghij --costs costs.csv"))
 def result(
     run: Run,
     plan: Annotated[int, typer.Option(help="Which of several plans to show, counted from 1.")] = 1,
-    as_csv: Annotated[bool, typer.Option("--csv", help="The plan for a spreadsheet.")] = False,
+    costs: Annotated[
+        Path | None,
+        typer.Option(help="Your CSV: also show what your rows cost, computed on this machine."),
+    ] = None,
+    objective: Annotated[
+        str | None, typer.Option(help="Objective of that CSV, if there are several.")
+    ] = None,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="The plan, or with --costs your own rows of it, as CSV.")
+    ] = False,
     as_json: AsJson = False,
     profile: Folder = None,
 ) -> None:
@@ -258,14 +282,21 @@ def result(
     """
     import msgspec
 
+    if objective is not None and costs is None:
+        raise InputError("--objective says what --costs is for; give both, or neither")
     loaded, run = _open(profile, run)
     outcome, agreement = participant.result(loaded, run), loaded.signed_agreement(run)
     participant.check_number(outcome, plan)
+    own = None
+    if costs is not None and participant.count_plans(outcome):
+        own = participant.own_costs(loaded, run, outcome, costs, objective=objective)
     rows = participant.plan_rows(outcome, agreement, loaded.account, number=plan)
-    for why in outcome.rejected:
-        typer.echo(plain_line(f"Note: rejected a box of {why}", longest=2000), err=True)
+    notes = [f"rejected a box of {why}" for why in outcome.rejected]
+    notes += [] if own is None else own.notes
+    echo_lines((plain_line(f"Note: {note}", longest=2000) for note in notes), err=True)
     if as_json:
-        echo_json({**msgspec.structs.asdict(outcome), "rows": rows})
+        shown = {**msgspec.structs.asdict(outcome), "rows": rows}
+        echo_json(shown if own is None else {**shown, "own_costs": own.to_json()})
         return
     if not as_csv:
         why = f": {outcome.reason}" if outcome.reason else ""
@@ -275,21 +306,41 @@ def result(
     if outcome.plan is None and not outcome.own_rows:
         raise PlatformError(f"{run} is {outcome.state} and has no plan; try again when it has run")
     if as_csv:
-        typer.echo(participant.plan_csv(rows), nl=False)
+        third, lines = ("whose", rows) if own is None else ("cost", own.rows(plan))
+        heads = (*participant.plan_heads(agreement, of_cells=own is not None), third)
+        typer.echo(participant.plan_csv(lines, heads=heads), nl=False)
         return
+    _show_plan(loaded, outcome, plan, agreement, own)
+    typer.echo(_receipts(loaded, run, outcome.receipts), err=True)
+
+
+def _show_plan(
+    profile: participant.Profile,
+    outcome: participant.Outcome,
+    number: int,
+    agreement: Agreement | None,
+    own: participant.OwnCosts | None,
+) -> None:
+    """One plan whole, what it costs here, and the others in a line each."""
     several = participant.count_plans(outcome) > 1
     if several:
-        typer.echo(plain_line(participant.plan_title(outcome, agreement, plan)))
-    width = max(len(row) for row, _, _ in rows)
-    for row, column, whose in rows:
-        mark = "  *" if whose and outcome.plan is not None else ""
-        typer.echo(plain_line(f"{row:{width}}  {column}{mark}"))
+        echo_lines([plain_line(participant.plan_title(outcome, agreement, number))])
+    rows = participant.plan_rows(outcome, agreement, profile.account, number=number)
+    marked = not all(whose for _, _, whose in rows)
+    echo_lines(participant.table_lines(rows, agreement, marked=marked))
+    if own is not None:
+        echo_lines(["", *(plain_line(line) for line in own.lines(number))])
     if several:
         typer.echo("\nthe others; --plan N shows one of them whole, and --json has all")
-    for line in participant.other_plans(outcome, agreement, loaded.account, plan):
-        typer.echo(plain_line(line, longest=2000))
-    typer.echo("* yours" if outcome.plan is not None else OWN_PART, err=True)
-    typer.echo(_receipts(loaded, run, outcome.receipts), err=True)
+    others = participant.other_plans(
+        outcome, agreement, profile.account, number, sums=() if own is None else own.sums
+    )
+    echo_lines(plain_line(line, longest=2000) for line in others)
+    if outcome.plan is None:
+        typer.echo(OWN_PART, err=True)
+    elif marked:
+        whose = "yours" if agreement is None or not agreement.known_problem.between_places else ""
+        typer.echo(f"* {whose or 'yours: what the way from here costs is in your file'}", err=True)
 
 
 @app.command(epilog=example("log r-abcdefghij"))
@@ -304,7 +355,7 @@ def log(run: Run, profile: Folder = None, as_json: AsJson = False) -> None:
         shown = {"run": run, "state": verdict.state, "ok": verdict.ok}
         echo_json({**shown, "findings": verdict.findings, "notes": verdict.notes})
     else:
-        typer.echo("\n".join(plain_line(line, longest=2000) for line in verdict.lines()))
+        echo_lines(plain_line(line, longest=2000) for line in verdict.lines())
     verdict.check()
     if not as_json:
         typer.echo("everything is as it was signed")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,6 +26,15 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 def folder_of(profile: Path | None, /) -> Path:
     """The folder that was named, or the usual one."""
     return profile or participant.default_folder()
+
+
+def echo_lines(lines: Iterable[str], /, *, err: bool = False) -> None:
+    """Print lines; a terminal gets them broken between words, a file as they are."""
+    stream = sys.stderr if err else sys.stdout
+    if stream.isatty():
+        lines = participant.wrapped(lines, shutil.get_terminal_size().columns)
+    for line in lines:
+        typer.echo(line, err=err)
 
 
 def echo_json(value: Any, /) -> None:  # noqa: ANN401 - whatever msgspec can write

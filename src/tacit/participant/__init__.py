@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tacit.participant.account.client import PlatformClient, tls_context
     from tacit.participant.account.joining import find_key_file, join, new_key_file
     from tacit.participant.account.profile import Profile, default_folder, load_profile
+    from tacit.participant.account.shapes import Outcome
     from tacit.participant.account.trust import (
         Trust,
         joined_trust,
@@ -27,15 +28,10 @@ if TYPE_CHECKING:
     )
     from tacit.participant.checking import check_logs
     from tacit.participant.leakage_budget import budget, budget_json, budget_lines, repeated
-    from tacit.participant.plain_text import plain_cell, plain_line
-    from tacit.participant.results import (
-        own_plan_rows,
-        plan_csv,
-        plan_rows,
-        result,
-        runs,
-        series_of,
-    )
+    from tacit.participant.plain_text import plain_cell, plain_line, wrapped
+    from tacit.participant.plan_costs import OwnCosts, own_costs
+    from tacit.participant.plan_table import plan_csv, plan_heads, plan_rows, table_lines
+    from tacit.participant.results import result, runs, series_of
     from tacit.participant.review_words import review_json, review_lines
     from tacit.participant.reviewing import Review, check_is_expected, review, sign
     from tacit.participant.series.cost_sources import AnyCosts, CommandCosts, FileCosts

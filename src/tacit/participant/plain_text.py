@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Iterable
+
 LONGEST = 500
 _BEGINS_A_FORMULA = ("=", "+", "-", "@")
 """After blanks, tabs and line ends, which spreadsheets skip."""
@@ -27,3 +30,22 @@ def plain_cell(text: str, /) -> str:
     ("' =HYPERLINK(1)", 'north')
     """
     return f"'{text}" if text.lstrip().startswith(_BEGINS_A_FORMULA) else text
+
+
+def wrapped(lines: Iterable[str], width: int, /) -> list[str]:
+    """Lines broken between words, what follows a break indented; a longer word stays whole.
+
+    >>> wrapped(["  no plan has F1 in 08:10 or earlier"], 24)
+    ['  no plan has F1 in', '    08:10 or earlier']
+    """
+    found = []
+    for line in lines:
+        margin = line[: len(line) - len(line.lstrip())]
+        found += textwrap.wrap(
+            line,
+            max(width, 20),
+            subsequent_indent=f"{margin}  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [""]
+    return found

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Mapping
-
 import msgspec
-import numpy as np
 
-from tacit.engine.agreement import Agreement
 from tacit.errors import TrustError
 from tacit.participant.account.profile import Profile
 from tacit.participant.account.shapes import Outcome, RunSummary, SeriesView
 from tacit.participant.own_parts import fetch_own_parts
-from tacit.participant.plain_text import plain_cell
 from tacit.participant.receipts import fetch_receipts
 
 
@@ -60,57 +53,3 @@ def check_shows_no_plan(outcome: Outcome, /) -> None:
             "the platform shows a plan that is for its owners alone, so it is not the nodes'; do "
             "not use it, and ask the operator"
         )
-
-
-def own_plan_rows(agreement: Agreement, columns: Mapping[int, int], /) -> list[list[str]]:
-    """One's own rows of a plan for its owners, or the whole tour, as lines of names."""
-    problem = agreement.known_problem
-    rows, names = problem.labels
-    if problem.between_places:
-        listed = problem.listed([columns[at] for at in range(len(columns))])
-        return [[str(first), names[place], ""] for first, place in listed]
-    return [[rows[row], names[column], "yours"] for row, column in sorted(columns.items())]
-
-
-def plan_rows(
-    outcome: Outcome, agreement: Agreement | None, account: str, /, *, number: int = 1
-) -> list[list[str]]:
-    """A plan as lines of row, column, and whether the row is one's own; of ways, the places.
-
-    The names are those of the agreement that this machine signed. Without one there are numbers.
-    `number` chooses one of several plans.
-    """
-    if outcome.own_rows and agreement is not None:
-        return own_plan_rows(agreement, outcome.own_rows[number - 1])
-    if outcome.plan is None:
-        return []
-    chosen = outcome.plan if number == 1 or not outcome.front else outcome.front[number - 1]
-    items = chosen.items
-    if agreement is None:
-        return [[str(row), str(column), ""] for row, column in enumerate(items)]
-    problem = agreement.known_problem
-    if not problem.have_the_form(np.array([items], dtype=np.int64)):
-        raise TrustError(
-            "the platform does not show a plan for the problem that was signed; ask the operator"
-        )
-    rows, columns = problem.labels
-    own = {row for k in agreement.confidential() for row in agreement.rows_of(account, k)}
-    if problem.between_places:  # An entry is about no row of its own.
-        return [[str(first), columns[place], ""] for first, place in problem.listed(items)]
-    return [
-        [rows[row], columns[column], "yours" if row in own else ""]
-        for row, column in problem.listed(items)
-    ]
-
-
-def plan_csv(rows: list[list[str]], /) -> str:
-    r"""A plan for a spreadsheet.
-
-    >>> plan_csv([["F1", "08:10", "yours"], ["=1+1", "@x", ""]])
-    "row,column,whose\nF1,08:10,yours\n'=1+1,'@x,\n"
-    """
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["row", "column", "whose"])
-    writer.writerows([plain_cell(cell) for cell in row] for row in rows)
-    return out.getvalue()

@@ -10,11 +10,12 @@ from tacit.engine.identity import key_fingerprint
 from tacit.participant.account.trust import node_address
 from tacit.participant.costs import show_rows
 from tacit.participant.explanations import SearchWords, plan_words, search_words
+from tacit.participant.forbidden_words import forbidden_lines
 from tacit.participant.plain_text import plain_line
 from tacit.participant.reviewing import Review
 from tacit.problems import Problem, unscaled_text
 
-MOST_PAIRS = 20
+MOST_RULES = MOST_NUMBERS = 20
 
 
 def review_lines(review: Review, /) -> list[str]:
@@ -87,10 +88,10 @@ def _limits(review: Review, words: SearchWords) -> list[str]:
     lines.append(f"after {until} (in {left:.1f} hours) the nodes evaluate nothing more")
     lines.append(words.limit)
     lines += _kind_lines(review.agreement.known_problem)
-    lines += [f"no plan may have {pair}" for pair in _some(_pairs(review))]
     if not forbidden:
-        lines.append("no pair of a row and a column is forbidden")
-    return lines
+        return [*lines, "no pair of a row and a column is forbidden"]
+    lines.append(f"{len(forbidden):,} pairs of a row and a column are in no plan:")
+    return lines + [f"  {line}" for line in _some(_forbidden(review))]
 
 
 def _kind_lines(problem: Problem) -> list[str]:
@@ -98,8 +99,8 @@ def _kind_lines(problem: Problem) -> list[str]:
     lines = [f"kind of problem: {problem.kind}, version {problem.version}"]
     for name, given in problem.data.items():
         numbers = [given] if isinstance(given, int) else given
-        shown = ", ".join(map(str, numbers[:MOST_PAIRS]))
-        more = len(numbers) - MOST_PAIRS
+        shown = ", ".join(map(str, numbers[:MOST_NUMBERS]))
+        more = len(numbers) - MOST_NUMBERS
         lines.append(f"{name}: {shown}" + (f" and {more:,} more, see --json" if more > 0 else ""))
     if problem.between_places:
         both = "count as one plan" if problem.is_symmetric else "are two plans"
@@ -107,19 +108,16 @@ def _kind_lines(problem: Problem) -> list[str]:
     return lines
 
 
-def _pairs(review: Review) -> list[str]:
-    problem = review.agreement.problem
-    rows, columns = problem.row_names, problem.column_names
-    return [
-        f"{rows[row] if rows else row} in {columns[column] if columns else column}"
-        for row, column in problem.forbidden
-    ]
+def _forbidden(review: Review) -> list[str]:
+    rows, columns = review.agreement.known_problem.labels
+    own = {row for rows in review.own_rows.values() for row in rows}
+    return forbidden_lines(review.agreement.problem.forbidden, rows, columns, own)
 
 
 def _some(lines: list[str]) -> list[str]:
     """As many as somebody reads; --json has all."""
-    left = len(lines) - MOST_PAIRS
-    return lines if left <= 0 else [*lines[:MOST_PAIRS], f"any of {left:,} more pairs, see --json"]
+    left = len(lines) - MOST_RULES
+    return lines if left <= 0 else [*lines[:MOST_RULES], f"and {left:,} more rules, see --json"]
 
 
 def _search(review: Review, words: SearchWords) -> list[str]:

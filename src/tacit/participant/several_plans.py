@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tacit.engine.agreement import Agreement, sealed_terms
 from tacit.errors import InputError
 from tacit.participant.account.shapes import Outcome
-from tacit.participant.results import plan_rows
+from tacit.participant.plan_table import plan_rows
 
 MOST_OWN = 6
 """Of one's own rows, so many are in a line."""
@@ -53,9 +55,18 @@ def plan_title(outcome: Outcome, agreement: Agreement | None, number: int, /) ->
 
 
 def other_plans(
-    outcome: Outcome, agreement: Agreement | None, account: str, shown: int, /
+    outcome: Outcome,
+    agreement: Agreement | None,
+    account: str,
+    shown: int,
+    /,
+    *,
+    sums: Sequence[str] = (),
 ) -> list[str]:
-    """A line for each plan but the shown one, with what it has for one's own rows."""
+    """A line for each plan but the shown one, with what it has for one's own rows.
+
+    `sums` are what one's own rows cost under each plan, where that was computed.
+    """
     lines = []
     for number in range(1, count_plans(outcome) + 1):
         if number == shown:
@@ -64,5 +75,6 @@ def other_plans(
         own = [f"{row} {column}" for row, column, whose in rows if whose]
         more = f" and {len(own) - MOST_OWN} more" if len(own) > MOST_OWN else ""
         yours = f"; yours: {', '.join(own[:MOST_OWN])}{more}" if own else ""
-        lines.append(plan_title(outcome, agreement, number) + yours)
+        cost = f"; your sum: {sums[number - 1]}" if sums else ""
+        lines.append(plan_title(outcome, agreement, number) + cost + yours)
     return lines

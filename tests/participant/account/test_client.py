@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import socket
 import time
 from dataclasses import replace
@@ -23,9 +24,10 @@ from tacit.engine.local.cluster import LocalCluster, free_addresses
 from tacit.errors import InputError, PlatformError, TrustError
 from tacit.participant import PlatformClient, join, load_profile, result, runs, sign, withdraw
 from tacit.participant.account.client import tls_context
+from tacit.problems import Objective
 from tacit.service.access.tokens import revoke_all
 from tests.participant.conftest import Tacit, World
-from tests.participant.platform import RUN, Platform, served
+from tests.participant.platform import RUN, Platform, csv_of, served, slots
 
 
 def test_offline(world: World, tacit: Tacit) -> None:
@@ -118,7 +120,9 @@ def test_the_plan_for_a_desk_and_for_a_spreadsheet(finished: World, tacit: Tacit
     folder = finished.north.folder
     said = tacit("result", RUN, "--profile", folder)
     assert said.code == 0
-    assert [line.endswith("*") for line in said.out.splitlines()] == [True] * 3 + [False] * 6
+    head, *lines = said.out.splitlines()
+    assert head.split() == ["row", "column"]
+    assert [line.endswith("*") for line in lines] == [True] * 3 + [False] * 6
     table = tacit("result", RUN, "--csv", "--profile", folder).out.splitlines()
     assert table[0] == "row,column,whose"
     assert table[1].startswith("F0,")
@@ -128,6 +132,38 @@ def test_the_plan_for_a_desk_and_for_a_spreadsheet(finished: World, tacit: Tacit
     late = tacit("withdraw", RUN, "--yes", "--profile", folder)
     assert late.code == 4
     assert "the run is finished; to become cancelled it must be" in late.err
+
+
+def test_what_ones_own_rows_cost_is_computed_here(finished: World, tacit: Tacit) -> None:
+    command = ("result", RUN, "--costs", finished.csv(), "--profile", finished.north.folder)
+    plan = json.loads(tacit("result", RUN, "--json", *command[-2:]).out)["plan"]["items"]
+    weights = finished.platform.problem.objectives[0].weights
+    assert weights is not None
+    own = [int(weights[row, plan[row]]) / 10 for row in range(3)]
+    finished.platform.received.clear()
+    said = tacit(*command)
+    assert (said.code, "Note" in said.err) == (0, False)
+    assert [float(line.split()[-1]) for line in said.out.splitlines()[-4:]] == [*own, sum(own)]
+    assert not any(b"12.5" in sent or b"costs" in sent for sent in finished.platform.received)
+    table = tacit(*command, "--csv").out.splitlines()
+    assert table[0] == "row,column,cost"
+    assert [float(line.split(",")[2]) for line in table[1:]] == own
+    shown = json.loads(tacit(*command, "--json").out)["own_costs"]["plans"]
+    assert float(shown[0]["sum"]) == sum(own)
+    other = finished.folder / "other.csv"
+    other.write_text(csv_of(replace(finished.platform.problem, objectives=(raised(),)), "north"))
+    said = tacit("result", RUN, "--costs", other, *command[-2:])
+    assert "in your file F0, F1, F2 is not what you sealed for this run" in said.err
+    wrong = tacit("result", RUN, "--costs", finished.csv("south"), *command[-2:])
+    assert (wrong.code, "is not a row of 'north'" in wrong.err) == (2, True)
+    assert tacit("result", RUN, "--objective", "delay", *command[-2:]).code == 2
+
+
+def raised() -> Objective:
+    """Other costs of the same flights."""
+    (delay,) = slots().objectives
+    assert delay.weights is not None
+    return replace(delay, weights=(delay.weights + 1) % 3000)
 
 
 def test_keys(tmp_path: Path, tacit: Tacit) -> None:

@@ -43,6 +43,9 @@ class RecordedProblem(msgspec.Struct, frozen=True, forbid_unknown_fields=True, d
     owners: list[tuple[str, list[int]]]
     """Participants and their rows."""
 
+    row_names: list[str] | UnsetType = UNSET
+    column_names: list[str] | UnsetType = UNSET
+    """Where there are names; older records have none."""
     version: int | UnsetType = UNSET
     data: dict[str, int | list[int]] | UnsetType = UNSET
 
@@ -73,6 +76,8 @@ class RecordedObjective(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     sealed, one per generation or one at the end, as agreed."""
     disclosed: bytes
     """One value per candidate, in the order of the evaluations, deflated 64-bit words."""
+    scale: int | UnsetType = UNSET
+    """By how much weights were multiplied; older records do not say."""
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import UNSET
 
 from tacit.audit.record.record import Record, RecordedObjective, RecordedProblem
 from tacit.errors import ParameterError
@@ -85,6 +86,7 @@ class Recorder:
                 best=problem.objectives[k].best_mode.value,
                 disclosed_best=list(self._best[k]),
                 disclosed=disclosed.whole(),
+                scale=problem.objectives[k].scale,
             )
             for k, disclosed in self._disclosed.items()
         ]
@@ -114,6 +116,8 @@ def recorded_problem(problem: Problem, /) -> RecordedProblem:
         and all(each is None or np.array_equal(each, each.T) for each in weights),
         forbidden=public.forbidden,
         owners=[(each.name, list(each.rows)) for each in problem.participants],
+        row_names=UNSET if problem.row_names is None else list(problem.row_names),
+        column_names=UNSET if problem.column_names is None else list(problem.column_names),
         version=public.version,
         data=public.data,
     )

@@ -69,6 +69,7 @@ def record_of_plans(
                 best=each.best_mode.value,
                 disclosed_best=disclosed,
                 disclosed=nothing,
+                scale=each.scale,
             )
         )
     first, *others = [[int(column) for column in plan] for plan in plans] or [[]]

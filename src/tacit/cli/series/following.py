@@ -9,7 +9,14 @@ from typing import Annotated
 import typer
 
 from tacit import participant
-from tacit.cli.participant_profile import AsJson, Folder, ask, echo_json, folder_of
+from tacit.cli.participant_profile import (
+    AsJson,
+    Folder,
+    ask,
+    echo_json,
+    echo_lines,
+    folder_of,
+)
 from tacit.errors import InputError, TrustError
 from tacit.participant import plain_line
 
@@ -57,7 +64,7 @@ def _sign(
     made = participant.review_series(loaded, name, unpinned=unpinned)
     seen = participant.reviewed_series(loaded, name)
     if not yes:
-        typer.echo("\n".join(participant.series_lines(made)))
+        echo_lines(participant.series_lines(made))
         participant.keep_reviewed_series(loaded, name, made.hash)
     made.check()
     if yes and (expected or seen) is None:
@@ -124,7 +131,7 @@ def follow(
         if as_json:
             echo_json(participant.series_json(made))
         else:
-            typer.echo("\n".join(participant.series_lines(made)))
+            echo_lines(participant.series_lines(made))
         participant.keep_reviewed_series(loaded, name, made.hash)
         made.check()
         return

@@ -30,7 +30,8 @@ from tacit.files import writing
 from tacit.participant.account.profile import Profile
 from tacit.participant.account.shapes import RunSummary
 from tacit.participant.checking import ENDED, check_logs
-from tacit.participant.results import plan_csv, plan_rows, result, runs
+from tacit.participant.plan_table import plan_csv, plan_heads, plan_rows
+from tacit.participant.results import result, runs
 from tacit.participant.reviewing import review, sign
 from tacit.participant.series.cost_sources import AnyCosts, Wanted
 from tacit.participant.series.kept import (
@@ -230,7 +231,8 @@ class Follower:
             path = self.results / f"{agreement.series.number}.csv"
             with writing(path):
                 path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-                path.write_text(plan_csv(rows), encoding="utf-8")
+                heads = (*plan_heads(agreement), "whose")
+                path.write_text(plan_csv(rows, heads=heads), encoding="utf-8")
 
     def _check(self, run: RunSummary) -> None:
         """Check the logs once; what they contradict ends all signing until somebody looks at it."""

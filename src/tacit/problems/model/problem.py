@@ -236,6 +236,13 @@ class Problem(ABC):
         """A plan as people read it: a row, position or vehicle (see `heads`), and what it gets."""
         return list(enumerate(plan))
 
+    def listed_names(self, plan: Sequence[int], /) -> list[tuple[str, str]]:
+        """The same in names; positions and vehicles have none and are counted from 1."""
+        rows, columns = self.labels
+        if self.between_places:
+            return [(str(first + 1), columns[place]) for first, place in self.listed(plan)]
+        return [(rows[row], columns[column]) for row, column in self.listed(plan)]
+
     def named_plan(self, plan: Sequence[int], /) -> list[tuple[str, str]] | None:
         """The cells of a plan in the problem's own names, or None where it has none."""
         if self.row_names is None and self.column_names is None:

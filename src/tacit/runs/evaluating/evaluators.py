@@ -23,6 +23,7 @@ from tacit.search import SearchParameters
 
 if TYPE_CHECKING:
     from tacit.engine.agreement import PinnedSearch
+    from tacit.engine.coordinator import SecureEngine
 
 
 def simulated_evaluator(
@@ -74,21 +75,46 @@ def evaluator_on_nodes(
         evaluations=allowed_evaluations(limits),
         population=(fewest, most),
     ) as engine:
-        from tacit.engine.coordinator import SecureObjective
+        yield _secure_evaluator(problem, engine, estimator_named(parameters.estimator))
 
-        estimator = estimator_named(parameters.estimator)
-        if problem.evaluates_together:
-            first = SecureObjective(engine, 0, estimator=estimator)
-            yield Together(first, len(problem.objectives))
-            return
-        yield SideBySide(
-            tuple(
-                SecureObjective(engine, k, estimator=estimator)
-                if objective.confidential
-                else ClearObjective(problem, k)
-                for k, objective in enumerate(problem.objectives)
-            )
+
+@contextmanager
+def chosen_sets_on_nodes(
+    problem: Problem,
+    choice: EngineChoice,
+    announce: Announce,
+    /,
+    *,
+    evaluations: int,
+    population: tuple[int, int],
+) -> Iterator[SideBySide]:
+    """An evaluator on nodes for sets that no agreed search gives: somebody chooses them."""
+
+    def pinned() -> PinnedSearch:
+        from tacit.engine.agreement import PinnedSearch
+
+        return PinnedSearch("genetic", {}, 0, "chosen")
+
+    with engine_on_nodes(
+        problem, choice, announce, search=pinned, evaluations=evaluations, population=population
+    ) as engine:
+        yield _secure_evaluator(problem, engine, estimator_named("linear"))
+
+
+def _secure_evaluator(problem: Problem, engine: SecureEngine, estimator: Estimator) -> SideBySide:
+    from tacit.engine.coordinator import SecureObjective
+
+    if problem.evaluates_together:
+        first = SecureObjective(engine, 0, estimator=estimator)
+        return Together(first, len(problem.objectives))
+    return SideBySide(
+        tuple(
+            SecureObjective(engine, k, estimator=estimator)
+            if objective.confidential
+            else ClearObjective(problem, k)
+            for k, objective in enumerate(problem.objectives)
         )
+    )
 
 
 def allowed_evaluations(limits: Limits, /) -> int:

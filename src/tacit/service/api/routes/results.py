@@ -57,7 +57,12 @@ def _result_csv(run: Run) -> str:
     return _csv_text(
         header,
         (
-            (a, *([rows[a]] if row_named else []), b, *([columns[b]] if named else []))
+            (
+                a + problem.between_places,
+                *([rows[a]] if row_named else []),
+                b,
+                *([columns[b]] if named else []),
+            )
             for a, b in (problem.listed(items) if items else [])
         ),
     )

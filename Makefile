@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Tests start hundreds of interpreters; compiling all modules in each costs more than many tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo check test lint format typecheck quick unit debian kernels bench bench-platform reproduce leakage equity figures lock release clean fuzz mutants
+.PHONY: help demo check test lint format typecheck quick unit debian kernels bench bench-platform reproduce leakage equity figures lock release clean fuzz mutants hosts-test postgres-test upgrade-test deploy-test soak
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -80,6 +80,25 @@ figures: .venv/ready-bench ## Measure again what README and docs say of speed an
 	@$(BIN)/python -m benchmarks.finish --json docs/figures/finish.json
 	@$(BIN)/python -m benchmarks.equal_time --json docs/figures/equal-time.json
 	@$(BIN)/python -m benchmarks.document_figures --write
+
+# Whole deployments, which take minutes, and some of them root: not part of `make test`.
+DEPLOYMENT := $(BIN)/python -m pytest -q -n 0 -rs -m deployment
+
+hosts-test: .venv/ready-dev ## Nodes, platform and participants on hosts of their own, with delays and faults (root, 8 minutes)
+	@$(DEPLOYMENT) tests/deployment/test_hosts.py
+
+postgres-test: .venv/ready-dev debian ## A database that restarts in mid-run (3 minutes)
+	@$(DEPLOYMENT) tests/deployment/test_postgres.py
+
+upgrade-test: .venv/ready-dev ## An earlier version with a run under way, upgraded to this one (5 minutes)
+	@$(DEPLOYMENT) tests/deployment/test_upgrade.py
+
+deploy-test: .venv/ready-dev ## The images of deploy/Containerfile, built and run (root, Podman, debootstrap; 10 minutes)
+	@$(DEPLOYMENT) tests/deployment/test_containers.py
+
+SOAK_MINUTES ?= 30
+soak: .venv/ready-dev ## Ten runs at a time while processes are killed at random; SOAK_MINUTES=30
+	@nice $(BIN)/python -m benchmarks.soak --minutes $(SOAK_MINUTES) --json docs/figures/soak.json
 
 mutants: .venv/ready-dev ## Break the protocols in small ways: some test must notice each (15 minutes)
 	@$(BIN)/python -m tests.mutants --write

@@ -31,7 +31,8 @@
         ├── NotThereError         it does not exist, or is not for you to see
         ├── WrongStateError       the run does not allow it now
         ├── TooManyError          too many requests; says when to retry
-        └── BusyError             too much to do for everybody; the same may work in a minute
+        ├── BusyError             too much to do for everybody; the same may work in a minute
+        └── StorageError          the database cannot be used now; the same may work in a minute
 
 Each message says what was wrong, where, and what to do about it. The command line prints it as
 one line and ends with the error's `exit_code`.
@@ -251,3 +252,10 @@ class BusyError(ServiceError):
 
     status = 503
     code = "busy"
+
+
+class StorageError(ServiceError):
+    """The platform's database cannot be used right now; the same may work in a minute."""
+
+    status = 503
+    code = "storage"

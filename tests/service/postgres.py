@@ -35,28 +35,59 @@ def _not_root() -> dict[str, Any]:
     return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
 
 
+class PostgresServer:
+    """Reached by a socket in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._programs, self._who = folder, _programs(), _not_root()
+        if self._who:
+            os.chown(folder, self._who["user"], self._who["group"])
+        initdb = f"{self._programs}/initdb"
+        self._run(initdb, "-D", self._data, "-A", "trust", "-U", "tacit", "--no-sync")
+
+    @property
+    def url(self) -> str:
+        return f"postgresql+psycopg://tacit@/postgres?host={self._folder}"
+
+    @property
+    def _data(self) -> str:
+        return str(self._folder / "data")
+
+    def start(self) -> None:
+        options = f"-k {self._folder} -c listen_addresses='' -c fsync=off"
+        self._control("-w", "-l", f"{self._folder}/log", "-o", options, "start")
+
+    def stop(self, how: str = "immediate") -> None:
+        self._control("-m", how, "-w", "stop")
+
+    def _control(self, *words: str) -> None:
+        self._run(f"{self._programs}/pg_ctl", "-D", self._data, *words)
+
+    def _run(self, *words: str) -> None:
+        options: dict[str, Any] = {"stdout": subprocess.DEVNULL, "timeout": 60, **self._who}
+        subprocess.run(words, check=True, cwd=self._folder, **options)
+
+
 @contextmanager
-def postgres() -> Iterator[str]:
-    """The URL of a fresh server, reached by a socket in a folder of its own."""
-    programs, who = _programs(), _not_root()
+def postgres_server() -> Iterator[PostgresServer]:
+    """A fresh server, which runs."""
     folder = Path(tempfile.mkdtemp(prefix="tacit-pg-"))
-    if who:
-        os.chown(folder, who["user"], who["group"])
-
-    def run(*words: str) -> None:
-        subprocess.run(words, check=True, cwd=folder, timeout=60, stdout=subprocess.DEVNULL, **who)
-
-    data = str(folder / "data")
     try:
-        run(f"{programs}/initdb", "-D", data, "-A", "trust", "-U", "tacit", "--no-sync")
-        options = f"-k {folder} -c listen_addresses='' -c fsync=off"
-        run(f"{programs}/pg_ctl", "-D", data, "-w", "-l", f"{folder}/log", "-o", options, "start")
+        server = PostgresServer(folder)
+        server.start()
         try:
-            yield f"postgresql+psycopg://tacit@/postgres?host={folder}"
+            yield server
         finally:
-            run(f"{programs}/pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
+            server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def postgres() -> Iterator[str]:
+    """The URL of a fresh server."""
+    with postgres_server() as server:
+        yield server.url
 
 
 def new_database(server: str) -> str:

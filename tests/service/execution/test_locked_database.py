@@ -9,7 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
+from tacit.errors import StorageError
+from tacit.service.execution import drafter
 from tacit.service.execution import executor as executing
 from tacit.service.execution.agreed_runs import StoredAgreement
 from tacit.service.execution.executor import Executor
@@ -124,3 +127,40 @@ def test_progress_is_told_again_afterwards(
         telling.cancel()
 
     asyncio.run(work())
+
+
+def test_what_cannot_be_written_now_is_told_from_mistakes(
+    settings: Settings, database: Database
+) -> None:
+    async def work() -> None:
+        held = asyncio.ensure_future(while_held(settings))
+        await asyncio.sleep(HELD_SECONDS / 4)
+        with pytest.raises(StorageError, match="cannot be used right now"):
+            await database.write(create_account, "north", "participant")
+        await held
+        await database.write(create_account, "north", "participant")
+
+    asyncio.run(work())
+
+
+def test_an_agreement_is_drawn_up_once_the_database_is_back(
+    settings: Settings, database: Database, run_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drafter, "RETRY_SECONDS", (0.02,))
+    asked = 0
+
+    def ready(_session: object, _run: str, /) -> None:
+        nonlocal asked
+        asked += 1
+        if asked < 3:
+            raise OperationalError("", None, Exception("the server ended the connection"))
+
+    monkeypatch.setattr(drafter, "ready_to_draft", ready)
+    drafting = drafter.Drafter(database, lambda name: pytest.fail(name))
+
+    async def work() -> None:
+        assert not await drafting.draw_up(run_id)
+        await drafting.retry(run_id)
+
+    asyncio.run(work())
+    assert asked == 3

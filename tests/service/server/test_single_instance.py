@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from sqlalchemy import create_engine, text
 
 from tacit.errors import InputError
+from tacit.service.server import single_instance
 from tacit.service.server.settings import FILE_NAME, Settings
-from tacit.service.server.single_instance import the_single_instance
+from tacit.service.server.single_instance import ADVISORY_KEY, the_single_instance
 from tests.service.postgres import new_database
 
 
@@ -51,3 +58,48 @@ def test_two_platforms_with_one_postgresql(settings: Settings, postgres_server: 
     with the_single_instance(here):
         assert refused(replace(here, data="other"))
     assert not refused(here)
+
+
+LOCK = text("SELECT pg_try_advisory_lock(:key)").bindparams(key=ADVISORY_KEY)
+_OWN = (
+    "FROM pg_locks JOIN pg_database ON pg_database.oid = database"
+    " WHERE locktype = 'advisory' AND datname = current_database()"
+)
+HOLDERS, FORGET = text(f"SELECT pid {_OWN}"), text(f"SELECT pg_terminate_backend(pid) {_OWN}")
+
+
+def until(fits: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not fits():
+        assert time.monotonic() < end, "it took too long"
+        time.sleep(0.02)
+
+
+def test_a_database_that_forgot_the_lock_is_locked_again(
+    settings: Settings, postgres_server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(single_instance, "LOOK_SECONDS", 0.02)
+    here = replace(settings, database=new_database(postgres_server))
+    engine = create_engine(here.database)
+    with the_single_instance(here):
+        with engine.connect() as connection:
+            (before,) = connection.execute(HOLDERS).scalars()
+            assert connection.execute(FORGET).scalar()
+            until(lambda: {*connection.execute(HOLDERS).scalars()} - {before} != set())
+        assert refused(replace(here, data="other"))
+    engine.dispose()
+
+
+def test_who_finds_its_lock_with_another_platform_ends(
+    settings: Settings, postgres_server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = threading.Event()
+    monkeypatch.setattr(single_instance, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(os, "kill", lambda who, how: how == signal.SIGTERM and ended.set())
+    here = replace(settings, database=new_database(postgres_server))
+    engine = create_engine(here.database, isolation_level="AUTOCOMMIT")
+    with the_single_instance(here), engine.connect() as other:
+        # Whoever is quicker has it.
+        until(lambda: other.execute(FORGET) is not None and bool(other.scalar(LOCK)))
+        until(ended.is_set)
+    engine.dispose()

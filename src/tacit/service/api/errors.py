@@ -17,6 +17,7 @@ from tacit.errors import (
     MpcError,
     RefusedError,
     ServiceError,
+    StorageError,
     TacitError,
     TooManyError,
 )
@@ -76,6 +77,10 @@ async def _tacit_error(request: Request, error: Exception) -> Response:
             headers["Retry-After"] = str(error.retry_after)
         if error.status == 401:
             headers["WWW-Authenticate"] = "Bearer"
+        if isinstance(error, StorageError):
+            log.error("the database is away", extra={"fields": {"what": message}})
+            # The driver's words name hosts and users, which are the operators' affair.
+            message = "the database cannot be used right now; try again in a minute"
         return error_answer(error.status, error.code, message, headers=headers)
     if isinstance(error, (MpcError, RefusedError)):
         return error_answer(503, "nodes", message)

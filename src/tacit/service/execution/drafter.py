@@ -9,10 +9,11 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 
 from tacit.engine.derived import check_nodes_allow
 from tacit.engine.wire import RefusalKind
-from tacit.errors import MpcError, RefusedError, TacitError
+from tacit.errors import MpcError, RefusedError, StorageError, TacitError
 from tacit.service.execution.cluster_links import ClusterLinks
 from tacit.service.storage import Database, add_warning
 from tacit.service.workflow.inviting import drafted, keep_draft, ready_to_draft
@@ -77,10 +78,12 @@ class Drafter:
         log.warning("no agreement yet", extra={"fields": {"run": run_id, "what": what}})
         later = "; this is retried" if _may_pass(error) else ""
         warning = f"the agreement cannot be drawn up: {what}{later}"
-        await self._database.write(add_warning, run_id, warning)
+        # A database that is away takes no warning; it is the reason.
+        with suppress(StorageError):
+            await self._database.write(add_warning, run_id, warning)
 
 
 def _may_pass(error: BaseException) -> bool:
     if isinstance(error, RefusedError):
         return error.kind == RefusalKind.FULL
-    return isinstance(error, MpcError | TimeoutError | OSError)
+    return isinstance(error, MpcError | StorageError | TimeoutError | OSError)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from sqlalchemy.orm import Session
 
-from tacit.errors import NotThereError, RefusedError, TacitError
+from tacit.errors import NotThereError, RefusedError, StorageError, TacitError
 from tacit.service.execution.agreed_runs import stored_agreement
 from tacit.service.execution.cluster_links import ClusterLinks
 from tacit.service.storage import Database, list_runs
@@ -51,8 +51,7 @@ class EndedRuns:
 
     async def tell(self) -> None:
         """Tell the nodes, for as long as the platform runs."""
-        for run_id in await self._database.read(lately_over, time.time()):
-            self.add(run_id)
+        await self._remember()
         while True:
             if not self._untold:
                 self._news.clear()
@@ -62,6 +61,16 @@ class EndedRuns:
                     self._untold.discard(run_id)
             if self._untold:
                 await asyncio.sleep(RETRY_SECONDS)
+
+    async def _remember(self) -> None:
+        while True:
+            try:
+                for run_id in await self._database.read(lately_over, time.time()):
+                    self.add(run_id)
+            except StorageError:
+                await asyncio.sleep(RETRY_SECONDS)
+            else:
+                return
 
     async def _tell_about(self, run_id: str) -> bool:
         try:

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from tacit.engine.agreement import read_agreement
-from tacit.errors import NotThereError, WrongStateError
+from tacit.errors import NotThereError, StorageError, WrongStateError
 from tacit.service.execution.agreed_runs import stored_agreement
 from tacit.service.execution.answer import result_of
 from tacit.service.execution.cluster_links import ClusterLinks
@@ -135,6 +135,8 @@ class Executor:
             try:
                 await self._database.write(write, reports)
                 written = time.monotonic()
+            except StorageError as error:
+                log.warning("progress is not written", extra={"fields": {"what": str(error)}})
             except Exception as error:
                 log.error("progress is not written", exc_info=error)
 
@@ -204,7 +206,8 @@ class Executor:
             self._tasks.pop(run_id, None)
             self.metrics.handing_over(len(self._provisioners))
         if is_ready:
-            await self.resume(run_id)
+            # A database that is away now must not leave the run without a place in the queue.
+            await retry_until_written(lambda: self.resume(run_id), run=run_id)
         else:
             self._ended_runs.add(run_id)
 

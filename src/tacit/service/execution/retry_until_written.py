@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from tacit.errors import TacitError
+from tacit.errors import StorageError, TacitError
 
 T = TypeVar("T")
 
@@ -24,6 +24,8 @@ async def retry_until_written(write: Callable[[], Awaitable[T]], /, *, run: str)
     while True:
         try:
             return await write()
+        except StorageError as error:
+            log.error("not written yet", extra={"fields": {"run": run, "what": str(error)}})
         except TacitError:
             raise
         except Exception as error:

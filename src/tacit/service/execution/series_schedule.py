@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from sqlalchemy.orm import Session
 
 from tacit.engine.series import read_series
-from tacit.errors import TacitError
+from tacit.errors import StorageError, TacitError
 from tacit.service.api.series_terms import NextRun
 from tacit.service.server.settings import Settings
 from tacit.service.storage import Database, list_series, read_standing_series, runs_of_series
@@ -78,6 +78,10 @@ class SeriesSchedule:
         while True:
             try:
                 await self.look(time.time())
+            except StorageError as error:
+                log.warning(
+                    "the schedule of series is retried", extra={"fields": {"what": str(error)}}
+                )
             except Exception as error:
                 log.error("the schedule of series is retried", exc_info=error)
             await asyncio.sleep(LOOK_EVERY_SECONDS)

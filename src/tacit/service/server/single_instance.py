@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
+import signal
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from sqlalchemy import NullPool, create_engine, make_url, text
+from sqlalchemy import Connection, NullPool, create_engine, text
 from sqlalchemy.exc import ArgumentError, DatabaseError
 
 from tacit.errors import InputError
@@ -18,6 +21,10 @@ from tacit.service.storage.database import SQLITE, cannot_be_opened
 LOCK = "service.lock"
 ADVISORY_KEY = 0x7461636974
 """PostgreSQL's locks have numbers; this one spells tacit."""
+LOOK_SECONDS = 1.0
+"""How soon it is noticed that the database was away."""
+
+log = logging.getLogger("tacit.service")
 
 
 @contextmanager
@@ -55,20 +62,68 @@ def _locked(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _advisory_lock(url: str) -> Iterator[None]:
+    lock = _AdvisoryLock(url)
+    lock.take()
+    stop = threading.Event()
+    keeper = threading.Thread(target=lock.keep, args=(stop,), daemon=True, name="database-lock")
+    keeper.start()
     try:
-        engine = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
-        connection = engine.connect()
-    except (ArgumentError, ModuleNotFoundError, DatabaseError) as error:
-        raise cannot_be_opened(error) from None
-    with connection:
-        if make_url(url).get_backend_name() == "postgresql":
+        yield
+    finally:
+        stop.set()
+        keeper.join()
+        lock.let_go()
+
+
+class _AdvisoryLock:
+    """A lock that lasts as long as its connection: a database that restarts forgets it."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            self._engine = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+        except (ArgumentError, ModuleNotFoundError) as error:
+            raise cannot_be_opened(error) from None
+        self._connection: Connection | None = None
+
+    def take(self) -> None:
+        """Have the lock, or refuse."""
+        try:
+            connection = self._engine.connect()
+        except DatabaseError as error:
+            raise cannot_be_opened(error) from None
+        if self._engine.dialect.name == "postgresql":
             # The server notices within a minute if this machine is gone.
             for name, value in (("idle", 30), ("interval", 10), ("count", 3)):
                 connection.execute(text(f"SET tcp_keepalives_{name} = {value}"))
             taken = connection.scalar(text("SELECT pg_try_advisory_lock(:k)"), {"k": ADVISORY_KEY})
             if not taken:
+                connection.close()
                 raise _runs_already("the database")
-        yield
+        self._connection = connection
+
+    def keep(self, stop: threading.Event) -> None:
+        """Take it again whenever the database was away; end this process if somebody else has."""
+        while not stop.wait(LOOK_SECONDS):
+            try:
+                if self._connection is None:
+                    self.take()
+                    log.info("the database is back, and locked again")
+                else:
+                    self._connection.execute(text("SELECT 1"))
+            except DatabaseError:
+                self.let_go()
+            except InputError as error:
+                if isinstance(error.__context__, DatabaseError):
+                    continue  # not back yet
+                log.critical(f"{error}; this one ends, since two would spoil each other's runs")
+                os.kill(os.getpid(), signal.SIGTERM)
+                return
+
+    def let_go(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(DatabaseError):
+                connection.close()
 
 
 def _runs_already(what: str) -> InputError:

@@ -17,10 +17,10 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import msgspec
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
-from sqlalchemy.exc import ArgumentError, DatabaseError
+from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, OperationalError
 from sqlalchemy.orm import Session
 
-from tacit.errors import InputError
+from tacit.errors import InputError, StorageError
 from tacit.service.storage.events import NEW_EVENTS
 from tacit.service.storage.migrations import HEAD
 from tacit.service.storage.models import Event
@@ -113,7 +113,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Session]:
         """A session that sees one state of the database and changes nothing."""
-        with Session(self._engine, expire_on_commit=False) as session:
+        with _away_is_said(), Session(self._engine, expire_on_commit=False) as session:
             yield session
 
     @contextmanager
@@ -121,6 +121,7 @@ class Database:
         """A session whose changes are on disk when the block ends, all or none."""
         with (
             self._turn.taken(first=first),
+            _away_is_said(),
             Session(self._writer, expire_on_commit=False) as session,
         ):
             yield session
@@ -170,6 +171,23 @@ class Database:
         for threads in (self._readers, *self._writers.values()):
             threads.shutdown()
         self._engine.dispose()
+
+
+@contextmanager
+def _away_is_said() -> Iterator[None]:
+    """Have a server that is gone or stopped, or a file that is locked or full, told from mistakes.
+
+    What was being written is not there, or all of it is: the answer to a commit can be lost too.
+    """
+    try:
+        yield
+    except DBAPIError as error:
+        if not isinstance(error, OperationalError) and not error.connection_invalidated:
+            raise
+        what = str(error.orig).splitlines()[0].strip()
+        raise StorageError(
+            f"the database cannot be used right now ({what}); try again in a minute"
+        ) from error
 
 
 def cannot_be_opened(error: Exception, /) -> InputError:

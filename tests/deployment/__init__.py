@@ -1,0 +1,1 @@
+"""Deployments that are really run: hosts, databases, upgrades, containers. See CONTRIBUTING.md."""

@@ -1,0 +1,119 @@
+"""A whole deployment by commands: a cluster of nodes, a platform, an operator, three airlines."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, nullcontext
+from pathlib import Path
+from typing import Any
+
+from tacit.engine.identity.cluster_files import write_cluster
+from tests.deployment.parties import (
+    NAMES,
+    TACIT,
+    Operator,
+    Participant,
+    Place,
+    Server,
+    Words,
+    entries_of_nodes,
+    typed,
+)
+
+
+def anywhere(_host: str) -> Place:
+    """All of them on this machine."""
+    return nullcontext
+
+
+class Deployment:
+    """Use it in a `with` statement: all servers end with the block."""
+
+    def __init__(
+        self,
+        folder: Path,
+        addresses: Sequence[str],
+        platform: str,
+        *,
+        listen: Sequence[str] | None = None,
+        place: Callable[[str], Place] = anywhere,
+        tacit: Words = TACIT,
+        **settings: str | int,
+    ) -> None:
+        """`addresses` are the nodes' and the platform's; `listen` theirs too, where it differs.
+
+        `settings` stand in service.toml in place of what is usual.
+        """
+        self.folder, self.tacit, self._place = folder, tacit, place
+        self.cluster, self.web = folder / "cluster", folder / "web"
+        *own, web = listen or (*addresses, platform)
+        write_cluster(self.cluster, addresses, listen=own, any_search=True)
+        words = ("service", "init", self.web, "--cluster", self.cluster / "cluster.toml")
+        typed(tacit, *words, "--listen", web, "--url", f"https://{platform}")
+        config = self.web / "service.toml"
+        lines = config.read_text().splitlines()
+        given = {name: f'"{v}"' if isinstance(v, str) else str(v) for name, v in settings.items()}
+        kept = [line for line in lines if line.split(" =")[0] not in given]
+        config.write_text("\n".join([*(f"{n} = {v}" for n, v in given.items()), *kept]) + "\n")
+        self.nodes = [
+            self._server(f"node-{i}", "node", "run", "--config", self.cluster / f"node-{i}.toml")
+            for i in range(len(addresses))
+        ]
+        self.platform = self._server("platform", "service", "run", "--config", config)
+        self.operator = Operator(f"https://{platform}", self.web / "service.pem")
+        self.people = [Participant(name, folder / name, tacit) for name in NAMES]
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Deployment:
+        try:
+            self._stack.callback(self.operator.http.close)
+            for each in self.servers:
+                self._stack.callback(each.end, signal.SIGKILL)
+                each.start()
+            self.operator.wait_until_up(*self.servers)
+            config = self.web / "service.toml"
+            self.operator.join(
+                typed(self.tacit, "service", "invite", "desk", "--config", config).strip()
+            )
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    @property
+    def servers(self) -> list[Server]:
+        return [*self.nodes, self.platform]
+
+    def start_run(self, terms: dict[str, Any]) -> str:
+        """A run that all have signed and submitted to; whoever is new joins first."""
+        run, codes = self.operator.new_run(terms)
+        if codes:
+            self._enter(codes)
+        with ThreadPoolExecutor(len(self.people)) as desks:
+            list(desks.map(lambda each: each.sign(run, terms), self.people))
+            list(desks.map(lambda each: each.submit(run), self.people))
+        return run
+
+    def _enter(self, codes: dict[str, str]) -> None:
+        url, certificate = self.operator.url, self.web / "service.pem"
+        entries = [each.enter(url, codes[each.name], certificate) for each in self.people]
+        keys = self.folder / "keys.toml"
+        keys.write_text("\n".join([*entries, *entries_of_nodes(self.cluster, self.tacit)]))
+        for each in self.people:
+            each.type("trust", keys)
+
+    def check_by_participants(self, run: str, *, how_many: int = 1) -> None:
+        """Plan and logs, as a participant sees and checks them."""
+        for each in self.people[:how_many]:
+            plan = each.type("result", run, "--csv").splitlines()
+            assert len(plan) > len(NAMES), plan
+            said = each.type("log", run)
+            assert said.endswith("everything is as it was signed\n"), said
+
+    def _server(self, host: str, *words: str | Path) -> Server:
+        return Server(words, self.folder / f"{host}.log", self.tacit, self._place(host))

@@ -10,6 +10,7 @@ import logging
 import secrets
 from collections.abc import Callable
 
+from tacit.engine.coordinator import head_of_series
 from tacit.engine.derived import check_nodes_allow
 from tacit.engine.wire import RefusalKind
 from tacit.errors import MpcError, RefusedError, TacitError
@@ -62,10 +63,16 @@ class Drafter:
         if ready is None:
             return
         nonce = secrets.token_hex(16)
-        offers, platform = await self._links_of(ready.cluster).offered_nodes(nonce)
+        links = self._links_of(ready.cluster)
+        offers, platform = await links.offered_nodes(nonce, books=ready.books)
         nodes = [each.node for each in offers]
         agreement = await asyncio.to_thread(
-            drafted, ready, nodes=nodes, platform=platform, nonce=nonce
+            drafted,
+            ready,
+            nodes=nodes,
+            platform=platform,
+            nonce=nonce,
+            head=head_of_series(offers),
         )
         allowed = [each.allows for each in offers]
         await asyncio.to_thread(check_nodes_allow, agreement, allowed)

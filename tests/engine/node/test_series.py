@@ -136,7 +136,7 @@ def test_a_series_ends_and_its_folder_goes(
 
 
 def test_a_node_keeps_so_many_series_of_a_platform(parties: Parties) -> None:
-    parties.node.series = KeptSeries(parties.folder / "node-0.data", most=2)
+    parties.node.series = KeptSeries(parties.folder / "node-0.data", most=2, node=0)
     for _ in range(2):
         series = parties.series_of()
         parties.hand_over(parties.run(1, series), parties.signed(series))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
+from tacit.engine.agreement.equity.check import check_equity
 from tacit.engine.agreement.frame_sizes import check_frame_sizes
 from tacit.engine.agreement.owners import check_plan_for
 from tacit.engine.agreement.sealed import check_sealed
@@ -48,8 +49,10 @@ def check_agreement(agreement: Agreement, /, *, offered: bool = True) -> None:
             raise AgreementError(
                 f"objective {terms.name!r} is public; give the digest of its weights, no owners"
             )
+    _check_rule(agreement)
     _check_problem(agreement)
     _check_bounds(agreement)
+    check_equity(agreement, offered=offered)
     check_sealed(agreement)
     check_plan_for(agreement)
     check_frame_sizes(agreement)
@@ -64,6 +67,14 @@ def _check_size(agreement: Agreement) -> None:
             f"the problem has {problem.rows} rows and {problem.columns} columns; give at least one "
             f"of each, at most {MOST_COLUMNS} of either and {MOST_PAIRS} pairs"
         )
+
+
+def _check_rule(agreement: Agreement) -> None:
+    """Before anything else is made of it: bounds follow from it."""
+    try:
+        agreement.largest_factor  # noqa: B018 - the rule checks itself
+    except InputError as error:
+        raise AgreementError(f"equity: {error}") from error
 
 
 def _check_problem(agreement: Agreement) -> None:

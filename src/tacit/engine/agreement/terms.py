@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from tacit.disclosure import PARETO, SEALED, parse_best_mode, parse_disclosure
+from tacit.engine.agreement.equity.terms import RunEquity
 from tacit.errors import AgreementError
 from tacit.mpc import FitnessBound, ParetoWidths, Spec
 from tacit.problems import (
@@ -162,16 +163,27 @@ class Agreement(_Part, frozen=True, dict=True, omit_defaults=True):
     front: FrontReveal = "nothing"
     """What the nodes disclose at the end of objectives that they evaluate together: which plans of
     the last set are non-dominated, with `values` also what each of these is worth."""
+    equity: RunEquity | None = None
+    """Where those count for more who are behind over the runs of a series."""
+
+    @property
+    def largest_factor(self) -> int:
+        """By so much the nodes multiply weights at most before they search."""
+        return 1 if self.equity is None else self.equity.terms.rule.largest_factor
 
     def fitness_bound(self, objective: int) -> FitnessBound:
         """The public limits of an objective's fitness."""
         terms = self.objectives[objective]
         negate = terms.sense == "minimize"
-        return FitnessBound.of_sum(self.known_problem.terms, terms.weight_bound, negate=negate)
+        bound = terms.weight_bound * self.largest_factor
+        return FitnessBound.of_sum(self.known_problem.terms, bound, negate=negate)
 
     @cached_property
     def known_problem(self) -> Problem:
-        """The problem with everything but its weights; refused where its kind is unknown."""
+        """The problem with everything but its weights; refused where its kind is unknown.
+
+        Its bounds are those of the weights that are searched, with their factors.
+        """
         objectives = tuple(
             Objective(
                 terms.name,
@@ -181,7 +193,7 @@ class Agreement(_Part, frozen=True, dict=True, omit_defaults=True):
                 disclosure=parse_disclosure(terms.disclosure),
                 best_mode=parse_best_mode(terms.best),
                 scale=terms.scale,
-                weight_bound=terms.weight_bound,
+                weight_bound=terms.weight_bound * self.largest_factor,
             )
             for terms in self.objectives
         )

@@ -34,8 +34,10 @@ def _share_bytes(agreement: Agreement) -> int:
 def weights_bytes(agreement: Agreement, /) -> int:
     """The shares of all matrices, and the public ones."""
     cells, shared = agreement.problem.rows * agreement.problem.columns, agreement.confidential()
+    # With equity once as they were stated, and once with their factors.
+    matrices = len(shared) * (1 if agreement.equity is None else 2)
     return cells * (
-        _share_bytes(agreement) * len(shared) + 8 * (len(agreement.objectives) - len(shared))
+        _share_bytes(agreement) * matrices + 8 * (len(agreement.objectives) - len(shared))
     )
 
 
@@ -92,3 +94,10 @@ def working_bytes(agreement: Agreement, /) -> int:
         courses = courses_of(agreement, seed=0)
         steps += [generations_bytes(each, nodes=len(agreement.nodes)) for each in courses]
     return weights_bytes(agreement) + search_bytes(agreement) + max(steps)
+
+
+def account_bytes(agreement: Agreement, /) -> int:
+    """The account of a run: comparisons of all cells of the table, and of 256 per participant."""
+    cells = agreement.problem.rows * agreement.problem.columns
+    compared = max(cells * 64, 256 * 64 * len(agreement.participants))
+    return BATCH_FACTOR[len(agreement.nodes)] * compared // 8 + 64 * cells

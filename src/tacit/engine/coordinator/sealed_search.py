@@ -23,7 +23,7 @@ from tacit.engine.records.ledger import Parts
 from tacit.engine.records.node_log import verify_log
 from tacit.engine.records.opened_plan import JoinedPlan, join_parts, join_value
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
-from tacit.engine.wire.messages import Advance, OpenPlan
+from tacit.engine.wire.messages import Advance, CountRun, OpenPlan
 from tacit.engine.wire.replies import GenerationsDone, PlanOpened
 from tacit.engine.wire.request import advance_hash
 from tacit.errors import AbortError, EngineError, MpcError, PeerTimeoutError, RefusedError
@@ -98,6 +98,9 @@ class SealedSearch:
         self.seed = 0
         self.sent = 0
         self.rounds = 0
+        self.head: str | None = None
+        """Of the counted runs of the series, once this one is counted."""
+        self.counted_rounds = 0
 
     @property
     def generation(self) -> int:
@@ -229,7 +232,40 @@ class SealedSearch:
         self.sent = max(reply.sent for reply in replies)
         self.rounds = max(reply.rounds for reply in replies)
 
-    # The opening.
+    # The account, where balances are kept, and the opening.
+
+    async def count(self, *, until: float | None) -> str | None:
+        """Have all nodes count the run, before its plan is opened; the head with it.
+
+        Without equity there is nothing to count.
+        """
+        coordinator = self._coordinator
+        if coordinator.agreement.equity is None or self.head is not None:
+            return self.head
+
+        async def once() -> str:
+            epoch = await coordinator.epoch(everybody=True)
+            request = CountRun(
+                agreement=coordinator.hash,
+                search=self._search,
+                state=self._last,
+                epoch=epoch,
+                attempt=coordinator.new_attempt(),
+            )
+
+            async def nothing(session: Session) -> None:
+                """The coordinator takes no part in it."""
+
+            _, asked, _ = await coordinator.attempt(request, b"count", nothing)
+            done = await coordinator.watch(asyncio.gather(*asked), asked)
+            heads = {each.head for each in done}
+            if len(heads) > 1:
+                raise AbortError("the nodes", "have counted different runs")
+            self.counted_rounds = max(each.rounds for each in done)
+            return heads.pop()
+
+        self.head = await coordinator.persist(once, until=until)
+        return self.head
 
     async def open(self, search: int | None = None, /, *, until: float | None) -> Opened:
         """The plan, from all nodes or all but one; raises by `until` if fewer answer.
@@ -239,6 +275,7 @@ class SealedSearch:
         search = self._search if search is None else search
         if not self._last:
             raise EngineError("nothing was searched yet, so there is no plan to open")
+        await self.count(until=until)
         answers: dict[int, PlanOpened] = {}
         nodes = len(self._coordinator.clients)
         asking = [

@@ -14,6 +14,7 @@ from tacit.engine.coordinator.node_client import NodeClient
 from tacit.engine.wire.messages import OfferSealingKey
 from tacit.engine.wire.replies import Allowed
 from tacit.errors import EngineError
+from tacit.mpc.equity import FIRST_HEAD
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,19 @@ class NodeOffer:
     node: NodeTerms
     allows: Allowed | None
     """None for a node that does not say it."""
+    head: str = ""
+    """Of the counted runs of the series that was asked for; empty if the node does not know it."""
+    counted: int = 0
+    """The last run that it has counted there."""
+
+
+def head_of_series(offers: Iterable[NodeOffer], /) -> str:
+    """The head that the next run has to name: that of the node which has counted most.
+
+    A node that lacks the last run has prepared it, and counts it when it hears of the next.
+    """
+    known = [each for each in offers if each.head]
+    return max(known, key=lambda each: each.counted).head if known else FIRST_HEAD
 
 
 async def ask_for_sealing_keys(
@@ -33,21 +47,23 @@ async def ask_for_sealing_keys(
     nonce: str,
     platform: str,
     within: float,
+    books: Sequence[str] = (),
 ) -> list[NodeOffer]:
     """The nodes with the sealing keys that they offer for the agreement with this nonce.
 
-    `platform` is the fingerprint of the certificate that the agreement will name.
+    `platform` is the fingerprint of the certificate that the agreement will name, and `books` the
+    series whose balances count in it.
     """
+    request = OfferSealingKey(nonce=nonce, platform=platform, signing_key="0" * 64, books=[*books])
     async with asyncio.timeout(within):
-        asked = (
-            _ask(client, node, nonce, platform) for client, node in zip(clients, nodes, strict=True)
-        )
+        asked = (_ask(client, node, request) for client, node in zip(clients, nodes, strict=True))
         return list(await asyncio.gather(*asked))
 
 
-async def _ask(client: NodeClient, node: NodeTerms, nonce: str, platform: str) -> NodeOffer:
+async def _ask(client: NodeClient, node: NodeTerms, request: OfferSealingKey) -> NodeOffer:
     await client.connect()
-    request = OfferSealingKey(nonce=nonce, platform=platform, signing_key=node.signing_key)
+    nonce, platform = request.nonce, request.platform
+    request = replace(request, signing_key=node.signing_key)
     offer = await (await client.ask(request))
     made = replace(node, sealing_key=offer.sealing_key, sealing_signature=offer.signature)
     if not is_offered(made, nonce=nonce, platform=platform):
@@ -55,4 +71,4 @@ async def _ask(client: NodeClient, node: NodeTerms, nonce: str, platform: str) -
             f"{client.name} did not sign its sealing key with the key that cluster.toml gives it; "
             "compare signing_key with what tacit keys show prints at the node"
         )
-    return NodeOffer(made, offer.allows)
+    return NodeOffer(made, offer.allows, offer.head, offer.counted)

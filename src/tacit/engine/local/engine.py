@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -81,8 +81,13 @@ def offered_node_terms(cluster: ClusterConfig, nonce: str, /) -> list[NodeTerms]
     return [each.node for each in node_offers(cluster, nonce)]
 
 
-def node_offers(cluster: ClusterConfig, nonce: str, /) -> list[NodeOffer]:
-    """The same with what each node allows, for whoever drafts the agreement."""
+def node_offers(
+    cluster: ClusterConfig, nonce: str, /, *, books: Sequence[str] = ()
+) -> list[NodeOffer]:
+    """The same with what each node allows, for whoever drafts the agreement.
+
+    Of the series whose balances count, they tell what they have counted.
+    """
 
     async def ask() -> list[NodeOffer]:
         clients = clients_of(cluster)
@@ -93,6 +98,7 @@ def node_offers(cluster: ClusterConfig, nonce: str, /) -> list[NodeOffer]:
                 nonce=nonce,
                 platform=platform_certificate(cluster),
                 within=OFFER_SECONDS,
+                books=books,
             )
         except TimeoutError:
             raise PeerTimeoutError("the nodes", "offered no sealing keys; start them") from None

@@ -106,7 +106,7 @@ class Node:
         )
         remove_leftovers(self._data)
         self.own_keys = OwnKeys(config, self._data)
-        self.series = KeptSeries(self._data, most=config.most_agreements)
+        self.series = KeptSeries(self._data, most=config.most_agreements, node=self.number)
         self._load_agreement_states()
         self.quota = Quota(
             config,

@@ -19,6 +19,7 @@ from tacit.engine.node.state.inputs import Inputs
 from tacit.engine.node.work import evaluation, sealed_work
 from tacit.engine.node.work.agreeing import agree
 from tacit.engine.node.work.epochs import open_epoch
+from tacit.engine.node.work.equity.counting import count_run
 from tacit.engine.node.work.input_check import prepare
 from tacit.engine.node.work.log_pages import REST as PAGE_REST
 from tacit.engine.node.work.log_pages import log_page
@@ -35,6 +36,7 @@ from tacit.engine.wire.messages import (
     Advance,
     Agree,
     Cancel,
+    CountRun,
     End,
     Evaluate,
     FetchLog,
@@ -86,6 +88,7 @@ Work = (
     | Evaluate
     | Reveal
     | Advance
+    | CountRun
     | OpenPlan
     | End
 )
@@ -278,6 +281,8 @@ class PlatformConnection:
                     return await evaluation.reveal(node, agreement_state, request, self.mux)
                 case Advance():
                     return await sealed_work.advance(node, agreement_state, request, self.mux)
+                case CountRun():
+                    return await count_run(node, agreement_state, request)
                 case OpenPlan():
                     return await sealed_work.open_plan(node, agreement_state, request)
 
@@ -293,9 +298,12 @@ class PlatformConnection:
         public, signature = self._node.offer_sealing_key(
             request.nonce, request.platform, self.platform, signing_key=request.signing_key
         )
+        head, counted = self._node.series.head(request.books)
         return SealingKeyOffered(
             id=request.id,
             sealing_key=public,
             signature=signature,
             allows=allowed_by(self._node.config),
+            head=head,
+            counted=counted,
         )

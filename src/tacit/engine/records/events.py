@@ -224,6 +224,22 @@ class ImprovementsSent(Sent, frozen=True, tag="told improvements"):
     search: int = field(name="objective")
 
 
+class RunCounted(Event, frozen=True, omit_defaults=True, tag="counted run"):
+    """The run counts for the balances of its series; its plan may leave the node from now on."""
+
+    number: int
+    attempt: str
+    """The computation of the steps, the same at all nodes."""
+    participants: list[str]
+    """Who took a step."""
+    head: str
+    """Of the chain of counted runs, with this one."""
+    opened: list[tuple[str, int]] = []
+    """What all are told: the sum of the saved shares, the spread of the balances."""
+    boxes: list[str] = []
+    """What each of the participants above is told of itself, sealed to it."""
+
+
 class PlanBound(Event, frozen=True, tag="open plan"):
     """The node binds itself to the one plan of a search that it may open."""
 
@@ -320,6 +336,7 @@ AgreementEvent = (
     | StartDrawn
     | GenerationsBegun
     | ImprovementsSent
+    | RunCounted
     | PlanBound
     | PlanSent
     | PlanSealed

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tacit.engine.agreement.check import check_agreement, check_name
+from tacit.engine.agreement.check import check_agreement, check_name, is_hash
 from tacit.engine.series.terms import Series
 from tacit.errors import AgreementError
+from tacit.mpc.equity import LEAST_PARTICIPANTS
 
 MOST_RUNS_PER_DAY = 1440
 MOST_SECONDS = 366 * 86400.0
@@ -33,6 +34,24 @@ def check_series(series: Series, /) -> None:
     _check_varying(series)
     _check_limits(series)
     _check_schedule(series)
+    _check_equity(series)
+
+
+def _check_equity(series: Series) -> None:
+    """What holds for single runs is checked with the pattern."""
+    if series.equity is None:
+        if series.continues:
+            raise AgreementError("a series continues another for its balances; it has none")
+        return
+    if series.varying.least_participants < LEAST_PARTICIPANTS:
+        raise AgreementError(
+            f"runs with {series.varying.least_participants} participants would tell balances, "
+            f"which add up to zero; let at least {LEAST_PARTICIPANTS} take part"
+        )
+    if series.varying.least_columns < 2:
+        raise AgreementError("with one column there is nothing to save; take at least two")
+    if series.continues and not is_hash(series.continues):
+        raise AgreementError("the series that this one continues is not named by its hash")
 
 
 def _check_varying(series: Series) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from tacit.engine.agreement.equity.terms import EquityTerms
 from tacit.engine.agreement.terms import Agreement
 from tacit.engine.series.check import check_series
 from tacit.engine.series.terms import FORMAT, Schedule, Series, SeriesLimits, SeriesNode, Varying
@@ -22,6 +23,8 @@ def draft_series(
     varying: Varying,
     nonce: str,
     schedule: Schedule | None = None,
+    equity: EquityTerms | None = None,
+    continues: str = "",
 ) -> Series:
     """A series whose runs are like this agreement, ready to be signed.
 
@@ -47,6 +50,8 @@ def draft_series(
         plan=pattern.plan,
         front=pattern.front,
         schedule=schedule,
+        equity=equity,
+        continues=continues,
         nonce=nonce,
     )
     check_series(series)

@@ -5,7 +5,7 @@ what a run looks like if nothing varies, and says what may vary and how far. Eac
 agreement of its own, signed by all its participants; their machines do that by themselves after
 they have compared it with the series, and so do the nodes.
 
-Rules that come later (of equity, for example) are fields with a default: series of before keep
+Rules that come later, as those of equity did, are fields with a default: series of before keep
 their bytes, and software that does not know a field refuses a series that has it.
 """
 
@@ -17,6 +17,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from tacit.engine.agreement.equity.terms import EquityTerms, RunEquity
 from tacit.engine.agreement.terms import FORMAT as AGREEMENT_FORMAT
 from tacit.engine.agreement.terms import (
     Agreement,
@@ -33,6 +34,7 @@ from tacit.engine.agreement.terms import (
     canonical,
 )
 from tacit.errors import AgreementError
+from tacit.mpc.equity import FIRST_HEAD
 
 FORMAT = "tacit-series/1"
 Part = Literal["rows", "columns", "forbidden", "data"]
@@ -126,6 +128,10 @@ class Series(_Part, frozen=True, dict=True, kw_only=True):
     plan: PlanFor = "everybody"
     front: FrontReveal = "nothing"
     schedule: Schedule | None = None
+    equity: EquityTerms | None = None
+    """Where those count for more who are behind over the runs; see docs/equity.md."""
+    continues: str = ""
+    """The hash of the series whose balances this one takes over: with others, or other keys."""
     nonce: str
 
     @cached_property
@@ -166,6 +172,9 @@ class Series(_Part, frozen=True, dict=True, kw_only=True):
             grace_seconds=self.grace_seconds,
             plan=self.plan,
             front=self.front,
+            equity=None
+            if self.equity is None
+            else RunEquity(terms=self.equity, head=FIRST_HEAD, reference=[]),
         )
 
 

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
+from tacit.engine.agreement.equity.check import first_come
 from tacit.engine.agreement.terms import Agreement
 from tacit.engine.series.terms import Series, series_hash
-from tacit.errors import AgreementError
+from tacit.errors import AgreementError, InputError
 from tacit.problems import PublicProblem
 
 CLOCK_SECONDS = 120.0
@@ -138,6 +139,29 @@ def _names_series(series: Series, agreement: Agreement) -> Found:
         yield "it names another series, or none"
 
 
+def _equity(series: Series, agreement: Agreement) -> Found:
+    """The rule is that of the series, and so is what the reference plan follows from.
+
+    The head is held against what each has counted itself, by nodes and participants' machines.
+    """
+    signed, shown = series.equity, agreement.equity
+    if signed is None or shown is None:
+        if (signed is None) != (shown is None):
+            yield "balances are counted in the series and not in the run, or the other way round"
+        return
+    if shown.terms != signed:
+        yield "its rule of equity, or what is told of it, is not the one that was signed"
+    if signed.reference == "given":
+        return
+    try:
+        expected = first_come(agreement.known_problem)
+    except InputError as error:
+        yield str(error)
+        return
+    if shown.reference != expected:
+        yield "its reference plan is not first come, first served"
+
+
 PARTS_OF_PROBLEM = {
     "name": "",
     "kind": "never",
@@ -167,4 +191,5 @@ RULES: dict[str, Callable[[Series, Agreement], Found]] = {
     "plan": _same("plan"),
     "front": _same("front"),
     "series": _names_series,
+    "equity": _equity,
 }

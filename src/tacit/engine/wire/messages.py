@@ -27,6 +27,7 @@ from tacit.engine.wire.replies import (
     PopulationEvaluated,
     Reply,
     RowsTaken,
+    RunAccounted,
     SealingKeyOffered,
 )
 from tacit.errors import FrameError
@@ -80,6 +81,11 @@ class OfferSealingKey(Request[SealingKeyOffered], frozen=True, kw_only=True):
     """The fingerprint of the platform's certificate that the agreement will name."""
     signing_key: Hexadecimal
     """Which of the node's keys the agreement will name; while keys are rotated there are two."""
+    books: Annotated[list[Hexadecimal], msgspec.Meta(max_length=2)] = msgspec.field(
+        default_factory=list
+    )
+    """The series whose balances count, and the one that it continues: tell the head of the first
+    that is known."""
 
 
 class Agree(Request[AgreementTaken], frozen=True, kw_only=True):
@@ -160,6 +166,14 @@ class Advance(Computation[GenerationsDone], frozen=True, kw_only=True):
     """After which generation the finish begins, or has begun; left out while the search goes on."""
 
 
+class CountRun(Computation[RunAccounted], frozen=True, kw_only=True):
+    """Count the plan of this attempt for the balances of its series, before it is opened."""
+
+    search: Small
+    state: Attempt
+    """The attempt whose state has the plan."""
+
+
 class OpenPlan(Request[PlanOpened], frozen=True, kw_only=True):
     """Open the best plan of a sealed search as this attempt left it: once, and the search ends."""
 
@@ -201,6 +215,7 @@ AnyRequest = (
     | Evaluate
     | Reveal
     | Advance
+    | CountRun
     | OpenPlan
     | End
     | Cancel

@@ -73,6 +73,10 @@ class SealingKeyOffered(Message, frozen=True, kw_only=True):
     """The node's, under the nonce, the platform and the key."""
     allows: Allowed | None = None
     """So that nothing is drafted that the node would refuse when all have signed it."""
+    head: str = ""
+    """The head of the counted runs of the series that was asked for; empty if it is not known."""
+    counted: int = 0
+    """The number of the last run that was counted there."""
 
 
 class Ended(Message, frozen=True, kw_only=True):
@@ -115,6 +119,13 @@ class GenerationsDone(Computed, frozen=True, kw_only=True):
 
     seed: int
     """The seed of the sealed search, which follows from the inputs."""
+
+
+class RunAccounted(Computed, frozen=True, kw_only=True):
+    """The run counts, and its plan may be opened."""
+
+    head: str
+    """Of the chain of counted runs, with this one."""
 
 
 class PlanOpened(Message, frozen=True, kw_only=True):
@@ -188,6 +199,7 @@ Result = (
     | PopulationEvaluated
     | BestRevealed
     | GenerationsDone
+    | RunAccounted
     | PlanOpened
     | Ended
     | LogPage

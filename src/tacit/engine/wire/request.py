@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 
 from tacit.engine.agreement.frame_sizes import MOST_CANDIDATES
 from tacit.engine.wire.attempt import NO_ATTEMPT
-from tacit.engine.wire.messages import Advance, Computation, Evaluate, Prepare, Reveal
+from tacit.engine.wire.messages import Advance, Computation, CountRun, Evaluate, Prepare, Reveal
 from tacit.mpc import Context
 from tacit.problems import Problem
 
 REVEAL_NUMBER = 1 << 63
 """The number of the final reveal, beyond those of all evaluations."""
+COUNT_NUMBER = REVEAL_NUMBER + 1
+"""That of the account of a run."""
 
 
 def _dtype(columns: int) -> np.dtype[Any]:
@@ -86,6 +88,8 @@ def context_of(request: Computation[Any], digest: bytes, /) -> Context:
             number, parent = REVEAL_NUMBER, NO_ATTEMPT
         case Prepare(objective=about):
             number, parent = 0, NO_ATTEMPT
+        case CountRun(search=about):
+            number, parent = COUNT_NUMBER, request.state
         case _:
             raise TypeError(f"{type(request).__name__} is not computed")
     bound = digest + request.epoch.to_bytes(8, "little") + parent.encode()

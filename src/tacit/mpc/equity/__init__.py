@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
+    from tacit.mpc.equity.account import MEAN, SPREAD, Telling, account_of, empty_book
     from tacit.mpc.equity.after_run import RunSteps, steps_after
     from tacit.mpc.equity.before_run import balances, factors, multiplied
-    from tacit.mpc.equity.book import NEW_FOR, RunEntry, StepBook
+    from tacit.mpc.equity.book import FIRST_HEAD, NEW_FOR, RunEntry, StepBook, head_after
     from tacit.mpc.equity.clear import (
         balance_of,
         factor_of,

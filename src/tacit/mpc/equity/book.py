@@ -2,15 +2,17 @@
 
 A run is prepared at every node, and counted when all have prepared the same attempt: shares of
 different attempts do not fit together. The head is a hash of everything public that was counted,
-run by run, so that nodes and participants notice a book that was set back, or differs. Runs that
-move no balance are in it, too. Nothing here sends or stores anything.
+run by run, so that nodes and participants notice a book that was set back, or differs. Freezing the
+inputs of a run uses its number: runs before it that were not counted by then are void. Of each
+participant the steps that count in its balance are kept, and how many it took. Nothing here sends
+or stores anything.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -22,6 +24,10 @@ from tacit.mpc.shares import ArithmeticShare, concatenate
 
 NEW_FOR = 32
 """For how many of its runs somebody who joined later is a newcomer."""
+FIRST_HEAD = hashlib.sha256(b"").hexdigest()
+"""The head of a book in which nothing is counted."""
+MOST_VOIDS = 64
+"""So many void runs are remembered, the last ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +40,21 @@ class RunEntry:
     participants: tuple[str, ...] = ()
     """Who took a step, in the order of the steps; nobody in a run that moves no balance."""
     steps: ArithmeticShare | None = None
+    told: ArithmeticShare | None = None
+    """Participants x numbers: what each is told of itself, where that was agreed for this run."""
+    opened: tuple[tuple[str, int], ...] = ()
+    """What everybody is told, where that was agreed for this run."""
 
     @property
     def public(self) -> bytes:
         """All of it that is no share."""
-        return json.dumps([self.number, self.attempt, self.participants]).encode()
+        public = [self.number, self.attempt, self.participants, self.opened]
+        return json.dumps(public).encode()
+
+
+def head_after(head: str, entry: RunEntry) -> str:
+    """The head of the chain, once this is counted."""
+    return hashlib.sha256(head.encode() + b"|" + entry.public).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -57,46 +73,85 @@ class StepBook:
     """The components of shares that the node holds."""
     founders: tuple[str, ...]
     """Who signed the series when it began: they are no newcomers."""
-    counted: tuple[RunEntry, ...] = ()
+    latest: RunEntry | None = None
+    """The last run that was counted."""
     prepared: RunEntry | None = None
-    _heads: tuple[str, ...] = field(default=(), repr=False)
+    head: str = FIRST_HEAD
+    """The head of the chain of all that was counted."""
+    frozen: int = 0
+    """The last run whose inputs were frozen here."""
+    voids: tuple[int, ...] = ()
+    """The last runs that were frozen here, and never counted."""
+    taken: Mapping[str, int] = field(default_factory=dict)
+    """How many steps each has taken."""
+    steps: Mapping[str, ArithmeticShare] = field(default_factory=dict)
+    """Of each the last steps, the last one last."""
 
     @property
     def last(self) -> int:
         """The number of the last run that was counted."""
-        return self.counted[-1].number if self.counted else 0
+        return 0 if self.latest is None else self.latest.number
 
     @property
-    def head(self) -> str:
-        """The head of the chain of all that was counted."""
-        return self._heads[-1] if self._heads else hashlib.sha256(b"").hexdigest()
+    def pending(self) -> str:
+        """The head that there would be if what is prepared were counted; empty without that."""
+        return "" if self.prepared is None else head_after(self.head, self.prepared)
+
+    def freeze(self, number: int) -> StepBook:
+        """Use a number, since the inputs of that run are frozen; runs before it stay as they are.
+
+        >>> book = StepBook(components=(1, 2), founders=()).freeze(1).freeze(3)
+        >>> book.voids, book.freeze(3) is book
+        ((1,), True)
+        """
+        self._check_number(number)
+        if number == self.frozen:
+            return self
+        void = (self.frozen,) if self.frozen > self.last else ()
+        return replace(self, frozen=number, voids=(*self.voids, *void)[-MOST_VOIDS:], prepared=None)
+
+    def _check_number(self, number: int) -> None:
+        if number <= self.last:
+            raise ParameterError(
+                f"run {number} cannot be prepared, run {self.last} is counted; each run counts once"
+            )
+        if number < self.frozen:
+            raise ParameterError(
+                f"run {number} is void, since run {self.frozen} was frozen after it; it never "
+                "counts"
+            )
 
     def prepare(self, entry: RunEntry) -> StepBook:
         """Take what a run adds; a later attempt takes the place of one that was not counted."""
-        if entry.number <= self.last:
-            raise ParameterError(
-                f"run {entry.number} cannot be prepared, run {self.last} is counted; "
-                "each run counts once"
-            )
+        self._check_number(entry.number)
         if (0 if entry.steps is None else len(entry.steps)) != len(entry.participants):
             raise ParameterError(f"run {entry.number} has not one step for each who took part")
         return replace(self, prepared=entry)
 
     def count(self, number: int, attempt: str) -> StepBook:
-        """Count a run that all nodes have prepared; one that is counted changes nothing."""
-        if any((past.number, past.attempt) == (number, attempt) for past in self.counted):
+        """Count a run that all nodes have prepared; if it is the last that is, nothing changes."""
+        if self.latest is not None and (self.last, self.latest.attempt) == (number, attempt):
             return self
         entry = self.prepared
         if entry is None or (entry.number, entry.attempt) != (number, attempt):
             raise ParameterError(f"attempt {attempt!r} of run {number} was not prepared here")
-        head = hashlib.sha256(self.head.encode() + b"|" + entry.public).hexdigest()
+        taken, steps = dict(self.taken), dict(self.steps)
+        for at, name in enumerate(entry.participants):
+            assert entry.steps is not None
+            taken[name] = self.participated(name) + 1
+            steps[name] = concatenate([self.own_steps(name), entry.steps[at : at + 1]])[-MEMORY:]
         return replace(
-            self, counted=(*self.counted, entry), prepared=None, _heads=(*self._heads, head)
+            self,
+            latest=entry,
+            prepared=None,
+            head=head_after(self.head, entry),
+            taken=taken,
+            steps=steps,
         )
 
     def participated(self, name: str) -> int:
         """How many steps a participant has taken."""
-        return sum(name in entry.participants for entry in self.counted)
+        return self.taken.get(name, 0)
 
     def is_newcomer(self, name: str) -> bool:
         """Whether its level is at most 0: it joined later, and not long ago."""
@@ -105,12 +160,7 @@ class StepBook:
     def own_steps(self, name: str) -> ArithmeticShare:
         """Shares of the participant's last steps, the last one last."""
         none = np.zeros(0, dtype=np.uint64)
-        own = [ArithmeticShare(dict.fromkeys(self.components, none))]
-        for entry in self.counted:
-            if entry.steps is not None and name in entry.participants:
-                at = entry.participants.index(name)
-                own.append(entry.steps[at : at + 1])
-        return concatenate([own[0], *own[1:][-MEMORY:]])
+        return self.steps.get(name, ArithmeticShare(dict.fromkeys(self.components, none)))
 
     def balances(self, names: Sequence[str], rule: EquityRule) -> ArithmeticShare:
         """Shares of the balances of these participants."""

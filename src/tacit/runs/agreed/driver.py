@@ -28,6 +28,9 @@ OPEN_SECONDS = 0.2
 """What sealed searches leave of their time, besides what each reserves for its opening, or a tenth
 of it if that is less: whoever is late has no plan at all."""
 
+ACCOUNT_SECONDS = 0.5
+"""What counting a run for balances may take, where they are kept."""
+
 
 @contextmanager
 def agreed_driver(
@@ -86,4 +89,5 @@ def _sealed(agreed: Agreed, engine: SecureEngine) -> SearchDriver:
         terms.weightings,
         engine="nodes",
         spare=OPEN_SECONDS,
+        account=0.0 if agreed.agreement.equity is None else ACCOUNT_SECONDS,
     )

@@ -68,12 +68,15 @@ class SealedDriver:
     engine: str = "simulated"
     spare: float = 0.0
     """Seconds left unused, besides what each search reserves for its opening."""
+    account: float = 0.0
+    """Seconds that counting the run for balances takes, before its plan is opened."""
     most_in_batch: int = MOST_IN_BATCH
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         given = [n for n in (self.limits.generations, self.limits.evaluations) if n is not None]
         self._pace = Pace(min(given, default=None), most_in_batch=self.most_in_batch)
+        self._pace.account = self.account
         self._finishing = self._plan_finish()
         self._begun = time.monotonic()
         self._end: float | None = None

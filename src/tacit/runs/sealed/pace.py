@@ -48,12 +48,14 @@ class Pace:
 
     plans: int = 1
     """How many are opened at the end of a search."""
+    account: float = 0.0
+    """Seconds for counting the run before its plan is opened, where balances are kept."""
 
     @property
     def reserve(self) -> float:
         """Seconds kept for the opening: two messages there and back, and a node that hangs."""
         opening = OPENING_SECONDS + FURTHER_PLAN_SECONDS * (self.plans - 1)
-        return opening + (self.seconds / 2 if self.measured else 0.0)
+        return opening + self.account + (self.seconds / 2 if self.measured else 0.0)
 
     @property
     def latest(self) -> float | None:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
+from tacit.engine.agreement import EquityTerms
 from tacit.service.api.terms import Index, Label, ParticipantName, ProblemTerms, RunTerms, Taken
 
 TimeOfDay = Annotated[str, StringConstraints(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")]
@@ -45,6 +46,29 @@ class ScheduleTerms(Taken):
         return self
 
 
+class EquitySettings(Taken):
+    """Long-term equity; what is left out is as docs/equity.md has it."""
+
+    levels: Annotated[int, Field(ge=1, le=15)] = 4
+    decay: Annotated[int, Field(ge=0, le=1000)] = 980
+    """In thousandths."""
+    spacing: Annotated[int, Field(ge=1, le=1 << 14)] = 32
+    """In 128ths of a saved share."""
+    reference: Literal["first come", "given"] = "first come"
+    told: Literal["nothing", "level", "balance"] = "level"
+    """What each participant is told of itself."""
+    every: Annotated[int, Field(ge=1, le=1000)] = 8
+    """In runs whose number is a multiple of this."""
+    mean: bool = False
+    """Whether all are told the mean of the saved shares then."""
+    spread: bool = False
+    """Whether all are told then how far apart balances are."""
+
+    def as_signed(self) -> EquityTerms:
+        """As the series has it."""
+        return EquityTerms(**self.model_dump())
+
+
 class SeriesTerms(Taken):
     """A series to be signed."""
 
@@ -58,6 +82,10 @@ class SeriesTerms(Taken):
     days: Annotated[float, Field(gt=0, le=365)] = 90.0
     """So long the series stands, from when it is drawn up."""
     schedule: ScheduleTerms | None = None
+    equity: EquitySettings | None = None
+    """Left out: every run is for itself."""
+    continues: Annotated[str, StringConstraints(pattern=r"^s-[a-z2-7]{10}$")] | None = None
+    """The series whose balances this one takes over, with all its participants and perhaps more."""
 
 
 class NextRun(Taken):
@@ -72,5 +100,7 @@ class NextRun(Taken):
         ]
         | None
     ) = None
+    reference: Annotated[list[Index], Field(max_length=1 << 16)] | None = None
+    """The reference plan, where each run gives one."""
     start: bool = True
     """If not, it stays a draft until the schedule's next time."""

@@ -187,3 +187,6 @@ class RunTerms(Taken):
     plan: Literal["everybody", "owners"] = "everybody"
     """Of a sealed search: who learns the plan. With `owners` each its own rows, the platform none
     of it."""
+    reference: Annotated[list[Index], Field(max_length=1 << 16)] | None = None
+    """The column of each row under the plan that savings are counted from, in a series with equity
+    whose runs give one."""

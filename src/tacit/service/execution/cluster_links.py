@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from tacit.engine.coordinator import Coordinator, NodeOffer, ask_for_sealing_keys, clients_of
@@ -49,15 +50,23 @@ class ClusterLinks:
         made.give_public(stored.public)
         return made
 
-    async def offered_nodes(self, nonce: str, /) -> tuple[list[NodeOffer], str]:
+    async def offered_nodes(
+        self, nonce: str, /, *, books: Sequence[str] = ()
+    ) -> tuple[list[NodeOffer], str]:
         """The nodes for an agreement with this nonce, and the platform towards them.
 
-        The nodes draw sealing keys for it. Files are read again: keys may have been rotated.
+        The nodes draw sealing keys for it, and tell what they have counted of the series `books`.
+        Files are read again: keys may have been rotated.
         """
         self._config = config = load_cluster_config(self.file)
         platform = platform_certificate(config)
         offers = await ask_for_sealing_keys(
-            self._clients, node_terms(config), nonce=nonce, platform=platform, within=OFFER_SECONDS
+            self._clients,
+            node_terms(config),
+            nonce=nonce,
+            platform=platform,
+            within=OFFER_SECONDS,
+            books=books,
         )
         return offers, platform
 

@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Callable
 from contextlib import suppress
 
+from tacit.engine.coordinator import head_of_series
 from tacit.engine.derived import check_nodes_allow
 from tacit.engine.wire import RefusalKind
 from tacit.errors import MpcError, RefusedError, StorageError, TacitError
@@ -64,10 +65,16 @@ class Drafter:
             return
         nonce = secrets.token_hex(16)
         links = self._links_of(ready.cluster)
-        offers, platform = await links.offered_nodes(nonce)
+        offers, platform = await links.offered_nodes(nonce, books=ready.books)
         nodes = [each.node for each in offers]
         agreement = await asyncio.to_thread(
-            drafted, ready, nodes=nodes, platform=platform, nonce=nonce, delay=links.delay
+            drafted,
+            ready,
+            nodes=nodes,
+            platform=platform,
+            nonce=nonce,
+            delay=links.delay,
+            head=head_of_series(offers),
         )
         allowed = [each.allows for each in offers]
         await asyncio.to_thread(check_nodes_allow, agreement, allowed)

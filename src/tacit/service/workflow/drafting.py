@@ -14,11 +14,14 @@ from tacit.disclosure import PARETO, SEALED, parse_best_mode, parse_disclosure
 from tacit.engine.agreement import (
     Agreement,
     AgreementLimits,
+    EquityTerms,
     NodeTerms,
     PinnedSearch,
+    RunEquity,
     RunOfSeries,
     check_agreement,
     draft_agreement,
+    first_come,
     pin_sealed,
     sign_offer,
     with_front,
@@ -27,6 +30,7 @@ from tacit.engine.derived import KnownTime
 from tacit.engine.identity import Keys
 from tacit.engine.series import Series, check_within, series_hash
 from tacit.errors import ParameterError
+from tacit.mpc.equity import FIRST_HEAD
 from tacit.problems import (
     Objective,
     Participant,
@@ -51,9 +55,12 @@ MOST_PER_SECOND = 1000.0
 """However few candidates there are."""
 
 
-def problem_of_terms(terms: RunTerms, /, *, proven: bool = False) -> Problem:
-    """The problem without weights that are somebody's."""
-    objectives = tuple(_objective(each) for each in terms.objectives)
+def problem_of_terms(terms: RunTerms, /, *, proven: bool = False, factor: int = 1) -> Problem:
+    """The problem without weights that are somebody's.
+
+    With a factor its bounds are those of weights that nodes multiply by so much at most.
+    """
+    objectives = tuple(_objective(each, factor) for each in terms.objectives)
     participants = tuple(
         Participant(name, tuple(rows)) for name, rows in terms.participants.items()
     )
@@ -61,7 +68,7 @@ def problem_of_terms(terms: RunTerms, /, *, proven: bool = False) -> Problem:
     return problem_without_weights(known, objectives, participants, proven=proven)
 
 
-def _objective(terms: ObjectiveTermsIn) -> Objective:
+def _objective(terms: ObjectiveTermsIn, factor: int) -> Objective:
     weights = None
     if terms.weights is not None:
         if len({len(row) for row in terms.weights}) != 1:
@@ -75,7 +82,7 @@ def _objective(terms: ObjectiveTermsIn) -> Objective:
         disclosure=parse_disclosure(terms.disclosure),
         best_mode=parse_best_mode(terms.best),
         scale=terms.scale,
-        weight_bound=terms.weight_bound,
+        weight_bound=terms.weight_bound * factor,
     )
 
 
@@ -97,13 +104,13 @@ def population_of_terms(terms: RunTerms, /) -> int:
     return parameters_of_terms(terms).evaluated_per_generation if evaluates else 0
 
 
-def budget_of_terms(terms: RunTerms, /) -> int:
+def budget_of_terms(terms: RunTerms, /, *, factor: int = 1) -> int:
     """How many evaluations, or generations of a sealed search, are agreed on.
 
     Every evaluation gives something away, so where the terms leave it open, there are no more than
     the fastest nodes finish in time.
     """
-    if (phases := _phases_of_terms(terms)) is not None:
+    if (phases := _phases_of_terms(terms, factor)) is not None:
         return min(phases, terms.limits.evaluations or phases)
     if terms.limits.evaluations is not None:
         return terms.limits.evaluations
@@ -112,11 +119,11 @@ def budget_of_terms(terms: RunTerms, /) -> int:
     return ceil(terms.deadline_seconds * pace)
 
 
-def _phases_of_terms(terms: RunTerms) -> int | None:
+def _phases_of_terms(terms: RunTerms, factor: int) -> int | None:
     """The phases of the exact solver, where the terms name it."""
     if population_of_terms(terms):
         return None
-    problem = problem_of_terms(terms, proven=True)
+    problem = problem_of_terms(terms, proven=True, factor=factor)
     settings = _settings_of_terms(terms, problem)
     if not isinstance(settings, ExactParameters):
         return None
@@ -177,13 +184,15 @@ def agreement_of_terms(
     platform: str,
     nonce: str,
     delay: float = 0.0,
+    factor: int = 1,
 ) -> Agreement:
     """An agreement about a run, ready to be signed; its expiry counts from now.
 
     The nodes have offered their sealing keys for this nonce and this platform. Messages between
-    them travel for `delay` seconds.
+    them travel for `delay` seconds. With a factor it is for a series whose nodes multiply weights
+    by so much at most: its rule is still to be added.
     """
-    problem = problem_of_terms(terms)
+    problem = problem_of_terms(terms, factor=factor)
     if not any(each.confidential for each in problem.objectives):
         raise ParameterError("nothing of this run is confidential; use tacit solve instead")
     search, sizes = _search_of_terms(terms, problem, len(nodes), delay)
@@ -194,7 +203,7 @@ def agreement_of_terms(
         platform=platform,
         search=search,
         limits=AgreementLimits(
-            evaluations=budget_of_terms(terms),
+            evaluations=budget_of_terms(terms, factor=factor),
             population_min=sizes[0],
             population_max=sizes[1],
             distinct_min=terms.limits.distinct_min,
@@ -205,7 +214,12 @@ def agreement_of_terms(
         on_loss=terms.on_loss,
         plan=terms.plan,
     )
-    return with_front(drafted, terms.front)
+    if factor == 1 and terms.reference is not None:
+        raise ParameterError("a reference plan is for runs of a series with equity; leave it out")
+    stated = [
+        replace(each, weight_bound=each.weight_bound // factor) for each in drafted.objectives
+    ]
+    return replace(with_front(drafted, terms.front), objectives=stated)
 
 
 def agreement_in_series(
@@ -218,9 +232,20 @@ def agreement_in_series(
     nodes: Sequence[NodeTerms],
     platform: str,
     nonce: str,
+    head: str = FIRST_HEAD,
 ) -> Agreement:
-    """An agreement about a run of a series, whose search and limits are those of the series."""
-    drafted = agreement_of_terms(terms, keys=keys, nodes=nodes, platform=platform, nonce=nonce)
+    """An agreement about a run of a series, whose search and limits are those of the series.
+
+    `head` is that of the runs that the nodes have counted, where balances are kept.
+    """
+    drafted = agreement_of_terms(
+        terms,
+        keys=keys,
+        nodes=nodes,
+        platform=platform,
+        nonce=nonce,
+        factor=largest_factor(series.equity),
+    )
     now, signed = time.time(), series.limits
     agreement = replace(
         drafted,
@@ -235,20 +260,46 @@ def agreement_in_series(
         grace_seconds=series.grace_seconds,
         series=RunOfSeries(series_hash(series), number),
     )
+    agreement = replace(agreement, equity=_run_equity(terms, series, agreement, head))
     check_within(series, agreement, now=now)
     check_agreement(agreement)
     return agreement
 
 
-def checked_terms(terms: RunTerms, /) -> RunTerms:
+def largest_factor(equity: EquityTerms | None, /) -> int:
+    """By so much the nodes of a series multiply weights at most."""
+    return 1 if equity is None else equity.rule.largest_factor
+
+
+def _run_equity(
+    terms: RunTerms, series: Series, agreement: Agreement, head: str
+) -> RunEquity | None:
+    """What a run says of equity: what it follows, and from which plan savings count."""
+    if series.equity is None:
+        return None
+    if series.equity.reference == "first come":
+        if terms.reference is not None:
+            raise ParameterError(
+                "the series counts savings from first come, first served; leave the reference out"
+            )
+        reference = first_come(agreement.known_problem)
+    elif terms.reference is None:
+        raise ParameterError("each run of this series gives a reference plan; add one")
+    else:
+        reference = list(terms.reference)
+    return RunEquity(terms=series.equity, head=head, reference=reference)
+
+
+def checked_terms(terms: RunTerms, /, *, factor: int = 1) -> RunTerms:
     """The terms with their budget; refused if no agreement could be made, before invitations."""
     # Keys of nobody; something can be sealed to them, which not any number allows.
     keys = {name: Keys.new(name).signing_public for name in terms.participants}
     nonce, platform = f"{0:032x}", f"{9:064x}"
     count = 4 if terms.on_loss == "three" else 3
     nodes = [node_of_nobody(number + 1, nonce, platform) for number in range(count)]
-    agreement_of_terms(terms, keys=keys, nodes=nodes, platform=platform, nonce=nonce)
-    limits = terms.limits.model_copy(update={"evaluations": budget_of_terms(terms)})
+    agreement_of_terms(terms, keys=keys, nodes=nodes, platform=platform, nonce=nonce, factor=factor)
+    budget = budget_of_terms(terms, factor=factor)
+    limits = terms.limits.model_copy(update={"evaluations": budget})
     return terms.model_copy(update={"limits": limits})
 
 

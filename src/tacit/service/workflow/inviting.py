@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from tacit.engine.agreement import Agreement, NodeTerms, agreement_hash, canonical
-from tacit.engine.series import Series, read_series
+from tacit.engine.series import Series, read_series, series_hash
 from tacit.errors import ServiceError, WrongStateError
+from tacit.mpc.equity import FIRST_HEAD
 from tacit.service.access.invitations import (
     JoiningKey,
     accounts_with_open_invitation,
@@ -120,6 +121,13 @@ class Undrafted:
     series: tuple[Series, int] | None = None
     """The series that it is a run of, and its number there."""
 
+    @property
+    def books(self) -> list[str]:
+        """The series whose counted runs it follows: its own, or before its first run the other."""
+        if self.series is None or self.series[0].equity is None:
+            return []
+        return [name for name in (series_hash(self.series[0]), self.series[0].continues) if name]
+
 
 def ready_to_draft(session: Session, run_id: str, /) -> Undrafted | None:
     """What an agreement can be drawn up from; nothing while somebody has not joined."""
@@ -145,8 +153,9 @@ def drafted(
     platform: str,
     nonce: str,
     delay: float = 0.0,
+    head: str = FIRST_HEAD,
 ) -> Agreement:
-    """The agreement of a run, within its series if it has one.
+    """The agreement of a run, within its series if it has one, after the runs that it follows.
 
     Messages between these nodes travel for `delay` seconds.
     """
@@ -155,7 +164,13 @@ def drafted(
             ready.terms, keys=ready.keys, nodes=nodes, platform=platform, nonce=nonce, delay=delay
         )
     return agreement_in_series(
-        ready.terms, *ready.series, keys=ready.keys, nodes=nodes, platform=platform, nonce=nonce
+        ready.terms,
+        *ready.series,
+        keys=ready.keys,
+        nodes=nodes,
+        platform=platform,
+        nonce=nonce,
+        head=head,
     )
 
 

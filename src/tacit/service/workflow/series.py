@@ -46,6 +46,7 @@ from tacit.service.workflow.drafting import (
     agreement_in_series,
     agreement_of_terms,
     checked_terms,
+    largest_factor,
     node_of_nobody,
 )
 from tacit.service.workflow.inviting import accounts_of, invite_members
@@ -72,6 +73,9 @@ def create_series(
         created_by=by,
         created=time.time(),
     )
+    before = _continued(session, terms)
+    if before is not None:
+        series.cluster = before.cluster  # its nodes have the balances
     session.add(series)
     session.flush()
     for position, account in enumerate(accounts):
@@ -80,7 +84,14 @@ def create_series(
 
 
 def series_of_terms(
-    terms: SeriesTerms, settings: Settings, cluster: str, /, *, keys: Mapping[str, str], now: float
+    terms: SeriesTerms,
+    settings: Settings,
+    cluster: str,
+    /,
+    *,
+    keys: Mapping[str, str],
+    now: float,
+    continues: str = "",
 ) -> Series:
     """The series that participants sign, on the nodes of a cluster."""
     file = next((each.file for each in settings.cluster if each.name == cluster), None)
@@ -91,8 +102,14 @@ def series_of_terms(
     nonce, nobody = secrets.token_hex(16), f"{9:064x}"
     # What does not concern nodes is that of a run; nobody's keys stand in for theirs.
     stand_ins = [node_of_nobody(number + 1, nonce, nobody) for number in range(len(nodes))]
+    equity = None if terms.equity is None else terms.equity.as_signed()
     pattern = agreement_of_terms(
-        terms.run, keys=keys, nodes=stand_ins, platform=nobody, nonce=nonce
+        terms.run,
+        keys=keys,
+        nodes=stand_ins,
+        platform=nobody,
+        nonce=nonce,
+        factor=largest_factor(equity),
     )
     limits = pattern.limits
     return draft_series(
@@ -112,6 +129,8 @@ def series_of_terms(
         ),
         varying=_varying(terms),
         schedule=None if terms.schedule is None else _schedule(terms),
+        equity=equity,
+        continues=continues,
         nonce=nonce,
     )
 
@@ -140,7 +159,9 @@ def _schedule(terms: SeriesTerms) -> Schedule:
 
 def checked_series_terms(terms: SeriesTerms, settings: Settings, cluster: str, /) -> SeriesTerms:
     """The terms, with the pattern's budget; refused if no series could be made of them."""
-    checked = terms.model_copy(update={"run": checked_terms(terms.run)})
+    equity = None if terms.equity is None else terms.equity.as_signed()
+    run = checked_terms(terms.run, factor=largest_factor(equity))
+    checked = terms.model_copy(update={"run": run})
     keys = {name: Keys.new(name).signing_public for name in terms.run.participants}
     series_of_terms(checked, settings, cluster, keys=keys, now=time.time())
     return checked
@@ -165,9 +186,30 @@ def draw_up_series(session: Session, settings: Settings, series_id: str, /) -> b
     if series.data is not None or series.ended is not None or len(known) < len(keys):
         return False
     terms = SeriesTerms.model_validate(series.terms)
-    made = series_of_terms(terms, settings, series.cluster, keys=known, now=time.time())
+    before = _continued(session, terms)
+    continues = "" if before is None else before.hash or ""
+    made = series_of_terms(
+        terms, settings, series.cluster, keys=known, now=time.time(), continues=continues
+    )
     series.data, series.hash = canonical(made), series_hash(made)
     return True
+
+
+def _continued(session: Session, terms: SeriesTerms) -> StandingSeries | None:
+    """The series whose balances another takes over, if it does."""
+    if terms.continues is None:
+        return None
+    before = read_standing_series(session, terms.continues)
+    if before.hash is None or not is_agreed(session, before.id):
+        raise WrongStateError(f"series {before.id} was not signed by all; it has no balances")
+    missing = {each.participant for each, _ in members_of_series(session, before.id)}
+    missing -= set(terms.run.participants)
+    if missing:
+        raise ServiceError(
+            f"{min(missing)!r} has a balance in series {before.id}; name all of its participants: "
+            "who does not take part any more is left out of the runs"
+        )
+    return before
 
 
 def series_bytes(session: Session, series_id: str, /) -> tuple[bytes, str]:
@@ -195,6 +237,9 @@ def sign_series(session: Session, series_id: str, participant: str, signature: b
     agreed = is_agreed(session, series_id)
     if agreed and series.next_at is None and made.schedule is not None:
         series.next_at = next_time(made.schedule, time.time())
+    before = _continued(session, SeriesTerms.model_validate(series.terms)) if agreed else None
+    if before is not None and before.ended is None:
+        end_series(session, before.id, f"series {series_id} continues it")
     return agreed
 
 
@@ -250,7 +295,8 @@ def next_terms(session: Session, series_id: str, changes: NextRun, /) -> tuple[R
 
 def fitting_terms(terms: RunTerms, series: Series, /) -> RunTerms:
     """The terms with their budget; refused if no run of the series could be made of them."""
-    checked, nonce, nobody = checked_terms(terms), secrets.token_hex(16), f"{9:064x}"
+    checked = checked_terms(terms, factor=largest_factor(series.equity))
+    nonce, nobody = secrets.token_hex(16), f"{9:064x}"
     nodes = [node_of_nobody(number + 1, nonce, nobody) for number in range(len(series.nodes))]
     # The same series on nodes that nobody asks for keys.
     named = [SeriesNode(each.host, each.port, each.signing_key) for each in nodes]
@@ -272,12 +318,20 @@ def add_run(
     """Add a draft of the next run; without a name it is called by its number."""
     series = read_standing_series(session, series_id, for_update=True)
     _check_stands(series)
-    runs = runs_of_series(session, series_id)
-    number = 1 + max((run.series_number or 0 for run in runs), default=0)
+    number = 1 + _last_number(session, series)
     called = name or f"{series.name} {number}"[-200:]
     written = {**terms.model_dump(mode="json"), "name": called}
     run = create_run(session, called, written, by=by, series=series_id, series_number=number)
     return run.id
+
+
+def _last_number(session: Session, series: StandingSeries) -> int:
+    """The last number of a series that is used; one that continues another goes on after it."""
+    runs = runs_of_series(session, series.id)
+    before = series.terms.get("continues")
+    if not runs and before:
+        return _last_number(session, read_standing_series(session, before))
+    return max((run.series_number or 0 for run in runs), default=0)
 
 
 def begin_run(session: Session, settings: Settings, run_id: str, /) -> None:

@@ -27,6 +27,7 @@ from tacit.engine.records.events import (
     NodeLost,
     NodeNamed,
     NodeReturned,
+    RunCounted,
 )
 from tacit.engine.records.evidence import describe_suspects, read_evidence, suspects
 from tacit.engine.records.freezing import FreezingEvent
@@ -170,6 +171,8 @@ class AgreementState:
         self.store, self.agreement, self.hash = store, store.agreement, store.hash
         self.node = node
         self.ended = False
+        self.counted: RunCounted | None = None
+        """That the run counts for the balances of its series; its plan is not opened before."""
         if self.agreement.nodes[node].sealing_signature:
             store.encrypt_states(key)
         self.inputs = Inputs(store, node=node, key=key)
@@ -193,6 +196,8 @@ class AgreementState:
                 self.inputs.replay(event)
             elif isinstance(event, AgreementEnded):
                 self.ended = True
+            elif isinstance(event, RunCounted):
+                self.counted = event
             else:
                 self.counters.replay(event)
         if not self.ended:  # then they are gone
@@ -221,6 +226,18 @@ class AgreementState:
         if self.derivation is not None:
             self.derivation.forget()
         self.store.erase_states()
+
+    def write_counted(self, event: RunCounted, /) -> None:
+        """The run counts: for good, before anything of its plan leaves the node."""
+        if self.counted is None:
+            self.store.log.append(event)
+            self.store.log.sync()
+            self.counted = event
+
+    def check_counted(self) -> None:
+        """Refuse to open a plan that does not count, where balances are kept."""
+        if self.agreement.equity is not None and self.counted is None:
+            raise refuse("the run is not counted yet; have it counted before its plan is opened")
 
     def sealed_states(self) -> dict[int, list[Attempt]]:
         """Per group of searches, the attempts whose state is here, or would be handed over."""

@@ -23,6 +23,7 @@ from tacit.engine.agreement.sealing import (
     read_manifest,
     search_seed,
 )
+from tacit.engine.node.state.equity.weighted import Weighted
 from tacit.engine.node.state.policy import check_still_valid, refuse
 from tacit.engine.node.state.store import Store, StoredInput
 from tacit.engine.records.events import InputsFrozen, InputTaken, SeedDrawn
@@ -48,10 +49,17 @@ class Inputs:
         self.seed_contributions: dict[int, str] = {}
         """Per frozen objective, what the nodes drew together for the search's seed."""
         self.preparing = asyncio.Lock()
+        self.weighted = None if self._agreement.equity is None else Weighted(store)
+        """The weights with their factors, where equity counts."""
 
     @property
     def ready(self) -> list[int]:
-        """The objectives whose inputs are frozen, and whose seed contribution is drawn."""
+        """The objectives whose inputs are frozen, and whose seed contribution is drawn.
+
+        Where equity counts, the weights have their factors then, too.
+        """
+        if self.weighted is not None and not self.weighted.attempt:
+            return []
         return sorted(self.seed_contributions)
 
     def replay(self, event: FreezingEvent) -> None:
@@ -128,6 +136,8 @@ class Inputs:
         with self._keeping:
             self._key = None
             self._weights.clear()
+            if self.weighted is not None:
+                self.weighted.drop()
 
     def check_objective(self, objective: int) -> None:
         """Refuse an objective that the nodes do not evaluate, and everything after the expiry."""
@@ -142,16 +152,23 @@ class Inputs:
         for each in (objective, *self._objectives):
             if each not in self.seed_contributions:
                 raise refuse(f"the inputs of objective {each} are not prepared yet")
+        if self.weighted is not None and not self.weighted.attempt:
+            raise refuse("the weights have no factors yet; have the inputs prepared first")
 
     def digest(self) -> bytes:
         """A hash of all inputs that are frozen: what nodes must have in common to compute."""
         lines = [f"{k}:{frozen.manifests}" for k, frozen in sorted(self.frozen.items())]
+        lines += [] if self.weighted is None else [f"weighted:{self.weighted.attempt}"]
         return hashlib.sha256("\n".join(lines).encode()).digest()
 
     def missing(self, objective: int) -> list[str]:
         """The owners whose rows are not here."""
         owners = [each.participant for each in self._agreement.objectives[objective].owners]
         return [owner for owner in owners if not self._store.has_input(objective, owner)]
+
+    def searched(self, objective: int) -> ArithmeticShare:
+        """The node's shares of what is searched: the weights, with factors where equity counts."""
+        return self.weights(objective) if self.weighted is None else self.weighted.weights()
 
     def weights(self, objective: int) -> ArithmeticShare:
         """The node's shares of an objective's whole matrix; may be called in any thread."""
@@ -178,6 +195,8 @@ class Inputs:
     def drop_weights(self) -> None:
         """Keep no shares in memory; they are opened again when they are needed."""
         self._weights.clear()
+        if self.weighted is not None:
+            self.weighted.drop()
 
     def forget(self, objective: int, participant: str, box: str) -> None:
         """Drop this box, if it is still the one that is here; the participant may seal another."""

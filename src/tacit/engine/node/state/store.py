@@ -10,6 +10,7 @@
     peer-heads            how far the peers' logs have come, as they said and signed
     lease                 numbers that count as used after a power cut, fsynced before they are
     best-O                shares of the best fitness so far, where `improvement` is disclosed (*)
+    weighted              shares of the weights times factors, in a series with equity (*)
     sealed-S-G            shares of sealed search S after generation G, the last two of them (*)
     parts-S               boxes with the parts of a plan for its owners, as they are released
     evaluated-O           hashes of evaluated candidates, where the final reveal is allowed
@@ -210,7 +211,7 @@ class Store:
         remove them. What was disclosed is not, and a disk may keep blocks of it.
         """
         self._cipher, self._erased = None, True
-        for pattern in ("inputs/*", "best-*", "sealed-*", "answers", "evaluated-*"):
+        for pattern in ("inputs/*", "best-*", "weighted", "sealed-*", "answers", "evaluated-*"):
             for path in self.folder.glob(pattern):
                 path.unlink()
         self._bytes = self._measured()
@@ -241,6 +242,17 @@ class Store:
             return _READ_BEST.decode(self._load_state(path))
         except msgspec.ValidationError:
             return []  # of an earlier version, whose runs do not go on
+
+    # Weights with their factors.
+
+    def save_weighted(self, data: bytes, /) -> None:
+        """Keep shares of the weights times factors; none if it is empty."""
+        self._save_state("weighted", data)
+
+    def load_weighted(self) -> bytes:
+        """The kept shares, empty if there are none."""
+        path = self.folder / "weighted"
+        return b"" if self._erased or not path.exists() else self._load_state(path)
 
     # Sealed searches.
 

@@ -13,13 +13,17 @@ they were bound to is frozen with the inputs, and only then is it opened (`seed_
 from __future__ import annotations
 
 import hashlib
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 
 from tacit.engine.agreement.sealing import box_hash
 from tacit.engine.agreement.working_memory import prepare_bytes
 from tacit.engine.node.state.agreement_state import AgreementState
+from tacit.engine.node.state.equity.kept_book import KeptBook
 from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.state.store import StoredInput
+from tacit.engine.node.work.equity.weighing import use_number, weigh
 from tacit.engine.node.work.off_loop import in_thread
 from tacit.engine.node.work.seed_drawing import draw_seed
 from tacit.engine.node.work.session import (
@@ -60,13 +64,18 @@ class _Compared:
 async def prepare(
     node: ComputingNode, agreement_state: AgreementState, request: Prepare
 ) -> InputsPrepared:
-    """Compare manifests, check all ranges, and freeze the inputs."""
-    async with agreement_state.inputs.preparing:
-        return await _prepare(node, agreement_state, request)
+    """Compare manifests, check all ranges, and freeze the inputs; weigh them if equity counts."""
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(agreement_state.inputs.preparing)
+        async with refusals_told(node, context_of(request, b"prepare"), None):
+            book = node.series.book_of(agreement_state.agreement)
+        if book is not None:
+            await stack.enter_async_context(book.turn)
+        return await _prepare(node, agreement_state, request, book)
 
 
 async def _prepare(
-    node: ComputingNode, agreement_state: AgreementState, request: Prepare
+    node: ComputingNode, agreement_state: AgreementState, request: Prepare, book: KeptBook | None
 ) -> InputsPrepared:
     objective = request.objective
     context = context_of(request, b"prepare")
@@ -100,10 +109,16 @@ async def _prepare(
             raise refuse("inputs are prepared by all nodes together; wait until all are there")
         compared = await compute_away(node, agreement_state, work, away=away)
         if not compared.different and not missing and not outside:
+            if book is not None:
+                await use_number(session, agreement_state.agreement, book)
             # Here, since the log has one writer.
             commitments = compared.commitments
             agreement_state.inputs.freeze(objective, inputs, commitments=commitments)
             await draw_seed(session, agreement_state.inputs, objective)
+            if book is not None:
+                name = f"{request.epoch}:{request.attempt}"
+                weighing = partial(weigh, session, agreement_state, book.book, attempt=name)
+                await compute_away(node, agreement_state, weighing, away=away)
     # Only now, when every node has its answer: an error inside would end the session for all.
     _drop_different(agreement_state, objective, inputs, compared)
     if missing:

@@ -72,7 +72,7 @@ def value_shares(agreement_state: AgreementState, search: int, /) -> ArithmeticS
     factors = sealed_terms(agreement).weightings[search]
     values = [
         scale(
-            agreement_state.inputs.weights(objective),
+            agreement_state.inputs.searched(objective),
             factor if agreement.objectives[objective].sense == "maximize" else -factor,
         )
         for objective, factor in enumerate(factors)

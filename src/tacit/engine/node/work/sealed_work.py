@@ -134,6 +134,7 @@ async def open_plan(
     before enough of the others are bound to the same plan.
     """
     progress = agreement_state.search(request.search)
+    agreement_state.check_counted()
     kept = await progress.begin_open(request.attempt)
     if agreement_state.agreement.for_owners:
         return await open_for_owners(node, agreement_state, request, kept)

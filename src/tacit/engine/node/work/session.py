@@ -6,9 +6,11 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Protocol, TypeVar
 
+from tacit.engine.agreement.terms import Agreement
 from tacit.engine.identity.config import NodeConfig
 from tacit.engine.node.links.peer_links import PeerLinks
 from tacit.engine.node.state.agreement_state import AgreementState
+from tacit.engine.node.state.equity.kept_book import KeptBook
 from tacit.engine.node.state.kept_weights import KeptWeights
 from tacit.engine.node.state.own_keys import OwnKeys
 from tacit.engine.node.state.policy import refuse
@@ -37,6 +39,14 @@ EPOCH_SECONDS = 3.0
 """So long a node waits for its peers to be there."""
 
 
+class BooksOfNode(Protocol):
+    """What computations need of the series that the node knows."""
+
+    def book_of(self, agreement: Agreement, /) -> KeptBook | None:
+        """The book of the series that a run belongs to, where balances are kept."""
+        ...
+
+
 class ComputingNode(Protocol):
     """What computations need of the node that takes part in them."""
 
@@ -50,6 +60,11 @@ class ComputingNode(Protocol):
     workers: WorkerLoops
     memory: MemoryBudget
     weights: KeptWeights
+
+    @property
+    def series(self) -> BooksOfNode:
+        """The series that it knows."""
+        ...
 
     def end_epoch(self, agreement: bytes, /) -> None:
         """Nothing is ever drawn again from the keys of this agreement's epoch."""

@@ -1,0 +1,123 @@
+"""Whether equity in an agreement makes sense, and the public shape that its protocols take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tacit.errors import AgreementError, InputError
+from tacit.mpc.equity import LEAST_PARTICIPANTS, EquityShape
+from tacit.problems import Problem
+
+if TYPE_CHECKING:
+    from tacit.engine.agreement.terms import Agreement
+
+MOST_EVERY = 1000
+_HASH = frozenset("0123456789abcdef")
+
+
+def check_equity(agreement: Agreement, /, *, offered: bool = True) -> None:
+    """Refuse equity that would give balances away, or that cannot be counted.
+
+    Without `offered` it is the pattern of a series, which has no reference plan.
+    """
+    equity = agreement.equity
+    if equity is None:
+        return
+    _check_disclosure(agreement)
+    if agreement.series is None and offered:
+        raise AgreementError("balances are those of a series; equity is for runs of one")
+    if len(equity.head) != 64 or not _HASH.issuperset(equity.head):
+        raise AgreementError("the head of the counted runs is not a hash; draft again")
+    if not 1 <= equity.terms.every <= MOST_EVERY:
+        raise AgreementError(f"something is told every 1 to {MOST_EVERY} runs; choose one of these")
+    try:
+        equity.terms.rule  # noqa: B018 - it checks itself
+        equity_shape(agreement)
+    except InputError as error:
+        raise AgreementError(f"equity: {error}") from error
+    if offered:
+        _check_reference(agreement.known_problem, equity.reference)
+
+
+def _check_disclosure(agreement: Agreement) -> None:
+    """Whoever sees fitness finds factors: the gcd of differences in an owner's rows is a multiple.
+
+    Of a sealed search nobody sees any, and the nodes know which plan counts while it is shares.
+    """
+    if not agreement.sealed or len(agreement.objectives) != 1:
+        raise AgreementError(
+            "equity is for one sealed objective: what other disclosures show would tell factors; "
+            "take disclosure sealed"
+        )
+    terms = agreement.objectives[0]
+    if terms.best == "value":
+        raise AgreementError(
+            "a disclosed value would tell factors: differences are multiples of them; take "
+            "best nothing"
+        )
+    if agreement.known_problem.between_places:
+        raise AgreementError("equity is about assignments, with or without capacities")
+    if agreement.on_loss != "wait":
+        raise AgreementError("balances are counted by all nodes; take on_loss: wait")
+    owners = {each.participant for each in terms.owners}
+    if len(owners) < LEAST_PARTICIPANTS:
+        raise AgreementError(
+            f"{len(owners)} participants have rows; balances add up to zero, so equity takes at "
+            f"least {LEAST_PARTICIPANTS}"
+        )
+
+
+def _check_reference(problem: Problem, reference: list[int]) -> None:
+    if len(reference) != problem.rows or not all(0 <= c < problem.columns for c in reference):
+        raise AgreementError("the reference plan does not give each row a column; give it one")
+    fault = problem.fault(np.array([reference], dtype=np.int32))
+    if fault is not None:
+        raise AgreementError(f"the reference plan {fault[1]}; give another")
+
+
+def equity_shape(agreement: Agreement, /) -> EquityShape:
+    """What is public of the stated costs; its participants are those of the agreement."""
+    terms, problem = agreement.objectives[0], agreement.known_problem
+    place = {each.name: at for at, each in enumerate(agreement.participants)}
+    owners = [0] * problem.rows
+    for owner in terms.owners:
+        for row in owner.rows:
+            owners[row] = place[owner.participant]
+    return EquityShape(
+        owners,
+        columns=problem.columns,
+        bound=terms.weight_bound,
+        forbidden=problem.forbidden,
+        maximize=terms.sense == "maximize",
+    )
+
+
+def owners_by_name(agreement: Agreement, shape: EquityShape, /) -> tuple[str, ...]:
+    """Who takes a step, in the order of the steps."""
+    return tuple(agreement.participants[at].name for at in shape.active)
+
+
+def first_come(problem: Problem, /) -> list[int]:
+    """First come, first served: the rows in their order take the first column that has room.
+
+    >>> from tacit.problems import Assignment, Objective
+    >>> mask = np.array([[True, False, False], [False, False, False]])
+    >>> costs = Objective("delay", None, weight_bound=9)
+    >>> first_come(Assignment(name="tiny", rows=2, columns=3, objectives=(costs,), forbidden=mask))
+    [1, 0]
+    """
+    room = np.bincount(problem.sealed_items, minlength=problem.columns)
+    made = []
+    for row in range(problem.rows):
+        free = room > 0 if problem.forbidden is None else (room > 0) & ~problem.forbidden[row]
+        column = int(np.argmax(free))
+        if not free[column]:
+            raise AgreementError(
+                f"first come, first served leaves row {row} without a column; take another order "
+                "of rows, allow more pairs, or agree that each run gives a reference plan"
+            )
+        room[column] -= 1
+        made.append(column)
+    return made

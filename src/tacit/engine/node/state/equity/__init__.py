@@ -1,0 +1,1 @@
+"""What a node keeps for long-term equity: the books of series, and weights with their factors."""

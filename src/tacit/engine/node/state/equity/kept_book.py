@@ -1,0 +1,131 @@
+"""The book of steps of a series on a node's disk: replaced whole, or not at all.
+
+Shares of steps stay from run to run, so they are under no agreement's key. Whoever reads the disks
+of two nodes reads balances; one alone tells nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+
+from tacit.engine.node.state.policy import refuse
+from tacit.engine.node.state.sealed_progress import StoredShare
+from tacit.engine.node.state.stored import Stored
+from tacit.errors import FileError, ParameterError
+from tacit.files import replace_secret
+from tacit.mpc.equity import RunEntry, StepBook
+
+
+class StoredEntry(msgspec.Struct, frozen=True, array_like=True):
+    """A run as a file has it."""
+
+    number: int
+    attempt: str
+    participants: tuple[str, ...]
+    steps: StoredShare | None
+    told: StoredShare | None
+    opened: tuple[tuple[str, int], ...]
+
+
+class StoredBook(Stored, frozen=True, tag="book/1"):
+    """A book as a file has it."""
+
+    components: tuple[int, ...]
+    founders: tuple[str, ...]
+    latest: StoredEntry | None
+    prepared: StoredEntry | None
+    head: str
+    frozen: int
+    voids: tuple[int, ...]
+    taken: dict[str, int]
+    steps: dict[str, StoredShare]
+
+
+_READ = msgspec.msgpack.Decoder(StoredBook)
+
+
+def _entry_to_file(entry: RunEntry | None) -> StoredEntry | None:
+    if entry is None:
+        return None
+    steps, told = (
+        None if each is None else StoredShare.of(each) for each in (entry.steps, entry.told)
+    )
+    return StoredEntry(entry.number, entry.attempt, entry.participants, steps, told, entry.opened)
+
+
+def _entry_from_file(entry: StoredEntry | None) -> RunEntry | None:
+    if entry is None:
+        return None
+    steps, told = (None if each is None else each.read() for each in (entry.steps, entry.told))
+    return RunEntry(entry.number, entry.attempt, entry.participants, steps, told, entry.opened)
+
+
+class KeptBook:
+    """The book of one series at one node."""
+
+    def __init__(self, path: Path, first: StepBook, /) -> None:
+        self._path = path
+        self.turn = asyncio.Lock()
+        """Whoever freezes inputs or counts a run holds it, so that one is never amid the other."""
+        self.book = self._read() if path.exists() else first
+
+    def _read(self) -> StepBook:
+        try:
+            stored = _READ.decode(self._path.read_bytes())
+        except msgspec.DecodeError as error:
+            remedy = "restore it as it was after the last run, or sign a new series"
+            raise FileError(self._path, None, f"was changed ({error})", remedy) from None
+        return StepBook(
+            stored.components,
+            stored.founders,
+            _entry_from_file(stored.latest),
+            _entry_from_file(stored.prepared),
+            stored.head,
+            stored.frozen,
+            stored.voids,
+            stored.taken,
+            {name: share.read() for name, share in stored.steps.items()},
+        )
+
+    def keep(self, book: StepBook, /) -> None:
+        """From now on it is this, also after a power cut."""
+        if book is not self.book:
+            self._write(book)
+            self.book = book
+
+    def write(self) -> None:
+        """Put on the disk what is taken over from another series."""
+        self._write(self.book)
+
+    def _write(self, book: StepBook) -> None:
+        stored = StoredBook(
+            book.components,
+            book.founders,
+            _entry_to_file(book.latest),
+            _entry_to_file(book.prepared),
+            book.head,
+            book.frozen,
+            book.voids,
+            dict(book.taken),
+            {name: StoredShare.of(share) for name, share in book.steps.items()},
+        )
+        replace_secret(self._path, msgspec.msgpack.encode(stored))
+
+    def check_head(self, head: str, /) -> None:
+        """Refuse a run that follows others than were counted here, or prepared last."""
+        if head not in (self.book.head, self.book.pending):
+            raise refuse(
+                "the run follows other runs than were counted here: the chain of balances has "
+                f"another head ({self.book.head[:16]}..., the agreement names {head[:16]}...); "
+                "draft it again, or find out whose disk was set back"
+            )
+
+    def freeze(self, number: int, /) -> None:
+        """Use a run's number; runs before it that were not counted are void."""
+        try:
+            self.keep(self.book.freeze(number))
+        except ParameterError as error:
+            raise refuse(str(error)) from None

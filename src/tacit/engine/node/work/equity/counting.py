@@ -1,0 +1,204 @@
+"""A run is counted before its plan is opened: prepared by all nodes, then counted by each.
+
+::
+
+    bind      to the one plan, on the disk
+    tell      whether the run is counted or prepared here
+    account   everybody's step from the plan in shares (`mpc/equity`); on the disk as prepared
+    tell      that it is; whoever hears it from all counts the run, on the disk and in the log
+
+An attempt is replaced by a later one until somebody has counted it, which nobody does before all
+have prepared it. So where one node has counted it, all others have that very attempt, and count it
+when they hear of it. No part of the plan leaves a node before it has counted the run: an opened
+plan always counts. A run that was counted and not opened counts, too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from tacit.engine.agreement.equity.boxes import seal_told
+from tacit.engine.agreement.equity.check import equity_shape, owners_by_name
+from tacit.engine.agreement.sealed import words_before_plan
+from tacit.engine.agreement.terms import Agreement
+from tacit.engine.agreement.working_memory import account_bytes
+from tacit.engine.node.state.agreement_state import AgreementState
+from tacit.engine.node.state.equity.kept_book import KeptBook
+from tacit.engine.node.state.policy import refuse
+from tacit.engine.node.state.sealed_progress import Kept
+from tacit.engine.node.work.off_loop import in_thread
+from tacit.engine.node.work.session import (
+    ComputingNode,
+    compute_away,
+    memory_for,
+    node_session,
+    refusals_told,
+)
+from tacit.engine.records.events import RunCounted
+from tacit.engine.wire.messages import CountRun
+from tacit.engine.wire.replies import RunAccounted
+from tacit.engine.wire.request import context_of
+from tacit.mpc import Session
+from tacit.mpc.equity import RunEntry, account_of
+
+_NONE = bytes(32)
+LARGE_CELLS = 1 << 12
+"""Above so many weights, steps take more than a few milliseconds each."""
+
+
+def _hash(name: str) -> bytes:
+    return hashlib.sha256(name.encode()).digest()
+
+
+async def count_run(
+    node: ComputingNode, agreement_state: AgreementState, request: CountRun
+) -> RunAccounted:
+    """Count a run for the balances of its series; once, however often it is asked for."""
+    context = context_of(request, b"count")
+    agreement = agreement_state.agreement
+    async with refusals_told(node, context, None):
+        book = node.series.book_of(agreement)
+        if book is None:
+            raise refuse("this run is of no series with equity; there is nothing to count")
+    async with book.turn:
+        async with refusals_told(node, context, None):
+            progress = agreement_state.search(request.search)
+            kept = await progress.begin_open(request.state)
+            _check_counts(agreement, book)
+        problem = agreement.problem
+        away = problem.rows * problem.columns > LARGE_CELLS
+        async with (
+            memory_for(node, agreement_state, account_bytes(agreement), context, None),
+            node_session(
+                node,
+                agreement_state,
+                context,
+                request.epoch,
+                None,
+                away=away,
+                agreed=_hash(str(request.state)),
+                signed=request.signed,
+            ) as session,
+        ):
+            if session.nodes != len(agreement.nodes):
+                raise refuse("balances are counted by all nodes together; wait until all are there")
+            work = _Counting(session, agreement_state, request, kept, book)
+            await compute_away(node, agreement_state, work.count, away=away)
+        await in_thread(_write_down, node.number, agreement_state, book)
+    head = book.book.head
+    return RunAccounted(id=request.id, sent=session.sent, rounds=session.depth, head=head)
+
+
+def _check_counts(agreement: Agreement, book: KeptBook) -> None:
+    """Refuse a run that is void, or follows others than were counted."""
+    assert agreement.equity is not None
+    assert agreement.series is not None
+    number = agreement.series.number
+    if book.book.last == number:
+        return
+    if book.book.frozen != number:
+        raise refuse(
+            f"run {number} is void: run {book.book.frozen} was frozen after it, or this one never "
+            "was; it does not count, and its plan is not opened"
+        )
+    if book.book.head != agreement.equity.head:
+        raise refuse("other runs were counted since this one was frozen; it does not count")
+
+
+class _Counting:
+    """One attempt to count a run."""
+
+    def __init__(
+        self,
+        session: Session,
+        agreement_state: AgreementState,
+        request: CountRun,
+        kept: Kept,
+        book: KeptBook,
+    ) -> None:
+        self._session, self._state, self._request = session, agreement_state, request
+        self._kept, self._book = kept, book
+        run = agreement_state.agreement.series
+        assert run is not None
+        self._number = run.number
+
+    async def count(self) -> None:
+        """Prepare the run and count it, as far as that is not done."""
+        session, kept = self._session, self._book
+        counted, prepared = self._names()
+        said = {session.me: counted + prepared, **await session.tell(counted + prepared)}
+        found = {each[:32] for each in said.values()} - {_NONE}
+        if found:
+            self._check_prepared(said, found)
+        elif len(set(said.values())) > 1 or prepared == _NONE:
+            kept.keep(kept.book.prepare(await self._account()))
+            self._check_same(await session.tell(self._names()[1]))
+        entry = kept.book.prepared
+        if entry is not None:
+            kept.keep(kept.book.count(self._number, entry.attempt))
+
+    def _names(self) -> tuple[bytes, bytes]:
+        """Which attempt is counted here, and which is prepared."""
+        book = self._book.book
+        latest, entry = book.latest, book.prepared
+        counted = latest is not None and latest.number == self._number
+        prepared = entry is not None and entry.number == self._number
+        return (
+            _hash(latest.attempt) if latest is not None and counted else _NONE,
+            _hash(entry.attempt) if entry is not None and prepared else _NONE,
+        )
+
+    def _check_prepared(self, said: dict[int, bytes], found: set[bytes]) -> None:
+        """Where one has counted the run, all others have prepared that attempt."""
+        for node, each in said.items():
+            if len(found) > 1 or not {each[:32], each[32:]} & found:
+                raise refuse(
+                    f"{self._session.name_of(node)} has not prepared the run that others counted: "
+                    "its disk was set back, or exchanged; restore it"
+                )
+
+    def _check_same(self, said: dict[int, bytes]) -> None:
+        ours = self._names()[1]
+        for node, each in said.items():
+            if each != ours:
+                raise refuse(f"{self._session.name_of(node)} prepared another attempt; ask again")
+
+    async def _account(self) -> RunEntry:
+        agreement, inputs = self._state.agreement, self._state.inputs
+        equity = agreement.equity
+        assert equity is not None
+        assert inputs.weighted is not None
+        shape = equity_shape(agreement)
+        plan = self._state.plan_of(self._request.search, self._kept)
+        attempt = f"{self._request.epoch}:{self._request.attempt}"
+        return await account_of(
+            self._session,
+            RunEntry(self._number, attempt, owners_by_name(agreement, shape)),
+            inputs.weights(0),
+            np.array(equity.reference),
+            plan[words_before_plan(agreement) :],
+            inputs.weighted.factors(),
+            shape,
+            book=self._book.book,
+            rule=equity.terms.rule,
+            telling=equity.terms.telling(self._number),
+        )
+
+
+def _write_down(node: int, agreement_state: AgreementState, book: KeptBook) -> None:
+    """The line in the log by which participants know that the run counts, and what it tells."""
+    entry = book.book.latest
+    assert entry is not None
+    boxes = [] if entry.told is None else seal_told(agreement_state.agreement, node, entry.told)
+    agreement_state.write_counted(
+        RunCounted(
+            entry.number,
+            entry.attempt,
+            list(entry.participants),
+            book.book.head,
+            list(entry.opened),
+            boxes,
+        )
+    )

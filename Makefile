@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Tests start hundreds of interpreters; compiling all modules in each costs more than many tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo check test lint format typecheck quick unit debian kernels bench bench-platform reproduce leakage equity figures lock release clean fuzz mutants hosts-test postgres-test upgrade-test deploy-test soak
+.PHONY: help demo check test lint format typecheck quick unit debian kernels bench bench-platform reproduce leakage equity figures lock release docs clean fuzz mutants hosts-test postgres-test upgrade-test deploy-test soak
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -121,6 +121,11 @@ equity: .venv/ready-experiments ## Every figure of docs/equity.md (5 minutes)
 	@mkdir -p docs/equity
 	@cp out/equity/spread.png out/equity/tables.md docs/equity/
 	@cp out/equity/equity.json src/tacit/experiments/data/
+
+docs: .venv/ready-docs ## One searchable site of documents, examples and API: build/site/html, all links checked
+	@$(BIN)/python -m release.site
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs --quiet build --strict -f build/site/mkdocs.yml
+	@echo "open build/site/html/index.html"
 
 lock: build/release-env/made ## Write deploy/lock anew: versions with hashes (UPGRADE=1: the newest)
 	@PATH="$(CURDIR)/build/release-env/bin:$$PATH" python -m release.locks $(if $(UPGRADE),--upgrade)

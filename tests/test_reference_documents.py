@@ -136,18 +136,6 @@ def test_the_settings_of_the_search_are_those_of_the_code() -> None:
             assert str(getattr(PRESETS[preset], name)) == words.get(value, value), (preset, name)
 
 
-def slug(heading: str) -> str:
-    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
-
-
-def test_links_lead_to_headings_that_exist() -> None:
-    for document in [*ROOT.glob("*.md"), *DOCS.rglob("*.md")]:
-        for path, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", document.read_text()):
-            target = document.parent / path if path else document
-            headings = re.findall(r"^#+ (.+)$", target.read_text(), flags=re.MULTILINE)
-            assert anchor in map(slug, headings), f"{document.name}: {path}#{anchor}"
-
-
 def test_documents_name_code_that_exists() -> None:
     documents = {*ROOT.glob("*.md"), *DOCS.rglob("*.md")}
     for document in documents - {ROOT / "CHANGELOG.md"}:  # which speaks of earlier versions, too

@@ -48,6 +48,15 @@ def public_names(package: str, /) -> dict[str, str]:
     'tacit.search.evolution'
     """
     source = Path(str(import_module(package).__file__)).read_text(encoding="utf-8")
+    return names_imported(package, source)
+
+
+def names_imported(package: str, source: str, /) -> dict[str, str]:
+    """The names that the source of a package imports from its own modules.
+
+    >>> names_imported("tacit.search", "from tacit.search.state import SearchState")
+    {'SearchState': 'tacit.search.state'}
+    """
     body = ast.parse(source).body
     imports = [*body, *(each for node in body if isinstance(node, ast.If) for each in node.body)]
     return {

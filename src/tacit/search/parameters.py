@@ -91,39 +91,29 @@ class SearchParameters:
 msgspec.json.Decoder(SearchParameters)
 
 
+_PAPER_TSP = SearchParameters(
+    tournament=20, crossover="edge", crossover_percent=75, mutation="inversion"
+)
+_PAPER_MOAP = SearchParameters(
+    algorithm="nsga2",
+    population=150,
+    elites=0,
+    reevaluate_parents=True,
+    tournament=2,
+    crossover="cycle",
+    crossover_percent=100,
+    mutation="swap",
+    mutation_percent=75,
+)
 PRESETS = {
     "paper-ap": SearchParameters(),
-    "paper-tsp": SearchParameters(
-        tournament=20, crossover="edge", crossover_percent=75, mutation="inversion"
-    ),
-    "paper-moap": SearchParameters(
-        algorithm="nsga2",
-        population=150,
-        elites=0,
-        reevaluate_parents=True,
-        tournament=2,
-        crossover="cycle",
-        crossover_percent=100,
-        mutation="swap",
-        mutation_percent=75,
-    ),
+    "paper-tsp": _PAPER_TSP,
+    "paper-moap": _PAPER_MOAP,
     # Where objectives are evaluated together, parents win tournaments by their disclosed groups.
-    "tuned-pareto": SearchParameters(
-        algorithm="nsga2",
-        population=150,
-        elites=0,
-        reevaluate_parents=True,
-        tournament=10,
-        crossover="cycle",
-        crossover_percent=100,
-        mutation="swap",
-        mutation_percent=75,
-    ),
+    "tuned-pareto": replace(_PAPER_MOAP, tournament=10),
     "tuned-ap": SearchParameters(tournament=30, crossover_percent=100),
     # Tuning in a wider space found the paper's own set.
-    "tuned-tsp": SearchParameters(
-        tournament=20, crossover="edge", crossover_percent=75, mutation="inversion"
-    ),
+    "tuned-tsp": _PAPER_TSP,
 }
 """The best sets of the paper's Tables 3, 4 and 5 (Set 2 of the two), and those of our own tuning
 (docs/experiments.md describes the studies that found them)."""

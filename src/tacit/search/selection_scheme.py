@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -62,13 +62,13 @@ class TournamentAndTruncation:
         """One per entrant."""
         return self.entrants
 
-    def sorts(self, objectives: int) -> int:  # noqa: ARG002 - there is one
+    def sorts(self, objectives: int) -> int:  # noqa: ARG002 - they have one order together
         """Truncation."""
         return 1
 
     def parents(self, state: SearchState, words: RandomWords) -> NDArray[np.int32]:
         """The winners of tournaments."""
-        return tournament(state.estimates[:, 0], words)
+        return tournament(np.ascontiguousarray(state.estimates[:, 0]), words)
 
     def survivors(
         self,
@@ -126,27 +126,12 @@ class CrowdedComparison:
 
 
 @dataclass(frozen=True)
-class DisclosedGroups:
+class DisclosedGroups(TournamentAndTruncation):
     """The scheme for a disclosed Pareto score: its groups are fronts that have crowding in them.
 
     All objectives have the same estimate, minus the number of the group. Tournaments and truncation
     go by it; who comes first in a group is drawn.
     """
-
-    entrants: int
-
-    @property
-    def words_per_parent(self) -> int:
-        """One per entrant."""
-        return self.entrants
-
-    def sorts(self, objectives: int) -> int:  # noqa: ARG002 - they have one order together
-        """Truncation."""
-        return 1
-
-    def parents(self, state: SearchState, words: RandomWords) -> NDArray[np.int32]:
-        """The winners of tournaments."""
-        return tournament(np.ascontiguousarray(state.estimates[:, 0]), words)
 
     def survivors(
         self,
@@ -156,15 +141,10 @@ class DisclosedGroups:
         count: int,
     ) -> SearchState:
         """The best groups first; where each is a group of its own, the survivors are one front."""
-        kept = truncation(estimates[:, 0], count, orders[0])
+        state = super().survivors(genomes, estimates, orders, count)
         is_order = len(np.unique(estimates[:, 0])) == len(estimates)
-        return SearchState(
-            generation=0,
-            genomes=genomes[kept],
-            estimates=estimates[kept],
-            front_of=np.where(is_order, 0, -estimates[kept, 0]).astype(np.int32),
-            crowding=np.zeros(len(kept)),
-        )
+        front_of = np.where(is_order, 0, -state.estimates[:, 0]).astype(np.int32)
+        return replace(state, front_of=front_of)
 
 
 def selection_scheme(parameters: SearchParameters, /, *, together: bool = False) -> SelectionScheme:

@@ -43,7 +43,7 @@ NO_ATTEMPT = Attempt()
 def encode_attempt(value: object, /) -> str:
     """What msgspec writes for an attempt, which it does not know."""
     if not isinstance(value, Attempt):
-        raise NotImplementedError(f"{type(value).__name__} is not a type of a message")
+        raise TypeError(f"{type(value).__name__} is not a type of a message")
     return str(value)
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -14,13 +12,14 @@ import msgspec
 
 import tacit
 from tacit.disclosure import SEALED, split_disclosure
-from tacit.errors import FileError, ParameterError
+from tacit.errors import ParameterError
 from tacit.experiments.ablation.clock import Clock
 from tacit.experiments.execution.job import Job
 from tacit.experiments.execution.sealed_pace import generations_in, schedule_for
 from tacit.experiments.study.instances import InstanceSpec, expanded, named_problem
 from tacit.experiments.study.settings import Settings, preset_settings
 from tacit.experiments.study.study import Seeds
+from tacit.experiments.study.study_file import shipped_text, study_from
 from tacit.search import SearchParameters
 from tacit.search.moves import SealedParameters
 
@@ -202,8 +201,8 @@ def _candidates(spec: InstanceSpec, settings: SealedParameters) -> int:
 
 def shipped_ablation() -> AblationStudy:
     """The study of the package."""
-    text = (files("tacit.experiments.ablation") / "ablation.toml").read_text(encoding="utf-8")
-    return ablation_from(text, "ablation.toml")
+    name = "ablation.toml"
+    return ablation_from(shipped_text("tacit.experiments.ablation", name), name)
 
 
 def ablation_from(text: str, path: str, /) -> AblationStudy:
@@ -213,7 +212,4 @@ def ablation_from(text: str, path: str, /) -> AblationStudy:
     Traceback (most recent call last):
     tacit.errors.FileError: x.toml: Expected `str`, got `int` - at `$.name`; see docs/experiments.md
     """
-    try:
-        return msgspec.convert(tomllib.loads(text), AblationStudy)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise FileError(path, None, str(error), "see docs/experiments.md") from None
+    return study_from(text, path, AblationStudy, see="docs/experiments.md")

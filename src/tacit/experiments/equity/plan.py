@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
-from importlib.resources import files
 
 import msgspec
 
-from tacit.errors import FileError
 from tacit.experiments.equity.conduct import Conduct
 from tacit.experiments.equity.market import Market
 from tacit.experiments.equity.series import Setting
+from tacit.experiments.study.study_file import shipped_text, study_from
 
 
 class FirstStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -135,8 +133,7 @@ def name_of(conduct: Conduct, /) -> str:
 
 def shipped_equity() -> EquityStudy:
     """The study of the package."""
-    text = (files("tacit.experiments.equity") / "equity.toml").read_text(encoding="utf-8")
-    return equity_from(text, "equity.toml")
+    return equity_from(shipped_text("tacit.experiments.equity", "equity.toml"), "equity.toml")
 
 
 def equity_from(text: str, path: str, /) -> EquityStudy:
@@ -146,7 +143,4 @@ def equity_from(text: str, path: str, /) -> EquityStudy:
     Traceback (most recent call last):
     tacit.errors.FileError: x.toml: Expected `str`, got `int` - at `$.name`; see docs/equity.md
     """
-    try:
-        return msgspec.convert(tomllib.loads(text), EquityStudy)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise FileError(path, None, str(error), "see docs/equity.md") from None
+    return study_from(text, path, EquityStudy, see="docs/equity.md")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +11,9 @@ import msgspec
 
 import tacit
 from tacit.disclosure import PAPER_CONFIGURATIONS, SEALED
-from tacit.errors import FileError
 from tacit.experiments.execution.job import Job
 from tacit.experiments.study.instances import InstanceSpec, expanded
+from tacit.experiments.study.study_file import shipped_text, study_from
 from tacit.files import read_text
 from tacit.search import preset_named
 
@@ -218,8 +216,8 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 
 def shipped_leakage_study() -> LeakageStudy:
     """The study of the package."""
-    path = files("tacit.experiments.leakage") / "leakage.toml"
-    return leakage_study_from(path.read_text(encoding="utf-8"), "leakage.toml")
+    name = "leakage.toml"
+    return leakage_study_from(shipped_text("tacit.experiments.leakage", name), name)
 
 
 def read_leakage_study(path: Path, /) -> LeakageStudy:
@@ -234,10 +232,10 @@ def leakage_study_from(text: str, path: str, /) -> LeakageStudy:
     Traceback (most recent call last):
     tacit.errors.FileError: x.toml: Expected `str`, got `int` - at `$.name`; see docs/leakage.md
     """
-    try:
-        raw = tomllib.loads(text)
-        if raw.get("disclosures") == "paper":
-            raw["disclosures"] = list(PAPER_CONFIGURATIONS)
-        return msgspec.convert(raw, LeakageStudy)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise FileError(path, None, str(error), "see docs/leakage.md") from None
+    return study_from(text, path, LeakageStudy, see="docs/leakage.md", expand=_expanded)
+
+
+def _expanded(raw: dict[str, Any]) -> dict[str, Any]:
+    """All disclosures of the paper, where the file says so."""
+    paper = raw.get("disclosures") == "paper"
+    return raw | {"disclosures": list(PAPER_CONFIGURATIONS)} if paper else raw

@@ -78,7 +78,8 @@ def sections() -> Iterator[dict[str, str | Menu]]:
     others = {path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md")} - listed
     research = dict(menu)["Research"]
     research += [{page_title(page): page.as_posix()} for page in sorted(others)]
-    yield from ({title: pages} for title, pages in menu)
+    for title, entries in menu:
+        yield {title: entries}
 
 
 def page_title(page: Path, /) -> str:

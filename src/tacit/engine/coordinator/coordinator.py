@@ -19,9 +19,11 @@ from numpy.typing import NDArray
 
 from tacit.engine.agreement.sealing import SealedRows
 from tacit.engine.agreement.terms import Agreement, agreement_hash, canonical
+from tacit.engine.coordinator.log_pages import fetched_log
 from tacit.engine.coordinator.loss import Loss
 from tacit.engine.coordinator.naming import Naming
 from tacit.engine.coordinator.node_client import NodeClient
+from tacit.engine.coordinator.watch import Watch
 from tacit.engine.records.ledger import Parts
 from tacit.engine.series import SignedSeries
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
@@ -38,14 +40,12 @@ from tacit.engine.wire.messages import (
 from tacit.engine.wire.recording_mux import RecordingMux
 from tacit.engine.wire.replies import AgreementTaken, EpochOpened, LogPage, Message
 from tacit.engine.wire.request import context_of
-from tacit.errors import MpcError, PeerError, PeerTimeoutError, RefusedError
+from tacit.errors import MpcError, PeerError, RefusedError
 from tacit.mpc import COORDINATOR, Session, open_session
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Message)
 
-PING_SECONDS = 0.1
-"""How often nodes are asked whether they are there, while one of them is waited for."""
 GIVE_UP_SECONDS = 30.0
 """Without a deadline, the caller gets an error so long after the first failure."""
 PAUSE_SECONDS = 0.05
@@ -72,6 +72,7 @@ class Coordinator:
         """Per public objective, where the nodes derive the populations."""
         self.loss = Loss(agreement, self.clients)
         self.naming = Naming(agreement)
+        self._watch = Watch(self.clients, self.loss, self.naming)
         self._epoch: int | None = None
         self._last_epoch = 0
         self._opening = asyncio.Lock()
@@ -118,7 +119,7 @@ class Coordinator:
         self._last_epoch = max(self._last_epoch, *(each.epoch for each in taken))
         for each in taken:
             self.naming.examine(each.evidence)
-        self._exclude()
+        self._watch.exclude()
         return taken
 
     def submission(self, rows: SealedRows, client: NodeClient, /) -> Submit:
@@ -159,13 +160,13 @@ class Coordinator:
     async def fetch_logs_of_members(self) -> list[LogPage]:
         """The logs of the nodes that take part, for ourselves."""
         async with asyncio.timeout(GIVE_UP_SECONDS):
-            logs = [self._fetch_log(client, b"") for client in self.loss.members]
+            logs = [fetched_log(client, self.hash, b"") for client in self.loss.members]
             return list(await asyncio.gather(*logs))
 
     async def fetch_logs(self, nonce: bytes = b"", /) -> list[LogPage]:
         """The nodes' logs of this agreement, each signed for whoever drew the nonce."""
         async with asyncio.timeout(GIVE_UP_SECONDS):
-            logs = [self._fetch_log(client, nonce) for client in self.clients]
+            logs = [fetched_log(client, self.hash, nonce) for client in self.clients]
             return list(await asyncio.gather(*logs))
 
     async def fetch_heads(self, nonce: bytes, /) -> list[LogPage]:
@@ -191,16 +192,6 @@ class Coordinator:
         failures = [result for result in results if isinstance(result, BaseException)]
         for failure in sorted(failures, key=lambda each: isinstance(each, RefusedError)):
             raise failure
-
-    async def _fetch_log(self, client: NodeClient, nonce: bytes) -> LogPage:
-        """A log, page by page; the signature of the last page is that of the whole."""
-        log = b""
-        while True:
-            request = FetchLog(agreement=self.hash, offset=len(log), nonce=nonce)
-            page = await (await client.ask(request))
-            log += page.log
-            if not page.more or not page.log:
-                return msgspec.structs.replace(page, log=log)
 
     # Epochs and attempts.
 
@@ -302,58 +293,11 @@ class Coordinator:
 
     async def cancel(self, asked: Iterable[asyncio.Future[Any]], /) -> None:
         """Have the nodes stop what they were asked for and have not answered."""
-        for reply in asked:
-            for client in self.clients:
-                await client.cancel(reply)
+        await self._watch.cancel(asked)
 
     async def watch(self, work: asyncio.Future[T], asked: Iterable[asyncio.Future[R]], /) -> T:
         """The result of some work, unless a node fails or stays silent first."""
-        replies = list(asked)
-        try:
-            while not work.done() and not any(_failed(reply) for reply in replies):
-                everything: set[asyncio.Future[Any]] = {work}
-                everything.update(reply for reply in replies if not reply.done())
-                done, _ = await asyncio.wait(
-                    everything, timeout=PING_SECONDS, return_when=asyncio.FIRST_COMPLETED
-                )
-                if not done:
-                    await self._look_around()
-            if work.done() and not _failed(work):
-                return work.result()
-            raise await self._why(work, replies)
-        finally:
-            work.cancel()
-            await asyncio.gather(work, return_exceptions=True)
-
-    async def _why(
-        self, work: asyncio.Future[T], replies: list[asyncio.Future[R]]
-    ) -> BaseException:
-        """The reason of a failure: a refusal counts most, and comes right after its notice."""
-        missing = [reply for reply in replies if not reply.done()]
-        if missing:
-            await asyncio.wait(missing, timeout=PING_SECONDS)
-        reasons = [_reason(reply) for reply in replies if _failed(reply)]
-        refusals = [reason for reason in reasons if isinstance(reason, RefusedError)]
-        if _failed(work):
-            reasons.append(_reason(work))
-        for reason in reasons:
-            self.naming.hear(reason)
-        self._exclude()
-        return (*refusals, *reasons)[0]
-
-    def _exclude(self) -> None:
-        """Go on without a node that is proven to cheat."""
-        if self.naming.named is not None:
-            self.loss.exclude(self.naming.named)
-
-    async def _look_around(self) -> None:
-        for client in self.loss.members:
-            if client.silent_for() > self.loss.patience:
-                self.loss.fell_silent(client)
-                client.give_up()
-                what = f"has not answered for {self.loss.patience:g} s"
-                raise PeerTimeoutError(client.name, what)
-            await client.ping()
+        return await self._watch.result(work, asked)
 
     # Trying again.
 
@@ -380,34 +324,9 @@ class Coordinator:
                         raise trouble
                     await asyncio.sleep(PAUSE_SECONDS)
         except TimeoutError:
-            raise self._blame(trouble) from trouble
-
-    def _blame(self, trouble: MpcError | None) -> MpcError:
-        """Who it was, as far as we can tell."""
-        silent = max(self.loss.members, key=lambda client: client.silent_for())
-        gone = next((client for client in self.loss.members if not client.connected), None)
-        if silent.silent_for() > PING_SECONDS:
-            what = f"has not answered for {silent.silent_for():.1f} s, and time is up"
-            return PeerTimeoutError(silent.name, what)
-        if gone is not None:
-            return PeerTimeoutError(gone.name, "cannot be reached, and time is up; start it")
-        if self.naming.words and not self.loss.is_proven:
-            return PeerTimeoutError("the nodes", f"{self.naming.words}, and time is up")
-        if isinstance(trouble, PeerError):
-            return PeerTimeoutError(trouble.peer, f"{trouble.what}, and time is up")
-        return PeerTimeoutError("the nodes", "did not finish in time")
+            raise self._watch.blame(trouble) from trouble
 
     async def close(self) -> None:
         """Leave the nodes."""
         self.loss.close()
         await asyncio.gather(*(client.disconnect() for client in self.clients))
-
-
-def _reason(future: asyncio.Future[Any]) -> BaseException:
-    # Whoever waited for it before may have been cancelled, and that is no reason to cancel us.
-    error = None if future.cancelled() else future.exception()
-    return error or MpcError("nobody waited for the end of the evaluation")
-
-
-def _failed(future: asyncio.Future[Any]) -> bool:
-    return future.done() and (future.cancelled() or future.exception() is not None)

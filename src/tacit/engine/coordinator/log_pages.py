@@ -1,0 +1,20 @@
+"""A node's log, which comes in pages."""
+
+from __future__ import annotations
+
+import msgspec
+
+from tacit.engine.coordinator.node_client import NodeClient
+from tacit.engine.wire.messages import FetchLog
+from tacit.engine.wire.replies import LogPage
+
+
+async def fetched_log(client: NodeClient, agreement: bytes, nonce: bytes, /) -> LogPage:
+    """A log, page by page; the signature of the last page is that of the whole."""
+    log = b""
+    while True:
+        request = FetchLog(agreement=agreement, offset=len(log), nonce=nonce)
+        page = await (await client.ask(request))
+        log += page.log
+        if not page.more or not page.log:
+            return msgspec.structs.replace(page, log=log)

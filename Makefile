@@ -125,7 +125,7 @@ equity: .venv/ready-experiments ## Every figure of docs/equity.md (5 minutes)
 docs: .venv/ready-docs ## One searchable site of documents, examples and API: build/site/html, all links checked
 	@$(BIN)/python -m release.site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs --quiet build --strict -f build/site/mkdocs.yml
-	@echo "open build/site/html/index.html"
+	@echo "to read and search it: $(BIN)/python -m http.server -d build/site/html"
 
 lock: build/release-env/made ## Write deploy/lock anew: versions with hashes (UPGRADE=1: the newest)
 	@PATH="$(CURDIR)/build/release-env/bin:$$PATH" python -m release.locks $(if $(UPGRADE),--upgrade)

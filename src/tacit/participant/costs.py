@@ -52,10 +52,11 @@ def check_weights(
         )
     if not np.issubdtype(weights.dtype, np.integer):
         raise InputError(f"weights are {weights.dtype}; scale them to whole numbers")
+    row_names, column_names = agreement.known_problem.labels
     for line, column in np.argwhere((weights < 0) | (weights > terms.weight_bound)):
         raise InputError(
-            f"the weight {weights[line, column]} of row {rows[line]}, column {column} is outside "
-            f"0..{terms.weight_bound}; correct it"
+            f"the weight {weights[line, column]} of row {row_names[rows[line]]}, column "
+            f"{column_names[column]} is outside 0..{terms.weight_bound}; correct it"
         )
 
 

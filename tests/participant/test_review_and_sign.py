@@ -208,7 +208,7 @@ def test_what_is_forbidden_and_how_is_searched_is_shown(world: World, tacit: Tac
     honest = world.platform.agreement
     world.platform.redraft(replace(honest, problem=replace(honest.problem, forbidden=[(1, 2)])))
     out = tacit("review", RUN, "--profile", world.north.folder).out
-    assert "1 pairs of a row and a column are in no plan:\n    F1 (yours): not 8:20\n" in out
+    assert "a row and a column, 1 in all:\n    F1 (yours): not 8:20\n" in out
     assert "tournament: 3" in out
     many = [(row, column) for row in range(8) for column in range(row)]
     world.platform.redraft(replace(honest, problem=replace(honest.problem, forbidden=many)))

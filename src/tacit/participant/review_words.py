@@ -90,7 +90,7 @@ def _limits(review: Review, words: SearchWords) -> list[str]:
     lines += _kind_lines(review.agreement.known_problem)
     if not forbidden:
         return [*lines, "no pair of a row and a column is forbidden"]
-    lines.append(f"{len(forbidden):,} pairs of a row and a column are in no plan:")
+    lines.append(f"forbidden pairs of a row and a column, {len(forbidden):,} in all:")
     return lines + [f"  {line}" for line in _some(_forbidden(review))]
 
 

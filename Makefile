@@ -8,9 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Tests start hundreds of interpreters; compiling all modules in each costs more than many tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo check test lint format typecheck quick unit debian kernels bench bench-platform reproduce leakage equity figures lock release clean fuzz mutants hosts-test postgres-test upgrade-test deploy-test soak
-||||||| parent of 10e4066 (A release is installed once per extra and tried, and its version stands in one place)
-.PHONY: help demo check test lint format typecheck quick unit debian kernels bench bench-platform reproduce leakage equity figures lock release clean fuzz mutants first-run
+.PHONY: help demo check test lint format typecheck quick unit debian kernels bench bench-platform reproduce leakage equity figures lock release clean fuzz mutants hosts-test postgres-test upgrade-test deploy-test soak first-run
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12

@@ -30,6 +30,11 @@ from tacit.files import read_text, replace_file, writing
 from tacit.mpc import CLUSTER_SIZES
 from tacit.mpc.transport import split_certificates
 
+CLUSTER_HEAD = """\
+# What the platform shows its nodes, and the nodes in the order of their numbers; written by tacit
+# cluster join. Paths are relative to this file's folder.
+"""
+
 
 @dataclass(frozen=True)
 class Joined:
@@ -165,8 +170,7 @@ def _node_text(
 
 
 def _cluster_text(path: Path, own: PublicHalf, nodes: list[PublicHalf], *, replace: bool) -> str:
-    text = "# Written by tacit cluster join, in the order of the nodes' numbers.\n"
-    text += show_cluster_config(
+    text = CLUSTER_HEAD + show_cluster_config(
         ClusterConfig(
             certificate=f"{own.name}.pem",
             tls_key=f"{own.name}.tls.key",

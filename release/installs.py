@@ -33,10 +33,11 @@ class Installed:
 
 
 INSTALLS = (
-    Installed("", (("--help",),)),
+    Installed("", (("--help",), ("instance", "new", "ap", "--size", "10x10", "--out", "ap.json"))),
     Installed(
         "node",
         (
+            ("--help",),
             ("node", "init", "alpha", "--name", "alpha", "--address", "127.0.0.1:9000"),
             ("keys", "show", "alpha/alpha.public.toml"),
         ),

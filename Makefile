@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Tests start hundreds of interpreters; compiling all modules in each costs more than many tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo check test lint format typecheck quick unit debian kernels bench bench-platform reproduce leakage equity figures lock release docs clean fuzz mutants hosts-test postgres-test upgrade-test deploy-test soak
+.PHONY: help demo check test lint format typecheck quick unit debian kernels bench bench-platform reproduce leakage equity figures lock release docs clean fuzz mutants hosts-test postgres-test upgrade-test deploy-test soak first-run
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -44,6 +44,9 @@ unit: .venv/ready-dev debian kernels ## Tests, doctests and examples
 # Compiled once and kept beside the sources: otherwise all nodes of a cluster compile the same at once.
 kernels: .venv/ready-dev
 	@$(BIN)/python -c 'from tacit.service.execution.preloaded import warm_up_all; warm_up_all()'
+
+first-run: .venv/ready-dev kernels ## Nodes, platform and participants by the commands of the documents alone (2 minutes)
+	@TACIT_FIRST_RUN=1 $(BIN)/python -m pytest -q -n 0 tests/test_first_run.py tests/test_deploy_document.py
 
 fuzz: .venv/ready-dev ## Hostile frames, agreements, boxes, requests and files by the million (an hour); FUZZ="agreements --seed 3"
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz $(FUZZ)
@@ -130,7 +133,7 @@ docs: .venv/ready-docs ## One searchable site of documents, examples and API: bu
 lock: build/release-env/made ## Write deploy/lock anew: versions with hashes (UPGRADE=1: the newest)
 	@PATH="$(CURDIR)/build/release-env/bin:$$PATH" python -m release.locks $(if $(UPGRADE),--upgrade)
 
-release: build/release-env/made ## Wheel and sdist built twice, bills of materials, hashes, audit: dist/
+release: build/release-env/made ## Wheel and sdist built twice, hashes, bills of materials, each extra tried, audit: dist/
 	@build/release-env/bin/python -m release
 
 clean: ## Remove what make made

@@ -27,7 +27,8 @@ from tacit.engine.agreement.terms import Agreement, read_agreement
 from tacit.engine.identity.keys import Keys
 from tacit.engine.local.cluster import LocalCluster, free_addresses, memory_folder
 from tacit.participant.account.client import API, tls_context
-from tacit.service.server.settings import load_settings, write_settings
+from tacit.service.server.new_settings import write_settings
+from tacit.service.server.settings import load_settings
 
 OPERATOR = "operator"
 ENDS = ("finished", "interrupted", "failed", "cancelled")

@@ -1,16 +1,16 @@
-"""`make release`: wheel, sdist, bills of materials, an audit, and the hashes of all of them."""
+"""`make release`: wheel, sdist, bills of materials, hashes, an audit, and a try of each extra."""
 
 from __future__ import annotations
 
 import hashlib
 import shutil
 import sys
-import tomllib
 from pathlib import Path
 
 from release.audit import audit
 from release.build import NotReproducibleError, build_twice, committed
 from release.fit import misfits, wanted
+from release.installs import NotInstallableError, try_installs, version_of
 from release.locks import LOCKED, ROOT, lock_file, read_lock
 from release.sbom import bill_of_materials
 
@@ -19,7 +19,7 @@ PARTS = ("node", "participant", "platform")
 
 
 def main() -> int:
-    """Make everything anew in dist/; 1 if builds differ, or a known vulnerability is in it."""
+    """Make everything anew in dist/; 1 if builds differ, an extra fails, or it is vulnerable."""
     out = ROOT / "dist"
     shutil.rmtree(out, ignore_errors=True)
     wrong = [
@@ -30,7 +30,7 @@ def main() -> int:
     if wrong:
         print(f"no release: {'; '.join(wrong)}. Run make lock", file=sys.stderr)
         return 1
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    version = version_of()
     archive, epoch = committed(ROOT)
     try:
         made = build_twice(archive, ROOT / "build" / "release", out, epoch=epoch)
@@ -50,6 +50,12 @@ def main() -> int:
     ]
     (out / "SHA256SUMS").write_text("\n".join(sums) + "\n")
     print(f"{len(made)} files in dist/, with SHA256SUMS")
+    wheel = next(path for path in made if path.suffix == ".whl")
+    try:
+        try_installs(wheel, ROOT / "build" / "installs", version=version, say=print)
+    except NotInstallableError as error:
+        print(f"no release: {error}", file=sys.stderr)
+        return 1
     vulnerable = False
     for name in LOCKED:
         answer = audit(lock_file(name))

@@ -7,15 +7,49 @@ import json
 import re
 import shutil
 import subprocess
+import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from typer.testing import CliRunner
 
 from tacit.cli.main import make_app
+from tacit.engine.identity import (
+    ClusterConfig,
+    NodeConfig,
+    load_cluster_config,
+    load_node_config,
+)
+from tacit.service.server.settings import Settings, load_settings
+from tests.deploy_samples import samples
 
 DEPLOY = Path(__file__).parent.parent / "deploy"
 UNITS = sorted(DEPLOY.glob("*.service"))
+
+
+@pytest.mark.parametrize("name", ["node.toml", "cluster.toml", "service.toml"])
+def test_samples_are_what_the_commands_write_and_complete(name: str) -> None:
+    path = DEPLOY / name
+    assert path.read_text() == samples()[name], "python -m tests.deploy_samples writes them anew"
+    kinds: dict[str, tuple[Callable[[Path], object], type[msgspec.Struct]]] = {
+        "node.toml": (load_node_config, NodeConfig),
+        "cluster.toml": (load_cluster_config, ClusterConfig),
+        "service.toml": (load_settings, Settings),
+    }
+    load, struct = kinds[name]
+    load(path)
+    # What is nothing unless somebody gives it cannot be written down as nothing.
+    keys = {each.name for each in msgspec.structs.fields(struct) if each.default is not None}
+    missing = keys - {"folder", "delay_ms"} - tomllib.loads(path.read_text()).keys()
+    assert not missing, "the text that the command writes lacks a key"
+    unit = {"node.toml": "tacit-node", "service.toml": "tacit-platform"}.get(name)
+    if unit is not None:
+        (state,) = re.findall(
+            r"^WorkingDirectory=(.+)$", (DEPLOY / f"{unit}.service").read_text(), re.M
+        )
+        assert f'"{state}' in path.read_text() or f"sqlite:///{state}" in path.read_text()
 
 
 def check_command(words: list[str]) -> None:

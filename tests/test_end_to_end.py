@@ -179,8 +179,7 @@ def operator(parties: Parties) -> Iterator[httpx.Client]:
 
 
 def certificate(parties: Parties) -> Path:
-    (found,) = (parties.folder / "web").glob("*.pem")
-    return found
+    return parties.folder / "web" / "ca.pem"
 
 
 def test_sign_submit_run_result_and_logs(parties: Parties, operator: httpx.Client) -> None:

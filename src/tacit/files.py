@@ -185,6 +185,24 @@ def check_secret(path: Path, /, *, remedy: str = "make new ones") -> None:
         raise FileError(path, None, "can be read by others", "chmod 600 it, or make new keys")
 
 
+def check_user(place: Path, /) -> None:
+    """Refuse an administrator who would leave files that the service's own user cannot use."""
+    import pwd  # which other systems lack
+
+    there = next(each for each in (place, *place.absolute().parents) if each.exists())
+    owner = there.stat().st_uid
+    if os.geteuid() != 0 or owner == 0:
+        return
+    try:
+        name = pwd.getpwuid(owner).pw_name
+    except KeyError:
+        name = f"#{owner}"
+    raise InputError(
+        f"{there} belongs to {name!r}, who could not use what root writes there; run the same as "
+        f"that user: runuser -u {name} -- tacit ..."
+    )
+
+
 def erase(path: Path, /) -> None:
     """Overwrite a file of secrets, then remove it; nothing happens if it is gone.
 

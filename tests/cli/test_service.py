@@ -27,8 +27,7 @@ def cluster(tmp_path: Path) -> Path:
 
 
 def pinned(folder: Path) -> httpx.Client:
-    context = ssl.create_default_context(cafile=str(folder / "service.pem"))
-    context.check_hostname = False
+    context = ssl.create_default_context(cafile=str(folder / "ca.pem"))
     return httpx.Client(verify=context, timeout=30)
 
 

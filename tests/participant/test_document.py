@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from tacit.engine.identity import load_keys, read_certificate
+from tacit.engine.identity.public_half import node_half, show_half
 from tacit.engine.local.cluster import LocalCluster
 from tacit.participant import (
-    Trust,
     join,
     load_profile,
-    load_trust,
     new_key_file,
     participant_entry,
     save_trust,
@@ -41,8 +41,15 @@ def write_keys(platform: Platform, folder: Path) -> None:
     everybody = [load_profile(), *(load_profile(folder / name) for name in NAMES[1:])]
     pin_all(platform.cluster, everybody)
     pinned = everybody[0].trust_file
-    save_trust(Trust(load_trust(pinned).node), Path("nodes.toml"))
     pinned.unlink()
+    config = platform.cluster.config
+    for number, (name, node) in enumerate(
+        zip(("alpha", "beta", "gamma"), config.nodes, strict=True)
+    ):
+        keys = load_keys(platform.cluster.folder / f"node-{number}.key")
+        pem = read_certificate(platform.cluster.folder / node.certificate)
+        half = node_half(keys, pem, name=name, address=node.address)
+        Path(f"{name}.public.toml").write_text(show_half(half))
     for each in everybody[1:]:
         save_trust(participant_entry(each.account, each.keys()), Path(f"{each.account}.toml"))
 
@@ -65,7 +72,7 @@ def test_every_command_runs_in_its_order(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     said: dict[str, str] = {}
     with served(Platform(nodes, tmp_path)) as platform:
-        Path("platform.pem").write_text(platform.ca.read_text())
+        Path("ca.pem").write_text(platform.ca.read_text())
         Path("costs.csv").write_text(csv_of(platform.problem, "north"))
         put = {"https://platform.example:8443": platform.url, "CODE": platform.codes["north"]}
         for words in commands():

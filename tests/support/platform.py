@@ -22,8 +22,9 @@ from tacit.engine.agreement import canonical, read_agreement
 from tacit.engine.local import free_addresses
 from tacit.engine.records import read_ledger
 from tacit.service.server.connections import ImpatientLoop
+from tacit.service.server.new_settings import write_settings
 from tacit.service.server.serve import make_server
-from tacit.service.server.settings import Settings, load_settings, write_settings
+from tacit.service.server.settings import Settings, load_settings
 
 Tamper = Callable[[Any], Any]
 

@@ -1,4 +1,4 @@
-"""`tacit cluster`: keys, certificates and config files for a cluster."""
+"""`tacit cluster`: put nodes of several operators, or all of one trial, together."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tacit.errors import InputError
 app = typer.Typer(no_args_is_help=True, help="Set up a cluster of nodes.")
 
 FIRST_PORT = 9000
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.callback()
@@ -35,8 +36,9 @@ def new(
         int, typer.Option(min=3, max=4, help="How many nodes, where no host is given.")
     ] = 3,
 ) -> None:
-    """Make keys, pinned certificates, node-0.toml and so on and cluster.toml in one go.
+    """For a trial: make keys, certificates and config files of all nodes in one go.
 
+    Whoever runs this has had the keys of all; in production use tacit node init and cluster join.
     Give each node's operator the files that begin with its name and the .pem files of all.
     """
     from tacit.engine.identity import write_cluster
@@ -46,3 +48,65 @@ def new(
     addresses = host or [f"127.0.0.1:{FIRST_PORT + i}" for i in range(nodes)]
     for path in write_cluster(folder, addresses):
         typer.echo(path)
+
+
+@app.command(epilog="Example: [bold]tacit cluster init cluster --name desk[/bold]")
+def init(
+    folder: Annotated[Path, typer.Argument(help="A new folder for the platform's side.")],
+    name: Annotated[str, typer.Option(help="A short name of the platform: a-z, 0-9, dashes.")],
+    as_json: AsJson = False,
+) -> None:
+    """Make what a platform shows its nodes, and the public half for their operators.
+
+    Send NAME.public.toml to the operators of all nodes. When you have theirs, run tacit cluster
+    join.
+    """
+    from tacit.cli.keys import show_halves
+    from tacit.engine.identity import new_platform
+
+    half = new_platform(folder, name)
+    show_halves([half], as_json=as_json, file=folder / f"{name}.public.toml")
+
+
+@app.command(
+    epilog="Example: [bold]tacit cluster join alpha beta.public.toml gamma.public.toml "
+    "desk.public.toml[/bold]"
+)
+def join(
+    folder: Annotated[Path, typer.Argument(help="Yours, made by tacit node init or cluster init.")],
+    files: Annotated[list[Path], typer.Argument(help="The public halves of all others.")],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Where somebody is pinned already, take the new one.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Put the public halves of all nodes and the platform together, each operator at home.
+
+    Pins their certificates and writes your node.toml or cluster.toml. Nodes are numbered by their
+    names. Your own public half may be among the files. Then compare the last line by phone with
+    every other operator: whoever has the same one has the same keys.
+    """
+    from tacit.cli.keys import echo_json, half_table, show_halves
+    from tacit.engine.identity import join_cluster
+
+    joined = join_cluster(folder, files, replace=replace)
+    halves = [*joined.nodes, *joined.platforms]
+    if as_json:
+        echo_json(
+            {
+                "config": str(joined.config),
+                "node": joined.nodes.index(joined.own) if joined.own.kind == "node" else None,
+                "nodes": [half_table(each) for each in joined.nodes],
+                "platforms": [half_table(each) for each in joined.platforms],
+                "fingerprint": joined.fingerprint,
+            }
+        )
+        return
+    typer.echo(joined.config)
+    show_halves(halves, own=joined.own.name)
+    typer.echo(f"all together: {joined.fingerprint}")
+    typer.echo(
+        "compare this line by phone with every other operator before you start; if it differs, "
+        "compare the lines above it",
+        err=True,
+    )

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tacit.errors import FileError, InputError
 
 if TYPE_CHECKING:
-    from tacit.engine.identity import Rotated
+    from tacit.engine.identity import PublicHalf, Rotated
 
 app = typer.Typer(no_args_is_help=True, help="Make, show and rotate keys and certificates.")
 
 ConfigFile = Annotated[Path, typer.Argument(help="A node.toml, cluster.toml or service.toml.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 class Step(StrEnum):
@@ -40,32 +42,99 @@ def new(
 
 
 @app.command(
-    epilog="Example: [bold]tacit keys show node-0.key --address n0.example:9000[/bold]",
+    epilog="Examples: [bold]tacit keys show alpha/node.toml[/bold], "
+    "[bold]tacit keys show ca.pem[/bold], "
+    "[bold]tacit keys show node-0.key --address n0.example:9000[/bold]",
 )
 def show(
-    path: Annotated[Path, typer.Argument(help="A key file.")],
+    path: Annotated[
+        Path,
+        typer.Argument(
+            help="A key file, a certificate, a public half, or a node.toml, cluster.toml or "
+            "service.toml with all that it names."
+        ),
+    ],
     address: Annotated[
         str | None,
         typer.Option(
             help="Where the node with this key is, host:port: print an entry of a trust file."
         ),
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Print the public half, to compare over another channel.
+    """Print the fingerprints of keys and certificates, to compare over another channel.
 
     With --address it is what a node's operator gives to participants, for them to pin.
     """
     from tacit.engine.identity import load_keys
 
-    keys = load_keys(path)
     if address is not None:
         from tacit.engine.identity import parse_address
         from tacit.participant import node_entry, trust_text
 
         parse_address(address)
-        typer.echo(trust_text(node_entry(keys, address)), nl=False)
+        typer.echo(trust_text(node_entry(load_keys(path), address)), nl=False)
         return
-    show_keys(keys.name, keys.signing_public)
+    if as_json:
+        echo_json(_shown(path))
+        return
+    for each in _shown(path):
+        if each["what"] == "signing key":
+            show_keys(each["name"], each["key"])
+        else:
+            hosts = f"  for {', '.join(each['hosts'])}" if each["hosts"] else ""
+            typer.echo(f"{each['file']}{hosts}  until {each['expires']}")
+            typer.echo(f"  certificate  {each['to_compare']}")
+
+
+def _shown(path: Path) -> list[dict[str, Any]]:
+    """What a file has or names, as a table for each key and certificate."""
+    from tacit.engine.identity import is_half, key_fingerprint, load_half, load_keys
+    from tacit.files import read_bytes, read_toml
+
+    start = read_bytes(path).lstrip()[:40]
+    if start.startswith(b"{"):
+        keys = load_keys(path)
+        return [_key_table(keys.name, keys.signing_public, key_fingerprint(keys.signing_public))]
+    if start.startswith(b"-----"):
+        return [_certificate_table(path)]
+    if is_half(read_toml(path)):
+        half = load_half(path)
+        shown = [_certificate_table(path, half.certificate)]
+        if half.signing_key:
+            shown.insert(0, _key_table(half.name, half.signing_key, _signed_by(half)))
+        return shown
+    rotated = _rotated(path)
+    found = _shown(rotated.keys) if rotated.keys is not None else []
+    files = [rotated.certificate, rotated.to_pin, *_pinned(path)]
+    return found + [_certificate_table(each) for each in dict.fromkeys(files) if each.exists()]
+
+
+def _key_table(name: str, key: str, to_compare: str) -> dict[str, Any]:
+    return {"what": "signing key", "name": name, "key": key, "to_compare": to_compare}
+
+
+def _signed_by(half: PublicHalf) -> str:
+    from tacit.engine.identity import key_fingerprint
+
+    return key_fingerprint(half.signing_key)
+
+
+def _certificate_table(path: Path, pem: str | None = None) -> dict[str, Any]:
+    import time
+
+    from tacit.engine.identity import expires, read_certificate, short_fingerprint
+    from tacit.mpc.transport import certificate_hosts, fingerprint
+
+    pem = read_certificate(path) if pem is None else pem
+    return {
+        "what": "certificate",
+        "file": str(path),
+        "hosts": certificate_hosts(pem),
+        "expires": time.strftime("%Y-%m-%d", time.gmtime(expires(pem))),
+        "sha256": fingerprint(pem),
+        "to_compare": short_fingerprint(pem),
+    }
 
 
 def show_keys(name: str, signing: str) -> None:
@@ -76,6 +145,55 @@ def show_keys(name: str, signing: str) -> None:
     typer.echo(f"to compare by phone: {key_fingerprint(signing)}")
 
 
+def half_table(half: PublicHalf, /) -> dict[str, Any]:
+    """A public half for programs."""
+    from tacit.engine.identity import short_fingerprint
+
+    table = {
+        "kind": half.kind,
+        "name": half.name,
+        "address": half.address or None,
+        "signing_key": half.signing_key or None,
+        "signing_key_to_compare": _signed_by(half) if half.signing_key else None,
+        "certificate_sha256": half.certificate_fingerprint,
+        "certificate_to_compare": short_fingerprint(half.certificate),
+    }
+    return {key: value for key, value in table.items() if value is not None}
+
+
+def show_halves(
+    halves: Sequence[PublicHalf],
+    /,
+    *,
+    as_json: bool = False,
+    file: Path | None = None,
+    own: str | None = None,
+) -> None:
+    """Print public halves, with numbers if they are those of a cluster; `file` was just made."""
+    from tacit.engine.identity import half_lines
+
+    if as_json:
+        echo_json({"file": str(file), **half_table(halves[0])})
+        return
+    if file is not None:
+        typer.echo(file)
+    for number, each in enumerate(halves):
+        title = f"node {number}" if each.kind == "node" and file is None else each.kind
+        where = f" at {each.address}" if each.address else ""
+        typer.echo(f"{title}: {each.name}{where}{' (yours)' if each.name == own else ''}")
+        for line in half_lines(each):
+            typer.echo(line)
+    if file is not None:
+        typer.echo(f"send {file} to the others; read them its fingerprints by phone", err=True)
+
+
+def echo_json(value: Any, /) -> None:  # noqa: ANN401 - whatever JSON can have
+    """Print JSON."""
+    import json
+
+    typer.echo(json.dumps(value, indent=2))
+
+
 @app.command(epilog="Example: [bold]tacit keys rotate node-0.toml prepare[/bold]")
 def rotate(
     config: ConfigFile,
@@ -83,16 +201,16 @@ def rotate(
 ) -> None:
     """Replace a certificate, and a node's signing key, in three steps while everything runs.
 
-    prepare draws new ones: give the certificate file, which holds both certificates then, to
+    prepare draws new ones: give the file that it names, which holds the old and the new then, to
     everybody who pins it. switch uses the new ones. finish forgets the old ones.
     """
-    from tacit.engine.identity import load_keys, load_node_config
+    from tacit.engine.identity import load_keys, load_node_config, renewed_half
     from tacit.engine.node import agreements_naming
 
     rotated = _rotated(config)
     if step is Step.PREPARE:
         rotated.prepare()
-        typer.echo(f"{rotated.certificate} holds the old and the new certificate; give it to all")
+        typer.echo(f"{rotated.to_pin} holds the old and the new certificate; give it to all")
         typer.echo("who pin it, and when they have it: tacit keys rotate CONFIG switch")
     elif step is Step.SWITCH:
         rotated.switch()
@@ -108,7 +226,11 @@ def rotate(
             previous = load_keys(rotated.previous_keys).signing_public
             agreements = agreements_naming(load_node_config(config), previous)
         rotated.finish(agreements=agreements)
-        typer.echo(f"the old ones are gone; give {rotated.certificate} to all who pin it")
+        typer.echo(f"the old ones are gone; give {rotated.to_pin} to all who pin it")
+    half = renewed_half(rotated.certificate, rotated.tls_key, rotated.keys)
+    if half is not None:
+        typer.echo(f"the public half of {half.name} is written anew; its fingerprints:")
+        show_halves([half], file=rotated.certificate.with_suffix(".public.toml"))
 
 
 @app.command(epilog="Example: [bold]tacit keys check node-0.toml[/bold]")
@@ -135,7 +257,7 @@ def _kind(config: Path) -> str:
     from tacit.files import read_toml
 
     table = read_toml(config)
-    for key, kind in (("peers", "node"), ("nodes", "cluster"), ("cluster", "service")):
+    for key, kind in (("keys", "node"), ("nodes", "cluster"), ("cluster", "service")):
         if key in table:
             return kind
     raise FileError(
@@ -151,13 +273,21 @@ def _rotated(config: Path) -> Rotated:
         return identity.rotated_by_node(identity.load_node_config(config))
     if kind == "cluster":
         return identity.rotated_by_platform(identity.load_cluster_config(config))
+    from tacit.mpc.transport import certificate_hosts
     from tacit.service import load_settings
 
     settings = load_settings(config)
     if settings.tls_certificate is None or settings.tls_key is None:
         raise InputError(f"{config} names no certificate; rotate that of the proxy in front of it")
-    place = settings.place
-    return identity.Rotated("service", place(settings.tls_certificate), place(settings.tls_key))
+    certificate, key = settings.place(settings.tls_certificate), settings.place(settings.tls_key)
+    if not identity.is_own_https(certificate):
+        raise InputError(
+            f"{certificate} was signed by an authority that is not ours; renew it there, and put "
+            "the new one in its place"
+        )
+    known = certificate_hosts(identity.read_certificate(certificate))
+    hosts = identity.https_hosts(settings.listen, settings.url, known)
+    return identity.Rotated(certificate, key, https_hosts=hosts)
 
 
 def _pinned(config: Path) -> list[Path]:

@@ -40,17 +40,26 @@ def make_app(first: str | None = None, /) -> typer.Typer:
         "[bold]tacit solve ap.json --disclose top:15 --deadline 10s[/bold]",
         rich_markup_mode="rich",
     )
-    alone = first in (*GROUPS, *COMMANDS)
+    alone = first in (*GROUPS, *COMMANDS, "version", "--version")
     for name in GROUPS:
-        if not alone or first == name:
+        if first == name or (not alone and _is_installed(name)):
             app.add_typer(import_module(f"tacit.cli.{name}").app, name=name)
     for name in COMMANDS:
-        if not alone or first == name:
+        if first == name or (not alone and _is_installed(name)):
             module = import_module(f"tacit.cli.{name}")
             app.command(name=name, epilog=module.EPILOG)(getattr(module, f"{name}_command"))
     app.callback()(_options)
     app.command()(version)
     return app
+
+
+def _is_installed(name: str) -> bool:
+    """Whether what a command needs is installed; others are left out of the list."""
+    try:
+        import_module(f"tacit.cli.{name}")
+    except ModuleNotFoundError:
+        return False
+    return True
 
 
 def _show_version(wanted: bool) -> None:
@@ -89,6 +98,14 @@ def main() -> None:
         sys.exit(error.exit_code)
     except UsageError as error:
         _show_usage_error(error)
+        sys.exit(InputError.exit_code)
+    except ModuleNotFoundError as error:
+        if (error.name or "tacit").partition(".")[0] == "tacit":
+            raise
+        _echo_error(
+            f"this needs {error.name}, which is not installed; install tacit with an extra: node, "
+            "participant, service, solve, bench or experiments"
+        )
         sys.exit(InputError.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         typer.echo("tacit: interrupted before there was any result", err=True)

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tacit.errors import InputError
+from tacit.files import check_user
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
+
+    from tacit.service import Settings
 
 app = typer.Typer(no_args_is_help=True, help="Run the platform.")
 
@@ -20,7 +23,9 @@ ConfigOption = Annotated[
 
 
 @app.command(
-    epilog="Example: [bold]tacit service init platform --cluster cluster/cluster.toml[/bold]"
+    epilog="Examples: [bold]tacit service init platform --cluster cluster/cluster.toml[/bold], "
+    "[bold]tacit service init platform --cluster cluster/cluster.toml --listen 0.0.0.0:8443 "
+    "--url https://platform.example:8443[/bold]"
 )
 def init(
     folder: Annotated[Path, typer.Argument(help="A new folder for the platform.")],
@@ -29,14 +34,69 @@ def init(
     url: Annotated[
         str | None, typer.Option(help="Public address. Default: https and --listen.")
     ] = None,
+    host: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="One more name or IP address that people use for the platform; its certificate "
+            "is for that of --url, that of --listen and these. Repeatable."
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Where the database and the runs' files are. Default: the folder."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Write service.toml with a self-signed certificate."""
-    from tacit.service import write_settings
+    """Write service.toml with a certificate, and ca.pem, with which others verify it.
+
+    Participants join with --ca ca.pem, browsers import it as an authority, curl takes --cacert. It
+    vouches for this platform's names alone.
+    """
+    from tacit.engine.identity import load_cluster_config
+    from tacit.service import hidden_from_a_unit, load_settings, write_settings
 
     for file in cluster:
         if not file.is_file():
             raise InputError(f"{file} is not there; give the cluster.toml of a cluster")
-    typer.echo(write_settings(folder, clusters=cluster, listen=listen, url=url))
+        load_cluster_config(file)
+    path = write_settings(
+        folder, clusters=cluster, listen=listen, url=url, hosts=host or (), data=data
+    )
+    _show_new(load_settings(path), path, as_json=as_json)
+    for file in (path, *cluster):
+        if hidden_from_a_unit(file):
+            typer.echo(
+                f"tacit: {file.absolute()} is below a home folder, which the unit in deploy/ "
+                "does not see; for systemd put it below /etc/tacit",
+                err=True,
+            )
+
+
+def _show_new(settings: Settings, path: Path, *, as_json: bool) -> None:
+    from tacit.cli.keys import echo_json
+    from tacit.engine.identity import read_certificate, short_fingerprint
+    from tacit.mpc.transport import certificate_hosts
+
+    authority = settings.certificate_to_pin
+    assert authority is not None
+    assert settings.tls_certificate is not None
+    hosts = certificate_hosts(read_certificate(settings.place(settings.tls_certificate)))
+    to_compare = short_fingerprint(read_certificate(authority))
+    if as_json:
+        echo_json(
+            {
+                "config": str(path),
+                "url": settings.url,
+                "authority": str(authority),
+                "authority_to_compare": to_compare,
+                "hosts": hosts,
+            }
+        )
+        return
+    typer.echo(path)
+    typer.echo(f"{authority}  for {', '.join(hosts)}")
+    typer.echo(f"  certificate  {to_compare}")
+    typer.echo(f"give {authority} to participants and browsers, not through the platform", err=True)
 
 
 @app.command(epilog="Example: [bold]tacit service run --config platform/service.toml[/bold]")
@@ -48,20 +108,25 @@ def run(config: ConfigOption) -> None:
     from tacit.service import load_settings, serve
 
     settings = load_settings(config)
+    check_user(settings.data_folder)
     typer.echo(f"the platform listens at {settings.url}", err=True)
     serve(settings)
 
 
-@app.command()
+@app.command(epilog="Example: [bold]tacit service migrate --config platform/service.toml[/bold]")
 def migrate(config: ConfigOption) -> None:
     """Bring the database up to date, which `run` does as well."""
     from tacit.service import Database, load_settings
 
-    Database(load_settings(config).database_url).close()
+    settings = load_settings(config)
+    check_user(settings.data_folder)
+    Database(settings.database_url).close()
     typer.echo("the database is up to date")
 
 
-@app.command()
+@app.command(
+    epilog="Example: [bold]tacit service record r-abc --config platform/service.toml[/bold]"
+)
 def record(
     run_id: Annotated[str, typer.Argument(metavar="RUN", help="A run that has ended (r-...).")],
     config: ConfigOption,
@@ -77,7 +142,10 @@ def record(
     typer.echo(record_run(load_settings(config), run_id, out=out))
 
 
-@app.command()
+@app.command(
+    epilog="Example: [bold]tacit service invite desk --role operator "
+    "--config platform/service.toml[/bold]"
+)
 def invite(
     name: Annotated[str, typer.Argument(help="Account to invite.")],
     config: ConfigOption,
@@ -89,6 +157,7 @@ def invite(
     from tacit.service import Database, load_settings
 
     settings = load_settings(config)
+    check_user(settings.data_folder)
     database = Database(settings.database_url)
     try:
         with database.writing() as session:

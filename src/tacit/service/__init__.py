@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from tacit.service.execution.priority import come_first
     from tacit.service.local.demo import DemoResult, run_demo
     from tacit.service.local.platform import LocalPlatform
+    from tacit.service.server.new_settings import hidden_from_a_unit, write_settings
     from tacit.service.server.serve import serve
-    from tacit.service.server.settings import load_settings, write_settings
+    from tacit.service.server.settings import Settings, load_settings
     from tacit.service.storage import Database, create_account, find_account
     from tacit.service.workflow.recording import record_run
 else:

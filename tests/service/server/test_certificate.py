@@ -42,7 +42,7 @@ def test_a_new_certificate_is_shown_without_a_restart(
     server.config.load()
     context = server.config.ssl
     assert context is not None
-    rotated = Rotated("service", *files)
+    rotated = Rotated(*files, https_hosts=["127.0.0.1"])
     before = rotated.fingerprint
     assert shown(context) == before
     for step, is_new in ((rotated.prepare, False), (rotated.switch, True), (rotated.finish, True)):

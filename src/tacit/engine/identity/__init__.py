@@ -22,8 +22,24 @@ if TYPE_CHECKING:
         parse_address,
     )
     from tacit.engine.identity.expiry import expires, expiry_warnings, last_expires
+    from tacit.engine.identity.https_certificate import (
+        AUTHORITY_FILE,
+        https_hosts,
+        is_own_https,
+        write_https_certificate,
+    )
+    from tacit.engine.identity.joining import Joined, join_cluster
     from tacit.engine.identity.keys import Keys, key_fingerprint, load_keys, save_keys
+    from tacit.engine.identity.new_party import new_node, new_platform, renewed_half
     from tacit.engine.identity.pinned import PinnedCertificates
+    from tacit.engine.identity.public_half import (
+        PublicHalf,
+        half_file,
+        half_lines,
+        is_half,
+        load_half,
+        short_fingerprint,
+    )
     from tacit.engine.identity.rotation import Rotated, rotated_by_node, rotated_by_platform
 else:
     __getattr__ = lazily(__name__)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,14 +30,14 @@ class CertificateFiles:
 
     def identity(self, pinned: Mapping[str, str], /) -> Identity:
         """Who we are to these peers; a private key that others can read is refused."""
-        check_secret(self.key, remedy="make it with tacit cluster new")
+        check_secret(self.key, remedy="make it with tacit node init or tacit cluster new")
         return Identity(self.certificate, self.key, pinned)
 
 
-def new_certificate(name: str, folder: Path) -> CertificateFiles:
+def new_certificate(name: str, folder: Path, *, hosts: Sequence[str] = ()) -> CertificateFiles:
     """Write NAME.pem and NAME.tls.key into a folder; the key is readable by its owner alone."""
     files = CertificateFiles(folder / f"{name}.pem", folder / f"{name}.tls.key")
-    pem, secret = make_certificate(name)
+    pem, secret = make_certificate(name, hosts=hosts)
     create_secret(files.key, secret.encode())
     files.certificate.write_text(pem)
     return files

@@ -14,6 +14,7 @@ from tacit.engine.identity.config import (
     ClusterNode,
     NodeConfig,
     PeerConfig,
+    parse_address,
     show_cluster_config,
     show_node_config,
 )
@@ -50,9 +51,9 @@ def write_cluster(
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     names = [f"node-{i}" for i in range(nodes)]
     keys = [Keys.new(name) for name in names]
-    for name, pair in zip(names, keys, strict=True):
+    for name, pair, address in zip(names, keys, addresses, strict=True):
         save_keys(pair, folder / f"{name}.key")
-        new_certificate(name, folder)
+        new_certificate(name, folder, hosts=[parse_address(address)[0]])
     new_certificate("platform", folder)
     files = []
     for i in range(nodes):

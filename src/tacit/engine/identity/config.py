@@ -94,6 +94,9 @@ def drop_sealing_keys(nodes: object, /) -> None:
 
 def _load(path: Path, kind: type[T]) -> T:
     table = read_toml(path)
+    if kind is NodeConfig and "keys" in table and "peers" not in table:
+        remedy = "give the public halves of all to tacit cluster join"
+        raise FileError(path, None, "has joined no cluster yet", remedy)
     drop_sealing_keys(table.get("nodes"))
     try:
         return msgspec.convert({**table, "folder": str(path.parent)}, type=kind, strict=False)
@@ -127,7 +130,7 @@ def parse_address(text: str, /) -> tuple[str, int]:
     (('node.example', 9000), ('::1', 9001))
     """
     host, colon, port = text.rpartition(":")
-    if not colon or not host or not port.isdecimal():
+    if not colon or not host or not port.isdecimal() or int(port) >= 1 << 16:
         raise FileError(text, None, "is not an address", "write host:port")
     return host.strip("[]"), int(port)
 

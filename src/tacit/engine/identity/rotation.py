@@ -21,14 +21,21 @@ from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from cryptography.x509.oid import NameOID
 
 from tacit.engine.identity.certificates import read_certificate
 from tacit.engine.identity.config import ClusterConfig, NodeConfig
+from tacit.engine.identity.https_certificate import AUTHORITY_FILE, make_https_certificate
 from tacit.engine.identity.keyring import beside
 from tacit.engine.identity.keys import Keys, load_keys, save_keys
 from tacit.errors import FileError
 from tacit.files import check_secret, create_secret, erase, read_bytes, replace_file
-from tacit.mpc.transport import fingerprint, make_certificate, split_certificates
+from tacit.mpc.transport import (
+    certificate_hosts,
+    fingerprint,
+    make_certificate,
+    split_certificates,
+)
 
 _STEPS = "take the steps in order: prepare, switch, finish"
 
@@ -37,11 +44,12 @@ _STEPS = "take the steps in order: prepare, switch, finish"
 class Rotated:
     """The files of a node or a platform that are rotated together."""
 
-    name: str
     certificate: Path
     tls_key: Path
     keys: Path | None = None
     """A node's signing key; a platform has none."""
+    https_hosts: Sequence[str] = ()
+    """Of what browsers see: the authority in `ca.pem` is rotated with the certificate."""
 
     def prepare(self) -> None:
         """Draw new ones. The certificate file holds both certificates then, the old one first."""
@@ -56,10 +64,25 @@ class Rotated:
             _give_to_owner_of(self.keys, beside(self.keys, "next"))
         next_key = beside(self.tls_key, "next")
         next_key.unlink(missing_ok=True)  # of an attempt whose certificate was not written
-        pem, secret = make_certificate(self.name)
+        pem, secret = self._draw(current[0])
         create_secret(next_key, secret.encode())
         _give_to_owner_of(self.tls_key, next_key)
         self._write([*current, pem])
+
+    def _draw(self, current: str) -> tuple[str, str]:
+        """A new certificate and its key. Whoever has the new `ca.pem` accepts the old one too."""
+        if not self.https_hosts:
+            return make_certificate(_common_name(current), hosts=certificate_hosts(current))
+        made = make_https_certificate(self.https_hosts)
+        # One of an earlier version signed itself.
+        known = read_certificate(self.to_pin) if self.to_pin.exists() else current
+        _replace(self.to_pin, [*split_certificates(known)[:1], made.authority])
+        return made.certificate, made.key
+
+    @property
+    def to_pin(self) -> Path:
+        """The file that others have to get: the certificate, or the authority that signed it."""
+        return self.certificate.with_name(AUTHORITY_FILE) if self.https_hosts else self.certificate
 
     def switch(self) -> None:
         """Use the new ones from now on."""
@@ -97,6 +120,8 @@ class Rotated:
             remedy = "wait until they are removed, keep_days after they expire"
             raise FileError(self.previous_keys, None, what, remedy)
         self._write(split_certificates(read_certificate(self.certificate))[:1])
+        if self.https_hosts and self.to_pin.exists():
+            _replace(self.to_pin, split_certificates(read_certificate(self.to_pin))[-1:])
         if self.keys is not None:
             erase(self.previous_keys)
 
@@ -111,8 +136,19 @@ class Rotated:
         return fingerprint(read_certificate(self.certificate))
 
     def _write(self, certificates: list[str]) -> None:
-        replace_file(self.certificate, "".join(certificates).encode(), durable=True)
-        self.certificate.chmod(0o644)
+        _replace(self.certificate, certificates)
+
+
+def _replace(path: Path, certificates: list[str]) -> None:
+    replace_file(path, "".join(certificates).encode(), durable=True)
+    path.chmod(0o644)
+
+
+def _common_name(pem: str) -> str:
+    (name,) = x509.load_pem_x509_certificate(pem.encode()).subject.get_attributes_for_oid(
+        NameOID.COMMON_NAME
+    )
+    return str(name.value)
 
 
 def _give_to_owner_of(old: Path, new: Path) -> None:
@@ -125,18 +161,13 @@ def _give_to_owner_of(old: Path, new: Path) -> None:
 def rotated_by_node(config: NodeConfig, /) -> Rotated:
     """What a node's operator rotates."""
     folder = Path(config.folder)
-    return Rotated(
-        f"node-{config.node}",
-        folder / config.certificate,
-        folder / config.tls_key,
-        folder / config.keys,
-    )
+    return Rotated(folder / config.certificate, folder / config.tls_key, folder / config.keys)
 
 
 def rotated_by_platform(config: ClusterConfig, /) -> Rotated:
     """What a platform's operator rotates towards a cluster."""
     folder = Path(config.folder)
-    return Rotated("platform", folder / config.certificate, folder / config.tls_key)
+    return Rotated(folder / config.certificate, folder / config.tls_key)
 
 
 def _belong_together(pem: str, key: Path) -> bool:

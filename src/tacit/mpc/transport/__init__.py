@@ -8,7 +8,14 @@ from tacit.lazy import lazily
 
 if TYPE_CHECKING:
     from tacit.mpc.transport.carrier import Carrier, Passage
-    from tacit.mpc.transport.certificate import make_certificate
+    from tacit.mpc.transport.certificate import (
+        alternative_names,
+        certificate_hosts,
+        has_expired,
+        make_certificate,
+        secret_pem,
+        started_certificate,
+    )
     from tacit.mpc.transport.faulty import Faults, FaultyLink, delayed
     from tacit.mpc.transport.frame import (
         FRAME_LIMIT,

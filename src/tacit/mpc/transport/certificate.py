@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ipaddress
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from cryptography import x509
@@ -10,29 +12,70 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 
-def make_certificate(name: str, *, days: float = 365) -> tuple[str, str]:
-    """A new certificate and its private key, both in PEM, valid from an hour ago."""
+def make_certificate(name: str, *, days: float = 365, hosts: Sequence[str] = ()) -> tuple[str, str]:
+    """A new certificate and its private key, both in PEM, valid from an hour ago.
+
+    Peers pin it and look at nothing else; `hosts` are for whoever looks with other tools.
+    """
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    builder = started_certificate(subject, key.public_key(), days=days).issuer_name(subject)
+    if hosts:
+        builder = builder.add_extension(alternative_names(hosts), critical=False)
+    pem = builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM).decode()
+    return pem, secret_pem(key)
+
+
+def started_certificate(
+    subject: x509.Name, public: ec.EllipticCurvePublicKey, *, days: float
+) -> x509.CertificateBuilder:
+    """What all our certificates have."""
     now = datetime.now(UTC)
-    certificate = (
+    return (
         x509.CertificateBuilder()
         .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
+        .public_key(public)
         .serial_number(x509.random_serial_number())
         # Clocks differ: the certificate must already be valid by a peer's clock.
         .not_valid_before(now - timedelta(hours=1))
         .not_valid_after(now + timedelta(days=days))
-        .sign(key, hashes.SHA256())
     )
-    pem = certificate.public_bytes(serialization.Encoding.PEM).decode()
-    secret = key.private_bytes(
+
+
+def alternative_names(hosts: Sequence[str]) -> x509.SubjectAlternativeName:
+    """The names and the IP addresses by which somebody is reached.
+
+    >>> alternative_names(["n0.example", "::1"])
+    <SubjectAlternativeName(<GeneralNames([<DNSName(value='n0.example')>, \
+<IPAddress(value=::1)>])>)>
+    """
+    return x509.SubjectAlternativeName([_general_name(host) for host in hosts])
+
+
+def _general_name(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+def certificate_hosts(pem: str) -> list[str]:
+    """The names and addresses that a certificate, the first of a file, is for."""
+    certificate = x509.load_pem_x509_certificate(pem.encode())
+    try:
+        found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return []
+    return [str(each.value) for each in found]
+
+
+def secret_pem(key: ec.EllipticCurvePrivateKey) -> str:
+    """A private key in PEM."""
+    return key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,
         serialization.NoEncryption(),
     ).decode()
-    return pem, secret
 
 
 def has_expired(pem: str) -> bool:

@@ -20,6 +20,7 @@ from cryptography import x509
 
 from tacit.errors import FileError, InputError, PlatformError, TrustError
 from tacit.files import read_bytes
+from tacit.participant.account.untrusted import untrusted
 from tacit.participant.plain_text import plain_line
 
 T = TypeVar("T")
@@ -52,7 +53,7 @@ class PlatformClient:
         self.url = checked_url(url)
         self.clock_offset: float | None = None
         """Seconds that the platform's clock was ahead of ours at the last answer."""
-        self._timeout = timeout
+        self._timeout, self._ca = timeout, ca
         # A packed answer could unpack to more than there is room for.
         headers = {"Accept-Encoding": "identity"}
         if token is not None:
@@ -154,11 +155,7 @@ class PlatformClient:
         seen: BaseException | None = error
         while seen is not None:
             if isinstance(seen, ssl.SSLCertVerificationError):
-                return TrustError(
-                    f"{self.url} shows a certificate that is not trusted here "
-                    f"({seen.verify_message}); nothing was sent: get the platform's certificate "
-                    "from its operator and join with --ca, or somebody stands in between"
-                )
+                return untrusted(self.url, self._ca, seen)
             seen = seen.__cause__ or seen.__context__
         what = plain_line(error) or type(error).__name__
         return PlatformError(
@@ -195,7 +192,7 @@ def tls_context(ca: Path | None, /) -> ssl.SSLContext:
     """
     if ca is None:
         return ssl.create_default_context()
-    remedy = "get the platform's certificate from its operator"
+    remedy = "get ca.pem from the platform's operator"
     raw = read_bytes(ca, remedy=remedy)
     try:
         pinned = x509.load_pem_x509_certificates(raw)

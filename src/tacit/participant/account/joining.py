@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tacit.engine.agreement import sign_joining
 from tacit.engine.identity import Keys, load_keys, read_certificate, save_keys
-from tacit.errors import FileError, InputError, PlatformError
+from tacit.errors import FileError, InputError, PlatformError, TrustError
 from tacit.participant.account.client import PlatformClient, checked_url
 from tacit.participant.account.private_files import replace_private
 from tacit.participant.account.profile import Profile, default_folder, load_profile
@@ -56,15 +56,30 @@ def join(
         )
     key_file = key or find_key_file(folder)
     keys = load_keys(key_file)
+    pinned = folder / "ca.pem"
+    before = pinned.read_bytes() if pinned.exists() else None
     if ca is not None:
         # Kept before anything is asked: an invitation works only once.
-        replace_private(folder / "ca.pem", read_certificate(ca).encode())
-    pinned = folder / "ca.pem"
-    with PlatformClient(url, ca=pinned if pinned.exists() else None) as client:
+        replace_private(pinned, read_certificate(ca).encode())
+    try:
+        joined = _hand_in(url, code, keys, ca or (pinned if before is not None else None))
+    except TrustError:
+        if before is not None:
+            replace_private(pinned, before)
+        elif ca is not None:
+            pinned.unlink()
+        raise
+    made = Profile(folder, url, joined.account, joined.token, joined.expires, key_file)
+    made.save()
+    return made
+
+
+def _hand_in(url: str, code: str, keys: Keys, ca: Path | None) -> Joined:
+    with PlatformClient(url, ca=ca) as client:
         signature = sign_joining(code, keys.signing).hex()
         asked = {"code": code, "signing_key": keys.signing_public, "signature": signature}
         try:
-            joined = client.post("/join", asked, Joined)
+            return client.post("/join", asked, Joined)
         except PlatformError as error:
             if error.status in (401, 403, 404):
                 raise PlatformError(
@@ -73,6 +88,3 @@ def join(
                     status=error.status,
                 ) from None
             raise
-    made = Profile(folder, url, joined.account, joined.token, joined.expires, key_file)
-    made.save()
-    return made

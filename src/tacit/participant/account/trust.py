@@ -21,7 +21,13 @@ from typing import Annotated
 import msgspec
 
 from tacit.engine.agreement import Agreement, NodeTerms
-from tacit.engine.identity import Keys, drop_sealing_keys, key_fingerprint
+from tacit.engine.identity import (
+    Keys,
+    drop_sealing_keys,
+    is_half,
+    key_fingerprint,
+    load_half,
+)
 from tacit.errors import FileError, TrustError
 from tacit.files import read_toml
 from tacit.participant.account.private_files import replace_private
@@ -62,12 +68,18 @@ def node_address(node: NodeTerms, /) -> str:
 
 
 def load_trust(path: Path, /) -> Trust:
-    """Read a trust file."""
+    """Read a trust file, or the public half of a node."""
     remedy = (
         "have the owners write theirs with tacit participant keys show --toml, "
-        "or for a node with tacit keys show KEY --address HOST:PORT"
+        "and give a node's NAME.public.toml"
     )
     table = read_toml(path)
+    if is_half(table):
+        half = load_half(path)
+        if half.kind != "node":
+            what = "is the public half of the platform, which signs no agreement"
+            raise FileError(path, None, what, "leave it out")
+        return Trust([TrustedNode(half.address, half.signing_key)])
     drop_sealing_keys(table.get("node"))
     try:
         return msgspec.convert(table, type=Trust)

@@ -19,7 +19,8 @@ from tacit.engine.local import LocalCluster, free_addresses, memory_folder
 from tacit.errors import EngineError
 from tacit.participant import tls_context
 from tacit.service.access.invitations import invite
-from tacit.service.server.settings import Settings, load_settings, write_settings
+from tacit.service.server.new_settings import write_settings
+from tacit.service.server.settings import Settings, load_settings
 from tacit.service.storage import Database, create_account
 
 START_SECONDS = 60.0
@@ -43,7 +44,7 @@ class LocalPlatform:
     @property
     def certificate(self) -> Path:
         """What participants pin."""
-        return self.folder / "platform" / "service.pem"
+        return self.folder / "platform" / "ca.pem"
 
     @property
     def settings(self) -> Settings:

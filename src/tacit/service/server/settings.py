@@ -10,7 +10,7 @@ from typing import Annotated
 
 import msgspec
 
-from tacit.engine.identity import new_certificate, parse_address
+from tacit.engine.identity import AUTHORITY_FILE, parse_address
 from tacit.errors import FileError
 from tacit.files import read_toml
 
@@ -71,6 +71,15 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         return self.database
 
     @property
+    def certificate_to_pin(self) -> Path | None:
+        """What participants give as `--ca` and browsers import: the authority, if it is ours."""
+        if self.tls_certificate is None:
+            return None
+        shown = self.place(self.tls_certificate)
+        authority = shown.with_name(AUTHORITY_FILE)
+        return authority if authority.exists() else shown
+
+    @property
     def is_https(self) -> bool:
         """Whether browsers see HTTPS, from the platform or from a proxy."""
         return self.tls_certificate is not None or self.url.startswith("https:")
@@ -97,33 +106,3 @@ def _check(settings: Settings, path: Path) -> None:
         raise FileError(path, "cluster", "are missing or share a name", "name each cluster apart")
     if (settings.tls_certificate is None) != (settings.tls_key is None):
         raise FileError(path, "tls", "certificate without key or key without certificate", "both")
-
-
-def write_settings(folder: Path, /, *, clusters: list[Path], listen: str, url: str | None) -> Path:
-    """Write a new `service.toml` with a self-signed certificate."""
-    host, port = parse_address(listen)
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path = folder / FILE_NAME
-    if path.exists():
-        raise FileError(path, None, "exists already", "give a new folder")
-    new_certificate("service", folder)
-    shown = f"[{host}]" if ":" in host else host
-    lines = [
-        f"listen = {_quoted(listen)}",
-        f"url = {_quoted(url or f'https://{shown}:{port}')}",
-        'database = "sqlite:///tacit.db"',
-        'data = "data"',
-        'tls_certificate = "service.pem"',
-        'tls_key = "service.tls.key"',
-    ]
-    for number, file in enumerate(clusters, start=1):
-        name = "cluster" if len(clusters) == 1 else f"cluster-{number}"
-        lines += ["", "[[cluster]]", f"name = {_quoted(name)}"]
-        lines += [f"file = {_quoted(str(file.absolute()))}", "slots = 4"]
-    path.write_text("\n".join(lines) + "\n")
-    return path
-
-
-def _quoted(text: str) -> str:
-    # A JSON string is a TOML basic string.
-    return msgspec.json.encode(text).decode()

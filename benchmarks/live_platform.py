@@ -21,12 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.platform_process import PlatformProcess
+from tacit.client import tls_context
+from tacit.client.connection import API
 from tacit.engine.agreement.sealing import seal_rows
 from tacit.engine.agreement.signatures import sign_agreement, sign_joining
 from tacit.engine.agreement.terms import Agreement, read_agreement
 from tacit.engine.identity.keys import Keys
 from tacit.engine.local.cluster import LocalCluster, free_addresses, memory_folder
-from tacit.participant.account.client import API, tls_context
 from tacit.service.server.settings import load_settings, write_settings
 
 OPERATOR = "operator"

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tacit.client import PlatformClient, checked_url
 from tacit.engine.agreement import sign_joining
 from tacit.engine.identity import Keys, load_keys, read_certificate, save_keys
-from tacit.errors import FileError, InputError, PlatformError
-from tacit.participant.account.client import PlatformClient, checked_url
+from tacit.errors import FileError, InputError, NotAllowedError, TokenError, UnknownError
 from tacit.participant.account.private_files import replace_private
 from tacit.participant.account.profile import Profile, default_folder, load_profile
-from tacit.participant.account.shapes import Joined
 
 
 def new_key_file(name: str, folder: Path, /) -> Path:
@@ -43,8 +42,11 @@ def join(
     profile: Path | None = None,
     key: Path | None = None,
     ca: Path | None = None,
+    certificate: str | None = None,
 ) -> Profile:
     """Hand in an invitation; the token comes into the profile's folder and is shown nowhere.
+
+    The platform's certificate is pinned: from the file `ca`, or as the text `certificate`.
 
     Whoever has joined before, and whose token has expired, joins again with a new code.
     """
@@ -57,22 +59,21 @@ def join(
     key_file = key or find_key_file(folder)
     keys = load_keys(key_file)
     if ca is not None:
+        certificate = read_certificate(ca)
+    if certificate is not None:
         # Kept before anything is asked: an invitation works only once.
-        replace_private(folder / "ca.pem", read_certificate(ca).encode())
+        replace_private(folder / "ca.pem", certificate.encode())
     pinned = folder / "ca.pem"
     with PlatformClient(url, ca=pinned if pinned.exists() else None) as client:
-        signature = sign_joining(code, keys.signing).hex()
-        asked = {"code": code, "signing_key": keys.signing_public, "signature": signature}
+        signature = sign_joining(code, keys.signing)
         try:
-            joined = client.post("/join", asked, Joined)
-        except PlatformError as error:
-            if error.status in (401, 403, 404):
-                raise PlatformError(
-                    "the platform does not take this invitation: it was used, has expired or was "
-                    "mistyped; ask the operator for a new one",
-                    status=error.status,
-                ) from None
-            raise
+            joined = client.join(code, signing_key=keys.signing_public, signature=signature)
+        except (TokenError, NotAllowedError, UnknownError) as error:
+            raise TokenError(
+                "the platform does not take this invitation: it was used, has expired or was "
+                "mistyped; ask the operator for a new one",
+                status=error.status,
+            ) from None
     made = Profile(folder, url, joined.account, joined.token, joined.expires, key_file)
     made.save()
     return made

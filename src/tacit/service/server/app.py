@@ -16,6 +16,7 @@ from tacit.service.api.errors import add_error_handlers
 from tacit.service.api.gate import GatedRoute
 from tacit.service.api.middleware import RequestLog, SecurityHeaders, SizeLimit
 from tacit.service.api.routes.accounts import accounts_router
+from tacit.service.api.routes.bundles import bundles_router
 from tacit.service.api.routes.joining import joining_router
 from tacit.service.api.routes.own_parts import own_parts_router
 from tacit.service.api.routes.results import results_router
@@ -68,6 +69,7 @@ def make_app(settings: Settings, /, *, execution: MakeExecution) -> FastAPI:
         taking_part_router(),
         results_router(),
         own_parts_router(),
+        bundles_router(),
         watching_router(),
         status_router(),
     ):

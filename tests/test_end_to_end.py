@@ -200,9 +200,9 @@ def test_sign_submit_run_result_and_logs(parties: Parties) -> None:
     assert all("signed" in said for said in each(sign))
     assert "agreed" in parties.type("ops", "run", "show", run)
     each(lambda name: parties.type(name, "participant", "submit", run, "costs.csv"))
-    words = ("submit", run, "costs.csv", "--wait", "--timeout", "2m", "--json")
-    assert json.loads(parties.type(NAMES[-1], "participant", *words))["state"] == "accepted"
-    assert "finished" in parties.type("ops", "run", "watch", run, "--timeout", "2m")
+    again = ("submit", run, "costs.csv", "--wait", "--timeout", "5m", "--json")
+    assert json.loads(parties.type(NAMES[-1], "participant", *again))["state"] == "accepted"
+    assert "finished" in parties.type("ops", "run", "watch", run, "--timeout", "5m")
 
     plans = each(lambda name: parties.type(name, "participant", "result", run, "--wait", "--csv"))
     assert {len(plan.splitlines()) for plan in plans} == {10}

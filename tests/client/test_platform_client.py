@@ -108,9 +108,10 @@ def test_every_endpoint_has_a_method() -> None:
     """What the table of permissions has, the client asks for somewhere."""
     import inspect
 
-    from tacit.client import accounts, platform_client, runs, series
+    from tacit.client import accounts, notifications, platform_client, runs, series
 
-    source = "".join(map(inspect.getsource, (accounts, platform_client, runs, series)))
+    modules = (accounts, notifications, platform_client, runs, series)
+    source = "".join(map(inspect.getsource, modules))
     by_hand = {"/runs/{run_id}/convergence.png": "a picture for browsers", "/events": "of all runs"}
     for _, path in PERMISSIONS:
         last = [part for part in path.split("/") if not part.startswith("{")][-1]

@@ -20,6 +20,7 @@ from tacit.cli.participant_profile import (
     keys_app,
     trust,
 )
+from tacit.cli.run.notifying import AddWebhook, Mail, RemoveWebhook, change_notifications
 from tacit.cli.run.watching import Timeout, seconds_of, watch_run
 from tacit.cli.series.following import follow, series
 from tacit.errors import InputError, PlatformError
@@ -374,6 +375,22 @@ def _show_plan(
     elif marked:
         whose = "yours" if agreement is None or not agreement.known_problem.between_places else ""
         typer.echo(f"* {whose or 'yours: what the way from here costs is in your file'}", err=True)
+
+
+@app.command(epilog=example("notify --mail me@example.org"))
+def notify(
+    mail: Mail = None,
+    webhook: AddWebhook = None,
+    remove: RemoveWebhook = None,
+    profile: Folder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Be told when you are needed: invited, to sign, to submit, refused, finished, failed.
+
+    Neither mail nor webhooks name anything but the run's id and what is needed.
+    """
+    with _open(profile)[0].connect() as client:
+        change_notifications(client, mail=mail, webhook=webhook, remove=remove, as_json=as_json)
 
 
 @app.command(epilog=example("watch r-abcdefghij --timeout 1h"))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tacit.client.connection import Connection
     from tacit.client.events import RunEvent
     from tacit.client.invitation_file import SUFFIX, InvitationFile, read_invitation
+    from tacit.client.notifications import Notifications, NotificationsView, WebhookView
     from tacit.client.platform_client import PlatformClient
     from tacit.client.runs import Runs
     from tacit.client.series import SeriesOfRuns
@@ -49,5 +50,6 @@ if TYPE_CHECKING:
         SeriesView,
         SubmittedRows,
     )
+    from tacit.client.webhook_signature import check_webhook, webhook_signature
 else:
     __getattr__ = lazily(__name__)

@@ -8,6 +8,7 @@ from typing import Any
 
 from tacit.client.accounts import Accounts
 from tacit.client.connection import TIMEOUT_SECONDS, Connection
+from tacit.client.notifications import Notifications
 from tacit.client.runs import Runs
 from tacit.client.series import SeriesOfRuns
 from tacit.client.shapes import Cluster, Health, Joined, Me
@@ -42,6 +43,7 @@ class PlatformClient(Connection):
         self.runs = Runs(self)
         self.series = SeriesOfRuns(self)
         self.accounts = Accounts(self)
+        self.notifications = Notifications(self)
 
     def health(self) -> Health:
         """Whether the platform works, and its version."""

@@ -27,6 +27,7 @@ OPERATOR_ONLY = {
     "POST /accounts",
     "POST /accounts/{name}/invitation",
     "DELETE /accounts/{name}",
+    "PUT /accounts/{name}/mail",
     "POST /problems/generate",
     "POST /runs",
     "PUT /runs/{run_id}",

@@ -10,6 +10,7 @@ import typer
 from tacit.cli.participant_profile import AsJson, echo_json
 from tacit.cli.run.account import json_object, operators_client, sign_in
 from tacit.cli.run.inviting import invite
+from tacit.cli.run.notifying import AddWebhook, Mail, RemoveWebhook, change_notifications
 from tacit.cli.run.watching import Timeout, seconds_of, waits_for, watch_run
 from tacit.errors import FileError, InputError, RunEndedError
 from tacit.plain_text import plain_line
@@ -197,6 +198,30 @@ def cancel(
                 typer.echo(f"{named} was a draft and is discarded")
             return
         show_run(client.runs.cancel(named, reason=reason), as_json=as_json)
+
+
+@app.command(epilog=_example("notify --mail ops@example.org"))
+def notify(
+    mail: Mail = None,
+    webhook: AddWebhook = None,
+    remove: RemoveWebhook = None,
+    account: Annotated[
+        str | None, typer.Option("--for", help="Set the mail address of this account instead.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Be told when somebody is needed: all signed, interrupted, failed, finished, a node missing.
+
+    Neither mail nor webhooks name anything but the run's id and what is needed.
+    """
+    with operators_client() as client:
+        if account is not None:
+            if mail is None or webhook is not None or remove is not None:
+                raise InputError("for another account only --mail can be set")
+            client.notifications.set_mail(mail or None, account=account)
+            typer.echo(plain_line(f"{account}: {mail or 'none'}"))
+            return
+        change_notifications(client, mail=mail, webhook=webhook, remove=remove, as_json=as_json)
 
 
 @app.command(epilog=_example("resume r-abcdefghij"))

@@ -21,12 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.platform_process import PlatformProcess
+from tacit.client import PlatformClient, tls_context
+from tacit.client.connection import API
 from tacit.engine.agreement.sealing import seal_rows
 from tacit.engine.agreement.signatures import sign_agreement, sign_joining
 from tacit.engine.agreement.terms import Agreement, read_agreement
 from tacit.engine.identity.keys import Keys
 from tacit.engine.local.cluster import LocalCluster, free_addresses, memory_folder
-from tacit.participant.account.client import API, tls_context
 from tacit.service.server.new_settings import write_settings
 from tacit.service.server.settings import load_settings
 
@@ -68,10 +69,11 @@ class LivePlatform(PlatformProcess):
         text = self.config.read_text().replace("slots = 4", f"slots = {self._slots}")
         self.config.write_text(limits + text)
         self.settings = load_settings(self.config)
+        self.ca = self.config.parent / "service.pem"
         self.http = self._stack.enter_context(
             httpx.Client(
                 base_url=self.settings.url + API,
-                verify=tls_context(self.config.parent / "service.pem"),
+                verify=tls_context(self.ca),
                 timeout=30.0,
                 limits=httpx.Limits(max_connections=100),
             )
@@ -95,6 +97,10 @@ class LivePlatform(PlatformProcess):
         self._stack.close()
 
     # Everybody.
+
+    def client(self, who: str) -> PlatformClient:
+        """Somebody's own connection."""
+        return PlatformClient(self.settings.url, token=self.tokens[who], ca=self.ca)
 
     def call(self, method: str, path: str, who: str | None = None, **options: Any) -> Any:
         headers = {} if who is None else {"Authorization": f"Bearer {self.tokens[who]}"}

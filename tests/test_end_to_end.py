@@ -1,8 +1,7 @@
 """The whole way of a run: three participants, three nodes, a platform, real processes, real TLS.
 
-Everybody types commands; only the operator, who has none, talks to the API. Those who run servers
-do so in processes of their own, and so does north where it matters most, since each takes seconds;
-otherwise the same `main` is called here.
+Everybody types commands. Those who run servers do so in processes of their own, and so does north
+where it matters most, since each takes seconds; otherwise the same `main` is called here.
 """
 
 from __future__ import annotations
@@ -11,22 +10,22 @@ import contextlib
 import json
 import os
 import signal
-import ssl
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from tacit.cli.main import main
+from tacit.client import PlatformClient
 from tacit.engine.agreement.terms import read_agreement
 from tacit.engine.local.cluster import free_addresses
-from tacit.participant.account.client import tls_context
+from tacit.errors import UnreachableError
 from tests.participant.platform import NAMES, csv_of, slots
 
 pytestmark = pytest.mark.processes
@@ -102,16 +101,6 @@ def running(script: str, *words: str | Path, errors: Path) -> Iterator[subproces
             raise
 
 
-def wait_for(what: Callable[[], Any], *, seconds: float = 120.0) -> Any:
-    until = time.monotonic() + seconds
-    while True:
-        with contextlib.suppress(httpx.TransportError):
-            if found := what():
-                return found
-        assert time.monotonic() < until, "it took too long"
-        time.sleep(0.05)
-
-
 def terms() -> dict[str, Any]:
     problem = slots()
     return {
@@ -165,37 +154,35 @@ def parties(tmp_path: Path, tacit_script: str, here: Callable[..., str]) -> Iter
         yield everybody
 
 
-@pytest.fixture
-def operator(parties: Parties) -> Iterator[httpx.Client]:
-    """The first operator, with its token."""
-    config = parties.folder / "web" / "service.toml"
-    code = parties.type("ops", "service", "invite", "ops", "--config", config).strip()
-    trusted: ssl.SSLContext = tls_context(certificate(parties))
-    with httpx.Client(base_url=f"{parties.url}/api/v1", verify=trusted) as client:
-        wait_for(lambda: client.get("/health").is_success)
-        token = client.post("/join", json={"code": code}).json()["token"]
-        client.headers["Authorization"] = f"Bearer {token}"
-        yield client
+def sign_in(parties: Parties) -> None:
+    """The first operator, with its own invitation, once the platform answers."""
+    config, file = parties.folder / "web" / "service.toml", parties.folder / "ops.tacit"
+    parties.type("ops", "service", "invite", "ops", "--config", config, "--out", file)
+    until = time.monotonic() + 120
+    with PlatformClient(parties.url, ca=parties.folder / "web" / "ca.pem") as client:
+        while True:
+            with contextlib.suppress(UnreachableError):
+                client.health()
+                break
+            assert time.monotonic() < until, "it took too long"
+            time.sleep(0.05)
+    parties.type("ops", "run", "sign-in", file)
 
 
-def certificate(parties: Parties) -> Path:
-    return parties.folder / "web" / "ca.pem"
-
-
-def test_sign_submit_run_result_and_logs(parties: Parties, operator: httpx.Client) -> None:
-    drafted = operator.post("/runs", json=terms())
-    assert drafted.status_code == 201, drafted.text
-    run = drafted.json()["id"]
-    codes = operator.post(f"/runs/{run}/invite").json()["invitations"]
-    assert set(codes) == set(NAMES)
+def test_sign_submit_run_result_and_logs(parties: Parties) -> None:
+    sign_in(parties)
+    drafted = parties.folder / "terms.json"
+    drafted.write_text(json.dumps(terms()))
+    run = json.loads(parties.type("ops", "run", "new", drafted, "--json"))["id"]
+    words = ("run", "invite", run, "--folder", parties.folder, "--json")
+    assert set(json.loads(parties.type("ops", *words))["files"]) == set(NAMES)
 
     def each(work: Callable[[str], Any]) -> list[Any]:
         return [work(name) for name in NAMES]
 
     def enter(name: str) -> str:
-        parties.type(name, "participant", "keys", "new", name)
-        words = ("participant", "join", parties.url, codes[name], "--ca", certificate(parties))
-        parties.type(name, *words)
+        # The file is all that a participant has, and needs.
+        parties.type(name, "participant", "join", parties.folder / f"{name}.tacit")
         (parties.folder / name / "costs.csv").write_text(csv_of(slots(), name))
         return parties.type(name, "participant", "keys", "show", "--toml")
 
@@ -211,11 +198,13 @@ def test_sign_submit_run_result_and_logs(parties: Parties, operator: httpx.Clien
         return parties.type(name, "participant", "sign", run, "--yes")
 
     assert all("signed" in said for said in each(sign))
-    assert operator.get(f"/runs/{run}").json()["state"] == "agreed"
+    assert "agreed" in parties.type("ops", "run", "show", run)
     each(lambda name: parties.type(name, "participant", "submit", run, "costs.csv"))
-    wait_for(lambda: operator.get(f"/runs/{run}").json()["state"] == "finished")
+    again = ("submit", run, "costs.csv", "--wait", "--timeout", "5m", "--json")
+    assert json.loads(parties.type(NAMES[-1], "participant", *again))["state"] == "accepted"
+    assert "finished" in parties.type("ops", "run", "watch", run, "--timeout", "5m")
 
-    plans = each(lambda name: parties.type(name, "participant", "result", run, "--csv"))
+    plans = each(lambda name: parties.type(name, "participant", "result", run, "--wait", "--csv"))
     assert {len(plan.splitlines()) for plan in plans} == {10}
     for name, plan in zip(NAMES, plans, strict=True):
         own = next(each.rows for each in slots().participants if each.name == name)
@@ -226,11 +215,25 @@ def test_sign_submit_run_result_and_logs(parties: Parties, operator: httpx.Clien
         assert "and the plan is one of its best after generation" in said
         assert "yours are as this machine sealed them" in said
         assert said.endswith("everything is as it was signed\n")
-    outcome = operator.get(f"/runs/{run}/result").json()
+    outcome = json.loads(parties.type("ops", "run", "result", run, "--json"))
     assert outcome["late_by_seconds"] <= 0.5  # the machine may be busy with other tests
-    agreement = read_agreement(operator.get(f"/runs/{run}/agreement").content)
-    assert agreement.search.seed is None
+    check_bundle(parties, run)
     check_nothing_stored_in_the_clear(parties)
+
+
+def check_bundle(parties: Parties, run: str) -> None:
+    """What the operator hands on is enough for an auditor, and for an offline participant."""
+    bundle = parties.folder / "run.zip"
+    parties.type("ops", "run", "bundle", run, "--out", bundle)
+    said = parties.type("auditor", "log", "check", bundle)
+    assert "the agreement is signed by north, south, west" in said
+    assert "and the plan is one of its best after generation" in said
+    assert "BAD" not in said
+    said = parties.type("south", "participant", "log", bundle)
+    assert "yours are as this machine sealed them" in said
+    assert said.endswith("everything is as it was signed\n")
+    with zipfile.ZipFile(bundle) as packed:
+        assert read_agreement(packed.read("agreement.json")).search.seed is None
 
 
 def entries_of_nodes(parties: Parties) -> list[str]:

@@ -17,11 +17,12 @@ from tacit.lazy import public_names
 
 ROOT = Path(tacit.__file__).parent
 
-COMMON = {"tacit.errors", "tacit.files", "tacit.jit", "tacit.lazy"}
+COMMON = {"tacit.errors", "tacit.files", "tacit.jit", "tacit.lazy", "tacit.plain_text"}
 """What stands beside the rooms, for all of them."""
 ARROWS: dict[str, set[str]] = {
     "tacit.errors": set(),
     "tacit.lazy": set(),
+    "tacit.plain_text": set(),
     "tacit.files": {"tacit.errors"},
     "tacit.jit": {"tacit.errors"},
     "tacit.mpc": COMMON,
@@ -74,8 +75,14 @@ ARROWS["tacit.verify"] = ARROWS["tacit.runs"] | {"tacit.runs", "tacit.mpc"}
 ARROWS["tacit.audit"] = ARROWS["tacit.runs"] | {"tacit.runs"}
 # pymoo's algorithms on our problems.
 ARROWS["tacit.pymoo"] = {"tacit.errors", "tacit.problems", "tacit.search", "tacit.runs"}
+# It talks to a platform, of which it imports nothing.
+ARROWS["tacit.client"] = COMMON
 # Before it signs, a participant is told what the audit has measured; afterwards it checks the logs.
-ARROWS["tacit.participant"] = ARROWS["tacit.verify"] | {"tacit.audit", "tacit.verify"}
+ARROWS["tacit.participant"] = ARROWS["tacit.verify"] | {
+    "tacit.audit",
+    "tacit.client",
+    "tacit.verify",
+}
 COMPOSE_EVERYTHING = ("tacit.service", "tacit.experiments", "tacit.cli", "tacit.__main__")
 
 
@@ -209,7 +216,7 @@ ROOMS = [
         *("engine.identity", "engine.agreement", "engine.wire", "engine.records", "engine.node"),
         *("engine.series",),
         *("engine.coordinator", "engine.derived", "engine.evaluators", "engine.local"),
-        *("runs", "verify", "audit", "participant", "experiments", "service"),
+        *("runs", "verify", "audit", "client", "participant", "experiments", "service"),
     )
 ]
 """Each has one public namespace, its `__init__`; its other modules are its own."""

@@ -27,7 +27,7 @@ from tacit.engine.identity.config import (
 from tacit.participant.account.trust import Trust, TrustedNode, TrustedParticipant, load_trust
 from tacit.search import PRESETS, SearchParameters
 from tacit.search.moves import SealedParameters
-from tacit.service.server.settings import ClusterSettings, Settings, load_settings
+from tacit.service.server.settings import ClusterSettings, MailSettings, Settings, load_settings
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -43,6 +43,7 @@ STRUCTS: list[tuple[str, str, type[msgspec.Struct]]] = [
     ("cluster.toml", "", ClusterConfig),
     ("cluster.toml", "nodes", ClusterNode),
     ("service.toml", "", Settings),
+    ("service.toml", "mail", MailSettings),
     ("service.toml", "cluster", ClusterSettings),
     ("keys.toml", "", Trust),
     ("keys.toml", "node", TrustedNode),
@@ -67,7 +68,8 @@ def test_samples_have_every_key_with_its_default(
     file: str, table: str, struct: type[msgspec.Struct]
 ) -> None:
     whole: dict[str, Any] = tomllib.loads(samples()[file])
-    shown = whole[table][0] if table else whole
+    shown = whole[table] if table else whole
+    shown = shown[0] if isinstance(shown, list) else shown
     keys = {field.name: field for field in msgspec.structs.fields(struct)}
     keys.pop("folder", None)  # where the file was found; nobody writes it
     assert shown.keys() == keys.keys()

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from tacit.participant import (
 from tacit.service.local.platform import LocalPlatform
 from tests.conftest import RunTacit
 from tests.participant.platform import NAMES, slots
-from tests.test_end_to_end import terms, wait_for
+from tests.test_end_to_end import terms
 
 pytestmark = pytest.mark.processes
 
@@ -41,6 +42,13 @@ CHECKS = "north"
 def platform() -> Iterator[LocalPlatform]:
     with LocalPlatform() as running:
         yield running
+
+
+def wait_for(what: Callable[[], bool], *, seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < until, "it took too long"
+        time.sleep(0.05)
 
 
 def costs_of_a_day(folder: Path, name: str, number: int, columns: int) -> None:

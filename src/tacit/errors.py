@@ -17,6 +17,17 @@
     │   ├── RefusedError          a node refuses what it was asked, and says why
     │   └── TrustError            a key, an agreement or a certificate is not the one we trust
     ├── PlatformError             the platform cannot be reached, or refuses, and says why
+    │   ├── UnreachableError      nobody answers there, or not in time
+    │   ├── UnreadableError       what it answers is not understood here
+    │   ├── TokenError            it does not know the token: expired or revoked
+    │   ├── NotAllowedError       the account's role may not do that
+    │   ├── UnknownError          what was asked for is not there, or is not for this account
+    │   ├── ConflictError         the state of a run does not allow it now
+    │   ├── RejectedError         what was sent is malformed, or contradicts itself
+    │   ├── OverloadedError       it cannot do so now; says when to try again
+    │   └── FaultError            it failed by its own fault
+    ├── RunEndedError             a run that was waited for ended without being finished
+    ├── WaitingError              what was waited for did not happen in time
     ├── MpcError                  a computation between the nodes did not come to its end
     │   ├── MaskReuseError        a mask was about to be used twice; nothing was sent
     │   └── PeerError             names the peer
@@ -141,6 +152,58 @@ class PlatformError(TacitError):
     def __init__(self, message: str, *, status: int | None = None) -> None:
         self.status = status
         super().__init__(message)
+
+
+class UnreachableError(PlatformError):
+    """Nobody answers at the platform's address, or not in time."""
+
+
+class UnreadableError(PlatformError):
+    """What the platform answers is not understood here."""
+
+
+class TokenError(PlatformError):
+    """The platform does not know the token: it has expired or was revoked."""
+
+
+class NotAllowedError(PlatformError):
+    """The account's role may not do that."""
+
+
+class UnknownError(PlatformError):
+    """What was asked for is not there, or is not for this account to see."""
+
+
+class ConflictError(PlatformError):
+    """The state of a run or of a series does not allow it now."""
+
+
+class RejectedError(PlatformError):
+    """What was sent is malformed, or contradicts itself."""
+
+
+class OverloadedError(PlatformError):
+    """The platform, or a node behind it, cannot do so now; the same may work later."""
+
+    def __init__(self, message: str, *, status: int, retry_after: float | None = None) -> None:
+        self.retry_after = retry_after
+        super().__init__(message, status=status)
+
+
+class FaultError(PlatformError):
+    """The platform failed by its own fault."""
+
+
+class RunEndedError(TacitError):
+    """A run that was waited for has ended without being finished."""
+
+    exit_code = 6
+
+
+class WaitingError(TacitError):
+    """What was waited for did not happen in time."""
+
+    exit_code = 7
 
 
 class MpcError(TacitError):

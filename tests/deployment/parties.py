@@ -19,7 +19,8 @@ from typing import Any
 import httpx
 import numpy as np
 
-from tacit.participant.account.client import API, tls_context
+from tacit.client import tls_context
+from tacit.client.connection import API
 
 TACIT = (sys.executable, "-m", "tacit")
 NAMES = ("north", "south", "west")

@@ -264,8 +264,8 @@ def test_rows_in_place_of_ours_are_caught(finished: World) -> None:
 
 def test_a_clock_that_differs_is_told(finished: World, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = SimpleNamespace(time=lambda: time.time() - 65)
-    for module in ("account.client", "checking"):
-        monkeypatch.setattr(f"tacit.participant.{module}.time", slow)
+    for module in ("client.connection", "participant.checking"):
+        monkeypatch.setattr(f"tacit.{module}.time", slow)
     verdict = check_logs(finished.north, RUN)
     assert verdict.ok
     notes = "\n".join(verdict.notes)

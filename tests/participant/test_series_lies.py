@@ -82,6 +82,21 @@ def test_what_logs_contradict_ends_all_signing_also_after_a_restart(
     assert not cast.signed(second)
 
 
+def test_a_run_that_is_called_failed_is_checked_all_the_same(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finished_run(cast)
+    cast.tamper["runs"] = lambda all_: [{**each, "state": "failed"} for each in all_]
+
+    def forged(*_: object) -> None:
+        raise LogError("the logs contradict each other")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(followed, "check_logs", forged)
+        with pytest.raises(LogError):
+            follow(followers(cast, check=True)[0], every=1, once=True)
+
+
 @pytest.mark.parametrize("withheld", ["result", "check_logs"])
 def test_nothing_is_signed_before_the_last_logs_are_checked(
     cast: Cast, monkeypatch: pytest.MonkeyPatch, withheld: str

@@ -8,19 +8,20 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from tacit.client import Plan, RunView
 from tacit.engine.agreement.sealed import pin_sealed
 from tacit.engine.agreement.terms import Agreement
 from tacit.errors import InputError, TrustError
-from tacit.participant.account.shapes import Outcome, Plan, RunView
+from tacit.participant.account.shapes import Outcome
 from tacit.participant.account.trust import Trust, seen_trust, trust_refusals
 from tacit.participant.costs import check_weights, show_rows
 from tacit.participant.explanations import disclosure_words, plan_words, search_words
-from tacit.participant.plain_text import wrapped
 from tacit.participant.plan_costs import own_cells
 from tacit.participant.plan_table import plan_rows, table_lines
 from tacit.participant.review_words import _kind_lines, review_json, review_lines
 from tacit.participant.reviewing import Review, changed_parts, check_is_expected
 from tacit.participant.submission import chosen_objective
+from tacit.plain_text import wrapped
 from tacit.problems import Participant, Problem, generate_capacitated, generate_tour
 from tacit.search.moves import SealedParameters
 from tests.engine.fixtures import example_cast

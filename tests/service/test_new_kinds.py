@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tacit.client import Plan
 from tacit.engine.agreement.terms import Agreement
 from tacit.errors import AgreementError
-from tacit.participant.account.shapes import Outcome, Plan
+from tacit.participant.account.shapes import Outcome
 from tacit.participant.plan_table import plan_rows
 from tacit.problems import Problem
 from tacit.problems.files.save import problem_text

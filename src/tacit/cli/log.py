@@ -31,6 +31,29 @@ def verify(path: LogPath) -> None:
         typer.echo(f"{count:8} {event}")
 
 
+@app.command(epilog="Example: [bold]tacit log check run.zip[/bold]")
+def check(
+    bundle: Annotated[Path, typer.Argument(help="An audit bundle, from tacit run bundle.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Check a run from its audit bundle alone, without an account and without the platform.
+
+    Needs tacit[participant]. The keys are those that the agreement names: compare them with their
+    owners. Ends with 3 if anything is off, and with 5 if something is not proven.
+    """
+    from tacit.cli.participant_profile import echo_json
+    from tacit.plain_text import plain_line
+    from tacit.verify import check_bundle, read_bundle
+
+    verdict = check_bundle(read_bundle(read_bytes(bundle)))
+    if as_json:
+        shown = {"run": verdict.run, "state": verdict.state, "ok": verdict.ok}
+        echo_json({**shown, "findings": verdict.findings, "notes": verdict.notes})
+    else:
+        typer.echo("\n".join(plain_line(line, longest=2000) for line in verdict.lines()))
+    verdict.check()
+
+
 @app.command()
 def replay(
     path: LogPath,

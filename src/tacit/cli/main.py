@@ -11,7 +11,7 @@ import typer
 
 import tacit
 from tacit.errors import InputError, TacitError
-from tacit.participant import plain_line
+from tacit.plain_text import plain_line
 
 UsageError: Any = typer.BadParameter.__mro__[1]
 """What a wrong option raises; Typer exports this base class under no name of its own."""
@@ -19,7 +19,7 @@ UsageError: Any = typer.BadParameter.__mro__[1]
 LONGEST_ERROR = 4000
 GROUPS = (
     *("instance", "node", "keys", "cluster", "log", "bench", "experiment"),
-    *("participant", "service", "series"),
+    *("participant", "service", "run", "series"),
 )
 COMMANDS = ("solve", "tune", "audit", "demo")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from tacit import participant
@@ -19,9 +20,12 @@ from tacit.cli.participant_profile import (
     keys_app,
     trust,
 )
+from tacit.cli.run.notifying import AddWebhook, Mail, RemoveWebhook, change_notifications
+from tacit.cli.run.watching import Timeout, seconds_of, watch_run
 from tacit.cli.series.following import follow, series
 from tacit.errors import InputError, PlatformError
-from tacit.participant import plain_line
+from tacit.files import read_bytes
+from tacit.plain_text import plain_line
 
 if TYPE_CHECKING:
     from tacit.engine.agreement import Agreement
@@ -30,7 +34,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
     help="Take part in a run: your costs leave this machine only sealed.",
-    epilog="In order: keys new, join, trust, runs, review, sign, submit, result, log.",
+    epilog="In order: join, trust, runs, review, sign, submit, watch, result, log.",
 )
 app.add_typer(keys_app, name="keys")
 app.command(epilog=example("series"))(series)
@@ -84,18 +88,36 @@ def _trust(path: Path | None, *, unpinned: bool) -> participant.Trust | None:
     return None if path is None else participant.load_trust(path)
 
 
-@app.command(epilog=example("join https://platform.example:8443 CODE --ca platform.pem"))
+@app.command(epilog=example("join alice.tacit"))
 def join(
-    url: Annotated[str, typer.Argument(help="The platform's address.")],
-    code: Annotated[str, typer.Argument(help="Your invitation; it works once.")],
+    invitation: Annotated[
+        str, typer.Argument(help="Your invitation file, or the platform's address.")
+    ],
+    code: Annotated[
+        str | None, typer.Argument(help="With an address: the code; it works once.")
+    ] = None,
     key: Annotated[Path | None, typer.Option(help="Your key file, if not in your folder.")] = None,
-    ca: Annotated[Path | None, typer.Option(help="The platform's certificate, to pin it.")] = None,
+    ca: Annotated[
+        Path | None, typer.Option(help="With an address: the platform's certificate, to pin it.")
+    ] = None,
     profile: Folder = None,
 ) -> None:
-    """Hand in your invitation. If your access has expired, ask for a new code and join again."""
+    """Hand in your invitation. If your access has expired, ask for a new one and join again.
+
+    An invitation file has all that it takes. If you have no keys yet, they are drawn.
+    """
     import time
 
-    made = participant.join(url, code, profile=folder_of(profile), key=key, ca=ca)
+    from tacit.cli.run.invitations import opened_invitation
+
+    folder = folder_of(profile)
+    given = opened_invitation(invitation, code, ca)
+    if given.account is not None and key is None and not list(folder.glob("*.key")):
+        key = participant.new_key_file(given.account, folder)
+        typer.echo(f"made {key}: readable by you alone, keep a copy in a safe place", err=True)
+    made = participant.join(
+        given.url, given.code, profile=folder, key=key, certificate=given.certificate
+    )
     until = time.strftime("%Y-%m-%d", time.localtime(made.expires))
     typer.echo(f"you are {made.account!r} at {made.url} until {until}; profile in {made.folder}")
 
@@ -201,12 +223,20 @@ def submit(
             "--again", help="Seal costs that you sealed for other runs before: it adds up."
         ),
     ] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait until the nodes have checked them; 3 if refused.")
+    ] = False,
+    timeout: Timeout = None,
     profile: Folder = None,
     as_json: AsJson = False,
 ) -> None:
     """Check your costs, split and seal them to the nodes, and upload the sealed boxes."""
     loaded, run = _open(profile, run)
     done = participant.submit(loaded, run, costs, objective=objective, again=again)
+    if wait:
+        limit = seconds_of(timeout)
+        seen = participant.wait_for_check(loaded, run, done.objective, timeout=limit)
+        done = msgspec.structs.replace(done, state=seen.state, reason=seen.reason)
     if as_json:
         echo_json(done)
         return
@@ -272,6 +302,8 @@ def result(
     as_csv: Annotated[
         bool, typer.Option("--csv", help="The plan, or with --costs your own rows of it, as CSV.")
     ] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until the run has ended.")] = False,
+    timeout: Timeout = None,
     as_json: AsJson = False,
     profile: Folder = None,
 ) -> None:
@@ -280,11 +312,11 @@ def result(
     Of several objectives there are several plans: one is shown whole, the others in a line each.
     If plans are for their owners only, your own rows are put together here from the nodes' boxes.
     """
-    import msgspec
-
     if objective is not None and costs is None:
         raise InputError("--objective says what --costs is for; give both, or neither")
     loaded, run = _open(profile, run)
+    if wait:
+        participant.wait_for_end(loaded, run, timeout=seconds_of(timeout))
     outcome, agreement = participant.result(loaded, run), loaded.signed_agreement(run)
     participant.check_number(outcome, plan)
     own = None
@@ -304,6 +336,8 @@ def result(
         if outcome.proved:
             typer.echo("no plan is better: the nodes proved it, says the platform", err=True)
     if outcome.plan is None and not outcome.own_rows:
+        if wait:
+            participant.check_is_finished(run, outcome.state, outcome.reason)
         raise PlatformError(f"{run} is {outcome.state} and has no plan; try again when it has run")
     if as_csv:
         third, lines = ("whose", rows) if own is None else ("cost", own.rows(plan))
@@ -343,16 +377,55 @@ def _show_plan(
         typer.echo(f"* {whose or 'yours: what the way from here costs is in your file'}", err=True)
 
 
-@app.command(epilog=example("log r-abcdefghij"))
-def log(run: Run, profile: Folder = None, as_json: AsJson = False) -> None:
-    """Fetch the nodes' signed logs and check that everybody did what was signed.
+@app.command(epilog=example("notify --mail me@example.org"))
+def notify(
+    mail: Mail = None,
+    webhook: AddWebhook = None,
+    remove: RemoveWebhook = None,
+    profile: Folder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Be told when you are needed: invited, to sign, to submit, refused, finished, failed.
 
-    Ends with an exit code other than 0 if anything is off.
+    Neither mail nor webhooks name anything but the run's id and what is needed.
+    """
+    with _open(profile)[0].connect() as client:
+        change_notifications(client, mail=mail, webhook=webhook, remove=remove, as_json=as_json)
+
+
+@app.command(epilog=example("watch r-abcdefghij --timeout 1h"))
+def watch(
+    run: Run, timeout: Timeout = None, profile: Folder = None, as_json: AsJson = False
+) -> None:
+    """Print what happens to a run until it has ended; with --json one line of JSON each.
+
+    Ends with 0 if the run is finished, with 6 if it ended in any other way, and with 7 if the time
+    is over before.
     """
     loaded, run = _open(profile, run)
-    verdict = participant.check_logs(loaded, run)
+    with loaded.connect() as client:
+        watch_run(client, run, timeout=timeout, as_json=as_json)
+
+
+@app.command(epilog=example("log r-abcdefghij"))
+def log(
+    run: Annotated[str, typer.Argument(help="The run, by its id or name, or its audit bundle.")],
+    profile: Folder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fetch the nodes' signed logs and check that everybody did what was signed.
+
+    A bundle (RUN.zip, from tacit run bundle) is checked without the platform. Ends with an exit
+    code other than 0 if anything is off.
+    """
+    if run.endswith(".zip"):
+        loaded, _ = _open(profile)
+        verdict = participant.check_bundle_here(loaded, read_bytes(run))
+    else:
+        loaded, run = _open(profile, run)
+        verdict = participant.check_logs(loaded, run)
     if as_json:
-        shown = {"run": run, "state": verdict.state, "ok": verdict.ok}
+        shown = {"run": verdict.run, "state": verdict.state, "ok": verdict.ok}
         echo_json({**shown, "findings": verdict.findings, "notes": verdict.notes})
     else:
         echo_lines(plain_line(line, longest=2000) for line in verdict.lines())

@@ -12,7 +12,7 @@ import typer
 
 from tacit import participant
 from tacit.errors import InputError
-from tacit.participant import plain_line
+from tacit.plain_text import plain_line, wrapped
 
 keys_app = typer.Typer(no_args_is_help=True, help="Make and show your keys.")
 
@@ -32,7 +32,7 @@ def echo_lines(lines: Iterable[str], /, *, err: bool = False) -> None:
     """Print lines; a terminal gets them broken between words, a file as they are."""
     stream = sys.stderr if err else sys.stdout
     if stream.isatty():
-        lines = participant.wrapped(lines, shutil.get_terminal_size().columns)
+        lines = wrapped(lines, shutil.get_terminal_size().columns)
     for line in lines:
         typer.echo(line, err=err)
 

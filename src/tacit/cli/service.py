@@ -13,6 +13,7 @@ from tacit.files import check_user
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
+    from tacit.client import InvitationFile
     from tacit.service import Settings
 
 app = typer.Typer(no_args_is_help=True, help="Run the platform.")
@@ -143,8 +144,9 @@ def record(
 
 
 @app.command(
-    epilog="Example: [bold]tacit service invite desk --role operator "
-    "--config platform/service.toml[/bold]"
+    epilog="Examples: [bold]tacit service invite desk --role operator "
+    "--config platform/service.toml[/bold], "
+    "[bold]tacit service invite ops --config service.toml --out ops.tacit[/bold]"
 )
 def invite(
     name: Annotated[str, typer.Argument(help="Account to invite.")],
@@ -152,6 +154,10 @@ def invite(
     role: Annotated[
         str, typer.Option(help="Role of a new account: operator, participant or viewer.")
     ] = "operator",
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write an invitation file with the platform's address and certificate."),
+    ] = None,
 ) -> None:
     """Print a one-time code for an account, which is made if there is none: the first operator."""
     from tacit.service import Database, load_settings
@@ -161,16 +167,22 @@ def invite(
     database = Database(settings.database_url)
     try:
         with database.writing() as session:
-            typer.echo(_code(session, name, role, settings.invitation_hours))
+            file = _invitation(session, settings, name, role)
     finally:
         database.close()
+    if out is None:
+        typer.echo(file.code)
+        return
+    file.save(out)
+    typer.echo(f"{out}")
+    if file.fingerprint is not None:
+        typer.echo(f"certificate, to compare by phone: {file.fingerprint}", err=True)
 
 
-def _code(session: Session, name: str, role: str, hours: float) -> str:
+def _invitation(session: Session, settings: Settings, name: str, role: str) -> InvitationFile:
     from pydantic import ValidationError
 
-    from tacit.service import NewAccount, create_account, find_account
-    from tacit.service import invite as make_invitation
+    from tacit.service import NewAccount, create_account, find_account, invitation_file
 
     try:
         asked = NewAccount.model_validate({"name": name, "role": role})
@@ -184,5 +196,4 @@ def _code(session: Session, name: str, role: str, hours: float) -> str:
         create_account(session, asked.name, asked.role)
     elif account.role != asked.role:
         raise InputError(f"{name!r} is a {account.role}; invite it with --role {account.role}")
-    code, _ = make_invitation(session, asked.name, hours=hours)
-    return code
+    return invitation_file(session, settings, asked.name)

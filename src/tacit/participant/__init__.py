@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
-    from tacit.participant.account.client import PlatformClient, tls_context
     from tacit.participant.account.joining import find_key_file, join, new_key_file
     from tacit.participant.account.profile import Profile, default_folder, load_profile
     from tacit.participant.account.shapes import Outcome
@@ -26,9 +25,9 @@ if TYPE_CHECKING:
         trust_lines,
         trust_text,
     )
+    from tacit.participant.bundle_checking import check_bundle_here
     from tacit.participant.checking import check_logs
     from tacit.participant.leakage_budget import budget, budget_json, budget_lines, repeated
-    from tacit.participant.plain_text import plain_cell, plain_line, wrapped
     from tacit.participant.plan_costs import OwnCosts, own_costs
     from tacit.participant.plan_table import plan_csv, plan_heads, plan_rows, table_lines
     from tacit.participant.results import result, runs, series_of
@@ -50,5 +49,6 @@ if TYPE_CHECKING:
     )
     from tacit.participant.several_plans import check_number, count_plans, other_plans, plan_title
     from tacit.participant.submission import submissions, submit, withdraw
+    from tacit.participant.waiting import check_is_finished, wait_for_check, wait_for_end
 else:
     __getattr__ = lazily(__name__)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tacit.client import CarriedLog, CarriedLogs, PlatformClient, RunResult
 from tacit.engine.agreement import Agreement
 from tacit.engine.records import (
     Log,
@@ -21,14 +22,12 @@ from tacit.engine.records import (
     read_ledger,
 )
 from tacit.errors import LogError, PlatformError, SealError, TrustError
-from tacit.participant.account.client import PlatformClient
 from tacit.participant.account.profile import Profile
-from tacit.participant.account.shapes import CarriedLog, CarriedLogs, Outcome
 from tacit.participant.own_parts import Seen, fetch_own_parts
-from tacit.participant.plain_text import plain_line
 from tacit.participant.public_weights import fetch_public_problem
 from tacit.participant.receipts import check_receipts
 from tacit.participant.reviewing import clock_warnings
+from tacit.plain_text import plain_line
 from tacit.verify import (
     Claim,
     Finding,
@@ -47,7 +46,7 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
     agreement = profile.need_signed_agreement(run)
     nonce = secrets.token_bytes(32)
     with profile.connect() as client:
-        outcome = client.get(f"/runs/{run}/result", Outcome)
+        outcome = client.runs.result(run)
         if outcome.state not in ENDED:
             # Until then something may always be on its way, so nothing counts as missing.
             raise PlatformError(
@@ -55,10 +54,9 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
                 "it has ended; if it should have by now, ask the others what they see"
             )
         # The ledger comes first: whatever it has must then be in the logs.
-        data = client.send("GET", f"/runs/{run}/ledger", bulk=True)
+        data = client.runs.ledger(run)
         ledger = read_ledger(data, sealed=agreement.sealed)
-        asked = {"nonce": nonce.hex()}
-        carried = client.post(f"/runs/{run}/logs", asked, CarriedLogs, bulk=True)
+        carried = client.runs.logs(run, nonce)
         now, offset = time.time(), client.clock_offset
         public = fetch_public_problem(client, run, agreement)
         own_seen, own_trouble = _own_parts(profile, client, run, agreement, outcome)
@@ -99,7 +97,7 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
 
 
 def _own_parts(
-    profile: Profile, client: PlatformClient, run: str, agreement: Agreement, outcome: Outcome
+    profile: Profile, client: PlatformClient, run: str, agreement: Agreement, outcome: RunResult
 ) -> tuple[Seen, str]:
     """What binds the nodes to our part of a plan for its owners, or why we have none."""
     if not agreement.for_owners or not outcome.for_owners:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from tacit.client import PlatformClient
 from tacit.engine.agreement import (
     Agreement,
     CarriedPart,
@@ -16,10 +17,8 @@ from tacit.engine.agreement import (
     count_searches,
     put_together,
 )
-from tacit.errors import PlatformError, TrustError
-from tacit.participant.account.client import PlatformClient
+from tacit.errors import PlatformError, TrustError, UnreadableError
 from tacit.participant.account.profile import Profile
-from tacit.participant.account.shapes import CarriedParts
 
 Seen = dict[int, dict[int, PlanHeads]]
 """Per search and node, what the boxes are bound to."""
@@ -32,11 +31,10 @@ def fetch_own_parts(
 
     Nothing is put together from boxes other than those that this machine has opened before.
     """
-    data = client.send("GET", f"/runs/{run}/parts", bulk=True)
     try:
-        carried = msgspec.json.decode(data, type=CarriedParts)
+        carried = client.runs.parts(run)
         searches = [[_part(each) for each in parts] for parts in carried.searches]
-    except (msgspec.DecodeError, ValueError) as error:
+    except (UnreadableError, ValueError) as error:
         raise PlatformError(
             f"the platform does not bring the boxes with your part of the plan ({error}); ask its "
             "operator"

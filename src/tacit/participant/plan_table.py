@@ -11,7 +11,7 @@ import numpy as np
 from tacit.engine.agreement import Agreement
 from tacit.errors import TrustError
 from tacit.participant.account.shapes import Outcome
-from tacit.participant.plain_text import plain_cell, plain_line
+from tacit.plain_text import plain_cell, plain_line
 
 YOURS = "yours"
 

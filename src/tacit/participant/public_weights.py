@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from tacit.client import PlatformClient
 from tacit.engine.agreement import Agreement
 from tacit.engine.derived import with_public_weights
 from tacit.errors import AgreementError, PlatformError
-from tacit.participant.account.client import PlatformClient
-from tacit.participant.account.shapes import CarriedPublicWeights
 from tacit.problems import Problem
 
 
@@ -16,7 +15,7 @@ def fetch_public_problem(client: PlatformClient, run: str, agreement: Agreement,
     """The problem with the weights of its public objectives, which must be those agreed on."""
     if len(agreement.confidential()) == len(agreement.objectives):
         return agreement.known_problem
-    carried = client.get(f"/runs/{run}/public-weights", CarriedPublicWeights)
+    carried = client.runs.public_weights(run)
     try:
         found = {k: np.array(rows, dtype=np.int64) for k, rows in carried.objectives.items()}
     except (ValueError, OverflowError) as error:

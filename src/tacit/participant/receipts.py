@@ -12,12 +12,11 @@ from collections.abc import Iterable
 
 import msgspec
 
+from tacit.client import CarriedLog, PlatformClient
 from tacit.engine.agreement import Agreement
 from tacit.engine.records import is_head_signed, line_hash
 from tacit.errors import LogError, PlatformError
-from tacit.participant.account.client import PlatformClient
 from tacit.participant.account.profile import Profile
-from tacit.participant.account.shapes import CarriedLog, CarriedLogs
 
 
 class Receipt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -48,16 +47,15 @@ def fetch_receipts(profile: Profile, client: PlatformClient, run: str, /) -> int
     agreement = profile.signed_agreement(run)
     if agreement is None:
         return 0
-    nonce = secrets.token_bytes(32).hex()
-    question = {"nonce": nonce, "heads_only": True}
+    nonce = secrets.token_bytes(32)
     try:
-        carried = client.post(f"/runs/{run}/logs", question, CarriedLogs)
+        carried = client.runs.logs(run, nonce, heads_only=True)
     except PlatformError:
         return 0
     signed = [
         receipt
         for each in carried.logs
-        if (receipt := _receipt(each, each.head, nonce)).is_signed(agreement)
+        if (receipt := _receipt(each, each.head, nonce.hex())).is_signed(agreement)
     ]
     keep_receipts(profile, run, signed)
     return len({receipt.node for receipt in signed})
@@ -84,14 +82,20 @@ def keep_receipts(profile: Profile, run: str, new: Iterable[Receipt], /) -> None
         profile.keep_receipt_lines(run, [msgspec.json.encode(each) for each in kept])
 
 
-def check_receipts(profile: Profile, run: str, carried: CarriedLog, /) -> int:
+def check_receipts(
+    profile: Profile, run: str, carried: CarriedLog, /, *, until: int | None = None
+) -> int:
     """A verified log must contain all heads that were kept of it; returns how many there are.
 
-    Its own head is kept as well.
+    Its own head is kept as well. Of an old log only receipts `until` then are looked for.
     """
     lines = carried.log.splitlines()
     heads = {line_hash(line) for line in lines}
-    kept = [each for each in receipts(profile, run) if each.node == carried.node]
+    kept = [
+        each
+        for each in receipts(profile, run)
+        if each.node == carried.node and (until is None or each.seconds <= until)
+    ]
     for receipt in kept:
         if receipt.head not in heads:
             when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(receipt.seconds))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
+from tacit.client import RunResult, RunSummary, SeriesSummary
 from tacit.errors import TrustError
 from tacit.participant.account.profile import Profile
-from tacit.participant.account.shapes import Outcome, RunSummary, SeriesView
+from tacit.participant.account.shapes import Outcome
 from tacit.participant.own_parts import fetch_own_parts
 from tacit.participant.receipts import fetch_receipts
 
@@ -14,28 +15,28 @@ from tacit.participant.receipts import fetch_receipts
 def runs(profile: Profile, /) -> list[RunSummary]:
     """All runs that this participant is a member of."""
     with profile.connect() as client:
-        return client.get("/runs", list[RunSummary])
+        return client.runs.all()
 
 
-def series_of(profile: Profile, /) -> list[SeriesView]:
+def series_of(profile: Profile, /) -> list[SeriesSummary]:
     """All series that this participant is a member of."""
     with profile.connect() as client:
-        return client.get("/series", list[SeriesView])
+        return client.series.all()
 
 
 def result(profile: Profile, run: str, /) -> Outcome:
     """The result of a run, or its state so far."""
     with profile.connect() as client:
-        outcome = client.get(f"/runs/{run}/result", Outcome)
+        found = client.runs.result(run)
         agreement = profile.signed_agreement(run)
         parts = []
         if agreement is not None and agreement.for_owners:
-            check_shows_no_plan(outcome)
-            parts = fetch_own_parts(profile, client, run, agreement) if outcome.for_owners else []
-        elif outcome.for_owners:
+            check_shows_no_plan(found)
+            parts = fetch_own_parts(profile, client, run, agreement) if found.for_owners else []
+        elif found.for_owners:
             profile.need_signed_agreement(run)
-        outcome = msgspec.structs.replace(
-            outcome,
+        outcome = Outcome(
+            **msgspec.structs.asdict(found),
             own_rows=[own.columns for own in parts],
             rejected=[why for own in parts for why in own.rejected],
             receipts=fetch_receipts(profile, client, run),
@@ -46,7 +47,7 @@ def result(profile: Profile, run: str, /) -> Outcome:
     return outcome
 
 
-def check_shows_no_plan(outcome: Outcome, /) -> None:
+def check_shows_no_plan(outcome: RunResult, /) -> None:
     """A platform that shows a plan which is for its owners has made it up."""
     if outcome.plan is not None:
         raise TrustError(

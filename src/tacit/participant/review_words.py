@@ -11,8 +11,8 @@ from tacit.participant.account.trust import node_address
 from tacit.participant.costs import show_rows
 from tacit.participant.explanations import SearchWords, plan_words, search_words
 from tacit.participant.forbidden_words import forbidden_lines
-from tacit.participant.plain_text import plain_line
 from tacit.participant.reviewing import Review
+from tacit.plain_text import plain_line
 from tacit.problems import Problem, unscaled_text
 
 MOST_RULES = MOST_NUMBERS = 20

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tacit.client import PlatformClient, RunView
 from tacit.engine.agreement import (
     Agreement,
     agreement_hash,
@@ -20,9 +21,7 @@ from tacit.engine.agreement import (
 )
 from tacit.engine.derived import check_derivable
 from tacit.errors import InputError, TacitError, TrustError
-from tacit.participant.account.client import PlatformClient
 from tacit.participant.account.profile import Profile
-from tacit.participant.account.shapes import RunView
 from tacit.participant.account.trust import Trust, load_trust, trust_refusals
 from tacit.participant.costs import read_costs
 from tacit.participant.leakage_budget import repeated
@@ -103,7 +102,7 @@ def review(
     `costs` is the participant's CSV, to see now rather than later whether it fits.
     """
     with profile.connect() as client:
-        view = client.get(f"/runs/{run}", RunView)
+        view = client.runs.show(run)
         agreement = fetch_agreement(client, run)
         faults = _faults(agreement)
         # What contradicts itself is looked at no further: its sizes may be anything.
@@ -137,7 +136,7 @@ def review(
 
 def fetch_agreement(client: PlatformClient, run: str, /) -> Agreement:
     """A run's agreement from its canonical bytes."""
-    return read_agreement(client.send("GET", f"/runs/{run}/agreement"))
+    return read_agreement(client.runs.agreement(run))
 
 
 def clock_warnings(who: str, offset: float | None, /) -> list[str]:
@@ -284,7 +283,7 @@ def sign(
     note_run(profile, run, agreement)
     signature = sign_agreement(agreement, profile.keys().signing)
     with profile.connect() as client:
-        return client.post(f"/runs/{run}/signature", {"signature": signature.hex()}, RunView)
+        return client.runs.sign(run, signature)
 
 
 def check_is_expected(made: Review, expected: str | None, /) -> None:

@@ -28,7 +28,7 @@ def check_number(outcome: Outcome, number: int, /) -> None:
 def plan_title(outcome: Outcome, agreement: Agreement | None, number: int, /) -> str:
     """What a plan was found for, and its own values as far as the platform has them.
 
-    >>> from tacit.participant.account.shapes import Plan
+    >>> from tacit.client import Plan
     >>> found = Outcome("finished", front=[Plan([0]), Plan([1], weightings=["3:1"])])
     >>> plan_title(found, None, 2)
     'plan 2 of 2, weighting 3:1'

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import time
-from base64 import b64encode
 from pathlib import Path
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.agreement import Agreement, Manifest, SealedRows, agreement_hash, seal_rows
-from tacit.errors import InputError, PlatformError, TrustError
-from tacit.participant.account.client import PlatformClient
+from tacit.client import PlatformClient, RunView, SubmittedRows
+from tacit.engine.agreement import Agreement, Manifest, agreement_hash, seal_rows
+from tacit.errors import InputError, TrustError, UnknownError
 from tacit.participant.account.profile import Profile
 from tacit.participant.account.sealed_before import keep_hashes, row_hashes
-from tacit.participant.account.shapes import RunView, Submission
+from tacit.participant.account.shapes import Submission
 from tacit.participant.costs import check_weights, read_costs
 from tacit.participant.leakage_budget import repeated
 from tacit.participant.receipts import fetch_receipts
@@ -59,10 +58,16 @@ def submit(
         profile.keep_manifest(run, number, sealed.manifest)
         hashes = row_hashes(weights, agreement.objectives[number].scale, profile.keys())
         keep_hashes(profile, run, number, hashes, seconds=int(time.time()))
-        done = client.post(f"/runs/{run}/submission", _body(number, sealed), Submission)
-        done = _with_receipts(client, profile, run, done)
+        held = client.runs.submit(
+            run,
+            number,
+            manifest=sealed.manifest,
+            signature=sealed.signature,
+            boxes=sealed.boxes,
+        )
+        done = _with_receipts(client, profile, run, _here(held))
     note = None if before is None else before.words()
-    return msgspec.structs.replace(done, earlier=False, repeated=note)
+    return msgspec.structs.replace(done, repeated=note)
 
 
 def _with_receipts(
@@ -88,21 +93,21 @@ def chosen_objective(agreement: Agreement, participant: str, name: str | None, /
     return own[name]
 
 
-def submissions(profile: Profile, run: str, /) -> list[Submission]:
+def submissions(profile: Profile, run: str, /) -> list[SubmittedRows]:
     """How far this participant's own sealed rows have come."""
     with profile.connect() as client:
-        return client.get(f"/runs/{run}/submission", list[Submission])
+        return client.runs.submissions(run)
 
 
 def withdraw(profile: Profile, run: str, /, *, reason: str = "") -> RunView:
     """Leave a run before it starts, which ends it for everybody."""
     with profile.connect() as client:
-        return client.post(f"/runs/{run}/withdraw", {"reason": reason} if reason else {}, RunView)
+        return client.runs.withdraw(run, reason=reason)
 
 
 def _check_still_agreed(client: PlatformClient, run: str, agreement: Agreement) -> None:
     signed = agreement_hash(agreement).hex()
-    shown = hashlib.sha256(client.send("GET", f"/runs/{run}/agreement")).hexdigest()
+    shown = hashlib.sha256(client.runs.agreement(run)).hexdigest()
     if shown != signed:
         raise TrustError(
             f"the platform now shows another agreement for {run} ({shown[:16]}...) than the one "
@@ -115,10 +120,8 @@ def _already_there(
 ) -> Submission | None:
     """What the platform holds for us already, unless the nodes refused it."""
     try:
-        held = client.get(f"/runs/{run}/submission", list[Submission])
-    except PlatformError as error:
-        if error.status != 404:
-            raise
+        held = client.runs.submissions(run)
+    except UnknownError:
         held = []
     for each in held:
         if each.objective != number or each.state in ("missing", "refused") or not each.boxes:
@@ -132,14 +135,10 @@ def _already_there(
                 f"the platform holds rows of {profile.account!r} for {run} that this machine did "
                 "not seal; if you did it on another one, all is well, else tell the others"
             )
-        return msgspec.structs.replace(each, earlier=True, repeated=None)
+        return msgspec.structs.replace(_here(each), earlier=True)
     return None
 
 
-def _body(number: int, sealed: SealedRows) -> dict[str, object]:
-    return {
-        "objective": number,
-        "manifest": sealed.manifest.hex(),
-        "signature": sealed.signature.hex(),
-        "boxes": [b64encode(box).decode() for box in sealed.boxes],
-    }
+def _here(held: SubmittedRows) -> Submission:
+    """What the platform holds; the rest of a `Submission` is for this machine to say."""
+    return Submission(**msgspec.structs.asdict(held))

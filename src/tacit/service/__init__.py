@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
-    from tacit.service.access.invitations import invite
     from tacit.service.api.shapes import NewAccount
+    from tacit.service.dashboard.drafts import Rules, run_terms, uploaded
     from tacit.service.execution.priority import come_first
     from tacit.service.local.demo import DemoResult, run_demo
     from tacit.service.local.platform import LocalPlatform
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tacit.service.server.serve import serve
     from tacit.service.server.settings import Settings, load_settings
     from tacit.service.storage import Database, create_account, find_account
+    from tacit.service.workflow.invitation_files import invitation_file
     from tacit.service.workflow.recording import record_run
 else:
     __getattr__ = lazily(__name__)

@@ -7,6 +7,15 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
+    from tacit.verify.bundle import (
+        Bundle,
+        BundledManifest,
+        LogSignature,
+        bundle_nonce,
+        read_bundle,
+        write_bundle,
+    )
+    from tacit.verify.bundle_check import bundled_logs, check_bundle, check_rest, claim_of
     from tacit.verify.evidence import check_evidence
     from tacit.verify.inputs import check_inputs
     from tacit.verify.loss import describe_loss

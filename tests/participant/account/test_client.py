@@ -19,11 +19,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
+from tacit.client import PlatformClient, tls_context
 from tacit.engine.identity.certificates import CertificateFiles, new_certificate
 from tacit.engine.local.cluster import LocalCluster, free_addresses
 from tacit.errors import InputError, PlatformError, TrustError
-from tacit.participant import PlatformClient, join, load_profile, result, runs, sign, withdraw
-from tacit.participant.account.client import tls_context
+from tacit.participant import join, load_profile, result, runs, sign, withdraw
 from tacit.problems import Objective
 from tacit.service.access.tokens import revoke_all
 from tests.participant.conftest import Tacit, World
@@ -255,7 +255,7 @@ def test_an_answer_that_drips_ends_in_time(path: str) -> None:
 def test_who_waits_is_told_so(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("tacit.participant.account.client.SILENT_SECONDS", 0.1)
+    monkeypatch.setattr("tacit.client.connection.SILENT_SECONDS", 0.1)
     with HTTPServer(("127.0.0.1", 0), _Drips) as server:
         Thread(target=server.handle_request, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}"
@@ -289,7 +289,7 @@ class _Floods(BaseHTTPRequestHandler):
 def test_no_answer_fills_the_memory(
     path: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tacit.participant.account.client.MOST_BYTES", 1 << 20)
+    monkeypatch.setattr("tacit.client.connection.MOST_BYTES", 1 << 20)
     with HTTPServer(("127.0.0.1", 0), _Floods) as server:
         Thread(target=server.handle_request, daemon=True).start()
         with (

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tacit.client import checked_url
 from tacit.errors import FileError, InputError
 from tacit.participant import find_key_file, join, load_profile
-from tacit.participant.account.client import checked_url
 
 NOWHERE = Path("no-such-folder")
 

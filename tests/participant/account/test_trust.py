@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tacit.participant import Trust, load_trust, save_trust
 from tacit.participant.account.trust import TrustedNode, TrustedParticipant
-from tacit.participant.plain_text import plain_line
+from tacit.plain_text import plain_line
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=20)
 KEYS = st.text("0123456789abcdef", min_size=64, max_size=64)

@@ -27,11 +27,13 @@ OPERATOR_ONLY = {
     "POST /accounts",
     "POST /accounts/{name}/invitation",
     "DELETE /accounts/{name}",
+    "PUT /accounts/{name}/mail",
     "POST /problems/generate",
     "POST /runs",
     "PUT /runs/{run_id}",
     "DELETE /runs/{run_id}",
     "POST /runs/{run_id}/invite",
+    "POST /runs/{run_id}/invitations/{name}",
     "POST /runs/{run_id}/cancel",
     "POST /runs/{run_id}/resume",
     "POST /series",
@@ -47,7 +49,9 @@ PARTICIPANT_ONLY = {
     "POST /series/{series_id}/signature",
 }
 NOT_FOR_VIEWERS = (
-    OPERATOR_ONLY | PARTICIPANT_ONLY | {"POST /runs/{run_id}/logs", "POST /series/{series_id}/end"}
+    OPERATOR_ONLY
+    | PARTICIPANT_ONLY
+    | {"POST /runs/{run_id}/logs", "GET /runs/{run_id}/bundle", "POST /series/{series_id}/end"}
 )
 OPEN = {"GET /health", "POST /join"}
 

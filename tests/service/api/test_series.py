@@ -7,10 +7,12 @@ import time
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from tacit.engine.agreement import read_agreement
+from tacit.engine.agreement import canonical, read_agreement
 from tacit.engine.series import departures, read_series, series_hash
 from tacit.service.execution.series_schedule import SeriesSchedule
+from tacit.service.storage import read_run
 from tacit.service.workflow.lifecycle import State
 from tests.service.example_terms import example_terms
 from tests.service.world import World
@@ -126,6 +128,22 @@ def test_runs_start_by_the_clock_and_never_pile_up(world: World) -> None:
     shown = world.ok("GET", f"/series/{series_id}", "op")
     assert (shown["state"], shown["reason"]) == ("ended", "ended by south: we stop")
     assert world.call("POST", f"/series/{series_id}/runs", "op").status_code == 409
+
+
+def test_a_run_that_has_expired_does_not_block_the_next(world: World) -> None:
+    series_id = world.agreed_series(runs_per_day=9)
+    first = next_run(world, series_id)
+    under_way = world.call("POST", f"/series/{series_id}/runs", "op")
+    assert (under_way.status_code, "wait until it has ended" in under_way.text) == (409, True)
+    with world.platform.database.writing() as session:
+        run = read_run(session, first["id"])
+        agreement = read_agreement(run.agreement or b"")
+        past = replace(agreement, limits=replace(agreement.limits, expires=int(time.time())))
+        run.agreement = canonical(past)
+    second = next_run(world, series_id)
+    assert (second["series_number"], second["state"]) == (2, "invited")
+    ended = world.ok("GET", f"/runs/{first['id']}", "op")
+    assert (ended["state"], "expired before everybody had" in ended["reason"]) == ("failed", True)
 
 
 def test_who_joins_with_another_key_does_not_change_a_series(world: World) -> None:

@@ -17,6 +17,7 @@ from tacit.audit import load_record
 from tacit.engine.agreement.terms import agreement_hash
 from tacit.engine.records.ledger import EvaluationAnswer, read_ledger
 from tacit.engine.records.node_log import check_log
+from tacit.errors import ConflictError
 from tacit.problems import Problem, generate_capacitated, generate_routing
 from tacit.service.api.terms import draft_of_problem
 from tacit.service.workflow.recording import record_run
@@ -268,6 +269,25 @@ def test_a_full_node_is_waited_for_and_no_participant_is_blamed(live: LivePlatfo
     config.write_text(as_before)
     live.clusters[0].restart(0)
     live.wait(run_id, "finished")
+
+
+def test_a_run_cancelled_before_all_have_signed_has_no_logs_and_nobody_failed(
+    live: LivePlatform,
+) -> None:
+    run_id = live.new_run(NAMES)
+    live.sign(run_id, "north")
+    live.call("POST", f"/runs/{run_id}/cancel", OPERATOR, json={})
+    with (
+        live.client("north") as north,
+        pytest.raises(ConflictError, match="cancelled before everybody had signed, so no node"),
+    ):
+        north.runs.logs(run_id, bytes(16))
+    agreed = live.new_run(NAMES)
+    for name in NAMES:
+        live.sign(agreed, name)
+    live.call("POST", f"/runs/{agreed}/cancel", OPERATOR, json={})
+    with live.client("north") as north:
+        assert len(north.runs.logs(agreed, bytes(16)).logs) == 3
 
 
 def test_cancelling_keeps_the_best_so_far_and_frees_the_slot(live: LivePlatform) -> None:

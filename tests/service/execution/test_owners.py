@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from benchmarks.live_platform import OPERATOR, LivePlatform
 
+from tacit.client import PlatformClient
 from tacit.engine.records import OwnersPlan, PlanParts, read_ledger
 from tacit.errors import SealError, TrustError
 from tacit.participant import Profile, check_logs, join, new_key_file, result, review, sign, submit
-from tacit.participant.account.client import PlatformClient
 from tacit.participant.plan_table import plan_rows
 from tacit.participant.review_words import review_lines
 from tacit.service.execution.report import read_report, run_folder

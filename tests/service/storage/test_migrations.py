@@ -17,6 +17,7 @@ from sqlalchemy.exc import IntegrityError
 
 from tacit.service.storage import Database, events_after, members_of, migrations, read_run
 from tacit.service.storage.models import Base
+from tacit.service.storage.notices import unread_events
 from tacit.service.storage.submissions import sealed_of
 from tests.service.postgres import new_database
 
@@ -95,7 +96,9 @@ def test_a_database_of_the_first_version_opens_and_keeps_its_runs(url: str) -> N
         assert run.warnings == ["clocks differ"]
         assert [each.rows for each in members_of(session, RUN)] == [[0, 1]]
         assert [each.manifest for each in sealed_of(session, RUN, "north")] == [b"x"]
-        assert [each.data for each in events_after(session, 0)] == [{"state": "finished"}]
+        (event,) = events_after(session, 0)
+        assert event.data == {"state": "finished"}
+        assert unread_events(session, ("state",), limit=9) == [], "nobody is told of old events"
     database.close()
     assert differences(url) == []
 

@@ -18,7 +18,7 @@ from tacit.cli.participant_profile import (
     folder_of,
 )
 from tacit.errors import InputError, TrustError
-from tacit.participant import plain_line
+from tacit.plain_text import plain_line
 
 Name = Annotated[str, typer.Argument(help="The series, by its id or its name.")]
 

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tacit.client import Joined, PlatformClient, checked_url
 from tacit.engine.agreement import sign_joining
 from tacit.engine.identity import Keys, load_keys, read_certificate, save_keys
-from tacit.errors import FileError, InputError, PlatformError, TrustError
-from tacit.participant.account.client import PlatformClient, checked_url
+from tacit.errors import (
+    FileError,
+    InputError,
+    NotAllowedError,
+    TokenError,
+    TrustError,
+    UnknownError,
+)
 from tacit.participant.account.private_files import replace_private
 from tacit.participant.account.profile import Profile, default_folder, load_profile
-from tacit.participant.account.shapes import Joined
 
 
 def new_key_file(name: str, folder: Path, /) -> Path:
@@ -43,8 +49,11 @@ def join(
     profile: Path | None = None,
     key: Path | None = None,
     ca: Path | None = None,
+    certificate: str | None = None,
 ) -> Profile:
     """Hand in an invitation; the token comes into the profile's folder and is shown nowhere.
+
+    The platform's certificate is pinned: from the file `ca`, or as the text `certificate`.
 
     Whoever has joined before, and whose token has expired, joins again with a new code.
     """
@@ -59,14 +68,16 @@ def join(
     pinned = folder / "ca.pem"
     before = pinned.read_bytes() if pinned.exists() else None
     if ca is not None:
+        certificate = read_certificate(ca)
+    if certificate is not None:
         # Kept before anything is asked: an invitation works only once.
-        replace_private(pinned, read_certificate(ca).encode())
+        replace_private(pinned, certificate.encode())
     try:
-        joined = _hand_in(url, code, keys, ca or (pinned if before is not None else None))
+        joined = _hand_in(url, code, keys, pinned if pinned.exists() else None)
     except TrustError:
         if before is not None:
             replace_private(pinned, before)
-        elif ca is not None:
+        elif certificate is not None:
             pinned.unlink()
         raise
     made = Profile(folder, url, joined.account, joined.token, joined.expires, key_file)
@@ -76,15 +87,12 @@ def join(
 
 def _hand_in(url: str, code: str, keys: Keys, ca: Path | None) -> Joined:
     with PlatformClient(url, ca=ca) as client:
-        signature = sign_joining(code, keys.signing).hex()
-        asked = {"code": code, "signing_key": keys.signing_public, "signature": signature}
+        signature = sign_joining(code, keys.signing)
         try:
-            return client.post("/join", asked, Joined)
-        except PlatformError as error:
-            if error.status in (401, 403, 404):
-                raise PlatformError(
-                    "the platform does not take this invitation: it was used, has expired or was "
-                    "mistyped; ask the operator for a new one",
-                    status=error.status,
-                ) from None
-            raise
+            return client.join(code, signing_key=keys.signing_public, signature=signature)
+        except (TokenError, NotAllowedError, UnknownError) as error:
+            raise TokenError(
+                "the platform does not take this invitation: it was used, has expired or was "
+                "mistyped; ask the operator for a new one",
+                status=error.status,
+            ) from None

@@ -26,11 +26,11 @@ from pathlib import Path
 
 import msgspec
 
+from tacit.client import PlatformClient
 from tacit.engine.agreement import Agreement, canonical, read_agreement
 from tacit.engine.identity import Keys, load_keys
 from tacit.errors import AgreementError, FileError, InputError, TrustError
 from tacit.files import check_secret
-from tacit.participant.account.client import PlatformClient
 from tacit.participant.account.private_files import replace_private
 
 FORMAT = "tacit-profile/1"

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tacit.client import RunSummary
 from tacit.engine.agreement import Agreement
 from tacit.engine.series import series_hash
 from tacit.errors import (
@@ -28,7 +29,6 @@ from tacit.errors import (
 )
 from tacit.files import writing
 from tacit.participant.account.profile import Profile
-from tacit.participant.account.shapes import RunSummary
 from tacit.participant.checking import ENDED, check_logs
 from tacit.participant.plan_table import plan_csv, plan_heads, plan_rows
 from tacit.participant.results import result, runs
@@ -211,7 +211,8 @@ class Follower:
             return
         if self.profile.shown_plan(run.id) is None and not self.profile.own_heads(run.id):
             self._show_plan(run, agreement)
-        if self.check and run.state == "finished" and not is_checked(self.profile, run.id):
+        # Whatever the platform calls it: one that was finished may be shown as failed.
+        if self.check and not is_checked(self.profile, run.id):
             self._check(run)
         if run.id not in self._unchecked:
             self._settled.add(key)
@@ -244,6 +245,10 @@ class Follower:
             stop_following(self.profile, self.series_id, f"{run.id}: {error}")
             raise
         except PlatformError as error:
+            if run.state != "finished":
+                # One that never began has no logs; it must not end all later runs.
+                self._once(f"  the logs of {run.id} were not checked ({error})")
+                return
             self._unchecked.add(run.id)
             self._once(f"  the logs of {run.id} were not checked ({error}); this is tried again")
             return

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from tacit.client import RunView, SeriesView
 from tacit.engine.agreement import canonical
 from tacit.engine.series import (
     Series,
@@ -19,9 +20,7 @@ from tacit.engine.series import (
 )
 from tacit.errors import TacitError, TrustError
 from tacit.participant.account.profile import Profile
-from tacit.participant.account.shapes import RunView, SeriesView
 from tacit.participant.account.trust import Trust, load_trust, trust_refusals
-from tacit.participant.plain_text import plain_line
 from tacit.participant.review_words import review_lines
 from tacit.participant.reviewing import HOW_TO_PIN, UNPINNED, Review, refusals_of_pattern
 from tacit.participant.series.kept import (
@@ -30,6 +29,7 @@ from tacit.participant.series.kept import (
     series_named,
     signed_series,
 )
+from tacit.plain_text import plain_line
 
 WHAT_VARIES = {
     "rows": "rows, their names and who owns them",
@@ -75,8 +75,8 @@ def review_series(
     """Fetch a series and check all that can be checked before signing; see `review`."""
     folder_of_series(profile, series_id)  # refuses what is not a name of a series
     with profile.connect() as client:
-        view = client.get(f"/series/{series_id}", SeriesView)
-        series = read_series(client.send("GET", f"/series/{series_id}/document"))
+        view = client.series.show(series_id)
+        series = read_series(client.series.document(series_id))
     if trust is None and profile.trust_file.exists():
         trust = load_trust(profile.trust_file)
     made = SeriesReview(view, series, profile.account, trust is not None)
@@ -115,10 +115,9 @@ def sign_reviewed_series(profile: Profile, seen: SeriesReview, /) -> SeriesView:
     seen.check()
     # First kept, then sent: whatever the platform has a signature for is known here.
     keep_series(profile, seen.view.id, seen.series)
-    signature = sign_series(seen.series, profile.keys().signing).hex()
+    signature = sign_series(seen.series, profile.keys().signing)
     with profile.connect() as client:
-        place = f"/series/{seen.view.id}/signature"
-        return client.post(place, {"signature": signature}, SeriesView)
+        return client.series.sign(seen.view.id, signature)
 
 
 def series_lines(review: SeriesReview, /) -> list[str]:

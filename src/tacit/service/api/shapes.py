@@ -155,6 +155,20 @@ class RunInvited(RunAnswer):
     invitations: dict[str, str]
 
 
+class InvitationAnswer(BaseModel):
+    """An invitation as the file that its account joins with; the code is shown once."""
+
+    format: str
+    url: str
+    account: str
+    role: Role
+    code: str
+    expires: float
+    certificate: str | None
+    """The platform's, in PEM; None where computers trust its authority anyway."""
+    run: str | None
+
+
 class PublicWeights(BaseModel):
     """Per public objective, by its number, its weights row by row."""
 

@@ -286,6 +286,11 @@ class Executor:
         early = {State.SUBMITTED, State.AGREED} if heads_only else {State.SUBMITTED}
         if stored.state in BEFORE_RUNNING - early:
             raise WrongStateError("the nodes have no log of this run yet; wait until it runs")
+        if len(stored.signatures) < len(stored.agreement.participants):
+            raise WrongStateError(
+                f"the run was {stored.state} before everybody had signed, so no node has a log of "
+                "it; nothing was computed and nothing disclosed"
+            )
         coordinator = self._links_of(stored.cluster).coordinator(stored)
         dones = await coordinator.start_agreement(stored.signatures, within=LOG_SECONDS)
         fetch = coordinator.fetch_heads if heads_only else coordinator.fetch_logs

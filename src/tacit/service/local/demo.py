@@ -6,13 +6,11 @@ machines of their own.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
-
+from tacit.client import PlatformClient, RunResult
 from tacit.disclosure import SEALED
 from tacit.engine.agreement import COUNTS
 from tacit.engine.identity import load_keys
@@ -29,7 +27,6 @@ from tacit.participant import (
     save_trust,
     sign,
     submit,
-    tls_context,
 )
 from tacit.problems import Assignment, generate_delays, optimum, save_participants
 from tacit.service.dashboard.drafts import Rules, run_terms
@@ -55,30 +52,6 @@ class DemoResult:
     """Whether the nodes proved that no plan is better."""
 
 
-class Operator:
-    """Somebody who runs the platform, by way of its API."""
-
-    def __init__(self, platform: LocalPlatform, code: str, /) -> None:
-        self._client = httpx.Client(
-            base_url=f"{platform.url}/api/v1", verify=tls_context(platform.certificate)
-        )
-        self._client.headers["Authorization"] = (
-            f"Bearer {self.call('/join', {'code': code})['token']}"
-        )
-
-    def call(self, path: str, body: object = None, /) -> dict[str, object]:
-        """Post, or get where there is nothing to post."""
-        response = self._client.request("GET" if body is None else "POST", path, json=body)
-        if not response.is_success:
-            raise EngineError(f"{path} was refused ({response.status_code}): {response.text}")
-        found: dict[str, object] = response.json()
-        return found
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._client.close()
-
-
 def demo_problem(seed: int = 1, /) -> Assignment:
     """A congested morning of three airlines."""
     return generate_delays(seed, flights=24, slots=28, airlines=3)
@@ -92,14 +65,12 @@ def run_demo(
     count = COUNTS[len(platform.cluster.config.nodes)]
     files = platform.folder / "airlines"
     save_participants(problem, files)
-    operator = Operator(platform, platform.invitation(OPERATOR, role="operator"))
-    try:
+    with PlatformClient(platform.url, ca=platform.certificate) as operator:
+        operator.join(platform.invitation(OPERATOR, role="operator"))
         rules = Rules("Morning slots", SEALED, "nothing", deadline_seconds, 0, 1.0)
-        run = str(operator.call("/runs", run_terms(problem, rules))["id"])
+        run = operator.runs.new(run_terms(problem, rules)).id
         say(f"run {run} drafted: {problem.rows} flights, {problem.columns} slots, sealed")
-        codes = operator.call(f"/runs/{run}/invite", {})["invitations"]
-        if not isinstance(codes, dict):
-            raise EngineError("the platform gave no invitations; look at its log")
+        codes = operator.runs.invite(run).invitations
         profiles = [join_as(platform, name, code) for name, code in codes.items()]
         say(f"{', '.join(codes)} joined, each with a key of its own")
         pin_keys(platform, profiles)
@@ -111,15 +82,13 @@ def run_demo(
             submit(profile, run, files / f"{profile.account}.csv")
         say(f"all sealed their costs to the {count} nodes; the platform holds boxes it cannot open")
         say(f"the nodes search for {deadline_seconds:g} s, on shares; the first time takes longer")
-        ended = wait_for_end(operator, run)
-        if ended["state"] != "finished":
-            raise EngineError(f"the run ended as {ended['state']}: {ended['reason']}")
-        result = operator.call(f"/runs/{run}/result")
+        ended = operator.runs.wait_for_end(run, timeout=WAIT_SECONDS)
+        if ended.state != "finished":
+            raise EngineError(f"the run ended as {ended.state}: {ended.reason}")
+        result = operator.runs.result(run)
         check_logs(profiles[0], run).check()
         say(f"{profiles[0].account} fetched the nodes' signed logs: all did what was signed")
         return _summed_up(problem, run, result)
-    finally:
-        operator.close()
 
 
 def join_as(platform: LocalPlatform, name: str, code: str, /) -> Profile:
@@ -141,21 +110,9 @@ def pin_keys(platform: LocalPlatform, profiles: Sequence[Profile], /) -> None:
         save_trust(joined_trust(entries), profile.trust_file)
 
 
-def wait_for_end(operator: Operator, run: str, /) -> dict[str, object]:
-    """Wait until a run has ended."""
-    until = time.monotonic() + WAIT_SECONDS
-    while time.monotonic() < until:
-        seen = operator.call(f"/runs/{run}")
-        if seen["ended"] is not None:
-            return seen
-        time.sleep(0.2)
-    raise EngineError(f"run {run} did not end within {WAIT_SECONDS:g} s")
-
-
-def _summed_up(problem: Assignment, run: str, result: dict[str, object]) -> DemoResult:
-    plan = result["plan"]
-    assert isinstance(plan, dict)
-    items: list[int] = plan["items"]
+def _summed_up(problem: Assignment, run: str, result: RunResult) -> DemoResult:
+    assert result.plan is not None
+    items = result.plan.items
     flights, slots = problem.row_names or (), problem.column_names or ()
     assert problem.allowed is not None
     scheduled = problem.allowed.argmax(axis=1)
@@ -170,6 +127,6 @@ def _summed_up(problem: Assignment, run: str, result: dict[str, object]) -> Demo
         ],
         cost=float(sum(int(weights[row, item]) for row, item in enumerate(items))),
         best_possible=float(best.value),
-        late_by_seconds=float(str(result["late_by_seconds"])),
-        proved=bool(result["proved"]),
+        late_by_seconds=result.late_by_seconds or 0.0,
+        proved=bool(result.proved),
     )

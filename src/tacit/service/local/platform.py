@@ -12,12 +12,10 @@ import tempfile
 import time
 from pathlib import Path
 
-import httpx
-
+from tacit.client import PlatformClient
 from tacit.engine.identity import LOCAL_PREFIX
 from tacit.engine.local import LocalCluster, free_addresses, memory_folder
-from tacit.errors import EngineError
-from tacit.participant import tls_context
+from tacit.errors import EngineError, UnreachableError
 from tacit.service.access.invitations import invite
 from tacit.service.server.new_settings import write_settings
 from tacit.service.server.settings import Settings, load_settings
@@ -122,7 +120,7 @@ class LocalPlatform:
 
     def _answers(self) -> bool:
         try:
-            with httpx.Client(verify=tls_context(self.certificate)) as client:
-                return client.get(f"{self.url}/api/v1/health", timeout=2.0).is_success
-        except httpx.TransportError:
+            with PlatformClient(self.url, ca=self.certificate, timeout=2.0) as client:
+                return client.health().status == "ok"
+        except UnreachableError:
             return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -16,7 +17,9 @@ from tacit.service.api.errors import add_error_handlers
 from tacit.service.api.gate import GatedRoute
 from tacit.service.api.middleware import RequestLog, SecurityHeaders, SizeLimit
 from tacit.service.api.routes.accounts import accounts_router
+from tacit.service.api.routes.bundles import bundles_router
 from tacit.service.api.routes.joining import joining_router
+from tacit.service.api.routes.notifications import notifications_router
 from tacit.service.api.routes.own_parts import own_parts_router
 from tacit.service.api.routes.results import results_router
 from tacit.service.api.routes.runs import runs_router
@@ -26,6 +29,7 @@ from tacit.service.api.routes.status import status_router
 from tacit.service.api.routes.taking_part import taking_part_router
 from tacit.service.api.routes.watching import watching_router
 from tacit.service.execution.port import Execution
+from tacit.service.notices.notifier import Notifier
 from tacit.service.server.context import Platform
 from tacit.service.server.settings import Settings
 from tacit.service.storage import Database
@@ -68,6 +72,8 @@ def make_app(settings: Settings, /, *, execution: MakeExecution) -> FastAPI:
         taking_part_router(),
         results_router(),
         own_parts_router(),
+        bundles_router(),
+        notifications_router(),
         watching_router(),
         status_router(),
     ):
@@ -103,9 +109,13 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     platform: Platform = app.state.platform
     platform.announcer.start()
     await platform.execution.start()
+    notifier = Notifier(platform.settings, platform.database, platform.execution.clusters)
+    telling = asyncio.get_running_loop().create_task(notifier.keep())
     try:
         yield
     finally:
+        telling.cancel()
+        await asyncio.gather(telling, return_exceptions=True)
         await platform.execution.stop()
         platform.announcer.stop()
         platform.database.close()

@@ -6,7 +6,7 @@ Paths in it are relative to the file's own folder, the one in an SQLite URL too.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -27,6 +27,21 @@ class ClusterSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     file: str
     """The path of their `cluster.toml`."""
     slots: Count = 4
+
+
+class MailSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The server that takes the platform's mail."""
+
+    host: str
+    port: Annotated[int, msgspec.Meta(ge=1, le=65535)] = 587
+    security: Literal["starttls", "tls", "none"] = "starttls"
+    sender: Annotated[str, msgspec.Meta(pattern=r"^[^@\s<>]+@[^@\s<>]+$")]
+    """The address that mail comes from."""
+    user: str | None = None
+    password_file: str | None = None
+    """The path of a file with the password, readable by its owner alone."""
+    ca: str | None = None
+    """The server's certificate or its authority's, where computers do not trust it anyway."""
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -51,6 +66,12 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """At a time; not behind a proxy, which has to limit them itself."""
     behind_proxy: bool = False
     """Whether a proxy on this machine passes requests on and says for whom."""
+    mail: MailSettings | None = None
+    """Without it no mail is sent."""
+    webhooks_over_http: bool = False
+    """Whether webhooks may have addresses without encryption."""
+    webhooks_to_private_addresses: bool = False
+    """Whether webhooks may call into the platform's own network."""
     cluster: list[ClusterSettings]
     folder: str = "."
 
@@ -106,3 +127,9 @@ def _check(settings: Settings, path: Path) -> None:
         raise FileError(path, "cluster", "are missing or share a name", "name each cluster apart")
     if (settings.tls_certificate is None) != (settings.tls_key is None):
         raise FileError(path, "tls", "certificate without key or key without certificate", "both")
+    mail = settings.mail
+    if mail is not None and (mail.user is None) != (mail.password_file is None):
+        raise FileError(path, "mail", "user without password_file or the reverse", "give both")
+    if mail is not None and mail.user is not None and mail.security == "none":
+        remedy = 'use security = "starttls" or "tls"'
+        raise FileError(path, "mail", "the password would travel in the open", remedy)

@@ -20,14 +20,17 @@ from tacit.service.storage.members import (
 )
 from tacit.service.storage.models import (
     Account,
+    Contact,
     Event,
     Invitation,
     Member,
+    Notice,
     Run,
     Sealed,
     SeriesMember,
     StandingSeries,
     Token,
+    Webhook,
 )
 from tacit.service.storage.runs import (
     add_warning,

@@ -185,3 +185,55 @@ class Event(Base):
     data: Mapped[Json] = mapped_column(JSON)
 
     __table_args__ = (Index("ix_event_run_id", "run", "id"), {"sqlite_autoincrement": True})
+
+
+class Contact(Base):
+    """Where an account wants to be told of what needs it."""
+
+    __tablename__ = "contact"
+
+    account: Mapped[str] = mapped_column(ForeignKey("account.name"), primary_key=True)
+    mail: Mapped[str] = mapped_column(String(254))
+
+
+class Webhook(Base):
+    """An address of an account that is called; its secret follows from its id and is not here."""
+
+    __tablename__ = "webhook"
+
+    id: Mapped[str] = mapped_column(String(16), primary_key=True)
+    account: Mapped[str] = mapped_column(ForeignKey("account.name"), index=True)
+    url: Mapped[str] = mapped_column(Text)
+    created: Mapped[float]
+    error: Mapped[str | None] = mapped_column(Text)
+    """Why the last delivery failed; None if it did not."""
+
+
+class Notice(Base):
+    """Something that an account is to be told, by mail or to a webhook, until it was."""
+
+    __tablename__ = "notice"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    account: Mapped[str] = mapped_column(ForeignKey("account.name"))
+    webhook: Mapped[str | None] = mapped_column(String(16))
+    """None: by mail."""
+    kind: Mapped[str] = mapped_column(String(24))
+    at: Mapped[float]
+    data: Mapped[Json] = mapped_column(JSON)
+    attempts: Mapped[int]
+    next_at: Mapped[float | None] = mapped_column(index=True)
+    """When it is tried next; None once it was delivered or given up."""
+    sent: Mapped[float | None]
+    error: Mapped[str | None] = mapped_column(Text)
+
+    __table_args__ = ({"sqlite_autoincrement": True},)
+
+
+class NoticeCursor(Base):
+    """Up to which event notices were made; one row."""
+
+    __tablename__ = "notice_cursor"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    event: Mapped[int]

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 from sqlalchemy.orm import Session
 
-from tacit.engine.agreement import canonical, is_signed
+from tacit.engine.agreement import canonical, is_signed, read_agreement
 from tacit.engine.identity import Keys, load_cluster_config
 from tacit.engine.local import node_terms, platform_certificate
 from tacit.engine.series import (
@@ -40,6 +40,7 @@ from tacit.service.storage import (
     read_series_member,
     read_standing_series,
     runs_of_series,
+    set_state,
 )
 from tacit.service.storage.series import new_series_id
 from tacit.service.workflow.drafting import (
@@ -273,6 +274,24 @@ def open_run(session: Session, series_id: str, /) -> Run | None:
     return next((run for run in runs if not run.where.is_end and run.where != State.DRAFT), None)
 
 
+def _fail_expired(session: Session, series_id: str, now: float) -> None:
+    """A run that nobody can sign or start any more must not keep the next one from starting."""
+    run = open_run(session, series_id)
+    if run is None or run.where not in (State.INVITED, State.AGREED):
+        return
+    data = read_run(session, run.id).agreement
+    made = read_series(read_standing_series(session, series_id).data or b"")
+    # One without an agreement, since a node is away, gets as long as one that has it.
+    expires = (
+        run.created + 3600 * made.limits.run_hours
+        if data is None
+        else read_agreement(data).limits.expires
+    )
+    if expires <= now:
+        reason = "its agreement expired before everybody had signed and submitted"
+        set_state(session, run.id, State.FAILED, reason=reason)
+
+
 def next_terms(session: Session, series_id: str, changes: NextRun, /) -> tuple[RunTerms, Series]:
     """The terms of the last run with these changes, and the series that they have to fit."""
     series = read_standing_series(session, series_id)
@@ -340,6 +359,7 @@ def begin_run(session: Session, settings: Settings, run_id: str, /) -> None:
     assert run.series is not None
     series = read_standing_series(session, run.series)
     _check_stands(series)
+    _fail_expired(session, run.series, time.time())
     under_way = open_run(session, run.series)
     if under_way is not None:
         raise WrongStateError(

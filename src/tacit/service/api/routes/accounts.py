@@ -14,6 +14,7 @@ from tacit.service.api.gate import ThePlatform, gated_router
 from tacit.service.api.shapes import AccountAnswer, Invited, NewAccount
 from tacit.service.api.terms import ParticipantName
 from tacit.service.storage import Account, create_account, list_accounts
+from tacit.service.storage.notices import forget_contacts
 
 AccountName = Annotated[ParticipantName, Path()]
 
@@ -42,6 +43,11 @@ def _all(session: Session) -> list[AccountAnswer]:
         )
         for each in list_accounts(session)
     ]
+
+
+def _shut_out(session: Session, name: str) -> None:
+    revoke_all(session, name)
+    forget_contacts(session, name)
 
 
 def _invited(account: Account, code: str, expires: float) -> Invited:
@@ -73,7 +79,7 @@ def accounts_router() -> APIRouter:
 
     @router.delete("/accounts/{name}", status_code=204, responses=error_responses(404))
     async def shut_out(name: AccountName, platform: ThePlatform) -> None:
-        """Revoke all tokens and codes of an account; what it did stays."""
-        await platform.database.write(revoke_all, name)
+        """Revoke all tokens and codes of an account and tell it nothing more; what it did stays."""
+        await platform.database.write(_shut_out, name)
 
     return router

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Response
 from fastapi.responses import StreamingResponse
 
 from tacit.errors import WrongStateError
-from tacit.participant import plain_cell
+from tacit.plain_text import plain_cell
 from tacit.service.api.answers import run_result
 from tacit.service.api.errors import error_responses
 from tacit.service.api.gate import Asker, RunId, ThePlatform, gated_router
@@ -95,15 +95,15 @@ def _download(data: str | bytes, name: str, media_type: str, /) -> Response:
     return Response(data, media_type=media_type, headers=headers)
 
 
-def _whole_lines(path: Path, /) -> Iterator[bytes]:
+def whole_lines(path: Path, /) -> Iterator[bytes]:
     r"""A file that somebody may be appending to, as far as its last whole line.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "lines"
     >>> _ = file.write_bytes(b"one\ntwo\nthr")
-    >>> b"".join(_whole_lines(file))
+    >>> b"".join(whole_lines(file))
     b'one\ntwo\n'
-    >>> list(_whole_lines(file.with_name("none")))
+    >>> list(whole_lines(file.with_name("none")))
     []
     """
     try:
@@ -176,7 +176,7 @@ def results_router() -> APIRouter:
     async def ledger(run_id: RunId, platform: ThePlatform) -> StreamingResponse:
         """Everything that the nodes have disclosed so far, one entry per line."""
         run = await platform.database.read(read_run, run_id)
-        lines = _whole_lines(run_folder(platform.settings.data_folder, run.id) / "ledger.jsonl")
+        lines = whole_lines(run_folder(platform.settings.data_folder, run.id) / "ledger.jsonl")
         return StreamingResponse(lines, media_type="application/x-ndjson")
 
     @router.post("/runs/{run_id}/logs", responses=error_responses(404, 409, 422, 503))

@@ -9,11 +9,10 @@ from urllib.parse import urlsplit
 
 from cryptography import x509
 
-from tacit.engine.identity import short_fingerprint
+from tacit.client.certificates import certificate_fingerprint
 from tacit.errors import TrustError
 from tacit.files import read_bytes
-from tacit.mpc.transport import certificate_hosts
-from tacit.participant.plain_text import plain_line
+from tacit.plain_text import plain_line
 
 _EXPIRED, _OTHER_NAME, _OTHER_ADDRESS = 10, 62, 64
 """Codes of OpenSSL."""
@@ -30,7 +29,7 @@ def untrusted(url: str, ca: Path | None, error: ssl.SSLCertVerificationError, /)
     if error.verify_code == _EXPIRED:
         why = "it has expired; ask its operator to renew it with tacit keys rotate"
     elif error.verify_code in (_OTHER_NAME, _OTHER_ADDRESS):
-        hosts = plain_line(", ".join(certificate_hosts(shown)) if shown else "") or "other names"
+        hosts = plain_line(", ".join(_hosts(shown)) if shown else "") or "other names"
         why = (
             f"it is for {hosts} and not for {urlsplit(url).hostname}: use one of these names in "
             "the address, or ask its operator for a certificate with the name that you use "
@@ -52,7 +51,17 @@ def untrusted(url: str, ca: Path | None, error: ssl.SSLCertVerificationError, /)
 def _whose(pem: str) -> str:
     """Who a certificate says it is of, with its fingerprint."""
     certificate = x509.load_pem_x509_certificate(pem.encode())
-    return plain_line(f"{certificate.subject.rfc4514_string()!r} ({short_fingerprint(pem)})")
+    return plain_line(f"{certificate.subject.rfc4514_string()!r} ({certificate_fingerprint(pem)})")
+
+
+def _hosts(pem: str) -> list[str]:
+    """The names and addresses that a certificate is for."""
+    certificate = x509.load_pem_x509_certificate(pem.encode())
+    try:
+        found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return []
+    return [str(each.value) for each in found]
 
 
 def _shown(url: str) -> str | None:

@@ -7,21 +7,20 @@ import logging
 import ssl
 import threading
 import time
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import TimeoutError as FutureTimeout
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from typing import Any, Self, TypeVar
 
 import httpx
 import msgspec
-from cryptography import x509
 
-from tacit.errors import FileError, InputError, PlatformError, TrustError
-from tacit.files import read_bytes
-from tacit.participant.account.untrusted import untrusted
-from tacit.participant.plain_text import plain_line
+from tacit.client.certificates import checked_url, tls_context
+from tacit.client.refusals import refusal
+from tacit.client.untrusted import untrusted
+from tacit.errors import PlatformError, TrustError, UnreachableError, UnreadableError
+from tacit.plain_text import plain_line
 
 T = TypeVar("T")
 
@@ -34,12 +33,11 @@ BULK_SECONDS, MOST_BULK_BYTES = 600.0, 1 << 30
 """The same for ledgers and logs, which grow with a run."""
 SILENT_SECONDS = 4.0
 """After so long somebody who waits is told so."""
-log = logging.getLogger("tacit.participant")
-_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+log = logging.getLogger("tacit.client")
 
 
-class PlatformClient:
-    """One participant's connection. Use it in a `with` statement."""
+class Connection:
+    """An account's connection to a platform. Use it in a `with` statement."""
 
     def __init__(
         self,
@@ -50,26 +48,26 @@ class PlatformClient:
         ca: Path | None = None,
         timeout: float = TIMEOUT_SECONDS,
     ) -> None:
+        """`ca` is the platform's certificate, which then alone is trusted."""
         self.url = checked_url(url)
         self.clock_offset: float | None = None
         """Seconds that the platform's clock was ahead of ours at the last answer."""
         self._timeout, self._ca = timeout, ca
-        # A packed answer could unpack to more than there is room for.
-        headers = {"Accept-Encoding": "identity"}
-        if token is not None:
-            headers["Authorization"] = f"Bearer {token}"
         self._http = httpx.AsyncClient(
             base_url=self.url + API,
             verify=tls_context(ca) if self.url.startswith("https:") else True,
-            headers=headers,
+            # A packed answer could unpack to more than there is room for.
+            headers={"Accept-Encoding": "identity"},
             timeout=timeout,
         )
+        if token is not None:
+            self.show_token(token)
         # On an event loop one limit counts for all of an answer, however slowly it drips. It has a
         # thread of its own, since a caller may be on one already, as in a notebook.
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
-    def __enter__(self) -> PlatformClient:
+    def __enter__(self) -> Self:
         """Nothing is sent before the first question."""
         self._thread.start()
         return self
@@ -83,11 +81,15 @@ class PlatformClient:
             self._thread.join()
             self._loop.close()
 
-    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
+    def show_token(self, token: str, /) -> None:
+        """Show this token with every question from now on."""
+        self._http.headers["Authorization"] = f"Bearer {token}"
+
+    def _wait(self, work: Coroutine[Any, Any, T], *, quiet: bool = False) -> T:
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             try:
-                return future.result(SILENT_SECONDS)
+                return future.result(None if quiet else SILENT_SECONDS)
             except FutureTimeout:
                 if future.done():
                     raise
@@ -97,13 +99,17 @@ class PlatformClient:
             future.cancel()
             raise
 
-    def get(self, path: str, kind: type[T], /) -> T:
+    def get(self, path: str, kind: type[T], /, *, bulk: bool = False) -> T:
         """Ask for something."""
-        return self._read(self.send("GET", path), kind)
+        return self._read(self.send("GET", path, bulk=bulk), kind)
 
     def post(self, path: str, body: object, kind: type[T], /, *, bulk: bool = False) -> T:
         """Hand something over."""
         return self._read(self.send("POST", path, body, bulk=bulk), kind)
+
+    def put(self, path: str, body: object, kind: type[T], /) -> T:
+        """Hand something over in place of what is there."""
+        return self._read(self.send("PUT", path, body), kind)
 
     def send(self, method: str, path: str, body: object = None, /, *, bulk: bool = False) -> bytes:
         """The bytes of an answer, or an error in one line; a `bulk` one may be large and slow."""
@@ -111,14 +117,14 @@ class PlatformClient:
         try:
             answer, content = self._wait(self._ask(method, path, body, within, most))
         except (httpx.TimeoutException, TimeoutError):
-            raise PlatformError(
+            raise UnreachableError(
                 f"{self.url} did not answer within {within:g} s; try again in a moment"
             ) from None
         except httpx.TransportError as error:
             raise self._unreachable(error) from None
         self._note_clock(answer)
         if not answer.is_success:
-            raise _refusal(answer, content, self.url)
+            raise refusal(answer, content, self.url)
         return content
 
     async def _ask(
@@ -127,26 +133,62 @@ class PlatformClient:
         sent = None if body is None else msgspec.json.encode(body)
         headers = None if body is None else {"Content-Type": "application/json"}
         asked = self._http.build_request(method, path, content=sent, headers=headers)
-        content = bytearray()
         async with asyncio.timeout(within):
             answer = await self._http.send(asked, stream=True)
             try:
-                async for chunk in answer.aiter_raw():
-                    content += chunk
-                    if len(content) > most:
-                        raise PlatformError(
-                            f"{self.url} sends more than {most >> 20} MB, which no answer takes; "
-                            "check the address, and tell its operator"
-                        )
+                return answer, await self._all_of(answer.aiter_raw(), most)
             finally:
                 await answer.aclose()
-        return answer, bytes(content)
+
+    async def _all_of(self, chunks: AsyncIterator[bytes], most: int) -> bytes:
+        content = bytearray()
+        async for chunk in chunks:
+            content += chunk
+            if len(content) > most:
+                raise UnreadableError(
+                    f"{self.url} sends more than {most >> 20} MB, which no answer takes; "
+                    "check the address, and tell its operator"
+                )
+        return bytes(content)
+
+    def stream(
+        self, path: str, headers: Mapping[str, str], /, *, within: Callable[[], float]
+    ) -> Iterator[bytes]:
+        """An answer as it comes, however long that goes on.
+
+        `within` says before each part how many seconds it may take; then there is an error.
+        """
+        answer: httpx.Response | None = None
+        limit = within()
+        try:
+            answer = self._wait(self._open(path, headers, limit), quiet=True)
+            if not answer.is_success:
+                content = self._wait(self._all_of(answer.aiter_raw(), MOST_BYTES), quiet=True)
+                raise refusal(answer, content, self.url)
+            chunks = answer.aiter_raw()
+            while (chunk := self._wait(_next(chunks, limit), quiet=True)) is not None:
+                yield chunk
+                limit = within()
+        except (httpx.TimeoutException, TimeoutError):
+            raise UnreachableError(
+                f"{self.url} has been silent for {limit:g} s; try again in a moment"
+            ) from None
+        except httpx.TransportError as error:
+            raise self._unreachable(error) from None
+        finally:
+            if answer is not None:
+                self._wait(answer.aclose(), quiet=True)
+
+    async def _open(self, path: str, headers: Mapping[str, str], within: float) -> httpx.Response:
+        asked = self._http.build_request("GET", path, headers=dict(headers), timeout=None)
+        async with asyncio.timeout(within):
+            return await self._http.send(asked, stream=True)
 
     def _read(self, data: bytes, kind: type[T]) -> T:
         try:
             return msgspec.json.decode(data, type=kind)
         except msgspec.DecodeError as error:
-            raise PlatformError(
+            raise UnreadableError(
                 f"{self.url} answers something that is not understood here ({error}); check the "
                 "address, and that both sides have the same version of tacit"
             ) from None
@@ -158,7 +200,7 @@ class PlatformClient:
                 return untrusted(self.url, self._ca, seen)
             seen = seen.__cause__ or seen.__context__
         what = plain_line(error) or type(error).__name__
-        return PlatformError(
+        return UnreachableError(
             f"{self.url} cannot be reached ({what}); check your network connection and the "
             "address, then try again"
         )
@@ -172,65 +214,6 @@ class PlatformClient:
         self.clock_offset = sent_at + 0.5 - time.time()
 
 
-def checked_url(url: str, /) -> str:
-    """The address of a platform without a slash at its end; a token never travels unencrypted."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InputError(f"{url!r} is not the address of a platform; write https://host:port")
-    if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
-        raise InputError(
-            f"{url} is not encrypted, and your token would travel in the open; use https://"
-        )
-    return url.rstrip("/")
-
-
-def tls_context(ca: Path | None, /) -> ssl.SSLContext:
-    """Trust a pinned certificate alone, or without one what this computer trusts.
-
-    A certificate that is not an authority's is the platform's own. It then identifies the platform
-    whatever the address.
-    """
-    if ca is None:
-        return ssl.create_default_context()
-    remedy = "get ca.pem from the platform's operator"
-    raw = read_bytes(ca, remedy=remedy)
-    try:
-        pinned = x509.load_pem_x509_certificates(raw)
-        context = ssl.create_default_context(cafile=ca)
-    except ValueError:
-        raise FileError(ca, None, "is not a certificate in PEM", remedy) from None
-    context.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN
-    # Python 3.13 asks authorities for extensions that a pinned certificate can do without.
-    context.verify_flags &= ~ssl.VerifyFlags.VERIFY_X509_STRICT
-    context.check_hostname = any(_is_authority(each) for each in pinned)
-    return context
-
-
-def _is_authority(certificate: x509.Certificate) -> bool:
-    try:
-        return certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
-    except x509.ExtensionNotFound:
-        return False
-
-
-def _refusal(answer: httpx.Response, content: bytes, url: str) -> PlatformError:
-    status = answer.status_code
-    try:
-        answered = msgspec.json.decode(content, type=dict[str, Any])
-        message = plain_line(answered.get("message", ""))
-    except msgspec.DecodeError:
-        message = ""
-    if status == 401:
-        text = (
-            "the platform does not know your token: it has expired or was revoked; ask the "
-            f"operator for a new invitation, then run tacit participant join {url} CODE"
-        )
-    elif status == 429:
-        wait = plain_line(answer.headers.get("Retry-After", "60"))
-        text = f"the platform has too much to do; try again in {wait} s"
-    elif status >= 500:
-        text = f"the platform failed ({status}{': ' + message if message else ''}); tell its "
-        text += "operator, and try again later"
-    else:
-        text = message or f"the platform refuses ({status}); ask its operator why"
-    return PlatformError(text, status=status)
+async def _next(chunks: AsyncIterator[bytes], within: float) -> bytes | None:
+    async with asyncio.timeout(within):
+        return await anext(chunks, None)

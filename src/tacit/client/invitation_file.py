@@ -1,0 +1,60 @@
+"""An invitation as one file: where the platform is, its certificate, and the one-time code.
+
+Whoever has the file can join in the account's place, so it goes over a channel that is private.
+The certificate in it is only as good as that channel: the two of them compare its fingerprint.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from tacit.client.certificates import certificate_fingerprint, checked_url
+from tacit.errors import FileError, InputError
+from tacit.files import read_bytes, replace_secret, writing
+
+FORMAT: Literal["tacit-invitation/1"] = "tacit-invitation/1"
+SUFFIX = ".tacit"
+_REMEDY = "ask the operator for a new one"
+
+
+class InvitationFile(msgspec.Struct, frozen=True, kw_only=True):
+    """What a newcomer needs, and nothing else."""
+
+    format: Literal["tacit-invitation/1"] = FORMAT
+    url: str
+    account: str
+    role: str
+    code: str
+    expires: float
+    certificate: str | None = None
+    """The platform's, in PEM; None where computers trust its authority anyway."""
+    run: str | None = None
+    """What it is invited to."""
+
+    @property
+    def fingerprint(self) -> str | None:
+        """Of the certificate, to compare by phone."""
+        return None if self.certificate is None else certificate_fingerprint(self.certificate)
+
+    def save(self, path: Path, /) -> None:
+        """Write it to a file that its owner alone can read."""
+        with writing(path):
+            data = msgspec.json.encode(self)
+            replace_secret(path, msgspec.json.format(data, indent=2) + b"\n")
+
+
+def read_invitation(path: Path, /) -> InvitationFile:
+    """Read an invitation file."""
+    raw = read_bytes(path, remedy=_REMEDY)
+    try:
+        found = msgspec.json.decode(raw, type=InvitationFile)
+        checked_url(found.url)
+        _ = found.fingerprint
+    except (msgspec.DecodeError, ValueError) as error:
+        raise FileError(path, None, f"is not an invitation ({error})", _REMEDY) from None
+    except InputError as error:
+        raise FileError(path, "url", str(error), _REMEDY) from None
+    return found

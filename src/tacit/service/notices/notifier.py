@@ -1,0 +1,184 @@
+"""Makes notices of events and delivers them, until they have arrived or were given up.
+
+Events are written with what they are about, in one transaction. Notices are made of them with the
+cursor that says up to which, in another. So a crash at any point loses none; one that was just
+delivered may come again, under the same number.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from tacit.errors import TacitError
+from tacit.service.execution.port import ClusterStatus
+from tacit.service.notices.kinds import WATCHED, Happened, told_of
+from tacit.service.notices.mail import message_about, send_mail
+from tacit.service.notices.webhooks import (
+    UndeliveredError,
+    call_webhook,
+    webhook_key,
+    webhook_secret,
+)
+from tacit.service.server.settings import Settings
+from tacit.service.storage import Account, Database, Notice, Webhook, members_of
+from tacit.service.storage.notices import (
+    add_notice,
+    contact_of,
+    drop_old_notices,
+    due_notices,
+    events_are_read,
+    unread_events,
+)
+
+LOOK_EVERY_SECONDS = 1.0
+BATCH = 200
+AT_ONCE = 8
+MISSING_SECONDS = 30.0
+"""A node that does not answer for so long is missing."""
+PAUSES_SECONDS = (10.0, 60.0, 300.0, 1800.0, 7200.0, 21_600.0, 43_200.0, 86_400.0)
+"""Before each next attempt; after the last a notice is given up."""
+log = logging.getLogger("tacit.service.notices")
+
+
+def make_notices(session: Session, /) -> int:
+    """Make notices of what has happened since the last time; how many events that were."""
+    events = unread_events(session, WATCHED, limit=BATCH)
+    operators = _operators(session)
+    for event in events:
+        members = members_of(session, event.run)
+        names = [each.participant for each in members]
+        unsigned = [each.participant for each in members if each.signature is None]
+        for account, kind in told_of(Happened(event.kind, event.data), names, unsigned, operators):
+            add_notice(session, account, kind, event.at, {"run": event.run})
+    if events:
+        events_are_read(session, events[-1].id)
+    return len(events)
+
+
+def _operators(session: Session) -> list[str]:
+    return list(session.scalars(select(Account.name).where(Account.role == "operator")))
+
+
+def _way(session: Session, notice: Notice) -> tuple[str | None, str | None]:
+    """The webhook's address and the mail address of a notice, as they are now."""
+    if notice.webhook is None:
+        return None, contact_of(session, notice.account)
+    webhook = session.get(Webhook, notice.webhook)
+    return (None if webhook is None else webhook.url), None
+
+
+def _due(session: Session, now: float) -> list[tuple[Notice, str | None, str | None]]:
+    due = due_notices(session, now, limit=AT_ONCE)
+    return [(notice, *_way(session, notice)) for notice in due]
+
+
+def _note(session: Session, notice_id: int, error: str | None, now: float) -> None:
+    """Write down how an attempt went."""
+    notice = session.get(Notice, notice_id)
+    if notice is None:
+        return  # its webhook was removed meanwhile
+    notice.attempts += 1
+    notice.error, notice.sent = error, now if error is None else None
+    given_up = notice.attempts > len(PAUSES_SECONDS)
+    pause = None if error is None or given_up else PAUSES_SECONDS[notice.attempts - 1]
+    notice.next_at = None if pause is None else now + pause
+    if notice.webhook is not None and (webhook := session.get(Webhook, notice.webhook)):
+        webhook.error = error
+
+
+class Notifier:
+    """The notices of one service."""
+
+    def __init__(
+        self, settings: Settings, database: Database, clusters: Callable[[], list[ClusterStatus]], /
+    ) -> None:
+        self._settings, self._database, self._clusters = settings, database, clusters
+        self._missing: dict[tuple[str, str], float] = {}
+        """Per cluster and node, since when it does not answer; told ones are at infinity."""
+        self._started = time.time()
+
+    async def keep(self) -> None:
+        """Look every second, for as long as the platform runs."""
+        while True:
+            try:
+                await self.look(time.time())
+            except Exception as error:
+                log.error("notices are tried again", exc_info=error)
+            await asyncio.sleep(LOOK_EVERY_SECONDS)
+
+    async def look(self, now: float, /) -> int:
+        """Make notices of what has happened and deliver what is due; how many were tried."""
+        while await self._database.read(unread_events, WATCHED, limit=1):
+            await self._database.write(make_notices)
+        await self._look_at_nodes(now)
+        tried = 0
+        while due := await self._database.read(_due, now):
+            await asyncio.gather(*(self._deliver(*each, now=now) for each in due))
+            tried += len(due)
+        if tried:
+            await self._database.write(drop_old_notices, now)
+        return tried
+
+    async def _look_at_nodes(self, now: float) -> None:
+        for cluster in self._clusters():
+            for node in cluster.nodes:
+                name = f"{node.host}:{node.port}"
+                key = cluster.name, name
+                if node.reachable:
+                    if self._missing.pop(key, None) == float("inf"):
+                        await self._tell_operators("node_back", now, *key)
+                    continue
+                since = self._missing.setdefault(key, now)
+                if now - since >= MISSING_SECONDS:
+                    self._missing[key] = float("inf")
+                    await self._tell_operators("node_missing", now, *key)
+
+    async def _tell_operators(self, kind: str, now: float, cluster: str, node: str) -> None:
+        def write(session: Session) -> None:
+            for name in _operators(session):
+                add_notice(session, name, kind, now, {"cluster": cluster, "node": node})
+
+        await self._database.write(write)
+
+    async def _deliver(
+        self, notice: Notice, url: str | None, mail: str | None, /, *, now: float
+    ) -> None:
+        error: str | None = None
+        try:
+            if url is not None:
+                await self._call(notice, url)
+            elif mail is not None:
+                await self._mail(notice, mail)
+            # Otherwise the account wants to hear no more.
+        except UndeliveredError as failed:
+            error = str(failed)
+        except TacitError as failed:
+            error = f"the platform's own settings: {failed}"
+            log.error(error, extra={"fields": {"notice": notice.id}})
+        if error is not None:
+            fields = {"notice": notice.id, "kind": notice.kind, "what": error}
+            log.warning("a notice was not delivered", extra={"fields": fields})
+        await self._database.write(_note, notice.id, error, now)
+
+    async def _call(self, notice: Notice, url: str) -> None:
+        key = await asyncio.to_thread(webhook_key, self._settings.data_folder)
+        body = {"id": notice.id, "kind": notice.kind, "at": round(notice.at, 3), **notice.data}
+        await call_webhook(
+            url,
+            {**body, "platform": self._settings.url},
+            secret=webhook_secret(key, str(notice.webhook)),
+            to_private=self._settings.webhooks_to_private_addresses,
+        )
+
+    async def _mail(self, notice: Notice, to: str) -> None:
+        mail = self._settings.mail
+        if mail is None:
+            return  # it was configured once, and is not any more
+        message = message_about(notice.kind, notice.data, to=to, settings=self._settings, mail=mail)
+        await asyncio.to_thread(send_mail, message, self._settings, mail)

@@ -1,0 +1,179 @@
+"""An audit bundle: all that it takes to check a run that has ended, in one ZIP file.
+
+::
+
+    bundle.json         run, state, signatures, manifests, and how the nodes signed their logs
+    agreement.json      what was signed, byte for byte
+    result.json         the result as the platform shows it
+    ledger.jsonl        everything that the nodes disclosed, one entry per line
+    logs/node-0.jsonl   each node's log, byte for byte
+    public.json         the weights of public objectives, where there are some
+
+The nodes sign the heads of their logs for a nonce that follows from the agreement, so that two
+bundles of one run can be the same. A bundle is therefore as new as the seconds in it say, and no
+newer. Whoever needs to know that nothing was added since asks for the logs with a nonce of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import zipfile
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import msgspec
+
+from tacit.errors import LogError
+
+FORMAT: Literal["tacit-bundle/1"] = "tacit-bundle/1"
+MOST_BYTES = 1 << 30
+"""Unpacked, of one file in it: a small file could unpack to more than there is room for."""
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+class LogSignature(msgspec.Struct, frozen=True):
+    """How a node signed the head of its log."""
+
+    node: int
+    seconds: int
+    signature: str
+
+
+class BundledManifest(msgspec.Struct, frozen=True):
+    """Which boxes a participant sealed for an objective."""
+
+    participant: str
+    objective: int
+    manifest: str
+    signature: str
+
+
+class _Head(msgspec.Struct, frozen=True, kw_only=True):
+    format: Literal["tacit-bundle/1"] = FORMAT
+    run: str
+    state: str
+    signatures: dict[str, str]
+    logs: list[LogSignature]
+    manifests: list[BundledManifest]
+
+
+class _Plan(msgspec.Struct, frozen=True):
+    items: list[int]
+
+
+class BundledResult(msgspec.Struct, frozen=True):
+    """What the platform claims, as far as it is checked."""
+
+    state: str
+    plan: _Plan | None = None
+    front: list[_Plan] | None = None
+    generation: int | None = None
+    for_owners: bool = False
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """What is in a bundle."""
+
+    run: str
+    state: str
+    agreement: bytes
+    signatures: dict[str, str]
+    """Per participant, its signature under the agreement."""
+    logs: dict[int, bytes]
+    log_signatures: list[LogSignature]
+    manifests: list[BundledManifest]
+    ledger: bytes
+    result: bytes
+    """As JSON."""
+    public: dict[int, list[list[int]]] = field(default_factory=dict)
+
+    @property
+    def nonce(self) -> bytes:
+        """What the nodes signed their logs for."""
+        return bundle_nonce(self.agreement)
+
+    def claimed(self) -> BundledResult:
+        """The result as far as it can be checked."""
+        return _RESULT.decode(self.result)
+
+
+_HEAD = msgspec.json.Decoder(_Head)
+_RESULT = msgspec.json.Decoder(BundledResult)
+_PUBLIC = msgspec.json.Decoder(dict[int, list[list[int]]])
+
+
+def bundle_nonce(agreement: bytes, /) -> bytes:
+    """The nonce for the logs of this agreement, which nobody can choose."""
+    return hashlib.sha256(FORMAT.encode() + b"\n" + hashlib.sha256(agreement).digest()).digest()
+
+
+def write_bundle(bundle: Bundle, /) -> bytes:
+    """A bundle as a ZIP file: the same bytes for the same bundle."""
+    head = _Head(
+        run=bundle.run,
+        state=bundle.state,
+        signatures=bundle.signatures,
+        logs=bundle.log_signatures,
+        manifests=bundle.manifests,
+    )
+    files = {
+        "bundle.json": _json(head),
+        "agreement.json": bundle.agreement,
+        "result.json": bundle.result,
+        "ledger.jsonl": bundle.ledger,
+        **{f"logs/node-{node}.jsonl": log for node, log in bundle.logs.items()},
+    }
+    if bundle.public:
+        files["public.json"] = _json(bundle.public)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name in sorted(files):
+            entry = zipfile.ZipInfo(name, _EPOCH)
+            entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o600 << 16
+            archive.writestr(entry, files[name], compresslevel=6)
+    return packed.getvalue()
+
+
+def _json(value: Any) -> bytes:  # noqa: ANN401 - whatever msgspec can write
+    return msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=1) + b"\n"
+
+
+def read_bundle(data: bytes, /) -> Bundle:
+    """Read a bundle, which anybody may have made."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            head = _HEAD.decode(_entry(archive, "bundle.json"))
+            names = archive.namelist()
+            public = _entry(archive, "public.json") if "public.json" in names else b"{}"
+            bundle = Bundle(
+                run=head.run,
+                state=head.state,
+                agreement=_entry(archive, "agreement.json"),
+                signatures=head.signatures,
+                logs={
+                    each.node: _entry(archive, f"logs/node-{each.node}.jsonl") for each in head.logs
+                },
+                log_signatures=head.logs,
+                manifests=head.manifests,
+                ledger=_entry(archive, "ledger.jsonl"),
+                result=_entry(archive, "result.json"),
+                public=_PUBLIC.decode(public),
+            )
+            bundle.claimed()
+            return bundle
+    except (zipfile.BadZipFile, KeyError, msgspec.DecodeError, OSError, EOFError) as error:
+        raise LogError(f"this is not an audit bundle ({error}); fetch it again") from None
+    except (NotImplementedError, RuntimeError, ValueError) as error:
+        raise LogError(f"this bundle cannot be unpacked ({error}); fetch it again") from None
+
+
+def _entry(archive: zipfile.ZipFile, name: str) -> bytes:
+    if archive.getinfo(name).file_size > MOST_BYTES:
+        raise ValueError(f"{name} is too large")
+    with archive.open(name) as file:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise ValueError(f"{name} is too large")
+    return data

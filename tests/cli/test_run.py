@@ -1,0 +1,199 @@
+"""`tacit run` and invitation files, as operators and participants type them, on the real server."""
+
+from __future__ import annotations
+
+import json
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tacit.cli.main import main
+from tacit.client import read_invitation
+from tacit.engine.identity.cluster_files import write_cluster
+from tacit.errors import FileError
+from tacit.participant import load_profile
+from tacit.problems import generate_assignment, save_problem
+from tacit.service import invitation_file
+from tacit.service.storage import create_account
+from tacit.service.workflow.lifecycle import State
+from tests.participant.conftest import Said
+from tests.service.example_terms import example_terms
+from tests.service.served import served
+from tests.service.world import World
+from tests.support.platform import generous
+
+Tacit = Callable[..., Said]
+OWNERS = {"alice": [0, 1], "bob": [2, 3]}
+
+
+@pytest.fixture
+def tacit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Tacit:
+    """The command line of an operator, in this process."""
+
+    def run(*words: str | Path) -> Said:
+        monkeypatch.setattr(sys, "argv", ["tacit", *map(str, words)])
+        monkeypatch.setenv("COLUMNS", "300")
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        code = ended.value.code
+        return Said(code if isinstance(code, int) else 0, said.out, said.err)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    addresses = [f"127.0.0.1:{9100 + i}" for i in range(3)]
+    cluster = write_cluster(tmp_path_factory.mktemp("cluster"), addresses)[-1]
+    settings = generous(tmp_path_factory.mktemp("served") / "platform", cluster)
+    with served(settings) as made:
+        yield made
+
+
+@pytest.fixture
+def operator(world: World, tacit: Tacit, tmp_path: Path) -> str:
+    """The name of an operator who is signed in."""
+    name, database = f"op-{tmp_path.name[-12:]}", world.platform.database
+    with database.writing() as session:
+        create_account(session, name, "operator")
+        file = invitation_file(session, world.platform.settings, name)
+    file.save(tmp_path / "ops.tacit")
+    said = tacit("run", "sign-in", tmp_path / "ops.tacit")
+    assert (said.code, f"you are '{name}' (operator)" in said.out) == (0, True), said
+    assert str(file.fingerprint) in said.err
+    again = tacit("run", "sign-in", tmp_path / "ops.tacit")
+    assert (again.code, "does not take this invitation" in again.err) == (4, True)
+    world.tokens["op"] = json.loads((tmp_path / "config/tacit/operator/account.json").read_text())[
+        "token"
+    ]
+    return name
+
+
+def drafted(tacit: Tacit, tmp_path: Path, *more: str) -> str:
+    terms = tmp_path / "terms.json"
+    written = {**example_terms().model_dump(mode="json"), "participants": OWNERS}
+    terms.write_text(json.dumps(written))
+    made = tacit("run", "new", terms, "--json", *more)
+    assert made.code == 0, made
+    run_id: str = json.loads(made.out)["id"]
+    return run_id
+
+
+def test_a_run_by_commands_alone(world: World, operator: str, tacit: Tacit, tmp_path: Path) -> None:
+    run = drafted(tacit, tmp_path, "--name", "by commands", "--deadline", "7s")
+    assert f"{run}  draft        by commands" in tacit("run", "list").out
+    assert tacit("run", "list", "--state", "running").out == ""
+    said = tacit("run", "invite", run, "--folder", tmp_path / "in")
+    assert said.code == 0, said
+    for name in ("alice", "bob"):
+        path = tmp_path / "in" / f"{name}.tacit"
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        file = read_invitation(path)
+        assert (file.account, file.run, file.url) == (name, run, world.url)
+        assert str(file.fingerprint) in said.err
+    # The file alone is enough: no key, no address, no certificate.
+    joined = tacit("participant", "join", tmp_path / "in/alice.tacit", "--profile", tmp_path / "n")
+    assert joined.code == 0, joined
+    assert str(file.fingerprint) in joined.err
+    profile = load_profile(tmp_path / "n")
+    assert (profile.account, profile.ca is not None) == ("alice", True)
+    used = tacit("participant", "join", tmp_path / "in/alice.tacit", "--profile", tmp_path / "n2")
+    assert (used.code, "does not take this invitation" in used.err) == (4, True)
+    shown = tacit("run", "show", "by commands").out
+    assert "waits for the signatures of alice, bob" in shown
+    assert "  alice  joined, inputs missing" in shown
+    # Only bob is left; another file for it ends the first.
+    again = tacit("run", "invite", run, "--folder", tmp_path / "again", "--json")
+    assert list(json.loads(again.out)["files"]) == ["bob"]
+    old = tacit("participant", "join", tmp_path / "in/bob.tacit", "--profile", tmp_path / "s")
+    assert old.code == 4
+    other = tacit("run", "invite", run, "west", "--out", tmp_path / "west.tacit")
+    assert (other.code, "'west' takes no part in" in other.err) == (2, True)
+    copied = tacit("run", "new", "--like", run, "--name", "a copy", "--json")
+    assert json.loads(copied.out)["terms"]["deadline_seconds"] == 7
+    assert "is discarded" in tacit("run", "cancel", "a copy").out
+    late = tacit("run", "result", run)
+    assert (late.code, "to have a result it must be" in late.err) == (4, True)
+    slow = tacit("run", "result", run, "--wait", "--timeout", "0.2s")
+    assert (slow.code, "did not happen in time" in slow.err) == (7, True)
+    assert tacit("run", "cancel", run, "--reason", "enough").code == 0
+    ended = tacit("run", "watch", run)
+    assert (ended.code, "is cancelled: cancelled by" in ended.err) == (6, True)
+    assert tacit("run", "resume", run).code == 4
+    gone = tacit("run", "show", "nothing like it")
+    assert (gone.code, "no run has the name" in gone.err) == (2, True)
+
+
+def test_watching_and_the_result(world: World, operator: str, tacit: Tacit, tmp_path: Path) -> None:
+    run = world.ended(name="watched")
+    said = tacit("run", "watch", run)
+    assert (said.code, said.out.count("finished")) == (0, 1), said
+    assert json.loads(tacit("run", "result", run, "--wait", "--json").out)["state"] == "finished"
+    assert tacit("run", "result", run, "--csv").out.startswith("row,column\n0,1\n")
+    for state in (State.FAILED, State.INTERRUPTED):
+        bad = world.ended(state, name=f"ends {state}")
+        assert tacit("run", "result", bad).code == 6
+        assert tacit("run", "watch", bad, "--json").code == 6
+    bundled = tacit("run", "bundle", run, "--out", tmp_path / "run.zip")
+    assert bundled.out == f"{tmp_path / 'run.zip'}\n", bundled
+    # These logs are of a stand-in, which no node has signed.
+    checked = tacit("log", "check", tmp_path / "run.zip")
+    assert checked.code == 3, checked
+    assert tacit("log", "check", tmp_path / "terms.json").code == 2
+
+
+@pytest.mark.processes  # a library of the dashboard looks for others when it is imported
+def test_a_problem_file_keeps_its_word(operator: str, tacit: Tacit, tmp_path: Path) -> None:
+    problem = generate_assignment(1, rows=4, columns=5, participants=2)
+    save_problem(problem, tmp_path / "ap.json")
+    made = tacit("run", "new", tmp_path / "ap.json", "--disclose", "top:3", "--json")
+    assert made.code == 0, made
+    (objective,) = json.loads(made.out)["terms"]["objectives"]
+    assert objective["disclosure"] == "top:3"
+    assert objective["weights"] is None
+
+
+def test_notifications(world: World, operator: str, tacit: Tacit) -> None:
+    said = tacit("run", "notify", "--webhook", "https://hooks.example.org/x", "--json")
+    added = json.loads(said.out)["added"]
+    assert added["secret"].startswith("tcw_")
+    assert added["id"] in tacit("run", "notify").out
+    assert added["id"] not in tacit("run", "notify", "--remove", added["id"]).out
+    refused = tacit("run", "notify", "--webhook", "http://hooks.example.org/x")
+    assert (refused.code, "https://" in refused.err) == (4, True)
+    assert "sends no mail" in tacit("run", "notify", "--mail", "a@example.org").err
+
+
+def test_without_an_account(tacit: Tacit, tmp_path: Path) -> None:
+    said = tacit("run", "list")
+    assert (said.code, "run tacit run sign-in" in said.err) == (2, True)
+    said = tacit("run", "sign-in", "https://platform.example")
+    assert (said.code, "give the code after the address" in said.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"format": "other"}, {"url": "http://platform.example"}, {"certificate": "x"}, {"code": 7}],
+)
+def test_a_file_that_is_no_invitation(
+    world: World, tmp_path: Path, change: dict[str, object]
+) -> None:
+    with world.platform.database.writing() as session:
+        name = f"v-{tmp_path.name[-9:]}"
+        create_account(session, name, "viewer")
+        file = invitation_file(session, world.platform.settings, name)
+    path = tmp_path / "v.tacit"
+    file.save(path)
+    assert read_invitation(path) == file
+    path.write_bytes(msgspec.json.encode({**msgspec.to_builtins(file), **change}))
+    with pytest.raises(FileError, match="ask the operator for a new one"):
+        read_invitation(path)

@@ -1,0 +1,152 @@
+"""Everything that the API does, through the client, on the real server with TLS."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from tacit.client import PlatformClient, RunView
+from tacit.engine.agreement import read_agreement, sign_agreement
+from tacit.errors import (
+    ConflictError,
+    NotAllowedError,
+    PlatformError,
+    RejectedError,
+    RunEndedError,
+    TokenError,
+    UnknownError,
+    WaitingError,
+)
+from tacit.service.access.permissions import PERMISSIONS
+from tacit.service.api.routes import watching
+from tacit.service.workflow.lifecycle import State
+from tests.client.conftest import Served
+from tests.service.example_terms import example_terms
+
+
+def terms(**changes: Any) -> dict[str, Any]:
+    return {**example_terms().model_dump(mode="json"), **changes}
+
+
+def test_a_run_from_its_draft_to_its_result(platform: Served, op: PlatformClient) -> None:
+    world = platform.world
+    run = op.runs.new(terms(name="morning"))
+    assert (run.state, run.created_by, run.has_ended) == ("draft", "op", False)
+    assert op.runs.change(run.id, terms(name="evening")).name == "evening"
+    invited = op.runs.invite(run.id)
+    assert [each.name for each in invited.members] == ["north", "south"]
+    for name, code in invited.invitations.items():
+        world.join(name, code, key=True)
+    for name in ("north", "south"):
+        with platform.client(name) as member:
+            agreement = read_agreement(member.runs.agreement(run.id))
+            signed = member.runs.sign(run.id, sign_agreement(agreement, world.keys[name].signing))
+            assert {each.name: each.signed for each in signed.members}[name]
+            assert member.me().role == "participant"
+    assert op.runs.show(run.id).state == "agreed"
+    for name in ("north", "south"):
+        world.ok("POST", f"/runs/{run.id}/submission", name, json=world.sealed(run.id, name))
+    with pytest.raises(ConflictError, match="the run is submitted; to have a result it must be"):
+        op.runs.result(run.id)
+    world.run_to(run.id, State.FINISHED)
+    assert op.runs.wait_for_end(run.id, timeout=30).state == "finished"
+    found = op.runs.result(run.id)
+    assert found.plan is not None
+    assert (found.plan.items, found.plan.named) == ([1, 0, 3, 2], None)
+    assert op.runs.result_csv(run.id).startswith("row,column\n0,1\n")
+    assert op.runs.progress_csv(run.id).startswith("generation,")
+    assert [each.node for each in op.runs.logs(run.id, bytes(16)).logs] == [0, 1, 2]
+    assert op.runs.ledger(run.id) == b""
+    assert op.runs.public_weights(run.id).objectives == {}
+    with platform.client("south") as south:
+        assert [each.state for each in south.runs.submissions(run.id)] == ["accepted"]
+        assert [each.id for each in south.runs.all()] == [run.id]
+
+
+def test_the_rest_of_the_api(platform: Served, op: PlatformClient) -> None:
+    assert op.health().status == "ok"
+    assert len(op.clusters()[0].nodes) == 3
+    drawn = op.generate({"kind": "ap", "rows": 3, "columns": 3})
+    draft = op.runs.new(drawn)
+    op.runs.discard(draft.id)
+    with pytest.raises(UnknownError, match="there is no such run for you"):
+        op.runs.show(draft.id)
+    invited = op.accounts.add("auditor", "viewer")
+    again = op.accounts.invite("auditor")
+    assert invited.invitation != again.invitation
+    with PlatformClient(platform.world.url, ca=platform.ca) as auditor:
+        with pytest.raises(TokenError):
+            auditor.join(invited.invitation)
+        assert auditor.join(again.invitation).role == "viewer"
+        assert auditor.me().account == "auditor"
+        with pytest.raises(NotAllowedError, match="a viewer may not POST /runs"):
+            auditor.runs.new(terms())
+        auditor.give_back_token()
+        with pytest.raises(TokenError):
+            auditor.me()
+    assert "auditor" in [each.name for each in op.accounts.all()]
+    op.accounts.shut_out("auditor")
+    assert "tacit" in op.metrics()
+    with pytest.raises(RejectedError, match="population"):
+        op.runs.new(terms(parameters={"population": "many"}))
+    with pytest.raises(UnknownError):
+        op.runs.show("../accounts")
+
+
+def test_series(platform: Served, op: PlatformClient) -> None:
+    made = op.series.new({"name": "daily", "run": terms()})
+    assert [each.id for each in op.series.all()] == [made.id]
+    assert op.series.show(made.id).state in ("invited", "agreed")
+    with pytest.raises(ConflictError, match="not everybody has signed"):
+        op.series.next_run(made.id)
+    assert op.series.end(made.id, reason="over").reason == "ended by op: over"
+
+
+def test_every_endpoint_has_a_method() -> None:
+    """What the table of permissions has, the client asks for somewhere."""
+    import inspect
+
+    from tacit.client import accounts, notifications, platform_client, runs, series
+
+    modules = (accounts, notifications, platform_client, runs, series)
+    source = "".join(map(inspect.getsource, modules))
+    by_hand = {"/runs/{run_id}/convergence.png": "a picture for browsers", "/events": "of all runs"}
+    for _, path in PERMISSIONS:
+        last = [part for part in path.split("/") if not part.startswith("{")][-1]
+        if path not in by_hand:
+            assert f'{last}"' in source or f"{last}/" in source or f"/{last}" in source, path
+
+
+def test_waiting(platform: Served, op: PlatformClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "BEAT_SECONDS", 0.05)
+    world = platform.world
+    run = op.runs.new(terms()).id
+    with pytest.raises(WaitingError, match="it did not happen in time"):
+        op.runs.wait_for_end(run, timeout=0.3)
+    seen: list[RunView] = []
+    waiting = threading.Thread(
+        target=lambda: seen.append(_waited(platform, run, lambda view: view.state == "invited"))
+    )
+    waiting.start()
+    op.runs.invite(run)
+    waiting.join(60)
+    assert [each.state for each in seen] == ["invited"]
+    op.runs.cancel(run, reason="enough")
+    with pytest.raises(RunEndedError, match=r"is cancelled \(cancelled by op: enough\); there is"):
+        op.runs.wait(run, lambda view: view.state == "running", timeout=60)
+    events = op.runs.watch(run, after=0, timeout=60)
+    kinds = [next(events).kind for _ in range(4)]
+    assert kinds == ["here", "state", "state", "state"]
+    assert world.tokens  # the same platform for all of this file
+
+
+def _waited(platform: Served, run: str, done: Any) -> RunView:
+    with platform.client("op") as client:
+        return client.runs.wait(run, done, timeout=60)
+
+
+def test_a_run_that_never_was_is_not_waited_for(op: PlatformClient) -> None:
+    with pytest.raises(PlatformError, match="there is no such run"):
+        op.runs.wait_for_end("r-aaaaaaaaaa", timeout=60)

@@ -1,0 +1,104 @@
+"""An audit bundle of real logs of real nodes: checked offline, and noticed if it was changed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tacit.errors import LogError, TrustError
+from tacit.participant import check_logs
+from tacit.participant.bundle_checking import check_bundle_here
+from tacit.service.storage import read_run
+from tacit.service.workflow import bundling
+from tacit.verify import Bundle, check_bundle, read_bundle, write_bundle
+from tests.participant.conftest import Tacit, World
+from tests.participant.platform import RUN
+
+
+def fetched(world: World) -> bytes:
+    with world.north.connect() as client:
+        return client.runs.bundle(RUN)
+
+
+def test_a_bundle_is_checked_offline(finished: World, tacit: Tacit, tmp_path: Path) -> None:
+    path = tmp_path / "run.zip"
+    path.write_bytes(fetched(finished))
+    check_logs(finished.north, RUN).check()  # what is kept of a later log is not missed in it
+    said = tacit("log", path, "--profile", finished.north.folder)
+    assert said.code == 0, said
+    assert "yours are as this machine sealed them" in said.out
+    assert "receipts that were kept here until then" in said.out
+    assert "the plan is one of its best" in said.out
+    for profile in finished.profiles.values():
+        assert check_bundle_here(profile, path.read_bytes()).ok
+    verdict = check_bundle(read_bundle(path.read_bytes()))
+    assert verdict.ok, verdict.lines()
+
+
+def test_two_downloads_are_the_same(finished: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundling, "SETTLED_SECONDS", -1.0)
+    first = fetched(finished)
+    again = fetched(finished)
+    assert first == again
+    bundle = read_bundle(first)
+    assert write_bundle(bundle) == first
+    kept = finished.platform.settings.data_folder / "runs" / RUN / bundling.KEPT
+    assert kept.read_bytes() == first
+    kept.unlink()
+    with finished.platform.database.reading() as session:
+        assert (read_run(session, RUN).ended or 0) < time.time()
+
+
+def _lines(log: bytes, change: Callable[[list[bytes]], list[bytes]]) -> bytes:
+    return b"".join(change(log.splitlines(keepends=True)))
+
+
+def _result(bundle: Bundle, **changes: Any) -> Bundle:
+    told = {**msgspec.json.decode(bundle.result), **changes}
+    return replace(bundle, result=msgspec.json.encode(told))
+
+
+CHANGES: dict[str, Callable[[Bundle], Bundle]] = {
+    "a line of a log is left out": lambda b: replace(
+        b, logs={**b.logs, 1: _lines(b.logs[1], lambda all_: all_[:4] + all_[5:])}
+    ),
+    "the end of a log is left out": lambda b: replace(
+        b, logs={**b.logs, 1: _lines(b.logs[1], lambda all_: all_[:-1])}
+    ),
+    "a node's log is missing": lambda b: replace(b, log_signatures=b.log_signatures[:2]),
+    "one node's log is shown for another's": lambda b: replace(b, logs={**b.logs, 0: b.logs[1]}),
+    "the ledger is shorter": lambda b: replace(b, ledger=_lines(b.ledger, lambda all_: all_[:-1])),
+    "another plan is shown": lambda b: _result(b, plan={"items": [8, 7, 6, 5, 4, 3, 2, 1, 0]}),
+    "a signature is missing": lambda b: replace(b, signatures={"north": b.signatures["north"]}),
+    "a manifest is missing": lambda b: replace(b, manifests=b.manifests[1:]),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_bundle_that_was_changed_is_noticed(finished: World, what: str) -> None:
+    changed = write_bundle(CHANGES[what](read_bundle(fetched(finished))))
+    verdict = check_bundle(read_bundle(changed))
+    assert not verdict.ok, what
+    with pytest.raises(LogError):
+        verdict.check()
+    if what != "a signature is missing":  # of which a participant has its own copy, and the nodes
+        assert not check_bundle_here(finished.north, changed).ok, what
+
+
+def test_another_agreement_is_not_taken_for_ours(finished: World) -> None:
+    bundle = read_bundle(fetched(finished))
+    other = write_bundle(replace(bundle, agreement=bundle.agreement.replace(b"F1", b"G1")))
+    with pytest.raises(TrustError, match=r"another agreement for .* than the one this machine"):
+        check_bundle_here(finished.north, other)
+
+
+@pytest.mark.parametrize("data", [b"", b"PK\x03\x04", b"{}"])
+def test_what_is_no_bundle_is_said_to_be_none(data: bytes) -> None:
+    with pytest.raises(LogError, match="is not an audit bundle"):
+        read_bundle(data)

@@ -89,6 +89,7 @@ def create(at: Watched) -> str:
     expect(page.get_by_text("Skip to the content")).to_be_focused()
     at.press("New run")
     expect(page.get_by_role("heading", name="New run")).to_be_visible()
+    page.get_by_role("button", name="Drawn, to try it out").click()
     at.press("Generate")
     expect(page.get_by_role("heading", name="3. The rules")).to_be_visible()
     for field, text in (("Name of the run", "Morning <slots>"), ("Deadline in seconds", "4")):
@@ -96,7 +97,7 @@ def create(at: Watched) -> str:
         page.keyboard.press("Control+A")
         page.keyboard.type(text)
     # Nothing is disclosed by default, and then there is no curve.
-    page.get_by_label("An evaluation discloses").first.click()
+    page.get_by_label("An evaluation discloses").locator("visible=true").click()
     page.get_by_role("option", name="Which k are best").click()
     page.get_by_label("And of the best value").click()
     page.get_by_role("option", name="The best value").click()
@@ -196,9 +197,9 @@ def upload_and_cancel(at: Watched, folder: Path) -> None:
     problem = drawn_problem("ap", rows=3, columns=3, participants=1, seed=2)
     *_, public = save_participants(problem, folder)
     page.goto("/new")
-    page.get_by_role("button", name="Upload one").click()
+    page.get_by_role("button", name="From a problem file").click()
     with page.expect_file_chooser() as waiting:
-        at.press("Choose a problem file (.json)")
+        at.press("A problem file: choose a .json file")
     waiting.value.set_files(public)
     expect(page.get_by_text("participant 1")).to_be_visible()
     page.get_by_role("button", name="Create the run").click()

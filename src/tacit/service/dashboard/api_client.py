@@ -50,6 +50,10 @@ class ApiClient:
         """Ask for something to be done."""
         return (await self._call("POST", path, body)).json()
 
+    async def put(self, path: str, body: object, /) -> Any:  # noqa: ANN401
+        """Ask for something to be changed."""
+        return (await self._call("PUT", path, body)).json()
+
     async def delete(self, path: str, /) -> None:
         """Ask for something to be removed."""
         await self._call("DELETE", path)

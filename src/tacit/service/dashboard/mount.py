@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 from urllib.parse import quote
 
 from fastapi import FastAPI, Request
@@ -14,11 +15,21 @@ from tacit.service.dashboard.api_client import RefusedError
 from tacit.service.dashboard.curves import Curves
 from tacit.service.dashboard.frame import STYLE, Visitor, native, page_frame
 from tacit.service.dashboard.gate import Gate, guard_socket
-from tacit.service.dashboard.pages.new_run_page import new_run_page
+from tacit.service.dashboard.pages.draft_page import (
+    copy_run_page,
+    copy_series_page,
+    edit_run_page,
+    new_run_page,
+    new_series_page,
+    series_of_run_page,
+)
+from tacit.service.dashboard.pages.nodes_page import nodes_page
 from tacit.service.dashboard.pages.people_page import people_page
 from tacit.service.dashboard.pages.plain_pages import ICON, plain_page
 from tacit.service.dashboard.pages.run_page import run_page
 from tacit.service.dashboard.pages.runs_page import runs_page
+from tacit.service.dashboard.pages.series_list_page import series_list_page
+from tacit.service.dashboard.pages.series_page import series_page
 from tacit.service.dashboard.pages.signing_in import (
     access_page,
     add_session_pages,
@@ -40,13 +51,18 @@ FILES = {
 """What can be downloaded of a run, and where the API has it."""
 
 
+NAMES = {"runs": "run", "series": "series"}
+ShowOne = Callable[[Visitor, dict[str, Any]], Awaitable[None]]
+
+
 def mount(app: FastAPI, settings: Settings, /) -> None:
     """Add the dashboard to the platform's app, behind all routes that it has by now."""
     platform: Platform = app.state.platform
     sessions = Sessions(https=settings.is_https)
     ui.add_css(STYLE.read_text(), shared=True)
     add_session_pages(app, sessions)
-    _add_pages(app, Curves())
+    _add_pages(app)
+    _add_pages_of_one(app, Curves())
     _add_downloads(app)
     _add_plain_errors()
     # What NiceGUI could keep of visitors in files or cookies is not used, hence no secret for it.
@@ -65,7 +81,7 @@ def mount(app: FastAPI, settings: Settings, /) -> None:
     pages.add_middleware(Gate, sessions=sessions, by_address=platform.by_address, url=settings.url)
 
 
-def _add_pages(app: FastAPI, curves: Curves) -> None:
+def _add_pages(app: FastAPI) -> None:
     def add(
         path: str, show: Callable[[Visitor], Awaitable[None]], *, for_operators: bool = False
     ) -> None:
@@ -80,25 +96,45 @@ def _add_pages(app: FastAPI, curves: Curves) -> None:
             return None
 
     add("/", runs_page)
+    add("/nodes", nodes_page)
+    add("/series", series_list_page)
+    add("/series/new", new_series_page, for_operators=True)
     add("/new", new_run_page, for_operators=True)
     add("/people", people_page, for_operators=True)
     add("/access", access_page)
 
-    @ui.page("/runs/{run_id}")
-    async def run(request: Request, run_id: str) -> Response | None:
-        visitor = await visitor_or_sign_in(app, request)
-        if isinstance(visitor, RedirectResponse):
-            return visitor
-        try:
-            found = await visitor.api.get(f"/runs/{quote(run_id, safe='')}")
-        except RefusedError as error:
-            with page_frame("Not there", visitor):
-                native("h1", "This run is not there")
-                native("p", sentence(error.message))
-                ui.link("All runs", "/")
+
+def _add_pages_of_one(app: FastAPI, curves: Curves) -> None:
+    """Pages about one run or one series."""
+
+    def add(what: str, ending: str, show: ShowOne, *, for_operators: bool = True) -> None:
+        @ui.page(f"/{what}/{{number}}{ending}")
+        async def page(request: Request, number: str) -> Response | None:
+            visitor = await visitor_or_sign_in(app, request)
+            if isinstance(visitor, RedirectResponse):
+                return visitor
+            if for_operators and not visitor.is_operator:
+                return RedirectResponse(f"/{what}/{quote(number, safe='')}", status_code=303)
+            try:
+                found = await visitor.api.get(f"/{what}/{quote(number, safe='')}")
+            except RefusedError as error:
+                with page_frame("Not there", visitor):
+                    native("h1", f"This {NAMES[what]} is not there")
+                    native("p", sentence(error.message))
+                    ui.link("All runs", "/")
+                return None
+            await show(visitor, found)
             return None
-        await run_page(visitor, found, curves)
-        return None
+
+    async def shown_run(visitor: Visitor, run: dict[str, Any]) -> None:
+        await run_page(visitor, run, curves)
+
+    add("runs", "", shown_run, for_operators=False)
+    add("runs", "/edit", edit_run_page)
+    add("runs", "/copy", copy_run_page)
+    add("runs", "/series", series_of_run_page)
+    add("series", "", series_page, for_operators=False)
+    add("series", "/copy", copy_series_page)
 
 
 def _add_downloads(app: FastAPI) -> None:

@@ -36,6 +36,28 @@ def state_meaning(state: str, /) -> str:
     return STATES[state][1] if state in STATES else ""
 
 
+KINDS = {
+    "assignment": "Assignment",
+    "capacitated": "Assignment with capacities",
+    "tour": "Tour",
+    "routing": "Routing",
+}
+
+
+def kind_name(kind: str, /) -> str:
+    """A kind of problem as people read it."""
+    return KINDS.get(kind, kind)
+
+
+def disclosure_name(disclosure: str, /) -> str:
+    """A disclosure in a word or two.
+
+    >>> disclosure_name("none"), disclosure_name("top:15")
+    ('every value', 'top:15')
+    """
+    return "every value" if disclosure == "none" else disclosure
+
+
 def sentence(text: str, /) -> str:
     """A text as a sentence of its own.
 

@@ -85,14 +85,14 @@ class SettingFields:
             if each.name == "method":
                 continue
             at_first = given.get(each.name)
-            text = "as fits" if usual is None else _shown(getattr(usual, each.name))
+            text = _usual_text(usual, each.name)
             choices = choices_of(each.name, hints[each.name])
             if choices is None:
                 field: ui.number | ui.select = optional_number(
                     LABELS[each.name], at_first, text, MOST
                 )
             else:
-                options = {USUAL: f"As usual: {text}", **{key: _shown(key) for key in choices}}
+                options = {USUAL: text.capitalize(), **{key: _shown(key) for key in choices}}
                 field = ui.select(
                     options, value=USUAL if at_first is None else at_first, label=LABELS[each.name]
                 ).props("outlined dense")
@@ -115,6 +115,10 @@ class SettingFields:
             elif field.value is not USUAL and field.value is not None:
                 found[name] = field.value
         return found
+
+
+def _usual_text(usual: object | None, name: str) -> str:
+    return "as fits" if usual is None else f"as usual: {_shown(getattr(usual, name))}"
 
 
 def _shown(value: object) -> str:
@@ -191,12 +195,12 @@ class SearchFields:
     def _preset_chosen(self) -> None:
         preset = PRESETS.get(str(self._preset.value))
         for name, field in self._of_populations.fields.items():
-            text = "as fits" if preset is None else _shown(getattr(preset, name))
+            text = _usual_text(preset, name)
             if isinstance(field, ui.number):
                 field.props(f'placeholder="{text}"')
             else:
                 options = dict(field.options)
-                field.set_options({**options, USUAL: f"As usual: {text}"})
+                field.set_options({**options, USUAL: text.capitalize()})
         self._changed()
 
     def show(self, *, sealed: bool) -> None:

@@ -64,7 +64,7 @@ def _cluster(cluster: dict[str, Any], now: float) -> str:
     gone = sum(not node["reachable"] for node in cluster["nodes"])
     trouble = f'<p class="banner">{_gone(gone)}</p>' if gone else ""
     return (
-        f'<section class="card"><h2>{escape(cluster["name"])}</h2>{trouble}<p>{busy}</p>'
+        f'<section class="card"><h2>Cluster {escape(cluster["name"])}</h2>{trouble}<p>{busy}</p>'
         f"{table(heads, rows, 'Nodes of ' + cluster['name'])}</section>"
     )
 

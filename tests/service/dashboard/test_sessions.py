@@ -209,8 +209,11 @@ def test_without_a_session_there_is_only_the_sign_in(dashboard: World) -> None:
         missing = client.get("/no-such")
         assert missing.status_code == 404
         assert "<script" not in missing.text
-        for path in ("/new", "/people"):
+        for path in ("/new", "/people", "/series/new"):
             assert client.get(path).headers["location"] == "/"
+        for path in ("/runs/r-aaaaaaaaaa/edit", "/runs/r-aaaaaaaaaa/copy", "/series/s-a/copy"):
+            assert client.get(path).headers["location"] == path.rpartition("/")[0]
+        assert "This series is not there" in client.get("/series/s-aaaaaaaaaa").text
 
 
 def test_those_without_a_session_are_limited_and_others_are_not(dashboard: World) -> None:

@@ -50,6 +50,10 @@ LABELS = {
     "steps": "Steps of a path",
     "together": "Weightings at a time",
 }
+LIKE_A_PRESET = (
+    "Nodes take only searches that are like a preset, of 100 plans or more and with no fewer that "
+    "are kept, unless their operators allow others."
+)
 MOST = 10_000_000
 
 
@@ -158,6 +162,7 @@ class SearchFields:
                 "Different plans per evaluation, at least", distinct_min, 1, 100_000
             )
         self._of_populations = self._settings(SearchParameters, search.parameters)
+        native("p", LIKE_A_PRESET).classes("hint")
 
     def _sealed_fields(self, search: SearchRules) -> None:
         method = str(search.parameters.get("method", USUAL))

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from nicegui import ui
+from pydantic import ValidationError
 
-from tacit.service.api.series_terms import USUALLY_VARY
+from tacit.errors import ParameterError
+from tacit.service.api.series_terms import USUALLY_VARY, SeriesTerms
 from tacit.service.dashboard.forms.number_fields import (
     Field,
     first_wrong,
@@ -17,6 +19,7 @@ from tacit.service.dashboard.forms.number_fields import (
     whole_number,
 )
 from tacit.service.dashboard.frame import native
+from tacit.service.dashboard.refusals import plain_refusal
 
 STARTS = {
     "asked": "When an operator starts them",
@@ -115,7 +118,7 @@ class SeriesForm:
     def wrong_field(self) -> Field | None:
         """The first field that is wrong."""
         sizes = self._sizes.values()
-        mine = [self._per_day, self._days, self._hours, self._minutes, self._times]
+        mine: list[Field] = [self._per_day, self._days, self._hours, self._minutes, self._times]
         return first_wrong([*mine, *sizes, self._allowed, self._own])
 
     def terms(self, run: dict[str, Any], /) -> dict[str, Any]:
@@ -126,7 +129,7 @@ class SeriesForm:
             schedule = {"every_minutes": int(self._minutes.value or 0)}
         elif self._starts.value == "at":
             schedule = {"at": times_of(str(self._times.value or ""))}
-        return {
+        terms = {
             "name": run["name"],
             "run": run,
             "varying": {
@@ -140,3 +143,8 @@ class SeriesForm:
             "days": float(self._days.value or 0),
             "schedule": schedule,
         }
+        try:
+            SeriesTerms.model_validate(terms)
+        except ValidationError as error:
+            raise ParameterError(plain_refusal(error)) from None
+        return terms

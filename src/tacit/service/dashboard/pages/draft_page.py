@@ -11,7 +11,7 @@ from typing import Any
 from nicegui import ui
 
 from tacit.errors import TacitError
-from tacit.problems import Problem, unscaled_text
+from tacit.problems import Problem
 from tacit.service.dashboard.api_client import RefusedError
 from tacit.service.dashboard.drafts import costs_archive, has_weights
 from tacit.service.dashboard.forms.number_fields import Field
@@ -37,7 +37,7 @@ from tacit.service.dashboard.rules import (
     run_terms,
     usual_rules,
 )
-from tacit.service.dashboard.words import number
+from tacit.service.dashboard.words import exact_number, number
 
 
 @dataclass(frozen=True)
@@ -240,8 +240,8 @@ def objectives_table(problem: Problem, /) -> str:
             escape(each.name),
             escape(each.sense),
             "confidential" if each.confidential else "public, with its weights",
-            f"0 to {unscaled_text(each.weight_bound, each.scale)}",
-            unscaled_text(1, each.scale),
+            f"0 to {exact_number(each.weight_bound, each.scale)}",
+            exact_number(1, each.scale),
         ]
         for each in problem.objectives
     ]

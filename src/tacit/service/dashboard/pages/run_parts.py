@@ -7,10 +7,9 @@ from html import escape
 from typing import Any
 
 from tacit.engine.agreement import promise_of
-from tacit.problems import unscaled_text
 from tacit.service.api.terms import RunTerms
 from tacit.service.dashboard.stalls import QUIET_SECONDS, SILENT_SEALED_SECONDS, silence
-from tacit.service.dashboard.words import WAY, number, objective_words, state_name
+from tacit.service.dashboard.words import WAY, exact_number, number, objective_words, state_name
 from tacit.service.workflow.drafting import population_of_terms
 
 GONE = '<span class="mark gone"><span aria-hidden="true">✕</span> not reachable</span>'
@@ -197,7 +196,7 @@ def _weights(objective: dict[str, Any]) -> str:
     bound, scale = objective.get("weight_bound"), objective.get("scale", 1)
     if bound is None:
         return ""
-    return f"Weights from 0 to {number(bound / scale)} in steps of {unscaled_text(1, scale)}."
+    return f"Weights from 0 to {exact_number(bound, scale)} in steps of {exact_number(1, scale)}."
 
 
 def _search(terms: dict[str, Any]) -> str:

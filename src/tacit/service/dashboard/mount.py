@@ -12,9 +12,11 @@ from nicegui import app as pages
 from nicegui import ui
 
 from tacit.service.dashboard.api_client import RefusedError
+from tacit.service.dashboard.audit_bundle import fetch_bundle
 from tacit.service.dashboard.curves import Curves
 from tacit.service.dashboard.frame import STYLE, Visitor, native, page_frame
 from tacit.service.dashboard.gate import Gate, guard_socket
+from tacit.service.dashboard.log_check import LogChecks
 from tacit.service.dashboard.pages.draft_page import (
     copy_run_page,
     copy_series_page,
@@ -49,6 +51,8 @@ FILES = {
     "agreement.json": "agreement",
 }
 """What can be downloaded of a run, and where the API has it."""
+AUDIT = "audit.zip"
+BYTES = "application/octet-stream"
 
 
 NAMES = {"runs": "run", "series": "series"}
@@ -62,7 +66,7 @@ def mount(app: FastAPI, settings: Settings, /) -> None:
     ui.add_css(STYLE.read_text(), shared=True)
     add_session_pages(app, sessions)
     _add_pages(app)
-    _add_pages_of_one(app, Curves())
+    _add_pages_of_one(app, Curves(), LogChecks())
     _add_downloads(app)
     _add_plain_errors()
     # What NiceGUI could keep of visitors in files or cookies is not used, hence no secret for it.
@@ -104,7 +108,7 @@ def _add_pages(app: FastAPI) -> None:
     add("/access", access_page)
 
 
-def _add_pages_of_one(app: FastAPI, curves: Curves) -> None:
+def _add_pages_of_one(app: FastAPI, curves: Curves, checks: LogChecks) -> None:
     """Pages about one run or one series."""
 
     def add(what: str, ending: str, show: ShowOne, *, for_operators: bool = True) -> None:
@@ -127,7 +131,7 @@ def _add_pages_of_one(app: FastAPI, curves: Curves) -> None:
             return None
 
     async def shown_run(visitor: Visitor, run: dict[str, Any]) -> None:
-        await run_page(visitor, run, curves)
+        await run_page(visitor, run, curves, checks)
 
     add("runs", "", shown_run, for_operators=False)
     add("runs", "/edit", edit_run_page)
@@ -143,17 +147,19 @@ def _add_downloads(app: FastAPI) -> None:
         visitor = await visitor_or_sign_in(app, request)
         if isinstance(visitor, RedirectResponse):
             return visitor
-        if name not in FILES:
+        if name not in (*FILES, AUDIT):
             return Response("There is no such file.", status_code=404)
+        path, kind = quote(run_id, safe=""), "application/zip"
         try:
-            answer = await visitor.api.fetch(f"/runs/{quote(run_id, safe='')}/{FILES[name]}")
+            if name == AUDIT:
+                content = (await fetch_bundle(visitor.api, path)).packed()
+            else:
+                answer = await visitor.api.fetch(f"/runs/{path}/{FILES[name]}")
+                content, kind = answer.content, answer.headers.get("content-type", BYTES)
         except RefusedError as error:
             return Response(error.message, status_code=error.status, media_type="text/plain")
-        return Response(
-            answer.content,
-            media_type=answer.headers.get("content-type", "application/octet-stream"),
-            headers={"Content-Disposition": f'attachment; filename="{quote(run_id)}-{name}"'},
-        )
+        headers = {"Content-Disposition": f'attachment; filename="{path}-{name}"'}
+        return Response(content, media_type=kind, headers=headers)
 
 
 def _add_plain_errors() -> None:

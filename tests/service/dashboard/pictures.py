@@ -69,8 +69,8 @@ class Stage:
 
     def wait(self, run: str, *states: str) -> None:
         until = time.monotonic() + PATIENCE_SECONDS
-        while (state := self.call("GET", f"/runs/{run}")["state"]) not in states:
-            assert time.monotonic() < until, f"{run} is still {state}"
+        while (seen := self.call("GET", f"/runs/{run}"))["state"] not in states:
+            assert time.monotonic() < until, f"{seen['name']}: {seen['state']}, {seen['warnings']}"
             time.sleep(0.5)
 
     def picture(self, name: str, *, height: int = BROAD["height"]) -> None:

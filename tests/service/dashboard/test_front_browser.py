@@ -14,6 +14,7 @@ from tacit.service.workflow.lifecycle import State
 from tests.service.dashboard.browser import PHONE, Watched, opened, sign_in
 from tests.service.dashboard.test_drafts import FILE
 from tests.service.world import World
+from tests.support.processes import starts_processes
 
 pytestmark = [pytest.mark.processes, pytest.mark.browser]
 
@@ -21,11 +22,20 @@ PLANS = [[1, 0, 3, 2], [0, 1, 2, 3], [1, 0, 3, 2], [3, 2, 1, 0]]
 VALUES = [[12287.0, 18745.0], [18680.0, 9000.0], [12287.0, 18745.0], [15000.0, 15500.0]]
 
 
-@pytest.fixture
-def at(dashboard: World, browser: Browser) -> Iterator[Watched]:
+@pytest.fixture(scope="module")
+@starts_processes
+def signed_in(dashboard: World, browser: Browser) -> Iterator[Watched]:
+    """One page for all tests, since opening one and signing in takes longer than most of them."""
     with opened(browser, dashboard.url) as watched:
         sign_in(watched, dashboard.tokens["op"])
         yield watched
+
+
+@pytest.fixture
+def at(signed_in: Watched) -> Watched:
+    signed_in.look()
+    signed_in.complaints.clear()
+    return signed_in
 
 
 def two_objectives(disclosure: str) -> list[dict[str, Any]]:

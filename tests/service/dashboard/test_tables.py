@@ -71,6 +71,14 @@ def test_the_mask_is_read_by_names_in_any_order() -> None:
         ({"mask": "r,07:00\nF9,0\n"}, "'F9' in cell A2 is no row"),
         ({"mask": "r,07:00\nF1,perhaps\n"}, "cell B2 is 'perhaps'; write 1 if F1 may not have"),
         ({"columns": "", "mask": ""}, "give the table of columns"),
+        ({"mask": "r,07:00,07:00\nF1,0,0\n"}, "'07:00' in cell C1 is no column, or stands twice"),
+        (
+            {
+                "columns": "c\n" + "".join(f"{i}\n" for i in range(19_000)),
+                "rows": "r,participant\n" + "".join(f"{i},a\n" for i in range(300)),
+            },
+            "are too many",
+        ),
     ],
 )
 def test_what_is_wrong_names_its_cell(change: dict[str, str], says: str) -> None:

@@ -11,6 +11,7 @@ from fastapi.responses import RedirectResponse, Response
 from nicegui import app as pages
 from nicegui import ui
 
+from tacit.errors import TacitError
 from tacit.service.dashboard.api_client import RefusedError
 from tacit.service.dashboard.audit_bundle import fetch_bundle
 from tacit.service.dashboard.curves import Curves
@@ -127,7 +128,13 @@ def _add_pages_of_one(app: FastAPI, curves: Curves, checks: LogChecks) -> None:
                     native("p", sentence(error.message))
                     ui.link("All runs", "/")
                 return None
-            await show(visitor, found)
+            try:
+                await show(visitor, found)
+            except TacitError as error:
+                # Such as a kind of problem that is not installed any more.
+                with page_frame("Not possible", visitor):
+                    native("h1", f"This {NAMES[what]} cannot be shown")
+                    native("p", sentence(str(error)))
             return None
 
     async def shown_run(visitor: Visitor, run: dict[str, Any]) -> None:

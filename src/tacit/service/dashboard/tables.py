@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import ParameterError
 from tacit.problems import Objective, Participant, Problem, Sense, kind_named
+from tacit.service.api.terms import MOST_CELLS
 
 KINDS = {
     "assignment": "Assignment",
@@ -147,13 +148,15 @@ def owners_of(rows: Table, /) -> tuple[Participant, ...]:
 
 def mask_of(mask: Table, rows: Sequence[str], columns: Sequence[str], /) -> NDArray[np.bool_]:
     """Which row may not have which column, both found by their names."""
+    check_size(len(rows), len(columns))
     forbidden = np.zeros((len(rows), len(columns)), dtype=np.bool_)
-    heads = mask.heads[1:]
-    for i, head in enumerate(heads, start=1):
-        if head not in columns or heads.count(head) > 1:
-            raise ParameterError(f"{head!r} in cell {cell(i, 0)} is no column, or stands twice")
     place = {name: i for i, name in enumerate(rows)}
-    at = [list(columns).index(head) for head in heads]
+    column_place, heads = {name: i for i, name in enumerate(columns)}, mask.heads[1:]
+    at: list[int] = []
+    for i, head in enumerate(heads, start=1):
+        if head not in column_place:
+            raise ParameterError(f"{head!r} in cell {cell(i, 0)} is no column, or stands twice")
+        at.append(column_place.pop(head))
     for row, (name, line) in enumerate(zip(mask.names, mask.lines, strict=True), start=1):
         if name not in place:
             raise ParameterError(f"{name!r} in cell {cell(0, row)} is no row of the first table")
@@ -166,6 +169,15 @@ def mask_of(mask: Table, rows: Sequence[str], columns: Sequence[str], /) -> NDAr
                 )
             forbidden[place[name], at[i - 1]] = said in MAY_NOT
     return forbidden
+
+
+def check_size(rows: int, columns: int, /) -> None:
+    """Refuse what no run can have, before anything is made of it."""
+    if rows * columns > MOST_CELLS:
+        raise ParameterError(
+            f"{rows} rows and {columns} columns are too many; rows times columns may be "
+            f"{MOST_CELLS:,} at most"
+        )
 
 
 def numbers_of(table: Table, words: Sequence[str], /) -> list[int]:
@@ -185,6 +197,7 @@ def problem_of_tables(name: str, kind: str, tables: Tables, /) -> Problem:
         raise ParameterError("give the table of rows and their owners")
     rows, places = tables.rows.names, kind_named(kind).between_places
     columns = rows if places else _column_names(tables)
+    check_size(len(rows), len(columns))
     objectives = tuple(
         Objective(each.name, None, sense=each.sense, weight_bound=USUAL_BOUND)
         for each in tables.objectives

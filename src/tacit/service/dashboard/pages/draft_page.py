@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
 
@@ -52,6 +52,8 @@ class Purpose:
     here: str = ""
     series: Callable[[], SeriesForm] | None = None
     """Makes the fields of a series, where the run is a pattern for one."""
+    kept: Mapping[str, Any] = field(default_factory=dict)
+    """The terms of the run that is copied or changed: what no field is about stays as it is."""
 
 
 async def new_run_page(visitor: Visitor, /) -> None:
@@ -61,7 +63,8 @@ async def new_run_page(visitor: Visitor, /) -> None:
 
 async def copy_run_page(visitor: Visitor, run: dict[str, Any], /) -> None:
     """The page that creates a run like another one."""
-    purpose = Purpose(f"Copy of {run['name']}", "Create the run", _created(visitor))
+    title = f"Copy of {run['name']}"
+    purpose = Purpose(title, "Create the run", _created(visitor), kept=run["terms"])
     problem, rules = await _draft_of(visitor, run)
     await _page(visitor, purpose, problem, replace(rules, name=f"{rules.name[:190]} (copy)"))
 
@@ -73,9 +76,8 @@ async def edit_run_page(visitor: Visitor, run: dict[str, Any], /) -> None:
         await visitor.api.put(f"/runs/{run['id']}", terms)
         return f"/runs/{run['id']}"
 
-    await _page(
-        visitor, Purpose(f"Edit {run['name']}", "Save", send), *await _draft_of(visitor, run)
-    )
+    purpose = Purpose(f"Edit {run['name']}", "Save", send, kept=run["terms"])
+    await _page(visitor, purpose, *await _draft_of(visitor, run))
 
 
 async def new_series_page(visitor: Visitor, /) -> None:
@@ -86,6 +88,7 @@ async def new_series_page(visitor: Visitor, /) -> None:
 async def series_of_run_page(visitor: Visitor, run: dict[str, Any], /) -> None:
     """The page that creates a series of runs like one."""
     purpose = _series_purpose(visitor, f"A series of {run['name']}", None)
+    purpose = replace(purpose, kept=run["terms"])
     await _page(visitor, purpose, *await _draft_of(visitor, run))
 
 
@@ -93,6 +96,7 @@ async def copy_series_page(visitor: Visitor, series: dict[str, Any], /) -> None:
     """The page that creates a series like another one."""
     terms = series["terms"]
     purpose = _series_purpose(visitor, f"Copy of {series['name']}", terms)
+    purpose = replace(purpose, kept=terms["run"])
     weights = {str(k): each["weights"] for k, each in enumerate(terms["run"]["objectives"])}
     problem, rules = draft_of_terms(terms["run"], weights)
     await _page(visitor, purpose, problem, replace(rules, name=f"{series['name'][:190]} (copy)"))
@@ -140,6 +144,7 @@ class _DraftPage:
         self, purpose: Purpose, nodes: int, problem: Problem | None, rules: Rules | None
     ) -> None:
         self._purpose, self._nodes, self._rules_then = purpose, nodes, rules
+        self._kept = purpose.kept
         with section("1. The problem"):
             if problem is None:
                 ProblemForm(self._taken)
@@ -154,6 +159,7 @@ class _DraftPage:
 
     def _taken(self, problem: Problem, named: tuple[ObjectiveRule, ...], is_drawn: bool, /) -> None:
         rules = usual_rules(problem, named)
+        self._kept = {}
         if self._rules_then is not None:
             # Whoever changes the problem of a run keeps its name, its time and its limits.
             kept = ("name", "deadline_seconds", "evaluations", "expiry_hours", "on_loss")
@@ -183,7 +189,7 @@ class _DraftPage:
             wrong.run_method("focus")
             return
         try:
-            terms = run_terms(problem, form.rules())
+            terms = {**self._kept, **run_terms(problem, form.rules())}
             where = await self._purpose.send(terms if series is None else series.terms(terms))
         except RefusedError as error:
             if error.status != 422:

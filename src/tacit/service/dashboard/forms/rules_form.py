@@ -131,7 +131,7 @@ class RulesForm:
                 "Deadline in seconds", start.deadline_seconds, 0.5, 604800
             )
             self._evaluations = whole_number("Evaluations at most", start.evaluations, 0, MOST)
-            self._evaluations.props('hint="0: as many as fit into the deadline"')
+            self._evaluations.props('hint="0: as many as fit"')
             for field in (self._deadline, self._evaluations):
                 field.on_value_change(self._say)
             self._expiry = number_field(
@@ -270,4 +270,4 @@ def inferred_from(problem: Problem, rules: Rules, /) -> str:
     except TacitError:
         return ""
     markup = inferred_markup(inferred(terms))
-    return f"<h3>What could be inferred</h3>{markup}" if markup else ""
+    return f"<h3 class='spaced'>What could be inferred</h3>{markup}" if markup else ""

@@ -95,6 +95,10 @@ class SeriesForm:
                 validation=wrong_times,
             ).props('outlined dense hint="such as 06:30, 18:00"')
             self._times.bind_visibility_from(self._starts, "value", value="at")
+        self._equity_then = given.get("equity")
+        self._equity = ui.checkbox(
+            "Over the runs, even out who gains (equity)", value=self._equity_then is not None
+        )
         self._varying_fields(varying)
 
     def _varying_fields(self, given: Mapping[str, Any]) -> None:
@@ -142,6 +146,7 @@ class SeriesForm:
             "run_hours": float(self._hours.value or 0),
             "days": float(self._days.value or 0),
             "schedule": schedule,
+            "equity": (self._equity_then or {}) if self._equity.value else None,
         }
         try:
             SeriesTerms.model_validate(terms)

@@ -58,13 +58,13 @@ def _cluster(cluster: dict[str, Any], now: float) -> str:
     ]
     heads = ["Node", "State", "Last seen", "Clock", "Certificate until", "Key", "Certificate"]
     busy = (
-        f"{number(cluster['running'])} of {number(cluster['slots'])} runs at a time are running, "
-        f"{number(cluster['waiting'])} wait."
+        f"Runs: {number(cluster['running'])} going on, {number(cluster['waiting'])} waiting; "
+        f"{number(cluster['slots'])} at a time at most."
     )
     gone = sum(not node["reachable"] for node in cluster["nodes"])
     trouble = f'<p class="banner">{_gone(gone)}</p>' if gone else ""
     return (
-        f'<section class="card"><h2>Cluster {escape(cluster["name"])}</h2>{trouble}<p>{busy}</p>'
+        f'<section class="card"><h2>{escape(cluster["name"])}</h2>{trouble}<p>{busy}</p>'
         f"{table(heads, rows, 'Nodes of ' + cluster['name'])}</section>"
     )
 

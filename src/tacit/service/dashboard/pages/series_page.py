@@ -146,6 +146,10 @@ def series_terms_list(series: Series, /) -> str:
         ("Runs per day", f"{number(terms['runs_per_day'])} at most"),
         ("A run has", f"{number(terms['run_hours'])} hours for costs and search"),
         ("It stands", f"{number(terms['days'])} days, from when all have joined"),
+        (
+            "Equity",
+            "evened out over the runs" if terms.get("equity") else "every run is for itself",
+        ),
         ("What may differ", ", ".join(parts) or "nothing"),
         *_sizes(varying),
         ("Nodes", series["cluster"]),
